@@ -1,0 +1,1 @@
+"""The states of the machine, one file each."""

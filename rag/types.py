@@ -1,0 +1,328 @@
+"""The records of the product: what is read, found, cited and answered.
+
+Two kinds live here. `Document`, `Chunk` and the search types are frozen dataclasses that never leave the process.
+`Passage`, `Citation`, `Response` and the rest are pydantic models: they are stored in the graph's state in their JSON
+form (`model_dump(mode="json")`), and `Response` is the public answer of `ask --json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+from uuid import uuid4
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Phase = Literal["IDLE", "RETRIEVING", "GENERATING", "ERROR"]
+Status = Literal["success", "fallback", "error"]
+FallbackReason = Literal["no_passage", "unsupported", "model_refused", "smalltalk"]
+CitationStyle = Literal["numbered", "source", "title", "chapter"]
+ErrorType = Literal[
+    "rate_limit", "api_error", "retrieval_error", "auth_error", "invalid_input", "context_overflow", "memory_error"
+]
+
+
+def new_id() -> str:
+    """A random UUID as text."""
+    return str(uuid4())
+
+
+def now() -> str:
+    """The time now, ISO 8601 in UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+# --- reading a book -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One page of a source, cleaned to plain Markdown.
+
+    `source` names the folder or site it came from, `path` is POSIX and relative to it, `sha256` is of the bytes that
+    were read, and `breadcrumb` holds the titles above the page, outermost first.
+    """
+
+    source: str
+    path: str
+    url: str
+    title: str
+    text: str
+    sha256: str
+    breadcrumb: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document: the unit that is embedded, found, shown to the model and cited.
+
+    `text` is what the reader wrote, unchanged; citations count code points in it. `sha256` is of `text`. `url` has no
+    anchor; `anchor` is the heading's, empty when the page is not on a site. `chunk_index` counts from 0 in its page.
+    """
+
+    id: str
+    text: str
+    title: str
+    heading: str
+    breadcrumb: str
+    url: str
+    anchor: str
+    source: str
+    source_file_path: str
+    chunk_index: int
+    sha256: str
+    document_sha256: str = ""
+    chapter: str | None = None
+    page_number: int | None = None
+
+    @property
+    def embedded_text(self) -> str:
+        """What the embedding model reads: the way to the chunk, then its text."""
+        return f"{self.breadcrumb}\n\n{self.text}" if self.breadcrumb else self.text
+
+    @property
+    def link(self) -> str:
+        """The address of the chunk's heading, or of its page where headings have no address."""
+        return f"{self.url}#{self.anchor}" if self.anchor else self.url
+
+
+# --- searching ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SparseVector:
+    """A sparse vector: parallel lists, indices unique."""
+
+    indices: Sequence[int]
+    values: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A chunk with its vectors, ready for the index. `dense` has unit length."""
+
+    chunk: Chunk
+    dense: Sequence[float]
+    sparse: SparseVector
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One chunk in one ranking. `score` is the leg's own: a cosine for a dense leg, BM25 for a sparse one."""
+
+    chunk: Chunk
+    score: float
+    dense: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A filter on a search. Empty fields do not restrict."""
+
+    url_prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInfo:
+    """What a collection says of itself: who encoded it, and how many chunks it holds."""
+
+    collection: str
+    embedding_model: str
+    dimension: int
+    sparse_model: str
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """The part of a stored chunk that planning an ingestion needs."""
+
+    id: str
+    source: str
+    source_file_path: str
+    document_sha256: str
+    sha256: str
+
+
+# --- a turn ---------------------------------------------------------------------------------------------------------
+
+
+class Record(BaseModel):
+    """A record of a turn: closed (no unknown fields), so that a misspelt key is an error and not a silent loss."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Passage(Record):
+    """A chunk as it is shown to the model, numbered from 1 within the turn. `score` is the cosine, clipped to 0..1."""
+
+    number: int
+    score: float
+    chunk_id: str
+    text: str
+    title: str
+    heading: str = ""
+    breadcrumb: str = ""
+    url: str
+    link: str
+    source_file_path: str = ""
+    chunk_index: int = 0
+    chunk_sha256: str = ""
+    chapter: str | None = None
+    page_number: int | None = None
+
+    @classmethod
+    def of(cls, chunk: Chunk, number: int, score: float) -> Passage:
+        return cls(
+            number=number,
+            score=score,
+            chunk_id=chunk.id,
+            text=chunk.text,
+            title=chunk.title,
+            heading=chunk.heading,
+            breadcrumb=chunk.breadcrumb,
+            url=chunk.url,
+            link=chunk.link,
+            source_file_path=chunk.source_file_path,
+            chunk_index=chunk.chunk_index,
+            chunk_sha256=chunk.sha256,
+            chapter=chunk.chapter,
+            page_number=chunk.page_number,
+        )
+
+
+class Quote(Record):
+    """A stretch of a chunk: `chunk.text[start:end] == quote`, in code points, at most 200 of them."""
+
+    quote: str
+    start: int
+    end: int
+
+
+class Citation(Record):
+    """A resolved citation. `marker` is the passage's number, `formatted` the citation in the profile's style."""
+
+    id: str = Field(default_factory=new_id)
+    marker: int
+    title: str
+    heading: str
+    breadcrumb: str
+    chapter: str | None
+    page_number: int | None
+    url: str
+    source_file_path: str
+    chunk_id: str
+    chunk_index: int
+    score: float
+    confidence_score: float
+    quote: str
+    start: int
+    end: int
+    text_preview: str
+    chunk_sha256: str
+    formatted: str
+    occurrences: list[Quote] = Field(default_factory=list)
+
+
+class Retrieval(Record):
+    """One search: by the program (`tool_name` is the profile's tool all the same) or asked for by the model."""
+
+    tool_name: str
+    query: str
+    filter_applied: str | None
+    results_count: int
+    total_chunks_found: int
+    avg_similarity: float
+    retrieval_time_ms: float
+    timestamp: str = Field(default_factory=now)
+
+
+class RetrievedChunk(Record):
+    rank: int
+    score: float
+    chunk_id: str
+    url: str
+    title: str
+    heading: str
+
+
+class ToolCall(Record):
+    name: str
+    args: Mapping[str, Any]
+
+
+class Tokens(Record):
+    """Tokens of a turn's model calls. `estimated` says that the provider did not count them."""
+
+    input: int = 0
+    output: int = 0
+    total: int = 0
+    estimated: bool = False
+
+
+class Timings(Record):
+    """Milliseconds since the question was accepted; `first_token` is None when nothing was shown."""
+
+    total: float = 0.0
+    retrieval: float = 0.0
+    first_token: float | None = None
+    generation: float = 0.0
+
+
+class ErrorInfo(Record):
+    """A failure as it is told to the user; `user_message` is the fixed sentence of its type."""
+
+    error_type: ErrorType
+    code: str
+    message: str
+    user_message: str
+    hint: str
+    retry_after: int | None = None
+    recoverable: bool = True
+
+
+class Response(Record):
+    """The answer to one question; the object that `ask --json` prints."""
+
+    id: str = Field(default_factory=new_id)
+    request_id: str
+    thread_id: str
+    turn_number: int
+    status: Status
+    fallback_reason: FallbackReason | None = None
+    phase: Phase = "IDLE"
+    processing_state: Literal["response_generated", "failed"] = "response_generated"
+    metadata: Mapping[str, Any] = Field(default_factory=dict)
+    profile: str
+    model: str
+    content: str
+    plain_content: str
+    citations: list[Citation] = Field(default_factory=list)
+    retrievals: list[Retrieval] = Field(default_factory=list)
+    retrieved_chunks: list[RetrievedChunk] = Field(default_factory=list)
+    retrieval_count: int = 0
+    tool_calls: list[ToolCall] = Field(default_factory=list)
+    grounding: None = None
+    tokens_used: Tokens = Field(default_factory=Tokens)
+    llm_calls: int = 0
+    timings_ms: Timings = Field(default_factory=Timings)
+    created_at: str = Field(default_factory=now)
+    error: ErrorInfo | None = None
+
+
+# --- what a stream of a turn consists of ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One step of a turn as it happens: `data` holds the fields of `type`.
+
+    `phase` {phase} · `retrieval` the `Retrieval` · `sentence` {text} · `retract` {} withdraws every sentence so far ·
+    `response` the `Response`, last. The `text` of all sentences, concatenated, equals the response's `content`.
+    """
+
+    type: Literal["phase", "retrieval", "sentence", "retract", "response"]
+    data: Mapping[str, Any] = field(default_factory=dict)
+    response: Response | None = None
