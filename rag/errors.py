@@ -72,7 +72,7 @@ class UsageError(AskbookError):
         super().__init__("invalid_input", code, message, hint=hint)
 
 
-class InvalidQuestion(UsageError):
+class InvalidQuestionError(UsageError):
     """A question that cannot be asked: empty, or longer than the profile allows."""
 
 
@@ -83,7 +83,7 @@ class RetrievalError(AskbookError):
         super().__init__("retrieval_error", code, message, hint=hint, retryable=retryable)
 
 
-class MemoryFailure(AskbookError):
+class MemoryFailureError(AskbookError):
     """The conversation could not be read or saved."""
 
     def __init__(self, code: str, message: str, *, hint: str = "") -> None:

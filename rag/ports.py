@@ -51,7 +51,7 @@ class ChunkIndex(Protocol):
         ...
 
     async def search(
-        self, legs: Sequence[Sequence[float] | SparseVector], *, limit: int, where: Where = Where()
+        self, legs: Sequence[Sequence[float] | SparseVector], *, limit: int, where: Where | None = None
     ) -> list[list[Hit]]:
         """One ranking for each leg, best first, at most `limit` long, in one request."""
         ...
