@@ -1,9 +1,8 @@
-"""The agent as programs use it: `open_agent` builds everything once and closes it; `Agent` asks, streams, takes back."""
+"""The agent as programs use it: `open_agent` builds everything once and closes it, `Agent` asks and takes back."""
 
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -13,15 +12,14 @@ from langgraph.errors import GraphRecursionError
 from langgraph.graph.state import CompiledStateGraph
 
 from graph.build import STEPS, build_graph
-from graph.memory import Saver, broken_memory, conversation, open_memory, thread_config, thread_ids
-from nodes.error import error_draft
+from graph.memory import Saver, broken_memory, conversation, delete_thread, open_memory, thread_config, thread_ids
 from nodes.idle import EMPTY_BOARD
-from rag.conversation import check_question
+from rag.conversation import check_question, failed_response, unknown_thread
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.ports import Services
 from rag.services import Progress, open_services
 from rag.settings import Settings
-from rag.types import Event, Response, Timings, new_id
+from rag.types import Event, Response, new_id
 from state import AgentState, Context, InputState
 
 Graph = CompiledStateGraph[AgentState, Context, InputState, AgentState]
@@ -65,7 +63,6 @@ class Agent:
     ) -> AsyncIterator[Event]:
         """The same turn as it happens; the last event is the response."""
         thread = thread_id or new_id()
-        began = time.perf_counter()
         asked = HumanMessage(id=new_id(), content=question)
         try:
             check_question(
@@ -85,8 +82,7 @@ class Agent:
             if response is not None:
                 return
             failure = AskbookError("api_error", "internal", "The failure of the turn could not be reported.")
-        total = round((time.perf_counter() - began) * 1000, 1)
-        yield _event(self._failed(failure, asked, thread, context, metadata or {}, total))
+        yield _event(await self._failed(failure, asked, thread, context, metadata or {}))
 
     async def _run(
         self, asked: HumanMessage, thread: str, context: Context | None, metadata: Mapping[str, Any]
@@ -99,36 +95,37 @@ class Agent:
             stream_mode=["custom", "values"],
             durability="sync",  # a process that is killed resumes where it was, and loses no question
         ):
+            if not isinstance(data, dict):
+                continue
             if mode == "values":
                 values = data
-            elif isinstance(data, dict) and data.get("type") in _PASSED_ON:
+            elif data.get("type") in _PASSED_ON:
                 yield Event(data["type"], {name: value for name, value in data.items() if name != "type"})
         if values.get("response"):
             yield _event(Response.model_validate(values["response"]))
 
-    def _failed(
+    async def _failed(
         self,
         failure: AskbookError,
         asked: HumanMessage,
         thread: str,
         context: Context | None,
         metadata: Mapping[str, Any],
-        total: float,
     ) -> Response:
         """The response of a turn that the machine never saw, or could not finish."""
         parts = self.services.parts((context or Context()).profile)
-        return Response.model_validate(
-            error_draft(failure.info())
-            | {
-                "request_id": asked.id,
-                "thread_id": thread,
-                "turn_number": 0,
-                "processing_state": "failed",
-                "metadata": metadata,
-                "profile": parts.profile.name,
-                "model": parts.model_name,
-                "timings_ms": Timings(total=total),
-            }
+        number = 1
+        if isinstance(failure, InvalidQuestionError):
+            values = (await self.graph.aget_state(thread_config(thread))).values
+            number = values.get("turn_number", 0) + 1
+        return failed_response(
+            failure,
+            profile=parts.profile.name,
+            model=parts.model_name,
+            request_id=asked.id,
+            thread_id=thread,
+            turn_number=number,
+            metadata=metadata,
         )
 
     async def undo(self, thread_id: str) -> str | None:
@@ -160,7 +157,7 @@ class Agent:
 
     async def clear(self, thread_id: str) -> None:
         """Forget the conversation; its id can be used again."""
-        await self.memory.adelete_thread(thread_id)
+        await delete_thread(self.memory, thread_id)
 
     async def threads(self) -> list[str]:
         """The ids of the stored conversations, newest first."""
@@ -178,12 +175,6 @@ class Agent:
         if not snapshot.values:
             raise unknown_thread(thread_id)
         return dict(snapshot.values)
-
-
-def unknown_thread(thread_id: str) -> UsageError:
-    return UsageError(
-        f'There is no conversation "{thread_id}".', code="unknown_thread", hint='See "python run.py threads list".'
-    )
 
 
 def _event(response: Response) -> Event:

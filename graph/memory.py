@@ -97,3 +97,23 @@ async def conversation(saver: Saver, thread_id: str) -> dict[str, Any] | None:
         return None
     finished = turns(found.checkpoint["channel_values"].get("messages", []))
     return {"thread_id": thread_id, "updated_at": found.checkpoint["ts"], "turns": finished}
+
+
+async def delete_thread(saver: Saver, thread_id: str) -> None:
+    """Forget a conversation: every checkpoint and every pending write of it."""
+    await saver.adelete_thread(thread_id)
+
+
+async def prune(saver: Saver) -> int:
+    """Keep only the newest checkpoint of every conversation, and give the room back. Returns how many were deleted."""
+    if isinstance(saver, InMemorySaver):
+        return 0
+    older = """ from {table} where checkpoint_id <> (select max(checkpoint_id) from checkpoints as newest
+        where newest.thread_id = {table}.thread_id and newest.checkpoint_ns = {table}.checkpoint_ns)"""
+    async with saver.lock:  # type: ignore[attr-defined]  # AsyncSqliteSaver's own
+        connection = saver.conn  # type: ignore[attr-defined]
+        await connection.execute("delete" + older.format(table="writes"))
+        deleted = await connection.execute("delete" + older.format(table="checkpoints"))
+        await connection.commit()
+        await connection.execute("vacuum")
+    return int(deleted.rowcount)

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 
-from rag.errors import InvalidQuestionError, UsageError
-from rag.types import Response
+from rag.errors import AskbookError, InvalidQuestionError, UsageError
+from rag.types import Response, new_id
 
 _REMEMBERED: Final = (
     "request_id", "turn_number", "status", "fallback_reason", "profile", "model", "plain_content", "citations",
@@ -48,6 +48,33 @@ def response_metadata(response: Response, question: str) -> dict[str, Any]:
     """What the assistant's message remembers of its turn, as JSON data."""
     record = response.model_dump(mode="json", include=set(_REMEMBERED))
     return record | {"question": question, "model_name": response.model}
+
+
+def failed_response(
+    failure: AskbookError,
+    *,
+    profile: str,
+    model: str = "",
+    request_id: str | None = None,
+    thread_id: str | None = None,
+    turn_number: int = 1,
+    metadata: Mapping[str, Any] | None = None,
+) -> Response:
+    """The response to a question that the machine never saw, or could not finish."""
+    info = failure.info()
+    return Response(
+        request_id=request_id or new_id(),
+        thread_id=thread_id or new_id(),
+        turn_number=turn_number,
+        status="error",
+        processing_state="failed",
+        metadata=metadata or {},
+        profile=profile,
+        model=model,
+        content=info.user_message,
+        plain_content=info.user_message,
+        error=info,
+    )
 
 
 def turns(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
@@ -96,3 +123,10 @@ def messages_from_json(data: Any) -> list[AnyMessage]:
         elif role != "system":
             raise UsageError(f'Message {position} of the history has the role "{role}".', code="history")
     return found
+
+
+def unknown_thread(thread_id: str) -> UsageError:
+    """What is said of a conversation that is not stored."""
+    return UsageError(
+        f'There is no conversation "{thread_id}".', code="unknown_thread", hint='See "python run.py threads list".'
+    )
