@@ -79,6 +79,10 @@ class ChunkIndex(Protocol):
         """
         ...
 
+    async def drop(self) -> None:
+        """Forget the collection, in whatever state it is: the way out of a broken one. No error where there is none."""
+        ...
+
     async def aclose(self) -> None: ...
 
 
