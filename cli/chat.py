@@ -12,7 +12,7 @@ from typing import Any
 
 from cli.commands import COMMANDS, Leave, Session
 from cli.session import opened, preload
-from cli.terminal import console, number, printable, report, say
+from cli.terminal import console, printable, report, say
 from rag.errors import AskbookError, UsageError
 from rag.profiles import load_profile
 from rag.settings import Settings
@@ -32,7 +32,7 @@ async def _chat(options: argparse.Namespace, settings: Settings) -> int:
         session = Session(agent, settings, options.profile or settings.profile)
         if options.thread or options.newest:
             await session.resume(options.thread)
-        await _greet(session, settings)
+        await _greet(session)
         async for line in _lines(settings):
             try:
                 await _do(session, line.strip())
@@ -43,7 +43,7 @@ async def _chat(options: argparse.Namespace, settings: Settings) -> int:
     return 1 if session.failed and not sys.stdin.isatty() else 0
 
 
-async def _greet(session: Session, settings: Settings) -> None:
+async def _greet(session: Session) -> None:
     """Say which parts are in use, so that nobody takes a quoted sentence for a written one."""
     parts = session.agent.services.parts(session.profile)
     info = await session.book()
@@ -166,6 +166,3 @@ class _View:
         if self._status is not None:
             self._status.stop()
             self._status = None
-
-
-__all__ = ["chat", "number"]

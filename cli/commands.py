@@ -147,14 +147,20 @@ async def _export(session: Session, rest: str) -> None:
         raise UsageError("/export needs the name of a file.")
     from cli.threads import as_markdown
 
-    path = Path(rest).expanduser()
-    if path.exists():
-        raise UsageError(f"{path} exists already.", hint="Name another file.")
+    text = as_markdown(await session.agent.conversation(session.thread_id))
+    say(f"Wrote {_write_new(rest, text)}.")
+
+
+def _write_new(name: str, text: str) -> Path:
+    path = Path(name).expanduser()
     try:
-        path.write_text(as_markdown(await session.agent.conversation(session.thread_id)), encoding="utf-8")
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise UsageError(f"{path} exists already.", hint="Name another file.") from error
     except OSError as error:
         raise UsageError(f"{path} cannot be written.") from error
-    say(f"Wrote {path}.")
+    return path
 
 
 async def _quit(_session: Session, _rest: str) -> None:

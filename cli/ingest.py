@@ -27,8 +27,8 @@ def ingest(options: argparse.Namespace) -> int:
 
 async def _run(options: argparse.Namespace, settings: Settings, progress: Any) -> Any:
     from rag.ingest.pipeline import ingest as run_ingestion
-    from rag.retrieval.sparse import Bm25Encoder
 
+    from rag.retrieval.sparse import Bm25Encoder
     from rag.services import BOOK, build_embedder, collection_index, vector_cache
 
     index = collection_index(settings, options.collection or settings.qdrant_collection_name or BOOK)

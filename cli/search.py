@@ -66,7 +66,7 @@ def found_json(query: str, prefix: str | None, found: Any) -> dict[str, Any]:
     ]
     return _nothing(query, prefix) | {
         "total_results": len(results),
-        "retrieval_time_ms": found.record.retrieval_time_ms,
+        "retrieval_time_ms": found.retrieval.retrieval_time_ms,
         "results": results,
     }
 

@@ -30,7 +30,9 @@ def to_error(state: AgentState, error: NodeError) -> Command[str]:
     A second failure while the first is being reported ends the run: reporting it again could fail for ever.
     """
     failure = as_failure(error.error, error.node)
-    log.warning("%s failed: %s (%s)", error.node, failure.message, failure.code, exc_info=error.error)
+    # A foreign exception's text may hold a key, so only a bug of ours is logged with all that it says.
+    bug = error.error if failure.code == "internal" else None
+    log.warning("%s failed: %s (%s)", error.node, failure.message, failure.code, exc_info=bug)
     draft = state.get("draft")
     if draft is not None and draft.get("status") == "error":
         return Command(goto=END, update={"phase": "IDLE", "turn": None, "draft": None})

@@ -28,7 +28,7 @@ def make_retrieve(parts_of: PartsOf) -> AsyncNode:
             where=where_of(runtime),
             history=history(state.get("messages", [])[:-1]),
         )
-        record = found.record.model_dump(mode="json")
+        record = found.retrieval.model_dump(mode="json")
         runtime.stream_writer({"type": "retrieval", **record})
         return {
             "phase": "GENERATING",

@@ -74,4 +74,4 @@ async def _search(
     fresh = [passage for passage in found.passages if passage.chunk_id not in numbers]
     new = [passage.model_copy(update={"number": len(passages) + i}) for i, passage in enumerate(fresh, 1)]
     passages += new
-    return tool_result(new, known), found.record
+    return tool_result(new, known), found.retrieval
