@@ -6,7 +6,7 @@ Nodes and pipelines are written against these; the real adapters live in `rag.re
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from rag.types import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
@@ -72,3 +72,18 @@ class ChunkIndex(Protocol):
         ...
 
     async def aclose(self) -> None: ...
+
+
+class VectorCache(Protocol):
+    """Vectors by model and text, so that an interrupted or repeated ingestion embeds nothing twice.
+
+    Called from worker threads, one call at a time. Both methods are blocking.
+    """
+
+    def get(self, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
+        """The vectors that are known, by text; unknown texts are left out."""
+        ...
+
+    def put(self, model_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
+        """Keeps the vectors; what is kept when this returns survives the process."""
+        ...
