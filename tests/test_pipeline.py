@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rag.errors import UsageError
+from rag.errors import RetrievalError, UsageError
 from rag.ingest.pipeline import BATCH, IngestReport, ingest
 from rag.types import IndexInfo
 from tests.fakes_ingest import FakeEmbedder, FakeIndex, FakeSparse, FakeVectors
@@ -185,3 +185,31 @@ async def test_an_address_shared_by_two_sources_is_one_page_of_the_later(bench: 
         report = await bench.run(bench.source, other, base_url="https://x.org")
     assert sorted(c.text for c in bench.index.chunks) == ["Newer.", "One.", "Two."]
     assert (bench.index.replaced, report.documents.unchanged) == (1, 2)
+
+
+async def test_a_broken_index_is_built_anew(bench: Bench) -> None:
+    bench.index = BrokenIndex()
+    report = await bench.run()
+    assert report.documents.added == 2
+    assert len(bench.index.points) == 3
+
+
+async def test_a_dry_run_leaves_a_broken_index_as_it_is(bench: Bench) -> None:
+    bench.index = BrokenIndex()
+    await bench.run(dry_run=True)
+    assert isinstance(bench.index, BrokenIndex) and bench.index.broken
+
+
+class BrokenIndex(FakeIndex):
+    """An index that cannot be read until it is dropped."""
+
+    broken = True
+
+    async def info(self) -> IndexInfo | None:
+        if self.broken:
+            raise RetrievalError("index_broken", "The index is broken.")
+        return await super().info()
+
+    async def drop(self) -> None:
+        self.broken = False
+        await super().drop()

@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from rag.errors import UsageError
+from rag.errors import RetrievalError, UsageError
 from rag.ingest.chunking import chunk
 from rag.ingest.loaders import LoadResult, load_source
 from rag.ingest.plan import Plan, make_plan
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
-from rag.types import Chunk, IndexInfo, Point, Record
+from rag.types import Chunk, IndexEntry, IndexInfo, Point, Record
 
 BATCH: Final = 32  # texts embedded between two steps of the progress, and kept together in the vector cache
 CHUNK_TOKENS: Final = 512  # the longest chunk, where the embedding model sees as much
@@ -81,8 +81,8 @@ async def ingest(
     """
     began = time.monotonic()
     loaded = await asyncio.to_thread(_load, sources, base_url, skip)
-    _check_models(await index.info(), index, embedder, sparse, sources)
-    entries = await index.entries()
+    info, entries = await _held(index, dry_run=dry_run)
+    _check_models(info, index, embedder, sparse, sources)
     cut = partial(chunk, count_tokens=embedder.count_tokens, max_tokens=min(CHUNK_TOKENS, embedder.max_tokens - MARGIN))
     plan = await asyncio.to_thread(
         make_plan,
@@ -101,6 +101,18 @@ async def ingest(
         info = IndexInfo(index.collection, embedder.model_id, embedder.dimension, sparse.model_id, plan.total)
         await index.replace(info, add=points, remove=plan.remove)
     return _report(loaded, plan, index.collection, embedder.model_id, len(missing), time.monotonic() - began)
+
+
+async def _held(index: ChunkIndex, *, dry_run: bool) -> tuple[IndexInfo | None, list[IndexEntry]]:
+    """What the index holds. One whose files are broken holds nothing any more, and is built anew."""
+    try:
+        return await index.info(), await index.entries()
+    except RetrievalError as error:
+        if error.code != "index_broken":
+            raise
+    if not dry_run:
+        await index.drop()
+    return None, []
 
 
 def _load(sources: Sequence[Path], base_url: str | None, skip: Collection[str]) -> list[LoadResult]:

@@ -7,9 +7,10 @@ and it together are searched too, and the rankings are fused, so a wrong guess c
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import Final
+
+from rag.conversation import Exchange
 
 FEW: Final = 2  # content words; a question of so few names no subject of its own, or nothing else
 BACK: Final = 3  # questions looked back upon, where each leans on the one before
@@ -31,18 +32,17 @@ _EMPTY: Final = frozenset(
 )
 
 
-def queries(question: str, history: Sequence[Mapping[str, str]]) -> list[str]:
+def queries(question: str, history: Sequence[Exchange]) -> list[str]:
     """The searches of a question, the raw question first; a second one only where it leans on the conversation.
 
-    `history` holds the messages so far, oldest first, as {"role", "content"}; a user's message counts if an assistant's
-    follows it, so leave out turns that failed or were refused.
+    `history` holds the answered questions so far, oldest first.
     """
     if not leans(question):
         return [question]
     context: list[str] = []
-    for earlier in reversed(_answered(history)[-BACK:]):
-        context.insert(0, earlier)
-        if not leans(earlier):
+    for earlier in reversed(history[-BACK:]):
+        context.insert(0, earlier.question)
+        if not leans(earlier.question):
             break
     return [question, " ".join([*context, question])] if context else [question]
 
@@ -57,11 +57,3 @@ def leans(question: str) -> bool:
         or any(word.split("'")[0] in _POINTERS for word in words)
         or sum(word not in _EMPTY for word in words) <= FEW
     )
-
-
-def _answered(history: Sequence[Mapping[str, str]]) -> list[str]:
-    return [
-        asked["content"]
-        for asked, reply in pairwise(history)
-        if asked.get("role") == "user" and reply.get("role") == "assistant"
-    ]

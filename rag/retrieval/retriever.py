@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from rag.conversation import Exchange
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
 from rag.retrieval.followup import queries
 from rag.retrieval.fusion import ranks, reciprocal_rank_fusion
@@ -78,7 +79,7 @@ class Retriever:
         k: int,
         threshold: float,
         where: Where | None = None,
-        history: Sequence[Mapping[str, str]] = (),
+        history: Sequence[Exchange] = (),
     ) -> Found:
         """At most `k` passages whose score reaches `threshold`, numbered from 1, best first; none is not an error.
 
