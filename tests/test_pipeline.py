@@ -197,7 +197,8 @@ async def test_a_broken_index_is_built_anew(bench: Bench) -> None:
 async def test_a_dry_run_leaves_a_broken_index_as_it_is(bench: Bench) -> None:
     bench.index = BrokenIndex()
     await bench.run(dry_run=True)
-    assert isinstance(bench.index, BrokenIndex) and bench.index.broken
+    assert isinstance(bench.index, BrokenIndex)
+    assert bench.index.broken
 
 
 class BrokenIndex(FakeIndex):
