@@ -16,7 +16,7 @@ from rag.retrieval.index import check_models
 from rag.types import Chunk, Hit, Passage, Retrieval, SparseVector, Where
 
 PREFETCH: Final = 40  # hits of each leg that are fused: beyond them recall hardly grows and the gate drops them anyway
-CONTEXT_WEIGHT: Final = 0.5  # of the legs of a follow-up's second query; the raw question's have 1
+CONTEXT_WEIGHT: Final = 0.75  # of the legs of a follow-up's second query; the raw question's have 1
 
 Outcome = Literal["kept", "below_threshold", "duplicate", "beyond_k"]
 
