@@ -10,7 +10,7 @@ from cli.terminal import console, printable, say
 from rag.errors import UsageError
 from rag.profiles import load_profile, profile_names
 from rag.settings import Settings
-from rag.types import Citation, Response, new_id
+from rag.types import Citation, Quote, Response, new_id
 
 if TYPE_CHECKING:
     from graph.agent import Agent
@@ -78,8 +78,8 @@ async def _sources(session: Session, _rest: str) -> None:
     for citation in _citations(session):
         print(f"  [{citation.marker}] {printable(citation.breadcrumb or citation.title)}  ({citation.score:.2f})")
         print(f"      {printable(citation.url)}")
-        for quote in [citation.quote, *(one.quote for one in citation.occurrences)]:
-            print(f"      “{printable(' '.join(quote.split()))}”")
+        for quote in [Quote.of(citation), *citation.occurrences]:
+            print(f"      “{printable(' '.join(quote.quote.split()))}”")
 
 
 async def _show(session: Session, rest: str) -> None:
@@ -93,12 +93,12 @@ async def _show(session: Session, rest: str) -> None:
         raise UsageError("The passage is no longer in the index.")
     from rich.text import Text
 
-    text = Text(chunks[0].text)
-    for quote in [chosen, *chosen.occurrences]:
-        text.stylize("reverse" if console().is_terminal else "", quote.start, quote.end)
-    text.plain = printable(text.plain) if text.plain != printable(text.plain) else text.plain
-    console().print(Text(printable(chosen.breadcrumb or chosen.title), style="bold"))
-    console().print(text)
+    text = Text(printable(chunks[0].text, "�"))  # one for one, so that the quote's place stays right
+    for quote in [Quote.of(chosen), *chosen.occurrences]:
+        text.stylize("reverse", quote.start, quote.end)
+    screen = console()
+    screen.print(Text(printable(chosen.breadcrumb or chosen.title), style="bold"))
+    screen.print(text)
 
 
 async def _why(session: Session, _rest: str) -> None:

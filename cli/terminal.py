@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
-def printable(text: str) -> str:
-    """The text without terminal control characters and invisible direction marks."""
-    return _CONTROL.sub("", text)
+def printable(text: str, instead: str = "") -> str:
+    """The text without terminal control characters and invisible direction marks, or with `instead` for each."""
+    return _CONTROL.sub(instead, text)
 
 
 def print_json(data: Any) -> None:

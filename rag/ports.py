@@ -125,6 +125,11 @@ PartsOf = Callable[[str | None], Parts]
 class Services(Protocol):
     """The live objects of a process, built once."""
 
+    @property
+    def index(self) -> ChunkIndex:
+        """The book that is asked."""
+        ...
+
     def parts(self, profile: str | None) -> Parts:
         """The parts of the named profile, or of the usual one. Raises `UsageError` for an unknown name."""
         ...

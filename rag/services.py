@@ -31,14 +31,14 @@ class LiveServices:
         self.settings = settings
         self.embedder = embedder
         self.sparse: SparseEncoder = Bm25Encoder()
-        self.index = index
+        self._index = index
         self._usual = profile
         self._parts: dict[str, Parts] = {}
 
     @property
-    def collection(self) -> str:
+    def index(self) -> ChunkIndex:
         """The book that is asked."""
-        return self.index.collection
+        return self._index
 
     def parts(self, profile: str | None) -> Parts:
         """The parts of a profile, built when it is first asked for. Raises `UsageError` for an unknown name."""
@@ -75,12 +75,15 @@ async def choose_collection(settings: Settings, profile: Profile, given: str | N
         return given or settings.qdrant_collection_name or BOOK
     if profile.book.collection and settings.qdrant_url:
         return profile.book.collection
-    return BOOK if BOOK in await list_collections(**_where(settings)) else MANUAL
+    known = await list_collections(home=settings.home, qdrant_url=settings.qdrant_url, qdrant_api_key=_key(settings))
+    return BOOK if BOOK in known else MANUAL
 
 
 def collection_index(settings: Settings, collection: str) -> ChunkIndex:
     """The index of one book, whether it exists or not. Raises `UsageError` for a name that cannot be one."""
-    return open_index(collection=collection, **_where(settings))
+    return open_index(
+        home=settings.home, collection=collection, qdrant_url=settings.qdrant_url, qdrant_api_key=_key(settings)
+    )
 
 
 @asynccontextmanager
@@ -124,6 +127,5 @@ async def index_manual(services: LiveServices, progress: Progress | None = None)
     )
 
 
-def _where(settings: Settings) -> dict[str, object]:
-    key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
-    return {"home": settings.home, "qdrant_url": settings.qdrant_url, "qdrant_api_key": key}
+def _key(settings: Settings) -> str | None:
+    return settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from rag.conversation import Exchange
 from rag.errors import UsageError
-from rag.ports import Parts
+from rag.ports import ChunkIndex, Parts
 from rag.profiles import Profile, load_profile
 from rag.retrieval.retriever import Found, Trace
 from rag.types import Passage, Retrieval, Where
@@ -131,6 +131,10 @@ class FakeServices:
         self.searcher = searcher
         self.profile = profile or load_profile("default")
         self.quotes = quotes
+
+    @property
+    def index(self) -> ChunkIndex:
+        raise AssertionError("the machine searches through its searcher only")
 
     def parts(self, profile: str | None) -> Parts:
         if profile not in (None, self.profile.name):
