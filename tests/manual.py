@@ -68,9 +68,7 @@ def sections(page: Path) -> list[Section]:
 
 def section(page: str, heading: str) -> Section:
     """The section whose heading is `heading`, or begins with it and a colon."""
-    return next(
-        one for one in sections(DOCS / page) if one.heading == heading or one.heading.startswith(f"{heading}:")
-    )
+    return next(one for one in sections(DOCS / page) if one.heading == heading or one.heading.startswith(f"{heading}:"))
 
 
 def snippets(page: Path) -> Iterator[str]:
