@@ -61,7 +61,7 @@ def sections(page: Path) -> list[Section]:
         if token.type == "heading_open":
             found.append(Section(page, heading, tuple(begun)))
             heading, begun = parsed[position + 1].content, []
-        else:
+        elif parsed[position - 1].type != "heading_open" and token.type != "heading_close":
             begun.append(token)
     return [one for one in [*found, Section(page, heading, tuple(begun))] if one.heading]
 
