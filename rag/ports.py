@@ -6,7 +6,7 @@ Nodes and pipelines are written against these; the real adapters live in `rag.re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -84,6 +84,21 @@ class ChunkIndex(Protocol):
         ...
 
     async def aclose(self) -> None: ...
+
+
+class VectorCache(Protocol):
+    """Vectors by model and text, so that an interrupted or repeated ingestion embeds nothing twice.
+
+    Called from worker threads, one call at a time. Both methods are blocking.
+    """
+
+    def get(self, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
+        """The vectors that are known, by text; unknown texts are left out."""
+        ...
+
+    def put(self, model_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
+        """Keeps the vectors; what is kept when this returns survives the process."""
+        ...
 
 
 class Searcher(Protocol):

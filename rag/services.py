@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -92,23 +93,28 @@ async def open_services(
     *,
     profile: str = "default",
     collection: str | None = None,
-    embedder: Embedder | None = None,
     progress: Progress | None = None,
 ) -> AsyncIterator[LiveServices]:
     """Everything a turn needs. The manual is indexed first when it is the book and is not, or has changed.
 
     `progress` hears of that, as (done, total) chunks. Raises `UsageError` for what is configured wrongly.
     """
-    chosen = load_profile(profile)
+    chosen = await asyncio.to_thread(load_profile, profile)
     book = await choose_collection(settings, chosen, collection)
-    services = LiveServices(settings, profile, embedder or build_embedder(settings), collection_index(settings, book))
+    services = await asyncio.to_thread(_build_services, settings, profile, book)
     try:
-        services.parts(profile)
         if book == MANUAL:
             await index_manual(services, progress)
         yield services
     finally:
         await services.aclose()
+
+
+def _build_services(settings: Settings, profile: str, book: str) -> LiveServices:
+    """The part of opening that reads files and loads libraries: no work for an event loop."""
+    services = LiveServices(settings, profile, build_embedder(settings), collection_index(settings, book))
+    services.parts(profile)
+    return services
 
 
 async def index_manual(services: LiveServices, progress: Progress | None = None) -> None:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, cast
 
 import qdrant_edge as edge
 from qdrant_client import models
+from qdrant_client.http.models import QueryResponse
 
 from rag.errors import UsageError
 from rag.retrieval.edge import EdgeIndex
@@ -38,7 +39,7 @@ class EdgeClient:
         )
         return SimpleNamespace(points_count=info.chunks, config=SimpleNamespace(params=params, metadata=None))
 
-    def query_points(self, *_args: Any, query: Any = None, **options: Any) -> models.QueryResponse:
+    def query_points(self, *_args: Any, query: Any = None, **options: Any) -> QueryResponse:
         prefetch = options.get("prefetch") or []
         request = edge.QueryRequest(
             limit=options.get("limit", 10),
@@ -58,7 +59,7 @@ class EdgeClient:
                 models.ScoredPoint(id=str(p.id), version=0, score=p.score, payload=p.payload)
                 for p in shard.query(request)
             ]
-        return models.QueryResponse(points=found)
+        return QueryResponse(points=found)
 
     def retrieve(self, _name: str, ids: Sequence[Any], **_: Any) -> list[models.Record]:
         with self._index.reading("fetch") as (shard, _info):

@@ -1,18 +1,24 @@
 """A question inside a conversation: what to search for when it does not stand by itself.
 
-No model is asked. The raw question is always searched; where it leans on what was said before, the question before it
-and it together are searched too, and the rankings are fused, so a wrong guess costs places and never the raw question.
+No model is asked. The raw question is always searched. Where it leans on what was said before, it is also searched
+together with the last question and with the last one that stood by itself, which names the subject; the rankings are
+fused, so a wrong guess costs places and never the raw question.
+
+Measured on MTRAG (ClapNQ; the 180 later turns with relevant passages, in a pool of 2,499): the rule finds that 103 of
+them lean. For these recall at 5 and 10 is .452 and .589 by the raw question, .496 and .671 with the second one, .521
+and .645 by a person's rewrite. For the other 77 a person's rewrite gains nothing either (.616 raw, .610 rewritten), and
+adding context costs (.565), so they are left alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import Final
 
+from rag.conversation import Exchange
+
 FEW: Final = 2  # content words; a question of so few names no subject of its own, or nothing else
-BACK: Final = 3  # questions looked back upon, where each leans on the one before
 _WORD: Final = re.compile(r"\w+(?:'\w+)?")
 _POINTERS: Final = frozenset(
     _WORD.findall(
@@ -31,20 +37,17 @@ _EMPTY: Final = frozenset(
 )
 
 
-def queries(question: str, history: Sequence[Mapping[str, str]]) -> list[str]:
+def queries(question: str, history: Sequence[Exchange]) -> list[str]:
     """The searches of a question, the raw question first; a second one only where it leans on the conversation.
 
-    `history` holds the messages so far, oldest first, as {"role", "content"}; a user's message counts if an assistant's
-    follows it, so leave out turns that failed or were refused.
+    `history` holds the answered questions so far, oldest first.
     """
-    if not leans(question):
+    earlier = [exchange.question for exchange in history]
+    if not earlier or not leans(question):
         return [question]
-    context: list[str] = []
-    for earlier in reversed(_answered(history)[-BACK:]):
-        context.insert(0, earlier)
-        if not leans(earlier):
-            break
-    return [question, " ".join([*context, question])] if context else [question]
+    subject = next((asked for asked in reversed(earlier) if not leans(asked)), earlier[0])
+    # A dict: where the last question names the subject itself, it is there once.
+    return [question, " ".join([*dict.fromkeys((subject, earlier[-1])), question])]
 
 
 def leans(question: str) -> bool:
@@ -57,11 +60,3 @@ def leans(question: str) -> bool:
         or any(word.split("'")[0] in _POINTERS for word in words)
         or sum(word not in _EMPTY for word in words) <= FEW
     )
-
-
-def _answered(history: Sequence[Mapping[str, str]]) -> list[str]:
-    return [
-        asked["content"]
-        for asked, reply in pairwise(history)
-        if asked.get("role") == "user" and reply.get("role") == "assistant"
-    ]

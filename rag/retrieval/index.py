@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,9 +49,7 @@ def open_index(*, home: Path, collection: str, qdrant_url: str | None, qdrant_ap
 async def list_collections(*, home: Path, qdrant_url: str | None, qdrant_api_key: str | None) -> list[str]:
     """The names of all collections, sorted; raises `RetrievalError` where the server cannot be reached."""
     if not qdrant_url:
-        folder = home / "index"
-        names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-        return [name for name in names if (folder / name).is_dir() and _is_collection(folder, name)]
+        return await asyncio.to_thread(_local_collections, home / "index")
     from rag.retrieval.server_faults import host, server_faults
 
     client = _server(qdrant_url, qdrant_api_key)
@@ -118,6 +117,11 @@ def _server(url: str, key: str | None) -> AsyncQdrantClient:
         raise UsageError(
             "QDRANT_URL is not an address.", code="qdrant_url", hint="It looks like http://localhost:6333."
         ) from error
+
+
+def _local_collections(folder: Path) -> list[str]:
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    return [name for name in names if (folder / name).is_dir() and _is_collection(folder, name)]
 
 
 def _is_collection(folder: Path, name: str) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from rag.conversation import Exchange
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
 from rag.retrieval.followup import queries
 from rag.retrieval.fusion import ranks, reciprocal_rank_fusion
@@ -15,7 +16,7 @@ from rag.retrieval.index import check_models
 from rag.types import Chunk, Hit, Passage, Retrieval, SparseVector, Where
 
 PREFETCH: Final = 40  # hits of each leg that are fused: beyond them recall hardly grows and the gate drops them anyway
-CONTEXT_WEIGHT: Final = 0.5  # of the legs of a follow-up's second query; the raw question's have 1
+CONTEXT_WEIGHT: Final = 0.75  # of the legs of a follow-up's second query; the raw question's have 1
 
 Outcome = Literal["kept", "below_threshold", "duplicate", "beyond_k"]
 
@@ -78,7 +79,7 @@ class Retriever:
         k: int,
         threshold: float,
         where: Where | None = None,
-        history: Sequence[Mapping[str, str]] = (),
+        history: Sequence[Exchange] = (),
     ) -> Found:
         """At most `k` passages whose score reaches `threshold`, numbered from 1, best first; none is not an error.
 

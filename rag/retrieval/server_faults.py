@@ -40,10 +40,13 @@ def server_faults(collection: str, where: str) -> Iterator[None]:
         raise _busy(where, None) from error
     except UnexpectedResponse as error:
         raise _answered(error, collection, where) from error
-    except (ApiException, OSError) as error:  # no answer at all: refused, reset, timed out
+    except (ApiException, OSError) as error:
+        source = getattr(error, "source", error)
+        if isinstance(source, ValueError):  # an answer, but not in the form of one
+            raise _nonsense(where, source) from error
         raise RetrievalError(
             "index_unreachable",
-            f"The Qdrant server {where} does not answer ({_cause(error)}).",
+            f"The Qdrant server {where} does not answer ({type(source).__name__}).",
             hint="Check QDRANT_URL and that the server runs.",
             retryable=True,
         ) from error
@@ -115,8 +118,3 @@ def _reason(error: UnexpectedResponse) -> str:
     except (ValueError, KeyError, TypeError):
         text = error.reason_phrase
     return " ".join(str(text).split())[:200]
-
-
-def _cause(error: Exception) -> str:
-    source = getattr(error, "source", error)
-    return type(source).__name__

@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
@@ -35,7 +36,6 @@ class VectorCache:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._guard = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
 
     def get(self, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
         """The vectors that are known, by text. Texts without one are left out."""
@@ -46,23 +46,18 @@ class VectorCache:
         rows = [(model_id, _key(text), array("f", vector).tobytes()) for text, vector in vectors.items()]
         self._mended(lambda db: _write(db, rows), None)
 
-    def close(self) -> None:
-        with self._guard:
-            self._drop_connection()
-
     def _mended(self, work: Callable[[sqlite3.Connection], T], missed: T) -> T:
         """Do the work; where the file turns out broken, begin a new one and do it once more."""
         with self._guard:
             for last in (False, True):
                 try:
-                    return work(self._open())
+                    with closing(self._open()) as db:
+                        return work(db)
                 except sqlite3.OperationalError as error:
-                    self._drop_connection()
                     if "locked" in str(error):
                         return missed
                     raise self._unusable(error) from error
                 except sqlite3.DatabaseError as error:
-                    self._drop_connection()
                     if last:
                         raise self._unusable(error) from error
                     self._set_aside()
@@ -71,23 +66,17 @@ class VectorCache:
         return missed
 
     def _open(self) -> sqlite3.Connection:
-        if self._connection is None:
-            private_folder(self.path.parent)
-            # Made before SQLite opens it: its journals take over the permissions of the file.
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-            connection = sqlite3.connect(self.path, timeout=WAIT, check_same_thread=False, isolation_level=None)
-            try:
-                _prepare(connection)
-            except BaseException:
-                connection.close()
-                raise
-            self._connection = connection
-        return self._connection
-
-    def _drop_connection(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        # A connection for each call: there is nothing to close at the end, and none is shared between threads.
+        private_folder(self.path.parent)
+        # Made before SQLite opens it: its journals take over the permissions of the file.
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+        connection = sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)
+        try:
+            _prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _set_aside(self) -> None:
         for suffix in ("-wal", "-shm"):

@@ -1,0 +1,275 @@
+"""Cutting the blocks of one section into texts that fit.
+
+A text is a slice of the page wherever it can be. Where code or a table must be cut, every part is made whole again:
+with the fence's opening and closing line, or with the table's head.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from markdown_it.tree import SyntaxTreeNode
+
+Fits = Callable[[str], bool]
+
+_SENTENCE: Final = re.compile(
+    r"(?:(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)(?<!\bno)(?<!\bDr)(?<!\bMr)(?<!\bFig)[.!?…][\"'”’)\]*_]*\s+)"
+    r"|[。！？]"
+)
+_SPACE: Final = re.compile(r"\s+")
+_OPENER: Final = re.compile(
+    r"(?P<mark>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3,}|~{3,}))[ \t]*(?P<language>[^\s,{]{0,20})"
+)
+_MARK: Final = re.compile(r"\w{1,6}|[^\w\s]")
+LEAD_IN: Final = 300  # characters; longer is a paragraph of its own
+LABEL: Final = 3  # words
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """`text[begin:end]` of a page, between what makes a part of code or of a table whole."""
+
+    begin: int
+    end: int
+    before: str = ""
+    after: str = ""
+
+    def of(self, text: str) -> str:
+        return self.before + text[self.begin : self.end] + self.after
+
+
+class Packer:
+    """Fills texts with pieces, in order, as full as they go.
+
+    A line that leads in (it ends with a colon, or is no sentence) is not left at the end of a text when the block
+    that it leads to opens the next.
+    """
+
+    def __init__(self, text: str, fits: Fits) -> None:
+        self.text = text
+        self.fits = fits
+        self._open: list[Piece] = []
+        self._done: list[str] = []
+
+    def add(self, piece: Piece) -> None:
+        """Appends a piece that fits by itself."""
+        if self.takes(piece):
+            self._open.append(piece)
+            return
+        carried = self._lead_in()
+        self._flush(keep=carried)
+        if not self.takes(piece):
+            self._flush()
+        self._open.append(piece)
+
+    def takes(self, piece: Piece) -> bool:
+        """Whether the open text still fits with this piece."""
+        return self.fits(self._joined([*self._open, piece]))
+
+    def open_large(self) -> None:
+        """Makes room for a block that will be cut: only the line that leads to it stays in the open text."""
+        self._flush(keep=self._lead_in())
+
+    def finish(self) -> list[str]:
+        self._flush()
+        return self._done
+
+    def _lead_in(self) -> list[Piece]:
+        return [p for p in self._open[-1:] if is_lead_in(p.of(self.text))]
+
+    def _flush(self, keep: Sequence[Piece] = ()) -> None:
+        ready = self._open[: len(self._open) - len(keep)]
+        if ready:
+            self._done.append(self._joined(ready))
+        self._open = list(keep)
+
+    def _joined(self, pieces: list[Piece]) -> str:
+        joined = ""
+        for n, piece in enumerate(pieces):
+            if n:
+                gap = self.text[pieces[n - 1].end : piece.begin]
+                whole = pieces[n - 1].after or piece.before or not joined
+                joined += "\n\n" if whole else gap
+            joined += piece.of(self.text)
+        return joined.strip("\n")
+
+
+def is_lead_in(text: str) -> bool:
+    """Whether a text only introduces what follows: `The node:`, `**Key points**`, `Listing 3-1: A node`."""
+    stripped = text.strip()
+    if not stripped or len(stripped) > LEAD_IN or "\n\n" in stripped or stripped[0] in "`~|>":
+        return False
+    return stripped.rstrip("*_ ")[-1:] not in set(".!?…)]`|。！？")
+
+
+def pack(nodes: Sequence[SyntaxTreeNode], text: str, starts: Sequence[int], fits: Fits) -> list[str]:
+    """The texts of a section's blocks, each of which fits. `starts` holds the offset of every line of `text`."""
+    packer = Packer(text, fits)
+    for node in nodes:
+        _place(node, packer, starts, fits)
+    return [t for t in packer.finish() if not _says_nothing(t)]
+
+
+def _says_nothing(text: str) -> bool:
+    """Whether a text is a mere label, such as a tab's in front of headings: it would be found and answer nothing."""
+    return not any(c.isalnum() for c in text) or (text.endswith(":") and len(text.split()) <= LABEL)
+
+
+def _place(node: SyntaxTreeNode, packer: Packer, starts: Sequence[int], fits: Fits) -> None:
+    if node.map is None:
+        return
+    piece = _slice(packer.text, starts[node.map[0]], starts[node.map[1]])
+    if piece.begin == piece.end or node.type == "hr":
+        return
+    if fits(piece.of(packer.text)):
+        packer.add(piece)
+    elif node.type in ("fence", "code_block"):
+        packer.open_large()
+        _place_code(piece, packer, fits, fenced=node.type == "fence")
+    elif node.type == "table":
+        packer.open_large()
+        _place_table(piece, packer, fits)
+    elif node.type in ("bullet_list", "ordered_list", "list_item", "blockquote") and node.children:
+        for child in node.children:
+            _place(child, packer, starts, fits)
+    else:
+        _place_prose(piece, packer, fits)
+
+
+def _slice(text: str, begin: int, end: int) -> Piece:
+    """The lines without the blank ones at their end."""
+    return Piece(begin, begin + len(text[begin:end].rstrip()))
+
+
+def _lines(text: str, begin: int, end: int) -> list[tuple[int, int]]:
+    """The offsets of the lines in a range, line ends not included."""
+    spans = []
+    while begin < end:
+        stop = text.find("\n", begin, end)
+        stop = end if stop < 0 else stop
+        spans.append((begin, stop))
+        begin = stop + 1
+    return spans
+
+
+def _place_code(piece: Piece, packer: Packer, fits: Fits, *, fenced: bool) -> None:
+    text = packer.text
+    spans = _lines(text, piece.begin, piece.end)
+    opening = _OPENER.match(text, *spans[0]) if fenced else None
+    if not opening:
+        _place_lines(spans, packer, fits, "", "")
+        return
+    closing = text[slice(*spans[-1])]
+    before = opening["mark"] + opening["language"] + "\n"
+    _place_lines(spans[1:-1], packer, fits, before, "\n" + closing)
+
+
+def _place_table(piece: Piece, packer: Packer, fits: Fits) -> None:
+    spans = _lines(packer.text, piece.begin, piece.end)
+    head = packer.text[spans[0][0] : spans[1][1] + 1]
+    rows = [packer.text[slice(*row)] for row in spans[2:]]
+    if fits(head * 2) and rows:  # a head that takes half of a text leaves no room for rows
+        _place_lines(spans[2:], packer, fits, head, "")
+    else:
+        _place_lines(spans, packer, fits, "", "")
+
+
+def _place_lines(spans: list[tuple[int, int]], packer: Packer, fits: Fits, before: str, after: str) -> None:
+    """Runs of whole lines that fit, about equally long; a line that does not fit by itself is cut."""
+    run: Piece | None = None
+    shares = _Shares(spans, packer, before, after)
+    for n, (begin, end) in enumerate(spans):
+        longer = Piece(run.begin if run else begin, end, before, after)
+        if packer.takes(longer) and not (run and shares.is_full(n)):
+            run = longer
+            continue
+        if run:
+            packer.add(run)
+            packer.open_large()
+            shares.next(n)
+        run = Piece(begin, end, before, after)
+        if not packer.takes(run) and not fits(run.of(packer.text)):
+            for part in _cut(Piece(begin, end), packer.text, lambda t: fits(before + t + after)):
+                packer.add(Piece(part.begin, part.end, before, after))
+            run = None
+    if run:
+        packer.add(run)
+
+
+class _Shares:
+    """Spreads lines evenly over as few parts as can be, so that the last part is not a stray bracket.
+
+    Lengths are in words and marks, which is close to what any tokenizer counts.
+    """
+
+    def __init__(self, spans: list[tuple[int, int]], packer: Packer, before: str, after: str) -> None:
+        self._text = packer.text
+        self._spans = spans
+        self._sums = [0]
+        for span in spans:
+            self._sums.append(self._sums[-1] + len(_MARK.findall(self._text[slice(*span)])))
+        self._begin = 0
+        self._left, begin = 1, 0
+        for n, (_, end) in enumerate(spans):
+            if n > begin and not packer.fits(Piece(spans[begin][0], end, before, after).of(packer.text)):
+                self._left, begin = self._left + 1, n
+
+    def is_full(self, n: int) -> bool:
+        """Whether the part may end before line `n`: at its share, or a little earlier where a blank line is."""
+        share = (self._sums[-1] - self._sums[self._begin]) / self._left
+        blank = not self._text[slice(*self._spans[n - 1])].strip()
+        filled = self._sums[n] - self._sums[self._begin]
+        return self._left > 1 and filled >= share * (0.8 if blank else 1)
+
+    def next(self, n: int) -> None:
+        """Begins a part at line `n`."""
+        self._begin, self._left = n, max(self._left - 1, 1)
+
+
+def _place_prose(piece: Piece, packer: Packer, fits: Fits) -> None:
+    for part in _cut(piece, packer.text, fits):
+        packer.add(part)
+
+
+def _cut(piece: Piece, text: str, fits: Fits) -> list[Piece]:
+    """Parts that fit: cut after a sentence, else between words, else anywhere."""
+    parts: list[Piece] = []
+    begin = piece.begin
+    while begin < piece.end:
+        length = _longest(text[begin : piece.end], fits)
+        end = begin + length
+        if end < piece.end:
+            end = begin + _seam(text[begin:end])
+        parts.append(Piece(begin, begin + len(text[begin:end].rstrip()) or end))
+        begin = end
+        while begin < piece.end and text[begin].isspace():
+            begin += 1
+    return parts
+
+
+def _longest(text: str, fits: Fits) -> int:
+    """The length of the longest prefix that fits (at least 1), by doubling and halving."""
+    low, high = 1, 2
+    while high <= len(text) and fits(text[:high]):
+        low, high = high, high * 2
+    if fits(text) and high > len(text):
+        return len(text)
+    high = min(high, len(text))
+    while low + 1 < high:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(text[:middle]) else (low, middle)
+    return low
+
+
+def _seam(text: str) -> int:
+    """Where to cut a text that runs on: after its last sentence, else its last word, not in inline code."""
+    for pattern, least in ((_SENTENCE, len(text) // 3), (_SPACE, len(text) // 3)):
+        ends = [m.end() for m in pattern.finditer(text) if m.end() >= least]
+        outside = [end for end in ends if text.count("`", 0, end) % 2 == 0]
+        if outside:
+            return outside[-1]
+    spaces = [m.end() for m in _SPACE.finditer(text)]
+    return spaces[-1] if spaces else len(text)
