@@ -243,7 +243,8 @@ def _cut(piece: Piece, text: str, fits: Fits) -> list[Piece]:
         end = begin + _prefix(text[begin : piece.end], fits)
         if end < piece.end:
             end = begin + _seam(text[begin:end])
-        parts.append(Piece(begin, begin + len(text[begin:end].rstrip()) or end))
+        if said := text[begin:end].rstrip():
+            parts.append(Piece(begin, begin + len(said)))
         begin = end
         while begin < piece.end and text[begin].isspace():
             begin += 1
