@@ -1,0 +1,223 @@
+"""From scored sentences to a short excerpt that reads well: what to take, what belongs to it, how to set it.
+
+A sentence that begins with "It" brings the one before it; a line that ends in a colon brings the list, table or code
+that it introduces; an item brings the line that introduces it. Every unit stays word for word as the book has it, and
+is followed by its passage's marker.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rag.relevance import Candidate, Reading
+
+BUDGET: Final = 900  # characters of an answer, markers not counted
+SEEDS: Final = 3  # places of the book that one answer quotes
+CLOSE: Final = 0.85  # a further place is quoted when it scores this share of the best one
+ENOUGH: Final = 250  # characters; as long as the answer is shorter, places that score a little less may join
+LOOSE: Final = 0.75
+PARAGRAPH: Final = 360  # a paragraph up to this length is quoted whole
+ITEMS: Final = 6
+CODE_LINES: Final = 15
+ROWS: Final = 4
+
+_LEANS_BACK: Final = re.compile(
+    r"(?:It|Its|This|That|These|Those|They|Their|He|She|Such|Here|However|Instead|Then|Thus|Therefore|Also|But|And|So|"
+    r"Otherwise|Similarly|Likewise|For example|For instance|In contrast|Both|Each|Unlike)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Units of one passage, by index, in their order."""
+
+    passage: int  # position in the reading, not the number that is cited
+    indexes: tuple[int, ...]
+
+
+def excerpt(reading: Reading) -> list[str]:
+    """The answer in pieces, one for each unit quoted; joined without anything between they are its text."""
+    pieces: list[str] = []
+    previous: Candidate | None = None
+    for stretch in choose(reading):
+        candidates = reading.passages[stretch.passage]
+        base = min(candidates[i].unit.depth for i in stretch.indexes)
+        for index in stretch.indexes:
+            pieces.append(_joint(previous, candidates[index]) + _set(candidates[index], base))
+            previous = candidates[index]
+    return pieces
+
+
+def choose(reading: Reading) -> list[Stretch]:
+    """The stretches to quote: the best one first, then others nearly as good that say something else."""
+    if not reading.ranked:
+        return []
+    best = reading.ranked[0].score
+    taken: dict[int, set[int]] = {}
+    order: list[int] = []
+    room, seeds = BUDGET, 0
+    for seed in reading.ranked[:12]:
+        enough = BUDGET - room >= ENOUGH
+        if seeds == SEEDS or seed.score < (CLOSE if enough else LOOSE) * best:
+            break
+        place = next(
+            i for i, candidates in enumerate(reading.passages) if seed in candidates[seed.index : seed.index + 1]
+        )
+        mine = taken.setdefault(place, set())
+        if seed.index in mine or _said_already(seed, reading, taken):
+            continue
+        wanted = [i for i in _belonging(reading, place, seed) if i not in mine]
+        length = sum(_length(reading.passages[place][i]) for i in wanted)
+        if seeds and length > room:
+            continue
+        mine.update(wanted)
+        room -= length
+        seeds += 1
+        if place not in order:
+            order.append(place)
+    return [Stretch(place, tuple(sorted(taken[place]))) for place in order]
+
+
+def _said_already(seed: Candidate, reading: Reading, taken: dict[int, set[int]]) -> bool:
+    """Is most of what the unit says in one that is quoted? Summaries repeat the sentences they sum up."""
+    for place, indexes in taken.items():
+        for index in indexes:
+            other = reading.passages[place][index].own
+            if len(seed.own & other) >= 0.6 * min(len(seed.own), len(other)):
+                return True
+    return False
+
+
+def _belonging(reading: Reading, place: int, seed: Candidate) -> list[int]:
+    """The unit and what it cannot stand without, as indexes in its passage, in order."""
+    candidates = reading.passages[place]
+    kind = seed.unit.kind
+    if kind == "item":
+        found = _of_list(candidates, seed, reading.ranked[0].score)
+    elif kind in ("table", "row", "code"):
+        found = _of_block(candidates, seed)
+    else:
+        found = _of_paragraph(candidates, seed)
+    return sorted(set(found))
+
+
+def _of_paragraph(candidates: Sequence[Candidate], seed: Candidate) -> list[int]:
+    block = [c for c in candidates if c.unit.block == seed.unit.block and c.unit.kind in ("sentence", "lead")]
+    if sum(len(c.unit.text) for c in block) <= PARAGRAPH:
+        found = [c.index for c in block]
+    else:
+        found = [seed.index]
+        position = block.index(seed)
+        while position > 0 and len(found) < 3 and _LEANS_BACK.match(block[position].unit.text.lstrip("*_")):
+            position -= 1
+            found.insert(0, block[position].index)
+        after = block.index(seed) + 1
+        if after < len(block) and len(found) < 3 and block[after].score >= 0.7 * seed.score:
+            found.append(block[after].index)
+    last = candidates[found[-1]]
+    return found + (_introduced(candidates, last) if last.unit.kind == "lead" else [])
+
+
+def _introduced(candidates: Sequence[Candidate], lead: Candidate) -> list[int]:
+    """What follows a line that ends in a colon: the items of the list (at most six), or the table or the code."""
+    after = lead.index + 1
+    if after >= len(candidates) or candidates[after].unit.block != lead.unit.block + 1:
+        return []
+    block = candidates[after].unit.block
+    found = [c.index for c in candidates[after:] if c.unit.block == block and c.unit.kind != "heading"]
+    rows = found[0:1] if candidates[after].unit.kind == "table" else []
+    return (rows + found[1 : ROWS + 1]) if rows else found[:ITEMS]
+
+
+def _of_list(candidates: Sequence[Candidate], seed: Candidate, best: float) -> list[int]:
+    items = [c for c in candidates if c.unit.block == seed.unit.block and c.unit.kind == "item"]
+    lead = [
+        c.index for c in candidates[: items[0].index] if c.unit.kind == "lead" and c.unit.block == seed.unit.block - 1
+    ]
+    short = len(items) <= ITEMS and sum(len(c.unit.text) for c in items) <= BUDGET * 2 // 3
+    # When the question is about what the list is a list of, every item is part of the answer.
+    about_all = sum(c.score >= CLOSE * seed.score for c in items) * 2 >= len(items)
+    if short and about_all:
+        chosen = [c.index for c in items]
+    else:
+        near = sorted((c for c in items if c.score >= CLOSE * best), key=lambda c: -c.score)[:ITEMS]
+        chosen = [c.index for c in near] or [seed.index]
+        chosen += _nested(candidates, seed)
+    return lead[-1:] + chosen
+
+
+def _nested(candidates: Sequence[Candidate], item: Candidate) -> list[int]:
+    found: list[int] = []
+    for candidate in candidates[item.index + 1 :]:
+        inside = candidate.unit.depth > item.unit.depth and candidate.unit.kind != "heading"
+        if not inside or len(found) == ITEMS:
+            break
+        found.append(candidate.index)
+    return found
+
+
+def _of_block(candidates: Sequence[Candidate], seed: Candidate) -> list[int]:
+    """A table or code with the line above it that says what it is; of a long table its head and its best rows."""
+    same = [c for c in candidates if c.unit.block == seed.unit.block]
+    first = same[0].index
+    found = [first]
+    if len(same) > 1:
+        rows = sorted((c for c in same if c.unit.kind == "row"), key=lambda c: -c.score)
+        best = rows[0].score
+        found += [c.index for c in rows[:ROWS] if c.score >= CLOSE * best]
+    above = candidates[first - 1] if first else None
+    if above and above.unit.kind in ("lead", "sentence") and len(above.unit.text) <= 200:
+        found.insert(0, above.index)
+    return found
+
+
+def _length(candidate: Candidate) -> int:
+    return min(len(candidate.unit.text), CODE_LINES * 60)
+
+
+def _joint(previous: Candidate | None, candidate: Candidate) -> str:
+    """What stands between two units: a space inside a paragraph, a line break inside a list, else a blank line."""
+    if previous is None:
+        return ""
+    adjacent = previous.passage.number == candidate.passage.number
+    before, unit = previous.unit, candidate.unit
+    if (
+        adjacent
+        and before.block == unit.block
+        and before.kind in ("sentence", "lead")
+        and unit.kind in ("sentence", "lead")
+    ):
+        return " "
+    if adjacent and unit.kind == "item" and (before.kind == "item" or before.block == unit.block - 1):
+        return "\n"
+    if adjacent and unit.kind == "row" and before.block == unit.block:
+        return "\n"
+    return "\n\n"
+
+
+def _set(candidate: Candidate, base: int) -> str:
+    """A unit as it stands in the answer, with its marker."""
+    unit, marker = candidate.unit, f"[{candidate.passage.number}]"
+    if unit.kind == "code":
+        return f"{_code(unit.text)}\n{marker}"
+    if unit.kind in ("table", "row"):
+        return f"{unit.text}\n\n{marker}"
+    line = re.sub(r"\s*\n[ \t>]*", " ", unit.text)
+    indent = " " * min(4, max(0, unit.depth - base))
+    return f"{indent}- {line} {marker}" if unit.kind == "item" else f"{line} {marker}"
+
+
+def _code(text: str) -> str:
+    """A fenced block without its outer indent; a long one up to the last blank line that fits, closed again."""
+    first, _, rest = text.partition("\n")
+    lines = [first, *textwrap.dedent(rest).split("\n")]
+    if len(lines) <= CODE_LINES + 2:
+        return "\n".join(lines)
+    fence = re.match(r"[`~]+", first)
+    body = lines[1 : CODE_LINES + 1]
+    blanks = [i for i, line in enumerate(body) if not line.strip() and i >= 5]
+    return "\n".join([first, *body[: blanks[-1] if blanks else CODE_LINES], fence[0] if fence else "```"])

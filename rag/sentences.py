@@ -1,0 +1,276 @@
+"""Markdown text cut into the pieces that one would quote: sentences, list items, tables, code blocks.
+
+The cut is exact: `text[unit.start:unit.end] == unit.text`, in code points. It reads line by line and never looks back
+further than a line, so it takes time in proportion to the text, whatever the text is; a full Markdown parser gives no
+positions inside a paragraph, and the text may be a chunk that begins or ends in the middle of a list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Kind = Literal["sentence", "lead", "item", "table", "row", "code", "heading"]
+
+TABLE_LIMIT: Final = 700  # code points; a longer table is quoted by its rows
+ITEM_LIMIT: Final = 400  # a longer list item is quoted by its sentences
+
+_FENCE: Final = re.compile(r"(`{3,}|~{3,})(.*)")
+_ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
+_HEADING: Final = re.compile(r"#{1,6}(?:[ \t]+|$)")
+_LABEL: Final = re.compile(r"\*\*[^*]{1,80}\*\*:|\*\*[^*]{1,80}:\*\*")
+# Lines that carry no text of the book: a rule, an admonition's fence, a lone tag or comment, a table of contents mark.
+_SILENT: Final = re.compile(r":{3,}.*|\[![A-Za-z]+\]|</?[A-Za-z][^<>]*>|<!--.*-->|\[\[?_?TOC_?\]?\]", re.IGNORECASE)
+_ENDING: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?=\s)|[。！？]+[」』”’）]*+")
+_ABBREVIATION: Final = re.compile(
+    r"(?:\b(?:e\.?g|i\.?e|cf|vs|etc|approx|resp|fig|figs|eq|eqs|sec|no|nos|vol|pp?|ch|dr|mr|mrs|ms|prof|st|jr|sr|inc|"
+    r"ltd|al|ca|ed|eds|dept|est|incl|min|max)|(?<![\w.])[A-Z]|\b[A-Z](?:\.[A-Z])+)\.$",
+    re.IGNORECASE,
+)
+_NUMBERING: Final = re.compile(r"\s*[*_(\[\"']*(?:\d{1,3}|[A-Za-z])")  # the "1" of "1. Reliability"
+_ENDS_ANYWAY: Final = re.compile(r"\b(?:etc|al|no|min|max|ed|inc|ltd|jr|sr)\.$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A quotable stretch of a text: `text[start:end]`, in code points.
+
+    `kind`: a "sentence" of a paragraph; a "lead", the sentence or line that ends in a colon and introduces what
+    follows; an "item" of a list without its bullet; a "table", or of a long one its head as a "table" and each "row";
+    a fenced "code" block with its fences; a "heading" without its hashes. `block` numbers the paragraphs, lists, tables
+    and code blocks of the text in order: sentences of one paragraph and items of one list share it. `depth` is a
+    heading's level, and for anything inside a list the column at which it starts.
+    """
+
+    start: int
+    end: int
+    text: str
+    kind: Kind
+    block: int
+    depth: int = 0
+
+
+def units(text: str) -> list[Unit]:
+    """All units of a Markdown text, in order and without overlap; an empty text has none."""
+    return _Cutter(text).cut()
+
+
+def sentence_spans(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
+    """Spans of the sentences of a paragraph's text, white space around them left out.
+
+    A full stop ends a sentence where white space and no small letter follow; not in inline code, not after a common
+    abbreviation or an initial. Versions, decimals, file names and addresses hold no white space and stay whole.
+    """
+    end = len(text) if end is None else end
+    code = _code_spans(text, start, end)
+    begin, next_code = start, 0
+    for match in _ENDING.finditer(text, start, end):
+        while next_code < len(code) and code[next_code][1] <= match.start():
+            next_code += 1
+        if next_code < len(code) and code[next_code][0] <= match.start():
+            continue
+        if not _is_end(text, match, begin, end):
+            continue
+        yield from _trimmed(text, begin, match.end())
+        begin = match.end()
+    yield from _trimmed(text, begin, end)
+
+
+def _is_end(text: str, match: re.Match[str], begin: int, end: int) -> bool:
+    if match[0][0] in "。！？":
+        return True
+    tail = text[match.end() : min(end, match.end() + 40)].lstrip()
+    follower = tail.lstrip("*_\"'“‘«([`")[:1]
+    if tail[:1] != "`" and follower.islower():
+        return False
+    if not match[0].startswith(".") or match[0].startswith(".."):
+        return True
+    before = text[max(begin, match.start() - 12) : match.start() + 1]
+    if match.start() - begin <= 8 and _NUMBERING.fullmatch(text, begin, match.start()):
+        return False
+    if not _ABBREVIATION.search(before):
+        return True
+    return bool(_ENDS_ANYWAY.search(before)) and follower.isupper()
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    piece = text[start:end]
+    left = len(piece) - len(piece.lstrip())
+    if piece := piece.strip():
+        yield start + left, start + left + len(piece)
+
+
+def _code_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Spans of inline code: a run of backticks up to the next run of the same length (CommonMark 6.1)."""
+    runs = [(m.start(), m.end()) for m in re.finditer(r"`+", text[start:end])]
+    later: dict[int, list[int]] = {}
+    for index, (left, right) in enumerate(runs):
+        later.setdefault(right - left, []).append(index)
+    for positions in later.values():
+        positions.reverse()
+    spans: list[tuple[int, int]] = []
+    index = 0
+    while index < len(runs):
+        left, right = runs[index]
+        same = later[right - left]
+        while same and same[-1] <= index:
+            same.pop()
+        if same:
+            spans.append((start + left, start + runs[same[-1]][1]))
+            index = same[-1]
+        index += 1
+    return spans
+
+
+class _Cutter:
+    """One pass over the lines of a text. `pending` is the paragraph or list item that is still being read."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.units: list[Unit] = []
+        self.block = -1
+        self.list_block: int | None = None  # the block number of the list that is still open
+        self.item_depth = 0
+        self.pending: tuple[int, int, Kind, int] | None = None  # start, end, kind, depth
+        self.lines = _lines(text)
+        self.at = 0
+        self.after_blank = True
+
+    def cut(self) -> list[Unit]:
+        while self.at < len(self.lines):
+            start, end = self.lines[self.at]
+            line = self.text[start:end]
+            bare = line.strip()
+            if not bare:
+                self._flush()
+                self.after_blank = True
+                self.at += 1
+                continue
+            self._line(start, end, line, bare)
+            self.after_blank = False
+        self._flush()
+        return self.units
+
+    def _line(self, start: int, end: int, line: str, bare: str) -> None:
+        quoted = len(line) - len(line.lstrip("> \t")) if bare[0] == ">" else 0
+        indent = quoted or len(line) - len(line.lstrip())
+        body = line[indent:].rstrip()
+        depth = 0 if quoted else indent
+        if fence := _FENCE.match(body):
+            if fence[1][0] == "~" or "`" not in fence[2]:
+                return self._fenced(start + indent, fence[1], depth)
+        elif self._is_table():
+            return self._table(depth)
+        self.at += 1
+        if not body or _is_rule(body) or _SILENT.fullmatch(body):
+            # A line of = or - under a paragraph makes it a heading.
+            self._flush("heading" if body and set(body) in ({"="}, {"-"}) and len(body) > 1 else None)
+        elif heading := _HEADING.match(body):
+            self._flush()
+            self.list_block = None
+            title = body[heading.end() :].rstrip("# \t")
+            self._add(start + indent + heading.end(), len(title), "heading", heading[0].strip().count("#"))
+        elif item := _ITEM.match(body):
+            self._item(start + indent + item.end(), end, depth)
+        else:
+            self._text(start + indent, end, body, depth)
+        return None
+
+    def _fenced(self, start: int, fence: str, depth: int) -> None:
+        self._flush()
+        if not depth:
+            self.list_block = None
+        close = re.compile(rf"[ \t>]*{re.escape(fence[0])}{{{len(fence)},}}[ \t]*")
+        last = self.at
+        while last + 1 < len(self.lines):
+            last += 1
+            if close.fullmatch(self.text, *self.lines[last]):
+                break
+        length = self.text[start : self.lines[last][1]].rstrip()
+        self._add(start, len(length), "code", depth)
+        self.at = last + 1
+
+    def _is_table(self) -> bool:
+        """Is this line a table's head, that is, is the next one its delimiter row?"""
+        if self.at + 1 >= len(self.lines) or "|" not in self.text[slice(*self.lines[self.at])]:
+            return False
+        under = self.text[slice(*self.lines[self.at + 1])].strip()
+        return "-" in under and "|" in under and not under.strip("|-: \t")
+
+    def _table(self, depth: int) -> None:
+        self._flush()
+        first, last = self.at, self.at + 1
+        while last + 1 < len(self.lines) and "|" in self.text[slice(*self.lines[last + 1])]:
+            last += 1
+        self.at = last + 1
+        start = self.lines[first][0] + depth
+        if self.lines[last][1] - start <= TABLE_LIMIT:
+            self._add(start, len(self.text[start : self.lines[last][1]].rstrip()), "table", depth)
+            return
+        self._add(start, len(self.text[start : self.lines[first + 1][1]].rstrip()), "table", depth)
+        for begin, end in self.lines[first + 2 : last + 1]:
+            for left, right in _trimmed(self.text, begin, end):
+                self.units.append(Unit(left, right, self.text[left:right], "row", self.block, depth))
+
+    def _item(self, start: int, end: int, depth: int) -> None:
+        self._flush()
+        if self.list_block is None:
+            self.block += 1
+            self.list_block = self.block
+        self.item_depth = depth
+        self.pending = (start, end, "item", depth)
+
+    def _text(self, start: int, end: int, body: str, depth: int) -> None:
+        if self.pending and not _LABEL.match(body):
+            begin, _, kind, level = self.pending
+            self.pending = (begin, end, kind, level)
+            return
+        self._flush()
+        if self.list_block is not None and (depth <= self.item_depth or not self.after_blank):
+            self.list_block = None
+        self.pending = (start, end, "sentence", depth if self.list_block is not None else 0)
+
+    def _flush(self, kind: Kind | None = None) -> None:
+        """End the paragraph or item that is being read."""
+        if self.pending is None:
+            return
+        start, end, own, depth = self.pending
+        self.pending = None
+        if kind == "heading":
+            for left, right in _trimmed(self.text, start, end):
+                self._add(left, right - left, "heading", 1)
+            return
+        in_list = own == "item" and self.list_block is not None
+        if not in_list:
+            self.block += 1
+        block = self.list_block if in_list and self.list_block is not None else self.block
+        spans = list(_trimmed(self.text, start, end)) if own == "item" and end - start <= ITEM_LIMIT else []
+        for number, (left, right) in enumerate(spans or sentence_spans(self.text, start, end)):
+            piece = self.text[left:right]
+            is_lead = piece.rstrip("*_ ").endswith((":", "："))
+            name: Kind = "item" if own == "item" and number == 0 else "lead" if is_lead else "sentence"
+            self.units.append(Unit(left, right, piece, name, block, depth))
+
+    def _add(self, start: int, length: int, kind: Kind, depth: int) -> None:
+        self.block += 1
+        if length:
+            self.units.append(Unit(start, start + length, self.text[start : start + length], kind, self.block, depth))
+
+
+def _lines(text: str) -> list[tuple[int, int]]:
+    """Spans of the lines without their line breaks; only the line feed breaks a line."""
+    spans: list[tuple[int, int]] = []
+    start = 0
+    while start <= len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        spans.append((start, end))
+        start = end + 1
+    return spans
+
+
+def _is_rule(body: str) -> bool:
+    marks = set(body) - {" ", "\t"}
+    return len(marks) == 1 and marks <= set("-*_=") and len(body) > 1

@@ -1,0 +1,180 @@
+"""The words of a question and of a text, made comparable: stems, compounds, code words, and how rare each is.
+
+Nothing here knows a book. How common a word is in English is read off the vocabulary of the embedding model, whose
+whole words stand roughly in order of frequency from line 1,996 ("the") on; a word that is not in it is rare.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+VOCABULARY: Final = Path(__file__).parent / "data" / "vocab.txt"
+_FIRST_WORD: Final = 1996  # the lines above hold special tokens, punctuation and single characters
+_COMMON, _RARE = 30, 10_000  # ranks between which the weight of a word rises
+MIN_WEIGHT: Final = 0.2
+NAME_WEIGHT: Final = 0.8  # a name or a code word says what a question is about, however common its letters are
+
+# Words that every question may hold and no answer needs to. Kept apart from the stop words of retrieval: "not" and
+# "without" carry meaning in a question, "difference" and "example" do not help to find where the answer stands.
+_IDLE_WORDS: Final = """
+a about above after again all also am an and any are aren't as at be because been before being between both but by
+can can't cannot could couldn't did didn't do does doesn't doing don't done each few for from further get gets getting
+give given go goes going had has have having he her here hers him his how how's i i'd i'll i'm i've if in into is isn't
+it it's its itself just let's like lot make makes many may me might more most much must my need needs no nor not of off
+on once one ones only onto or other our out over own please same shall she should shouldn't so some such tell than that
+that's the their them then there there's these they this those through to too under until up upon us very via was way
+ways we were what what's when where where's whether which while who who's whom whose why will with within would yes you
+you'd you'll you're your show explain describe mean means meant called actually really exactly good better best use used
+uses using work works working thing things something anything want know say says vs versus difference differences
+different differ example examples happens happen book chapter able possible typical typically kind kinds type types
+exist exists
+"""
+IDLE: Final = frozenset(_IDLE_WORDS.split())
+_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?(?:(?:[-_./#]|::)[^\W_]+)*")
+_PIECE: Final = re.compile(r"[^\W_]+")
+_CAMEL: Final = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+|\d+")
+_NUMBERED: Final = re.compile(r"\b([A-Za-z]{2,10})[ \-](\d{1,2})(?![\w.]*\d)\b")  # "ROS 2", "RT-2", "phase 1"
+_CODE: Final = re.compile(r"`([^`]+)`")
+_FOLLOW_UP: Final = re.compile(r"\W*(?:and|but|or|so|also|what about|how about|why not|then)\b", re.IGNORECASE)
+_BACK: Final = re.compile(
+    r"\b(?:it|its|they|them|their|those|these|this one|that one|the same|the (?:first|second|last) one)\b|"
+    r"\b(?:is|about|of|do|does|with|for|like) (?:that|this)\W*$",
+    re.IGNORECASE,
+)
+_CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One thing that a question asks about.
+
+    `forms` are the keys of which any one in a text means that the text speaks of it; `parts`, if any, are keys that
+    mean the same when all are there. `weight` is from 0.2 (as common as "world") to 1; `named` marks proper names,
+    code words and anything with a digit.
+    """
+
+    word: str
+    forms: frozenset[str]
+    parts: frozenset[str]
+    weight: float
+    named: bool
+
+    def within(self, keys: frozenset[str] | set[str]) -> bool:
+        return not self.forms.isdisjoint(keys) or bool(self.parts and self.parts <= keys)
+
+
+def keys(text: str) -> frozenset[str]:
+    """Everything a text can be found under: stems of its words, of the parts of its compounds, and compounds joined.
+
+    "the FlatList of ROS 2" gives the, flatlist, flat, list, of, ros, 2 and ros2.
+    """
+    found: set[str] = set()
+    for match in _WORD.finditer(text):
+        found.update(_keys_of(match[0]))
+    found.update((word + number).lower() for word, number in _NUMBERED.findall(text))
+    return frozenset(found)
+
+
+def terms(question: str) -> list[Term]:
+    """What a question asks about, each thing once, in order; words that carry no meaning alone are left out."""
+    code = {word for span in _CODE.findall(question) for word in _WORD.findall(span)}
+    text = _NUMBERED.sub(_join_numbered, question)
+    words = list(_WORD.finditer(text))
+    shouting = sum(m[0][0].isupper() for m in words) * 2 > len(words) > 3
+    found: dict[frozenset[str], Term] = {}
+    for index, match in enumerate(words):
+        word = re.sub(r"['’]s$", "", match[0])
+        plain = word.lower().replace("’", "'")
+        if plain in IDLE and word not in code:
+            continue
+        capital = index > 0 and word[0].isupper() and not shouting
+        named = capital or word in code or _looks_like_code(word)
+        for part in _characters(word) if _CJK.search(word) else (word,):
+            term = _term(part, named)
+            found.setdefault(term.forms, term)
+    return list(found.values())
+
+
+def rarity(word: str) -> float:
+    """How rare a word is in English, from 0.2 (the first few dozen) to 1 (rank 10,000 and beyond, or unknown)."""
+    ranks = _ranks()
+    rank = min((ranks[form] for form in (word, stem(word), word.removesuffix("s")) if form in ranks), default=_RARE)
+    scaled = math.log(max(rank, 1) / _COMMON) / math.log(_RARE / _COMMON)
+    return min(1.0, max(MIN_WEIGHT, scaled))
+
+
+@lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """The Snowball (Porter 2) stem of a word in small letters."""
+    return str(_stemmer().stemWord(word))
+
+
+@lru_cache(maxsize=50_000)
+def _keys_of(word: str) -> frozenset[str]:
+    """The keys of one word or compound."""
+    small = word.lower().replace("’", "'").removesuffix("'s")
+    pieces = _pieces(word)
+    joined = "".join(_PIECE.findall(small))
+    found = {stem(small), stem(joined), joined, *pieces}
+    found.update(stem(piece) for piece in _PIECE.findall(small))
+    if _CJK.search(word):  # no spaces between words there: pairs of characters stand in for them
+        found.update(a + b for a, b in pairwise(joined))
+    return frozenset(found)
+
+
+def _pieces(word: str) -> list[str]:
+    """Stems of the parts of a compound: "base_link", "sim-to-real", "useNativeDriver"; a plain word has one."""
+    return [stem(part.lower()) for piece in _PIECE.findall(word) for part in _CAMEL.findall(piece)]
+
+
+def _characters(word: str) -> list[str]:
+    """Pairs of neighbouring characters, for scripts that put no space between words."""
+    return [a + b for a, b in pairwise(word)] or [word]
+
+
+def _term(word: str, named: bool) -> Term:
+    small = word.lower().replace("’", "'")
+    joined = "".join(_PIECE.findall(small))
+    pieces = [piece for piece in _pieces(word) if piece not in IDLE]
+    split = len(pieces) > 1 and not any(piece.isdigit() for piece in pieces)
+    weight = max((rarity(piece) for piece in pieces), default=MIN_WEIGHT) if split else rarity(small)
+    if any(character.isdigit() for character in word):
+        weight = 1.0
+    if named:
+        weight = max(weight, NAME_WEIGHT)
+    return Term(word, frozenset({joined, stem(joined), stem(small)}), frozenset(pieces if split else ()), weight, named)
+
+
+def _looks_like_code(word: str) -> bool:
+    inner = word[1:]
+    return any(c.isupper() for c in inner) or any(c.isdigit() or c in "_./#:" for c in word)
+
+
+def _join_numbered(match: re.Match[str]) -> str:
+    """ "ROS 2" and "RT-2" are one word each; "move 5 metres" and "top 10" are not."""
+    is_name = any(c.isupper() for c in match[1][1:]) or match[1].lower() not in _ranks()
+    return f"{match[1]}{match[2]}" if is_name else match[0]
+
+
+@cache
+def _ranks() -> dict[str, int]:
+    lines = VOCABULARY.read_text(encoding="utf-8").splitlines()[_FIRST_WORD:]
+    return {word: rank for rank, word in enumerate(lines, 1) if not word.startswith("##")}
+
+
+@cache
+def _stemmer() -> Any:
+    import snowballstemmer
+
+    return snowballstemmer.stemmer("english")
+
+
+def refers_back(question: str) -> bool:
+    """Does the question lean on the one before it: "tell me more", "and on Windows?", "why is that?"?"""
+    return bool(_FOLLOW_UP.match(question) or _BACK.search(question)) or not terms(question)
