@@ -44,6 +44,10 @@ class FakeIndex:
             del self.points[chunk_id]
         self.points.update((point.chunk.id, point) for point in add)
 
+    async def drop(self) -> None:
+        self.points.clear()
+        self._info = None
+
     async def aclose(self) -> None:
         return None
 
