@@ -23,6 +23,7 @@ _SPACE: Final = re.compile(r"\s+")
 _OPENER: Final = re.compile(
     r"(?P<mark>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3,}|~{3,}))[ \t]*(?P<language>[^\s,{]{0,20})"
 )
+_NOT_PROSE: Final = re.compile(r"[`~|>]|(?:[-*+]|\d{1,9}[.)])\s")
 _MARK: Final = re.compile(r"\w{1,6}|[^\w\s]")
 LEAD_IN: Final = 300  # characters; longer is a paragraph of its own
 LABEL: Final = 3  # words
@@ -101,7 +102,7 @@ class Packer:
 def is_lead_in(text: str) -> bool:
     """Whether a text only introduces what follows: `The node:`, `**Key points**`, `Listing 3-1: A node`."""
     stripped = text.strip()
-    if not stripped or len(stripped) > LEAD_IN or "\n\n" in stripped or stripped[0] in "`~|>":
+    if not stripped or len(stripped) > LEAD_IN or "\n\n" in stripped or _NOT_PROSE.match(stripped):
         return False
     return stripped.rstrip("*_ ")[-1:] not in set(".!?…)]`|。！？")
 
@@ -163,9 +164,13 @@ def _place_code(piece: Piece, packer: Packer, fits: Fits, *, fenced: bool) -> No
     if not opening:
         _place_lines(spans, packer, fits, "", "")
         return
-    closing = text[slice(*spans[-1])]
-    before = opening["mark"] + opening["language"] + "\n"
-    _place_lines(spans[1:-1], packer, fits, before, "\n" + closing)
+    closing, body = text[slice(*spans[-1])], spans[1:-1]
+    if set(closing.strip("> \t")) != {opening["mark"][-1]}:  # left open in a list or a quote, and closed by its end
+        closing, body = re.sub(r"[^\s>`~]", " ", opening["mark"]), spans[1:]
+    before, after = opening["mark"] + opening["language"] + "\n", "\n" + closing
+    if not fits((before + after) * 2):  # a fence of a hundred backticks leaves no room for code
+        before = after = ""
+    _place_lines(body, packer, fits, before, after)
 
 
 def _place_table(piece: Piece, packer: Packer, fits: Fits) -> None:
