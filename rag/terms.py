@@ -27,6 +27,9 @@ _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?(?:(?:[-_./#]|::)[^\W_]+)*"
 _PIECE: Final = re.compile(r"[^\W_]+")
 _CAMEL: Final = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+|\d+")
 _NUMBERED: Final = re.compile(r"\b([A-Za-z]{2,10})[ \-](\d{1,2})(?![\w.]*\d)\b")  # "ROS 2", "RT-2", "phase 1"
+_SPOKEN_CODE: Final = re.compile(  # "the use keyword", "the move operator"
+    r"\bthe (\w+) (?:keyword|operator|macro|command|function|method|statement|attribute|flag|hook|prop|expression)\b"
+)
 _CODE: Final = re.compile(r"`([^`]+)`")
 _FOLLOW_UP: Final = re.compile(r"\W*(?:and|but|or|so|also|what about|how about|why not|then)\b", re.IGNORECASE)
 _BACK: Final = re.compile(
@@ -73,7 +76,9 @@ def keys(text: str) -> frozenset[str]:
 
 def terms(question: str) -> list[Term]:
     """What a question asks about, each thing once, in order; words that carry no meaning alone are left out."""
-    code = {word for span in _CODE.findall(question) for word in _WORD.findall(span)}
+    code = {word for span in _CODE.findall(question) for word in _WORD.findall(span)} | set(
+        _SPOKEN_CODE.findall(question)
+    )
     text = _NUMBERED.sub(_join_numbered, question)
     words = list(_WORD.finditer(text))
     telling = [m[0] for m in words if m[0].lower() not in IDLE]
