@@ -6,10 +6,18 @@ Nodes and pipelines are written against these; the real adapters live in `rag.re
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from rag.types import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from rag.conversation import Exchange
+    from rag.profiles import Profile
+    from rag.retrieval.retriever import Found
 
 
 class Embedder(Protocol):
@@ -71,4 +79,72 @@ class ChunkIndex(Protocol):
         """
         ...
 
+    async def drop(self) -> None:
+        """Forget the collection, in whatever state it is: the way out of a broken one. No error where there is none."""
+        ...
+
     async def aclose(self) -> None: ...
+
+
+class VectorCache(Protocol):
+    """Vectors by model and text, so that an interrupted or repeated ingestion embeds nothing twice.
+
+    Called from worker threads, one call at a time. Both methods are blocking.
+    """
+
+    def get(self, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
+        """The vectors that are known, by text; unknown texts are left out."""
+        ...
+
+    def put(self, model_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
+        """Keeps the vectors; what is kept when this returns survives the process."""
+        ...
+
+
+class Searcher(Protocol):
+    """A question to the passages that may answer it."""
+
+    async def retrieve(
+        self,
+        question: str,
+        *,
+        k: int,
+        threshold: float,
+        where: Where | None = None,
+        history: Sequence[Exchange] = (),
+    ) -> Found:
+        """At most `k` passages with a score of at least `threshold`, numbered from 1, best first.
+
+        Raises `AskbookError` when the search failed; finding nothing is an empty result.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a turn works with: its profile and the live objects that the profile names.
+
+    `quotes` says that the model only quotes, so that its calls are no model calls.
+    """
+
+    profile: Profile
+    model: BaseChatModel
+    model_name: str
+    quotes: bool
+    retriever: Searcher
+
+
+PartsOf = Callable[[str | None], Parts]
+
+
+class Services(Protocol):
+    """The live objects of a process, built once."""
+
+    @property
+    def index(self) -> ChunkIndex:
+        """The book that is asked."""
+        ...
+
+    def parts(self, profile: str | None) -> Parts:
+        """The parts of the named profile, or of the usual one. Raises `UsageError` for an unknown name."""
+        ...

@@ -200,6 +200,11 @@ class Quote(Record):
     start: int
     end: int
 
+    @classmethod
+    def of(cls, citation: Citation) -> Quote:
+        """A citation's first quote."""
+        return cls(quote=citation.quote, start=citation.start, end=citation.end)
+
 
 class Citation(Record):
     """A resolved citation. `marker` is the passage's number, `formatted` the citation in the profile's style."""

@@ -1,0 +1,1 @@
+"""The commands of the terminal, one file each; `run.py` reads the command line and calls them."""

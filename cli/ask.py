@@ -1,0 +1,74 @@
+"""`run.py ask`: one question, one answer, then exit."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from typing import Final
+
+from cli.session import opened, preload
+from cli.terminal import number, print_json, printable, report, say
+from rag.conversation import check_question, failed_response
+from rag.errors import UsageError
+from rag.profiles import load_profile
+from rag.settings import Settings
+from rag.types import Response
+
+_PIPE_LIMIT: Final = 1_000_000  # characters read from standard input; far beyond what a question may have
+
+
+def ask(options: argparse.Namespace) -> int:
+    """Exit code 0 answered or refused, 1 an error turn, 2 invalid input, of which nothing is stored."""
+    try:
+        response = _asked(options)
+    except UsageError as error:
+        if not options.json:
+            return report(error)
+        profile = options.profile or "default"
+        print_json(failed_response(error, profile=profile, thread_id=options.thread).model_dump(mode="json"))
+        return 2
+    if options.json:
+        print_json(response.model_dump(mode="json"))
+    else:
+        _show(response)
+    return exit_code(response)
+
+
+def _asked(options: argparse.Namespace) -> Response:
+    settings = Settings.from_env()
+    profile = load_profile(options.profile or settings.profile)
+    knobs = {
+        "top_k": number(options.top_k, "-k", 1, 20, whole=True),
+        "score_threshold": number(options.threshold, "--threshold", 0, 1, whole=False),
+        "filter": options.filter,
+    }
+    question = sys.stdin.read(_PIPE_LIMIT) if options.question == "-" else options.question
+    check_question(question, profile.limits.max_question_characters)
+    preload()
+    return asyncio.run(_turn(options, settings, question, knobs))
+
+
+async def _turn(
+    options: argparse.Namespace, settings: Settings, question: str, knobs: dict[str, float | str | None]
+) -> Response:
+    async with opened(options, settings) as agent:
+        from state import Context
+
+        return await agent.ask(question, thread_id=options.thread, context=Context.model_validate(knobs))
+
+
+def _show(response: Response) -> None:
+    if response.error is None:
+        print(printable(response.content))
+        return
+    say(response.error.user_message)
+    if detail := " ".join(part for part in (response.error.message, response.error.hint) if part):
+        say(detail)
+
+
+def exit_code(response: Response) -> int:
+    """2 for input that was turned away, 1 for an error turn, else 0."""
+    if response.error is None:
+        return 0
+    return 2 if response.error.code in ("empty_question", "question_too_long", "unknown_profile") else 1

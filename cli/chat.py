@@ -1,0 +1,168 @@
+"""`run.py chat`: the conversation in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+from cli.commands import COMMANDS, Leave, Session
+from cli.session import opened, preload
+from cli.terminal import console, printable, report, say
+from rag.errors import AskbookError, UsageError
+from rag.profiles import load_profile
+from rag.settings import Settings
+from rag.types import Event, Response
+
+
+def chat(options: argparse.Namespace) -> int:
+    """Chat until /quit, Ctrl-D or the end of the input. Exit code 0; 1 when, in a pipe, a turn failed."""
+    settings = Settings.from_env()
+    load_profile(options.profile or settings.profile)
+    preload()
+    return asyncio.run(_chat(options, settings))
+
+
+async def _chat(options: argparse.Namespace, settings: Settings) -> int:
+    async with opened(options, settings) as agent:
+        session = Session(agent, settings, options.profile or settings.profile)
+        if options.thread or options.newest:
+            await session.resume(options.thread)
+        await _greet(session)
+        async for line in _lines(settings):
+            try:
+                await _do(session, line.strip())
+            except Leave:
+                break
+            except AskbookError as error:
+                report(error)
+    return 1 if session.failed and not sys.stdin.isatty() else 0
+
+
+async def _greet(session: Session) -> None:
+    """Say which parts are in use, so that nobody takes a quoted sentence for a written one."""
+    parts = session.agent.services.parts(session.profile)
+    info = await session.book()
+    say(f"askbook · the book is {info}.")
+    if parts.quotes:
+        say("No model is set, so answers quote the book's own sentences. Set OPENAI_API_KEY to have them written.")
+    else:
+        say(f"Answers are written by {parts.model_name}.")
+    if session.resumed:
+        say(f"Going on with conversation {session.thread_id} ({session.resumed} turns).")
+    say("Ask a question, or type /help.\n")
+
+
+async def _lines(settings: Settings) -> AsyncIterator[str]:
+    """The lines that are typed, with history and editing on a terminal; plain lines from a pipe."""
+    if not sys.stdin.isatty():
+        while line := await asyncio.to_thread(sys.stdin.readline):
+            yield line
+        return
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import WordCompleter
+    from prompt_toolkit.history import FileHistory
+
+    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = settings.home / "history"
+    file.touch(mode=0o600)
+    words = WordCompleter([f"/{name}" for name in COMMANDS], sentence=True)
+    prompt: PromptSession[str] = PromptSession("› ", history=FileHistory(str(file)), completer=words)
+    while True:
+        try:
+            yield await prompt.prompt_async()
+        except KeyboardInterrupt:
+            say("(Ctrl-D leaves)")
+        except EOFError:
+            return
+
+
+async def _do(session: Session, line: str) -> None:
+    if not line:
+        return
+    word, _, rest = line.partition(" ")
+    name = word.removeprefix("/") if word.startswith("/") else {"clear": "clear", "exit": "quit"}.get(line.lower(), "")
+    if not name:
+        await _answer(session, line)
+    elif name == "retry":
+        await _answer(session, await session.take_back())
+    elif name in COMMANDS:
+        await COMMANDS[name].run(session, rest.strip())
+    else:
+        raise UsageError(f"There is no command {word}.", hint="Type /help for those there are.")
+
+
+async def _answer(session: Session, question: str) -> None:
+    """Ask and show. Ctrl-C stops the answer and not the program."""
+    task = asyncio.ensure_future(_stream(session, question))
+    loop = asyncio.get_running_loop()
+    with suppress(NotImplementedError, RuntimeError):
+        loop.add_signal_handler(signal.SIGINT, task.cancel)
+    try:
+        await task
+    except asyncio.CancelledError:
+        say("\nStopped. The question is kept: /retry asks it again.")
+    finally:
+        with suppress(NotImplementedError, RuntimeError):
+            loop.remove_signal_handler(signal.SIGINT)
+
+
+async def _stream(session: Session, question: str) -> None:
+    view = _View()
+    try:
+        async for event in session.agent.stream(question, thread_id=session.thread_id, context=session.context()):
+            view.take(event)
+            if event.response is not None:
+                session.last = event.response
+                session.failed = session.failed or event.response.error is not None
+    finally:
+        view.close()
+
+
+class _View:
+    """An answer on its way: Markdown as it arrives on a terminal, the whole text once in a pipe."""
+
+    def __init__(self) -> None:
+        self._stream: Any = None
+        self._status: Any = None
+        if sys.stdout.isatty():
+            from cli.markdown import MarkdownStream
+
+            self._console = console()
+            self._stream = MarkdownStream(self._console)
+            self._status = self._console.status("Searching the book", spinner="dots")
+            self._status.start()
+
+    def take(self, event: Event) -> None:
+        if event.type == "phase" and self._status is not None and event.data["phase"] == "GENERATING":
+            self._status.update("Reading")
+        elif event.type == "sentence" and self._stream is not None:
+            self._quiet()
+            self._stream.feed(event.data["text"])
+        elif event.type == "retract" and self._stream is not None:
+            self._stream.retract()
+        elif event.response is not None:
+            self._finish(event.response)
+
+    def _finish(self, response: Response) -> None:
+        self.close()
+        if response.error is not None:
+            say(response.error.user_message)
+            if detail := " ".join(part for part in (response.error.message, response.error.hint) if part):
+                say(detail)
+        elif self._stream is None:
+            print(printable(response.content) + "\n", flush=True)
+
+    def close(self) -> None:
+        self._quiet()
+        if self._stream is not None:
+            self._stream.close()
+
+    def _quiet(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None

@@ -1,0 +1,196 @@
+"""The commands of the chat, and what the chat remembers between them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from cli.terminal import console, printable, say
+from rag.errors import UsageError
+from rag.profiles import load_profile, profile_names
+from rag.settings import Settings
+from rag.types import Citation, Quote, Response, new_id
+
+if TYPE_CHECKING:
+    from graph.agent import Agent
+    from state import Context
+
+
+class Leave(Exception):  # noqa: N818  # it is no error
+    """The user wants to go."""
+
+
+class Session:
+    """One chat: the agent, the conversation it is in, and the last answer."""
+
+    def __init__(self, agent: Agent, settings: Settings, profile: str) -> None:
+        self.agent = agent
+        self.settings = settings
+        self.profile = profile
+        self.thread_id = new_id()
+        self.resumed = 0
+        self.last: Response | None = None
+        self.failed = False
+
+    def context(self) -> Context:
+        from state import Context
+
+        return Context(profile=self.profile)
+
+    async def resume(self, thread_id: str | None) -> None:
+        """Go on with a stored conversation, the newest unless one is named; one that is new begins under its name."""
+        known = await self.agent.threads()
+        self.thread_id = thread_id or (known[0] if known else self.thread_id)
+        if self.thread_id in known:
+            self.resumed = len((await self.agent.conversation(self.thread_id))["turns"])
+
+    async def book(self) -> str:
+        """The book in words: its name and size."""
+        from rag.services import MANUAL
+
+        index = self.agent.services.index
+        info = await index.info()
+        name = "askbook's own manual" if index.collection == MANUAL else f'"{index.collection}"'
+        return f"{name} ({info.chunks} passages)" if info else f"{name}, which is not indexed yet"
+
+    async def take_back(self) -> str:
+        """Undo the last turn and return its question. Raises `UsageError` where there is none."""
+        question = await self.agent.undo(self.thread_id) if self.thread_id in await self.agent.threads() else None
+        if question is None:
+            raise UsageError("There is no turn to take back.")
+        self.last = None
+        return question
+
+
+class Command(NamedTuple):
+    does: str
+    run: Callable[[Session, str], Awaitable[None]]
+
+
+async def _help(_session: Session, _rest: str) -> None:
+    for name, command in COMMANDS.items():
+        print(f"  /{name:<10} {command.does}")
+    print("  Ctrl-C stops an answer, Ctrl-D leaves.")
+
+
+async def _sources(session: Session, _rest: str) -> None:
+    for citation in _citations(session):
+        print(f"  [{citation.marker}] {printable(citation.breadcrumb or citation.title)}  ({citation.score:.2f})")
+        print(f"      {printable(citation.url)}")
+        for quote in [Quote.of(citation), *citation.occurrences]:
+            print(f"      “{printable(' '.join(quote.quote.split()))}”")
+
+
+async def _show(session: Session, rest: str) -> None:
+    """The whole passage, with the quoted stretches marked."""
+    chosen = next((one for one in _citations(session) if str(one.marker) == rest.strip("[]")), None)
+    if chosen is None:
+        numbers = ", ".join(str(one.marker) for one in _citations(session))
+        raise UsageError(f"There is no source {rest or 'without a number'}.", hint=f"Sources: {numbers}.")
+    chunks = await session.agent.services.index.fetch([chosen.chunk_id])
+    if not chunks:
+        raise UsageError("The passage is no longer in the index.")
+    from rich.text import Text
+
+    text = Text(printable(chunks[0].text, "�"))  # one for one, so that the quote's place stays right
+    for quote in [Quote.of(chosen), *chosen.occurrences]:
+        text.stylize("reverse", quote.start, quote.end)
+    screen = console()
+    screen.print(Text(printable(chosen.breadcrumb or chosen.title), style="bold"))
+    screen.print(text)
+
+
+async def _why(session: Session, _rest: str) -> None:
+    """How the last answer came about: searches, scores, gate, times."""
+    last = _last(session)
+    threshold = session.agent.services.parts(session.profile).profile.retrieval.score_threshold
+    for one in last.retrievals:
+        print(f"  searched  {printable(one.query)}")
+        print(
+            f"            {one.total_chunks_found} candidates, {one.results_count} passed the threshold {threshold:g}"
+        )
+    for chunk in last.retrieved_chunks:
+        print(f"  [{chunk.rank}] {chunk.score:.3f}  {printable(chunk.heading or chunk.title)}")
+    why = f" ({last.fallback_reason})" if last.fallback_reason else ""
+    print(f"  status    {last.status}{why}, {last.llm_calls} model calls, {last.tokens_used.total} tokens")
+    print(f"  time      {last.timings_ms.total:.0f} ms, of which searching {last.timings_ms.retrieval:.0f} ms")
+
+
+async def _undo(session: Session, _rest: str) -> None:
+    say(f"Took back: {printable(await session.take_back())}")
+
+
+async def _clear(session: Session, _rest: str) -> None:
+    await session.agent.clear(session.thread_id)
+    session.last = None
+    say("The conversation is forgotten.")
+
+
+async def _threads(session: Session, _rest: str) -> None:
+    for one in (await session.agent.threads())[:20]:
+        turns = (await session.agent.conversation(one))["turns"]
+        if turns:
+            mark = "*" if one == session.thread_id else " "
+            print(f" {mark}{one}  {len(turns):>4} turns  {printable(turns[0]['question'])[:60]}")
+
+
+async def _profile(session: Session, rest: str) -> None:
+    if rest:
+        session.profile = load_profile(rest).name
+    for name in profile_names():
+        print(f" {'*' if name == session.profile else ' '}{name:<20} {load_profile(name).description}")
+
+
+async def _export(session: Session, rest: str) -> None:
+    if not rest:
+        raise UsageError("/export needs the name of a file.")
+    from cli.threads import as_markdown
+
+    text = as_markdown(await session.agent.conversation(session.thread_id))
+    say(f"Wrote {_write_new(rest, text)}.")
+
+
+def _write_new(name: str, text: str) -> Path:
+    path = Path(name).expanduser()
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise UsageError(f"{path} exists already.", hint="Name another file.") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written.") from error
+    return path
+
+
+async def _quit(_session: Session, _rest: str) -> None:
+    raise Leave
+
+
+async def _retry(_session: Session, _rest: str) -> None:
+    raise AssertionError("the chat asks again by itself")
+
+
+def _last(session: Session) -> Response:
+    if session.last is None:
+        raise UsageError("There is no answer yet.")
+    return session.last
+
+
+def _citations(session: Session) -> list[Citation]:
+    return _last(session).citations
+
+
+COMMANDS: Final = {
+    "help": Command("show this list", _help),
+    "sources": Command("the sources of the last answer, with their quotes", _sources),
+    "show": Command("N: the whole passage, its quote marked", _show),
+    "why": Command("how the last answer came about", _why),
+    "retry": Command("ask the last question again", _retry),
+    "undo": Command("take the last turn back", _undo),
+    "clear": Command("forget this conversation", _clear),
+    "threads": Command("the stored conversations", _threads),
+    "profile": Command("[NAME]: show or change the profile", _profile),
+    "export": Command("FILE: write this conversation as Markdown", _export),
+    "quit": Command("leave", _quit),
+}

@@ -1,0 +1,61 @@
+"""`run.py ingest`: a book into the index."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from cli.terminal import print_json, progress_bar, say
+from rag.profiles import load_profile
+from rag.settings import Settings
+
+
+def ingest(options: argparse.Namespace) -> int:
+    """Exit code 0, or 1 when a source failed after everything else was done; 2 for invalid input, nothing written."""
+    settings = Settings.from_env()
+    load_profile(options.profile or settings.profile)
+    with progress_bar("Indexing") as progress:
+        report = asyncio.run(_run(options, settings, progress))
+    if options.json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        _show(report, dry_run=options.dry_run)
+    return 1 if report.failures else 0
+
+
+async def _run(options: argparse.Namespace, settings: Settings, progress: Any) -> Any:
+    from rag.ingest.pipeline import ingest as run_ingestion
+
+    from rag.retrieval.sparse import Bm25Encoder
+    from rag.services import BOOK, build_embedder, collection_index, vector_cache
+
+    index = collection_index(settings, options.collection or settings.qdrant_collection_name or BOOK)
+    try:
+        return await run_ingestion(
+            [Path(source) for source in options.sources],
+            base_url=options.base_url,
+            index=index,
+            embedder=build_embedder(settings),
+            sparse=Bm25Encoder(),
+            vectors=vector_cache(settings),
+            dry_run=options.dry_run,
+            progress=progress,
+        )
+    finally:
+        await index.aclose()
+
+
+def _show(report: Any, *, dry_run: bool) -> None:
+    documents, chunks = report.documents, report.chunks
+    for failure in report.failures:
+        say(f"{failure.source}: {failure.reason}")
+    would = "would be " if dry_run else ""
+    print(
+        f"Pages: {documents.added} {would}added, {documents.changed} changed, {documents.unchanged} unchanged, "
+        f"{documents.deleted} deleted, {documents.failed} failed."
+    )
+    print(f'The book "{report.collection}" has {chunks.total} passages ({report.seconds:.1f} s).')
+    if not dry_run:
+        print('Ask it: python run.py ask "What is this book about?"')

@@ -1,0 +1,131 @@
+"""`run.py search` and `run.py passages`: retrieval alone, and stored passages whole."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from cli.terminal import number, print_json, printable, progress_bar, say
+from rag.conversation import check_question, history, messages_from_json
+from rag.errors import AskbookError, UsageError
+from rag.profiles import load_profile
+from rag.settings import Settings
+from rag.types import Where
+
+
+def search(options: argparse.Namespace) -> int:
+    """Exit code 0 also when nothing was found, 1 when the search failed, 2 for invalid input."""
+    settings = Settings.from_env()
+    profile = load_profile(settings.profile).in_environment(settings)
+    query = check_question(options.query, profile.limits.max_question_characters)
+    top_k = number(options.top_k, "-k", 1, 20, whole=True)
+    past = history(_read_history(options.history)) if options.history else []
+
+    async def run() -> dict[str, Any]:
+        from rag.services import open_services
+
+        with progress_bar("Indexing the manual") as progress:
+            async with open_services(
+                settings, profile=settings.profile, collection=options.collection, progress=progress
+            ) as services:
+                found = await services.parts(None).retriever.retrieve(
+                    query,
+                    k=int(top_k or profile.retrieval.top_k),
+                    threshold=profile.retrieval.score_threshold,
+                    where=Where(url_prefix=options.filter) if options.filter else None,
+                    history=past,
+                )
+        return found_json(query, options.filter, found)
+
+    try:
+        result = asyncio.run(run())
+    except UsageError:
+        raise
+    except AskbookError as error:
+        if not options.json:
+            raise
+        print_json(_nothing(query, options.filter) | {"error": error.info().model_dump(mode="json")})
+        return 1
+    if options.json:
+        print_json(result)
+    else:
+        _show(result["results"])
+    return 0
+
+
+def found_json(query: str, prefix: str | None, found: Any) -> dict[str, Any]:
+    """What `search --json` prints of a `rag.types.Found`."""
+    names = (
+        "chunk_id", "chunk_index", "text", "title", "heading", "breadcrumb", "url", "source_file_path", "score",
+    )  # fmt: skip
+    results = [
+        {"rank": passage.number} | {name: getattr(passage, name) for name in names} for passage in found.passages
+    ]
+    return _nothing(query, prefix) | {
+        "total_results": len(results),
+        "retrieval_time_ms": found.retrieval.retrieval_time_ms,
+        "results": results,
+    }
+
+
+def _nothing(query: str, prefix: str | None) -> dict[str, Any]:
+    return {
+        "query": query,
+        "filter_applied": prefix,
+        "total_results": 0,
+        "error": None,
+        "retrieval_time_ms": 0.0,
+        "results": [],
+    }
+
+
+def _read_history(file: str) -> Any:
+    try:
+        return messages_from_json(json.loads(Path(file).read_text(encoding="utf-8")))
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read.", code="history") from error
+    except ValueError as error:
+        raise UsageError(f"{file} is not JSON.", code="history") from error
+
+
+def _show(results: list[dict[str, Any]]) -> None:
+    if not results:
+        say("Nothing was found.")
+    for result in results:
+        print(f"[{result['rank']}] {result['score']:.2f}  {printable(result['breadcrumb'] or result['title'])}")
+        print(f"    {printable(result['url'])}  {result['chunk_id']}")
+        print("    " + printable(result["text"]).strip().replace("\n", "\n    ") + "\n")
+
+
+def passages(options: argparse.Namespace) -> int:
+    """Exit code 2 when an id is unknown; those that are known are printed all the same."""
+    settings = Settings.from_env()
+
+    async def run() -> list[dict[str, Any]]:
+        from rag.services import choose_collection, collection_index
+
+        book = await choose_collection(settings, load_profile(settings.profile), options.collection)
+        index = collection_index(settings, book)
+        try:
+            return [
+                {name: getattr(chunk, name) for name in ("text", "title", "heading", "url", "sha256")}
+                | {"chunk_id": chunk.id}
+                for chunk in await index.fetch(options.ids)
+            ]
+        finally:
+            await index.aclose()
+
+    found = asyncio.run(run())
+    if options.json:
+        print_json(found)
+    else:
+        for chunk in found:
+            print(f"{chunk['chunk_id']}  {printable(chunk['title'])}\n{printable(chunk['text'])}\n")
+    known = {chunk["chunk_id"] for chunk in found}
+    missing = [one for one in options.ids if one not in known]
+    if missing:
+        say(f"There is no passage {', '.join(missing)}.")
+    return 2 if missing else 0

@@ -1,0 +1,91 @@
+"""What every command shares of the terminal: where output goes, how failures and progress look."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from rag.errors import AskbookError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Control characters of a book or a model could repaint the screen; line breaks and tabs are what is left of them.
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+
+
+def printable(text: str, instead: str = "") -> str:
+    """The text without terminal control characters and invisible direction marks, or with `instead` for each."""
+    return _CONTROL.sub(instead, text)
+
+
+def print_json(data: Any) -> None:
+    print(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def say(text: str) -> None:
+    """A remark to the person, never to the program that reads the results."""
+    print(printable(text), file=sys.stderr)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A rich console: colour only on a terminal, and not where NO_COLOR is set."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+def report(error: Exception) -> int:
+    """Tell a failure in one line, with what to do; return the exit code. Unknown failures go to the log whole."""
+    if isinstance(error, AskbookError):
+        if not isinstance(error, UsageError):
+            say(error.info().user_message)
+        say(" ".join(part for part in (error.message, error.hint) if part))
+        return 2 if isinstance(error, UsageError) else 1
+    logging.getLogger("askbook").debug("unexpected", exc_info=error)
+    say(f"Something went wrong inside askbook ({type(error).__name__}). Please report it.")
+    return 1
+
+
+def number(text: str | None, name: str, low: float, high: float, *, whole: bool) -> float | None:
+    """The number that an option names. Raises `UsageError` when it is none or out of range."""
+    if text is None:
+        return None
+    kind = "whole number" if whole else "number"
+    try:
+        value = int(text) if whole else float(text)
+    except ValueError:
+        value = float("nan")
+    if not low <= value <= high:
+        raise UsageError(f"{name} must be a {kind} from {low:g} to {high:g}, not {text!r}.", code="out_of_range")
+    return value
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on standard error, there only while something is reported and only on a terminal.
+
+    Elsewhere it is one line at the beginning. Yields the function to report to: (done, total).
+    """
+    if not sys.stderr.isatty():
+        said = False
+
+        def once(_done: int, total: int) -> None:
+            nonlocal said
+            if not said and total:
+                say(f"{label}: {total} passages")
+                said = True
+
+        yield once
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None, visible=False)
+        yield lambda done, total: bar.update(task, completed=done, total=total, visible=total > 0)

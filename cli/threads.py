@@ -1,0 +1,76 @@
+"""`run.py threads`: the stored conversations."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from typing import Any
+
+from cli.terminal import print_json, printable, say
+from rag.errors import UsageError
+from rag.settings import Settings
+
+
+def threads(options: argparse.Namespace) -> int:
+    """Exit code 2 for an unknown id or one that is missing."""
+    if options.action in ("show", "export", "delete") and not options.id:
+        raise UsageError(f"threads {options.action} needs the id of a conversation.", hint="See threads list.")
+    result = asyncio.run(_run(options, Settings.from_env()))
+    if options.json:
+        print_json(result)
+    else:
+        print(_text(options.action, result))
+    return 0
+
+
+async def _run(options: argparse.Namespace, settings: Settings) -> Any:
+    from graph.memory import conversation, delete_thread, open_memory, prune, thread_ids
+    from rag.conversation import unknown_thread
+
+    async with open_memory(settings.home, persistent=True) as memory:
+        if options.action == "prune":
+            return {"checkpoints_deleted": await prune(memory)}
+        if options.action == "list":
+            found = [await conversation(memory, one) for one in await thread_ids(memory)]
+            return [_summary(one) for one in found if one and one["turns"]]
+        one = await conversation(memory, options.id)
+        if one is None:
+            raise unknown_thread(options.id)
+        if options.action == "delete":
+            await delete_thread(memory, options.id)
+            return {"deleted": options.id}
+        return one
+
+
+def _summary(one: dict[str, Any]) -> dict[str, Any]:
+    first = one["turns"][0]["question"]
+    return {
+        "thread_id": one["thread_id"],
+        "updated_at": one["updated_at"],
+        "turns": len(one["turns"]),
+        "first_question": first,
+    }
+
+
+def _text(action: str, result: Any) -> str:
+    if action == "list":
+        if not result:
+            say("There are no stored conversations.")
+        return "\n".join(
+            f"{one['thread_id']}  {one['updated_at'][:16].replace('T', ' ')}  {one['turns']:>4} turns  "
+            f"{printable(one['first_question'])[:60]}"
+            for one in result
+        )
+    if action == "delete":
+        return f"Deleted {result['deleted']}."
+    if action == "prune":
+        return f"Deleted {result['checkpoints_deleted']} old checkpoints."
+    return as_markdown(result)
+
+
+def as_markdown(one: dict[str, Any]) -> str:
+    """A conversation to read: each question as a heading, the answer with its sources below."""
+    lines = [f"# Conversation {one['thread_id']}", ""]
+    for turn in one["turns"]:
+        lines += [f"## {turn['turn_number']}. {printable(turn['question'])}", "", printable(turn["content"]), ""]
+    return "\n".join(lines)

@@ -1,0 +1,58 @@
+"""The machine: four states, their edges, and LangGraph's means for retries, timeouts and failures."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from langgraph.graph import START, StateGraph
+from langgraph.types import RetryPolicy, TimeoutPolicy
+
+from graph.routes import after_generate, after_idle
+from nodes.error import error, last_resort, to_error
+from nodes.generate import make_generate
+from nodes.idle import make_idle
+from nodes.retrieve import make_retrieve
+from nodes.tools import make_tools
+from rag.errors import AskbookError
+from rag.ports import Services
+from state import AgentState, Context, InputState
+
+Machine = StateGraph[AgentState, Context, InputState, AgentState]
+
+STEPS: Final = 40  # recursion limit of a run: the longest profile needs 2 + 2 * (10 tool rounds) + ERROR and IDLE
+SEARCH: Final = TimeoutPolicy(run_timeout=timedelta(seconds=60))
+# A model that sends tokens is alive, however long the answer; its client's own timeout is shorter than this one.
+ANSWER: Final = TimeoutPolicy(idle_timeout=timedelta(seconds=120), run_timeout=timedelta(minutes=10))
+
+
+def worth_retrying(failure: Exception) -> bool:
+    """Only what the border called passing: a wrong key is not tried again, nor is anything after a shown sentence."""
+    return isinstance(failure, AskbookError) and failure.retryable
+
+
+RETRY: Final = RetryPolicy(max_attempts=3, initial_interval=0.5, max_interval=8.0, retry_on=worth_retrying)
+
+
+def build_graph(services: Services) -> Machine:
+    """A fresh, uncompiled graph over the given services.
+
+    Fresh each time, since LangGraph's node defaults let a builder compile only once. `destinations` only draws: the
+    edge to `error` is taken by the handler.
+    """
+    parts_of = services.parts
+    failed = {"error": "failed"}
+    graph: Machine = StateGraph(AgentState, context_schema=Context, input_schema=InputState)
+    graph.set_node_defaults(error_handler=to_error)  # type: ignore[arg-type]  # typed as a node, called with the error too
+    graph.add_node("idle", make_idle(parts_of), destinations=failed)
+    graph.add_node("retrieve", make_retrieve(parts_of), retry_policy=RETRY, timeout=SEARCH, destinations=failed)
+    graph.add_node("generate", make_generate(parts_of), retry_policy=RETRY, timeout=ANSWER, destinations=failed)
+    graph.add_node("tools", make_tools(parts_of), timeout=SEARCH, destinations=failed)
+    graph.add_node("error", error, error_handler=last_resort)
+    graph.add_edge(START, "idle")
+    graph.add_conditional_edges("idle", after_idle)
+    graph.add_edge("retrieve", "generate")
+    graph.add_conditional_edges("generate", after_generate)
+    graph.add_edge("tools", "generate")
+    graph.add_edge("error", "idle")
+    return graph

@@ -1,0 +1,17 @@
+"""The machine's forks: pure functions of the state, since LangGraph catches nothing that a router raises."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from state import AgentState
+
+
+def after_idle(state: AgentState) -> Literal["retrieve", "__end__"]:
+    """A turn was opened, or the machine rests."""
+    return "retrieve" if state.get("phase") == "RETRIEVING" else "__end__"
+
+
+def after_generate(state: AgentState) -> Literal["tools", "idle"]:
+    """The model asked for another search, or answered."""
+    return "tools" if state.get("phase") == "RETRIEVING" else "idle"

@@ -1,0 +1,89 @@
+"""ERROR: a failure is told to the user, and the thread goes on.
+
+Nodes raise; LangGraph retries what may pass, then calls `to_error`, which turns the exception into a record and sends
+the machine to the node `error`. That mends what the failed turn left half done and hands over to `idle`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Final
+
+from langchain_core.messages import HumanMessage
+from langgraph.errors import NodeError, NodeTimeoutError
+from langgraph.graph import END
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from nodes.run import Update, last_message
+from rag.errors import AskbookError
+from rag.types import ErrorInfo, ErrorType, new_id
+from state import AgentState, Context, Draft, Turn
+
+log: Final = logging.getLogger("askbook")
+
+
+def to_error(state: AgentState, error: NodeError) -> Command[str]:
+    """LangGraph's error handler for every node but `error`: from an exception to the state ERROR.
+
+    A second failure while the first is being reported ends the run: reporting it again could fail for ever.
+    """
+    failure = as_failure(error.error, error.node)
+    # A foreign exception's text may hold a key, so only a bug of ours is logged with all that it says.
+    bug = error.error if failure.code == "internal" else None
+    log.warning("%s failed: %s (%s)", error.node, failure.message, failure.code, exc_info=bug)
+    draft = state.get("draft")
+    if draft is not None and draft.get("status") == "error":
+        return Command(goto=END, update={"phase": "IDLE", "turn": None, "draft": None})
+    update: Update = {"phase": "ERROR", "draft": error_draft(failure.info())}
+    if error.node == "idle":  # it failed at the door: a turn still in the state is one that was broken off earlier
+        update["turn"] = None
+    return Command(goto="error", update=update)
+
+
+def as_failure(failure: BaseException, node: str) -> AskbookError:
+    """What a node raised, as an `AskbookError`. What is none yet is a timeout of ours or a bug, and named as such."""
+    if isinstance(failure, AskbookError):
+        return failure
+    searching = node in ("retrieve", "tools")
+    error_type: ErrorType = "retrieval_error" if searching else "api_error"
+    if isinstance(failure, NodeTimeoutError | TimeoutError):
+        what = "The search" if searching else "The model"
+        return AskbookError(error_type, "timeout", f"{what} did not answer in time.")
+    return AskbookError(error_type, "internal", f"{node} raised {type(failure).__name__}.")
+
+
+def error_draft(info: ErrorInfo) -> Draft:
+    """The draft of a failed turn: its content is the fixed sentence of the error's type."""
+    return Draft(
+        status="error",
+        content=info.user_message,
+        plain_content=info.user_message,
+        error=info.model_dump(mode="json"),
+    )
+
+
+def error(state: AgentState, runtime: Runtime[Context]) -> Update:
+    """The node `error`: a turn that never opened gets a record, an unanswered tool call is dropped."""
+    runtime.stream_writer({"type": "phase", "phase": "ERROR"})
+    return {"turn": state.get("turn") or _unopened(state), "exchange": []}
+
+
+def _unopened(state: AgentState) -> Turn:
+    """The turn of a question that was turned away at the door: one beyond `turn_number`, which did not move."""
+    last = last_message(state)
+    asked = last if isinstance(last, HumanMessage) else None
+    return Turn(
+        request_id=(asked.id if asked else None) or new_id(),
+        question=asked.text if asked else "",
+        metadata=state.get("metadata") or {},
+        number=state.get("turn_number", 0) + 1,
+        began=time.time(),
+    )
+
+
+def last_resort(_state: AgentState, error: NodeError) -> Command[str]:
+    """The handler of the node `error` itself: the run ends, and the thread is as usable as before."""
+    log.error("the failure could not be reported", exc_info=error.error)
+    return Command(goto=END, update={"phase": "IDLE", "turn": None, "draft": None})

@@ -1,0 +1,118 @@
+"""IDLE: where a turn opens and where it closes.
+
+The machine rests here between questions. Entered with an unanswered question, `idle` checks it, clears the board and
+sends the machine on; entered with a draft, it makes the response of it and the machine comes to rest.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
+from langgraph.runtime import Runtime
+
+from nodes.run import Node, Update, last_message, run_of
+from rag.conversation import check_question, response_metadata
+from rag.errors import AskbookError, InvalidQuestionError
+from rag.ports import PartsOf
+from rag.types import Response, new_id
+from state import AgentState, Context, Draft, Turn
+
+
+def make_idle(parts_of: PartsOf) -> Node:
+    """The node `idle`. Raises `AskbookError` for a question that cannot be asked."""
+
+    def idle(state: AgentState, runtime: Runtime[Context]) -> Update:
+        turn, draft = state.get("turn"), state.get("draft")
+        if turn is not None and draft is not None and not _has_new_question(state, turn):
+            runtime.stream_writer({"type": "phase", "phase": "IDLE"})
+            return _close(state, turn, _response(state, turn, draft, runtime))
+        return _open(state, runtime)
+
+    def _open(state: AgentState, runtime: Runtime[Context]) -> Update:
+        profile = run_of(runtime, parts_of).profile
+        last = last_message(state)
+        if not isinstance(last, HumanMessage):
+            raise InvalidQuestionError("The last message is not a question.", code="no_question")
+        question = check_question(last.text, profile.limits.max_question_characters)
+        number = state.get("turn_number", 0) + 1
+        if profile.limits.max_turns is not None and number > profile.limits.max_turns:
+            raise AskbookError(
+                "context_overflow", "turn_limit", f"This conversation has its {profile.limits.max_turns} turns."
+            )
+        turn = Turn(
+            request_id=last.id or new_id(),
+            question=question,
+            metadata=state.get("metadata") or {},
+            number=number,
+            began=time.time(),
+        )
+        return EMPTY_BOARD | {"phase": "RETRIEVING", "turn": turn, "turn_number": number, "metadata": None}
+
+    def _response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[Context]) -> Response:
+        run = run_of(runtime, parts_of, lenient=True)
+        passages, retrievals = state.get("passages") or [], state.get("retrievals") or []
+        timings = draft.get("timings_ms", {}) | {
+            "total": round((time.time() - turn["began"]) * 1000, 1),
+            "retrieval": round(sum(retrieval["retrieval_time_ms"] for retrieval in retrievals), 1),
+        }
+        info = runtime.execution_info
+        record = draft | {
+            "request_id": turn["request_id"],
+            "thread_id": (info.thread_id if info else None) or new_id(),
+            "turn_number": turn["number"],
+            "processing_state": "failed" if draft["status"] == "error" else "response_generated",
+            "metadata": turn["metadata"],
+            "profile": run.profile.name,
+            "model": run.model_name,
+            "retrievals": retrievals,
+            "retrieved_chunks": [_shown(passage) for passage in passages],
+            "retrieval_count": len(passages),
+            "tool_calls": state.get("tool_calls") or [],
+            "llm_calls": state.get("llm_calls", 0),
+            "timings_ms": timings,
+        }
+        return Response.model_validate(record)
+
+    return idle
+
+
+EMPTY_BOARD: Update = {
+    "passages": [],
+    "retrievals": [],
+    "exchange": [],
+    "tool_calls": [],
+    "llm_calls": 0,
+    "draft": None,
+    "response": None,
+}
+
+
+def _has_new_question(state: AgentState, turn: Turn) -> bool:
+    """Whether a question has come in since the draft was made: then the draft is a leftover of a broken run."""
+    last = last_message(state)
+    return isinstance(last, HumanMessage) and last.id is not None and last.id != turn["request_id"]
+
+
+def _shown(passage: dict[str, Any]) -> dict[str, Any]:
+    """A passage as the field `retrieved_chunks` keeps it: where it is, not what it says."""
+    return {"rank": passage["number"]} | {
+        name: passage[name] for name in ("score", "chunk_id", "url", "title", "heading")
+    }
+
+
+def _close(state: AgentState, turn: Turn, response: Response) -> Update:
+    """The answer joins the conversation with its citations; the passages leave with the turn.
+
+    A question that was turned away at the door leaves no trace: its turn is numbered beyond those that opened.
+    """
+    last = last_message(state)
+    message: BaseMessage | None = AIMessage(
+        id=response.id, content=response.content, response_metadata=response_metadata(response, turn["question"])
+    )
+    if turn["number"] > state.get("turn_number", 0):
+        message = RemoveMessage(id=turn["request_id"]) if last is not None and last.id == turn["request_id"] else None
+    board = EMPTY_BOARD | {"turn": None, "metadata": None}
+    board |= {"phase": "IDLE", "response": response.model_dump(mode="json")}
+    return board | ({"messages": [message]} if message else {})

@@ -1,0 +1,45 @@
+"""RETRIEVING: the question is searched, before any model is called."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+
+from nodes.run import AsyncNode, Update, run_of
+from rag.conversation import history
+from rag.errors import AskbookError
+from rag.ports import PartsOf
+from rag.types import Where
+from state import AgentState, Context
+
+
+def make_retrieve(parts_of: PartsOf) -> AsyncNode:
+    """The node `retrieve`. Raises `AskbookError` when the search fails, which is not the same as finding nothing."""
+
+    async def retrieve(state: AgentState, runtime: Runtime[Context]) -> Update:
+        turn = state.get("turn")
+        if turn is None:
+            raise AskbookError("invalid_input", "no_turn", "There is no open turn to search for.")
+        runtime.stream_writer({"type": "phase", "phase": "RETRIEVING"})
+        parts = run_of(runtime, parts_of)
+        found = await parts.retriever.retrieve(
+            turn["question"],
+            k=parts.profile.retrieval.top_k,
+            threshold=parts.profile.retrieval.score_threshold,
+            where=where_of(runtime),
+            history=history(state.get("messages", [])[:-1]),
+        )
+        record = found.retrieval.model_dump(mode="json")
+        runtime.stream_writer({"type": "retrieval", **record})
+        return {
+            "phase": "GENERATING",
+            "passages": [passage.model_dump(mode="json") for passage in found.passages],
+            "retrievals": [record],
+        }
+
+    return retrieve
+
+
+def where_of(runtime: Runtime[Context]) -> Where | None:
+    """The filter the caller set for this run; the model has no say in it."""
+    prefix = runtime.context.filter if runtime.context else None
+    return Where(url_prefix=prefix) if prefix else None

@@ -1,0 +1,47 @@
+"""What every node is given and works with: its form, the run's parts, the last message."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Protocol
+
+from langchain_core.messages import AnyMessage
+from langgraph.runtime import Runtime
+
+from rag.errors import UsageError
+from rag.ports import Parts, PartsOf
+from state import AgentState, Context
+
+Update = dict[str, Any]
+
+
+class Node(Protocol):
+    """A node that computes: from the state to an update of it."""
+
+    def __call__(self, state: AgentState, runtime: Runtime[Context]) -> Update: ...
+
+
+class AsyncNode(Protocol):
+    """A node that waits for others."""
+
+    async def __call__(self, state: AgentState, runtime: Runtime[Context]) -> Update: ...
+
+
+def last_message(state: AgentState) -> AnyMessage | None:
+    messages = state.get("messages")
+    return messages[-1] if messages else None
+
+
+def run_of(runtime: Runtime[Context], parts_of: PartsOf, *, lenient: bool = False) -> Parts:
+    """The parts for this run. The context is absent when the caller sent none.
+
+    Raises `UsageError` for a profile that does not exist; `lenient` takes the usual one then, to report just that.
+    """
+    context = runtime.context or Context()
+    try:
+        parts = parts_of(context.profile)
+    except UsageError:
+        if not lenient:
+            raise
+        parts = parts_of(None)
+    return replace(parts, profile=parts.profile.overridden(**context.knobs()))

@@ -1,0 +1,132 @@
+"""The conversation as data: what may be asked, what is remembered of a turn, what later turns may know.
+
+A turn is one `HumanMessage` and the `AIMessage` that answers it. The answer's `response_metadata` holds the citations
+and what `threads show` prints, so a conversation that is read back still shows its sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+
+from rag.errors import AskbookError, InvalidQuestionError, UsageError
+from rag.types import Response, new_id
+
+_REMEMBERED: Final = (
+    "request_id", "turn_number", "status", "fallback_reason", "profile", "model", "plain_content", "citations",
+    "retrieved_chunks", "tool_calls", "created_at", "error",
+)  # fmt: skip
+
+
+class Exchange(NamedTuple):
+    """One answered question of the past. `answer` has no citation markers: they counted another turn's passages."""
+
+    question: str
+    answer: str
+
+
+def check_question(text: str, longest: int) -> str:
+    """The question without surrounding white space. Raises `InvalidQuestionError` when it is empty or too long.
+
+    `longest` is in code points.
+    """
+    question = text.strip()
+    if not question:
+        raise InvalidQuestionError("The question is empty.", code="empty_question", hint="Ask something.")
+    if len(question) > longest:
+        raise InvalidQuestionError(
+            f"The question has {len(question):,} characters; at most {longest:,} are allowed.",
+            code="question_too_long",
+            hint="Ask it in fewer words.",
+        )
+    return question
+
+
+def response_metadata(response: Response, question: str) -> dict[str, Any]:
+    """What the assistant's message remembers of its turn, as JSON data."""
+    record = response.model_dump(mode="json", include=set(_REMEMBERED))
+    return record | {"question": question, "model_name": response.model}
+
+
+def failed_response(
+    failure: AskbookError,
+    *,
+    profile: str,
+    model: str = "",
+    request_id: str | None = None,
+    thread_id: str | None = None,
+    turn_number: int = 1,
+    metadata: Mapping[str, Any] | None = None,
+) -> Response:
+    """The response to a question that the machine never saw, or could not finish."""
+    info = failure.info()
+    return Response(
+        request_id=request_id or new_id(),
+        thread_id=thread_id or new_id(),
+        turn_number=turn_number,
+        status="error",
+        processing_state="failed",
+        metadata=metadata or {},
+        profile=profile,
+        model=model,
+        content=info.user_message,
+        plain_content=info.user_message,
+        error=info,
+    )
+
+
+def turns(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    """The finished turns, oldest first: question, content, status, citations and the rest that was remembered."""
+    found = []
+    for message in messages:
+        if isinstance(message, AIMessage) and "request_id" in message.response_metadata:
+            data = message.response_metadata
+            kept = {name: data.get(name) for name in _REMEMBERED}
+            found.append({"id": message.id, "question": data["question"], "content": message.text} | kept)
+    return found
+
+
+def history(messages: Sequence[BaseMessage]) -> list[Exchange]:
+    """What later prompts and searches may know: answered questions only.
+
+    Refusals and errors stay out, since they say nothing about the book; so does a question that was never answered.
+    Messages of a caller that keeps the conversation itself have no record; they are paired as they stand.
+    """
+    found: list[Exchange] = []
+    question: str | None = None
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            question = message.text
+        elif isinstance(message, AIMessage) and question is not None:
+            data = message.response_metadata
+            if data.get("status", "success") == "success" and message.text:
+                found.append(Exchange(question, data.get("plain_content") or message.text))
+            question = None
+    return found
+
+
+def messages_from_json(data: Any) -> list[AnyMessage]:
+    """Messages from a JSON list of `{role, content}`. Raises `UsageError` for any other shape."""
+    if not isinstance(data, list):
+        raise UsageError("The history is not a JSON list of {role, content}.", code="history")
+    found: list[AnyMessage] = []
+    for position, item in enumerate(data, 1):
+        if not isinstance(item, Mapping) or not isinstance(item.get("content"), str):
+            raise UsageError(f"Message {position} of the history has no text in `content`.", code="history")
+        role = item.get("role")
+        if role == "user":
+            found.append(HumanMessage(item["content"]))
+        elif role in ("assistant", "agent"):
+            found.append(AIMessage(item["content"]))
+        elif role != "system":
+            raise UsageError(f'Message {position} of the history has the role "{role}".', code="history")
+    return found
+
+
+def unknown_thread(thread_id: str) -> UsageError:
+    """What is said of a conversation that is not stored."""
+    return UsageError(
+        f'There is no conversation "{thread_id}".', code="unknown_thread", hint='See "python run.py threads list".'
+    )

@@ -1,0 +1,90 @@
+"""Text that a page takes from other files: mdBook's `{{#include}}` and MDX partials.
+
+Only files inside `root` are read, wherever a path or a symbolic link points.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from rag.ingest.masking import fences
+
+_INCLUDE: Final = re.compile(
+    r"(?<!\\)\{\{#(?P<kind>include|rustdoc_include|playground|playpen|title)\s+(?P<target>[^}\s]+)[^}]*\}\}"
+)
+_ANCHOR: Final = re.compile(r"ANCHOR(?:_END)?:\s*[\w-]+")
+_IMPORT: Final = re.compile(r"import\s+(?P<name>[A-Z]\w*)\s+from\s+(['\"])(?P<target>[^'\"\n]+\.mdx?)\2")
+
+
+def read_inside(root: Path, path: Path) -> str | None:
+    """The text of a file, with plain newlines; None when it is outside `root`, missing, or not UTF-8 text."""
+    try:
+        real = path.resolve()
+        if not real.is_relative_to(root.resolve()) or not real.is_file():
+            return None
+        text = real.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: a loop of symbolic links
+        return None
+    return None if "\0" in text else text
+
+
+def expand_includes(text: str, *, file: Path, root: Path) -> str:
+    """Replaces mdBook's include lines by what they name; a missing one vanishes, and so does a fence left empty."""
+    if "{{#" not in text:
+        return text
+    lines = text.split("\n")
+    blocks = fences(lines)
+    inside = {n for block in blocks for n in range(block.begin, block.end)}
+    expanded: list[str | None] = []
+    for n, line in enumerate(lines):
+        expand = partial(_included, file=file, root=root, fenced=n in inside)
+        expanded.append(_INCLUDE.sub(expand, line))
+    for n, line in enumerate(lines):
+        if expanded[n] != line and not (expanded[n] or "").strip():
+            expanded[n] = None
+    for block in blocks:
+        body = range(block.begin + 1, block.end - block.closed)
+        emptied = any(expanded[n] is None for n in body)
+        if emptied and all(expanded[n] is None or not (expanded[n] or "").strip() for n in body):
+            expanded[block.begin : block.end] = [None] * (block.end - block.begin)
+    return "\n".join(line for line in expanded if line is not None)
+
+
+def _included(match: re.Match[str], *, file: Path, root: Path, fenced: bool) -> str:
+    name, _, part = match["target"].partition(":")
+    content = None if match["kind"] == "title" else read_inside(root, file.parent / name)
+    if content is None:
+        return ""
+    chosen = "\n".join(_part(content.split("\n"), part)).strip("\n")
+    if match["kind"] in ("playground", "playpen") and not fenced and chosen:
+        return f"```rust\n{chosen}\n```"
+    return chosen
+
+
+def _part(lines: list[str], part: str) -> list[str]:
+    """Lines `a:b`, from 1 and inclusive, or those of an anchor; every anchor comment is left out."""
+    if re.fullmatch(r"\d*(:\d*)?", part) and part:
+        first, colon, last = part.partition(":")
+        begin = max(int(first or 1), 1) - 1
+        lines = lines[begin : (int(last) if last else None) if colon else begin + 1]
+    elif part:
+        begins = [n for n, line in enumerate(lines) if re.search(rf"ANCHOR:\s*{re.escape(part)}\b", line)]
+        ends = [n for n, line in enumerate(lines) if re.search(rf"ANCHOR_END:\s*{re.escape(part)}\b", line)]
+        lines = lines[begins[0] + 1 : next((n for n in ends if n > begins[0]), None)] if begins else []
+    return [line for line in lines if not _ANCHOR.search(line)]
+
+
+def partial_imports(text: str) -> dict[str, str]:
+    """Component name to path, for every Markdown file that an MDX page imports.
+
+    Formatters escape the underscore of a partial's name (`./\\_partial.md`); the file has none of these backslashes.
+    """
+    return {m["name"]: m["target"].replace("\\", "") for m in _IMPORT.finditer(text)}
+
+
+def resolve_partial(target: str, *, file: Path, root: Path) -> Path:
+    """The file that an import names; `@site` is the folder of the site, which is `root`."""
+    return root / target.removeprefix("@site/") if target.startswith("@site/") else file.parent / target

@@ -1,0 +1,195 @@
+"""A folder of Markdown, or one file of it, to documents."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from rag.errors import UsageError
+from rag.ingest import site, summary
+from rag.ingest.headings import first_title, readable
+from rag.ingest.mdx import clean, front_matter
+from rag.types import Document
+
+SUFFIXES: Final = frozenset({".md", ".mdx", ".markdown"})
+# Raise it when the same page would be cleaned or cut differently: every page is then ingested again.
+VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A file that could not be read. `path` is relative to `source`, like a document's."""
+
+    source: str
+    path: str
+    reason: str
+
+    @property
+    def file(self) -> str:
+        return self.source if Path(self.source).name == self.path else f"{self.source}/{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """What a source holds: its pages in the order of their paths, and the files that could not be read."""
+
+    source: str
+    documents: tuple[Document, ...]
+    failures: tuple[Failure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Book:
+    """What the pages of one source have in common."""
+
+    source: Path
+    root: Path
+    generator: site.Generator
+    base_url: str | None
+    labels: dict[str, str]
+    contents: dict[str, summary.Entry]
+
+    @property
+    def include_root(self) -> Path:
+        """The folder that includes may reach: a book's `src` takes its listings from the folder of the book."""
+        above = self.root.parent
+        known = ("book.toml", "docusaurus.config.js", "docusaurus.config.ts", "docusaurus.config.mjs")
+        return above if any((above / name).is_file() for name in known) else self.root
+
+
+def load_source(source: Path, *, base_url: str | None = None, skip: Collection[str] = ()) -> LoadResult:
+    """Reads every page of a folder (recursively) or one file; not what lies under the paths in `skip`.
+
+    Files that begin with `_` are partials and `SUMMARY.md` at the root is mdBook's table of contents: neither is a
+    page. Hidden folders, `node_modules` and links to folders are not entered. Raises `UsageError` when the source is
+    missing, of an unsupported kind, or holds no page that can be read, and when `base_url` is no web address.
+    """
+    base_url = site.checked_base_url(base_url) if base_url is not None else None
+    source, root, files = _files(source, skip)
+    texts: dict[str, tuple[bytes, str]] = {}
+    failures: list[Failure] = []
+    for file in files:
+        path = file.relative_to(root).as_posix()
+        try:
+            texts[path] = _read(file)
+        except (OSError, ValueError) as error:
+            failures.append(Failure(source.as_posix(), path, _reason(error)))
+    if not texts:
+        why = f": {failures[0].path}: {failures[0].reason}" if failures else ""
+        raise UsageError(f"No page could be read in {source}{why}.", code="no_pages", hint=_KINDS)
+    folders = {root} | {(root / path).parent for path in texts}
+    folders |= {above for folder in folders for above in folder.parents if above.is_relative_to(root)}
+    generator = site.detect(root, sorted(folders), (text for _, text in texts.values()))
+    contents = summary.read(root / "SUMMARY.md") if generator == "mdbook" else {}
+    labels = {f.relative_to(root).as_posix(): _folder_label(f, generator) for f in folders if f != root}
+    book = _Book(source, root, generator, base_url, labels, contents)
+    documents = tuple(_document(book, path, raw, text) for path, (raw, text) in texts.items())
+    return LoadResult(source.as_posix(), documents, tuple(failures))
+
+
+_KINDS: Final = "Give a folder with .md, .mdx or .markdown files, or one such file."
+
+
+def _files(source: Path, skip: Collection[str]) -> tuple[Path, Path, list[Path]]:
+    """The resolved source, the folder its paths are relative to, and its pages in a stable order."""
+    try:
+        resolved = source.expanduser().resolve()
+    except (OSError, RuntimeError) as error:
+        raise UsageError(f"The source {source} cannot be opened: {error}.", code="source") from error
+    if resolved.is_dir():
+        return resolved, resolved, sorted(_walk(resolved, skip), key=lambda f: f.relative_to(resolved).parts)
+    if not resolved.exists():
+        raise UsageError(f"There is no {source}.", code="source", hint=_KINDS)
+    if resolved.suffix.lower() not in SUFFIXES or not resolved.is_file():
+        raise UsageError(f"{source} is not a Markdown file.", code="source", hint=_KINDS)
+    return resolved, resolved.parent, [resolved]
+
+
+def _walk(root: Path, skip: Collection[str]) -> Iterator[Path]:
+    left_out = {root / path for path in skip}
+    if (root / "SUMMARY.md").is_file():
+        left_out.add(root / "SUMMARY.md")
+    for name, folders, files in os.walk(root):  # follows no links to folders, so it cannot run in a circle
+        folder = Path(name)
+        folders[:] = [
+            f for f in folders if not f.startswith(".") and f != "node_modules" and folder / f not in left_out
+        ]
+        for file in (folder / f for f in files if not f.startswith((".", "_"))):
+            # A pipe or a socket would hang the reader; a broken link is kept, so that it is reported.
+            present = file.is_file() or (file.is_symlink() and not file.exists())
+            if file.suffix.lower() in SUFFIXES and file not in left_out and present:
+                yield file
+
+
+def _read(file: Path) -> tuple[bytes, str]:
+    """The bytes of a page and its text, with plain newlines and without a byte order mark."""
+    raw = file.read_bytes()
+    if b"\0" in raw:
+        raise ValueError("it is not a text file: it contains NUL bytes")
+    return raw, raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return (
+            f"it is not UTF-8 text: byte 0x{error.object[error.start]:02x} at position {error.start}; save it as UTF-8"
+        )
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+
+
+def _document(book: _Book, path: str, raw: bytes, text: str) -> Document:
+    head, body = front_matter(text)
+    fields = _fields(head)
+    if head and not fields and ":" not in head:  # two rules with text between them, not front matter
+        body = text
+    file = book.root / path
+    mdx = book.generator == "docusaurus" or file.suffix.lower() == ".mdx"
+    body = clean(body, file=file, root=book.include_root, mdx=mdx)
+    entry = book.contents.get(path)
+    title = fields.get("title", "").strip() or first_title(body) or (entry.title if entry else "") or _name(path)
+    parents = path.split("/")[:-1]
+    folders = tuple(book.labels["/".join(parents[: n + 1])] for n in range(len(parents)))
+    breadcrumb = entry.above if entry else folders
+    url = site.page_url(book.base_url, path, book.generator, fields) if book.base_url else path
+    digest = hashlib.sha256(json.dumps([VERSION, url, title, breadcrumb, body]).encode() + raw).hexdigest()
+    return Document(book.source.as_posix(), path, url, " ".join(title.split()), body, digest, breadcrumb)
+
+
+def _fields(head: str) -> dict[str, str]:
+    """The front matter's plain fields as text. Broken YAML costs its fields, never the page."""
+    try:
+        loaded = yaml.load(head, Loader=yaml.BaseLoader)  # strings only: `title: 2024` is a title
+    except (yaml.YAMLError, ValueError, RecursionError):
+        lines = (line.partition(":") for line in head.split("\n"))
+        return {key.strip(): value.strip(" '\"") for key, colon, value in lines if colon and key.strip().isidentifier()}
+    return {str(k): v for k, v in loaded.items() if isinstance(v, str)} if isinstance(loaded, dict) else {}
+
+
+def _name(path: str) -> str:
+    """A title for a page without one: its file's name, or its folder's where the page stands for the folder."""
+    parts = path.split("/")
+    stem = Path(parts[-1]).stem
+    if stem.lower() in ("index", "readme") and len(parts) > 1:
+        return readable(site.without_number(parts[-2]))
+    return readable(site.without_number(stem))
+
+
+def _folder_label(folder: Path, generator: site.Generator) -> str:
+    """A folder's title: what its `_category_` file says, else its name made readable."""
+    if generator == "docusaurus":
+        for name in ("_category_.json", "_category_.yml", "_category_.yaml"):
+            try:
+                text = (folder / name).read_text("utf-8-sig")
+                loaded = json.loads(text) if name.endswith(".json") else yaml.load(text, Loader=yaml.BaseLoader)
+            except (OSError, ValueError, yaml.YAMLError, RecursionError):
+                continue
+            if isinstance(loaded, dict) and isinstance(label := loaded.get("label"), str) and label.strip():
+                return " ".join(label.split())
+    return readable(site.without_number(folder.name))

@@ -1,0 +1,91 @@
+"""Putting code out of reach while the text around it is rewritten.
+
+Every fenced block, indented block and inline code span is replaced by a placeholder between two NUL characters, which
+no text that the loader accepts contains. The rewriting sees the placeholders as opaque words; `unmask` restores them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from markdown_it import MarkdownIt
+
+_FENCE: Final = re.compile(
+    r"(?P<prefix>[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<mark>`{3,}|~{3,})(?P<info>.*)"
+)
+_INLINE: Final = re.compile(r"(?<![`\\])(`+)(?!`)((?:(?!\n[ \t]*\n).)+?)(?<!`)\1(?!`)", re.DOTALL)
+_MASK: Final = re.compile("\0(\\d+)\0")
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A fenced block as a range of lines, its closing line included. `closer` is what closes it."""
+
+    begin: int
+    end: int
+    closer: str
+    closed: bool
+
+
+def fences(lines: list[str]) -> list[Fence]:
+    """The fenced blocks of a text, at any depth of lists, quotes and JSX; an unclosed one runs to the end.
+
+    The lines are scanned by hand because a Markdown parser takes a fence that directly follows a JSX tag for HTML.
+    """
+    found: list[Fence] = []
+    line = 0
+    while line < len(lines):
+        opening = _FENCE.fullmatch(lines[line])
+        if not opening or (opening["mark"][0] == "`" and "`" in opening["info"]):
+            line += 1
+            continue
+        mark = opening["mark"]
+        closing = re.compile(rf"[ \t]*(?:>[ \t]?)*[ \t]*{mark[0]}{{{len(mark)},}}[ \t]*")
+        end = next((n for n in range(line + 1, len(lines)) if closing.fullmatch(lines[n])), None)
+        closer = re.sub(r"[^\s>]", " ", opening["prefix"]) + mark
+        found.append(Fence(line, len(lines) if end is None else end + 1, closer, end is not None))
+        line = found[-1].end
+    return found
+
+
+def close_fences(text: str) -> str:
+    """Closes a fence that the page leaves open, as every renderer does."""
+    lines = text.split("\n")
+    last = fences(lines)[-1:]
+    return text if not last or last[0].closed else text.rstrip("\n") + "\n" + last[0].closer
+
+
+def mask(text: str, *, indented: bool) -> tuple[str, list[str]]:
+    """The text with code replaced by placeholders, and the code. `indented` says that indentation makes code, too."""
+    kept: list[str] = []
+
+    def keep(code: str) -> str:
+        kept.append(code)
+        return f"\0{len(kept) - 1}\0"
+
+    lines = text.split("\n")
+    ranges = [(f.begin, f.end) for f in fences(lines)]
+    if indented:
+        inside = {n for begin, end in ranges for n in range(begin, end)}
+        blocks = [t.map for t in _parser().parse(text) if t.type == "code_block" and t.map]
+        ranges += [(b, e) for b, e in blocks if b not in inside and e - 1 not in inside]
+    for begin, end in sorted(ranges, reverse=True):
+        while end > begin and not lines[end - 1].strip():
+            end -= 1
+        lines[begin:end] = [keep("\n".join(lines[begin:end]))]
+    return _INLINE.sub(lambda span: keep(span[0]), "\n".join(lines)), kept
+
+
+def unmask(text: str, kept: list[str]) -> str:
+    """The text with its code in place again."""
+    while _MASK.search(text):  # code may have been masked within masked code
+        text = _MASK.sub(lambda m: kept[int(m[1])], text)
+    return text
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark").disable(["html_block", "inline"])

@@ -1,0 +1,177 @@
+"""Cleaning a page: MDX, Docusaurus and mdBook syntax to the plain Markdown that a reader would see.
+
+What is not the reader's (imports, comments, component tags, directive lines) goes; what is (inner text, tab labels,
+titles of admonitions, partials, included listings) stays. Fenced, indented and inline code is never rewritten, except
+for mdBook's include lines, which live in it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Final
+
+from rag.ingest.includes import expand_includes, partial_imports, read_inside, resolve_partial
+from rag.ingest.masking import close_fences, mask, unmask
+from rag.ingest.tags import balanced, strip_tags
+
+DEPTH: Final = 4  # partials within partials; more is a loop
+STATEMENT: Final = 100_000  # characters between the brackets of an export
+_FRONT_MATTER: Final = re.compile(r"---[ \t]*\n(?P<yaml>(?:.*\n)*?)---[ \t]*(?:\n|\Z)")
+_IMPORT: Final = re.compile(
+    r"^import\s+(?:[\w$*{},\s]+?\s+from\s+)?(['\"])[^'\"\n]+\1[ \t]*;?[ \t]*(?:\n|\Z)?", re.MULTILINE
+)
+_EXPORT: Final = re.compile(
+    r"^export\s+(?:default|const|let|var|function|async|class|type|interface|[{*])", re.MULTILINE
+)
+_MDX_COMMENT: Final = re.compile(r"\{\s*/\*.*?\*/\s*\}", re.DOTALL)
+_HTML_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_ID_COMMENT: Final = re.compile(r"^(#{1,6} .*?)[ \t]*\{/\*[ \t]*#([\w.:-]+)[ \t]*\*/\}[ \t]*$", re.MULTILINE)
+_HTML_HEADING: Final = re.compile(r"^[ \t]*<h([1-6])((?:\s[^>]*)?)>(.*?)</h\1>", re.MULTILINE | re.DOTALL)
+_INVISIBLE: Final = re.compile(r"<(script|style)\b[^>]*>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_CODE_BLOCK: Final = re.compile(r"^([ \t]*)<CodeBlock\b([^>]*)>\s*\{?\s*(\0\d+\0)\s*\}?\s*</CodeBlock>", re.MULTILINE)
+_PRE: Final = re.compile(r"<pre\b[^>]*>(.*?)</pre>", re.DOTALL | re.IGNORECASE)
+_STRING: Final = re.compile(r"\{\s*(?:'([^'{}\n]*)'|\"([^\"{}\n]*)\"|(\0\d+\0))\s*\}")
+_ADMONITION: Final = re.compile(
+    r"(?P<indent>[ \t]*(?:>[ \t]?)*):{3,}[ \t]*(?P<kind>[A-Za-z][\w-]*)[ \t]*"
+    r"(?:\[(?P<label>[^\]]*)\])?[ \t]*(?:\{[^}]*\})?[ \t]*(?P<title>[^\[{].*?)?[ \t]*"
+)
+_TABLE_RULE: Final = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
+_ADMONITION_END: Final = re.compile(r"[ \t]*(?:>[ \t]?)*:{3,}[ \t]*")
+
+
+def front_matter(text: str) -> tuple[str, str]:
+    """The YAML at the head of a page (empty where there is none) and the text after it."""
+    found = _FRONT_MATTER.match(text)
+    return (found["yaml"], text[found.end() :]) if found else ("", text)
+
+
+def clean(text: str, *, file: Path, root: Path, mdx: bool) -> str:
+    """The page as plain Markdown, without blank lines at its ends.
+
+    `text` has no front matter. `file` is where it stands, `root` the folder that includes may not leave. `mdx` turns
+    on what would be wrong for plain Markdown: import and export statements, `{/* */}`, partials, no indented code.
+    """
+    return _clean(text, file, root, mdx, DEPTH)
+
+
+def _clean(text: str, file: Path, root: Path, mdx: bool, depth: int) -> str:
+    if not mdx:
+        text = expand_includes(text, file=file, root=root)
+    masked, kept = mask(close_fences(text), indented=not mdx)
+    partials: dict[str, str] = {}
+    if mdx:
+        partials = partial_imports(masked)
+        masked = _without_comments(_without_statements(masked))
+        masked = _CODE_BLOCK.sub(lambda m: _code_block(m, kept), masked)
+
+    def inline(name: str) -> str | None:
+        """A partial's own cleaned text, masked again so that nothing of it is rewritten twice."""
+        if name not in partials or depth == 0:
+            return None
+        path = resolve_partial(partials[name], file=file, root=root)
+        content = read_inside(root, path)
+        if content is None:
+            return None
+        kept.append(_clean(front_matter(content)[1], path, root, mdx, depth - 1))
+        return f"\n\n\0{len(kept) - 1}\0\n\n"
+
+    masked = _HTML_COMMENT.sub("", _INVISIBLE.sub("", masked))
+    masked = _PRE.sub(lambda m: _preformatted(m, kept), masked)
+    masked = _HTML_HEADING.sub(_heading, masked)
+    masked = strip_tags(masked, mdx=mdx, inline=inline)
+    if mdx:
+        masked = re.sub(r"</?>", "", _STRING.sub(lambda m: next(g for g in m.groups() if g is not None), masked))
+    return unmask(_tidy(_squeeze_tables(_admonitions(masked))), kept).strip("\n")
+
+
+def _without_statements(text: str) -> str:
+    """Drops import and export statements, also those that run over several lines or share one."""
+    previous = None
+    while previous != text:  # `import A from 'a'; import B from 'b'`: the second starts its line only now
+        previous = text
+        text = _IMPORT.sub("", text)
+    pieces: list[str] = []
+    at = 0
+    for export in _EXPORT.finditer(text):
+        if export.start() < at:
+            continue
+        pieces.append(text[at : export.start()])
+        at = _statement_end(text, export.start())
+    return "".join(pieces) + text[at:]
+
+
+def _statement_end(text: str, begin: int) -> int:
+    """The end of the line on which every bracket of a statement is closed, or of its paragraph if none closes."""
+    at = begin
+    while at < len(text) and text[at] != "\n":
+        at = balanced(text, at, STATEMENT) if text[at] in "([{" else at + 1
+        if at < 0:
+            return text.find("\n\n", begin) if "\n\n" in text[begin:] else len(text)
+    return at
+
+
+def _without_comments(text: str) -> str:
+    return _MDX_COMMENT.sub("", _ID_COMMENT.sub(r"\1 {#\2}", text))
+
+
+def _code_block(match: re.Match[str], kept: list[str]) -> str:
+    """`<CodeBlock>` around a template literal is a fenced block written otherwise."""
+    code = kept[int(match[3].strip("\0"))].strip("`").strip("\n")
+    language = re.search(r"language=[\"'](\w+)", match[2])
+    kept.append(f"{match[1]}```{language[1] if language else ''}\n{code}\n{match[1]}```")
+    return f"\0{len(kept) - 1}\0"
+
+
+def _preformatted(match: re.Match[str], kept: list[str]) -> str:
+    """`<pre>` is code in HTML's clothes: a fenced block without the tags and entities in it."""
+    code = html.unescape(re.sub(r"</?[a-z][^>]*>", "", unmask(match[1], kept))).strip("\n")
+    kept.append(f"```\n{code}\n```")
+    return f"\n\n\0{len(kept) - 1}\0\n\n"
+
+
+def _heading(match: re.Match[str]) -> str:
+    """An HTML heading as a Markdown one. `{#}` says that the site gives it no anchor."""
+    anchor = re.search(r"\bid=[\"']([^\"']+)", match[2])
+    return f"\n{'#' * int(match[1])} {' '.join(match[3].split())} {{#{anchor[1] if anchor else ''}}}\n"
+
+
+def _admonitions(text: str) -> str:
+    """`:::note Title` becomes the line that the site shows, next to the text it belongs to; the closing line goes."""
+    lines: list[str] = []
+    depth = 0
+    joins = False
+    for line in text.split("\n"):
+        opening = _ADMONITION.fullmatch(line)
+        if opening:
+            title = (opening["label"] or opening["title"] or opening["kind"].capitalize()).strip()
+            if lines and lines[-1].strip():
+                lines.append(opening["indent"].rstrip())
+            lines.append(opening["indent"] + (title if title[-1] in ".!?:" else f"{title}:"))
+            depth, joins = depth + 1, True
+        elif depth and _ADMONITION_END.fullmatch(line):
+            lines.append("")
+            depth, joins = depth - 1, False
+        elif line.strip() or not joins:
+            lines.append(line)
+            joins = False
+    return "\n".join(lines)
+
+
+def _squeeze_tables(text: str) -> str:
+    """Takes the padding out of tables: it shows nothing, and to an embedding model every dash is a token."""
+    lines = text.split("\n")
+    for rule in (n for n, line in enumerate(lines) if n and _TABLE_RULE.fullmatch(line) and "|" in lines[n - 1]):
+        lines[rule] = re.sub(r"-{4,}", "---", lines[rule])
+        row = rule - 1
+        while row < len(lines) and "|" in lines[row]:
+            indent = len(lines[row]) - len(lines[row].lstrip())
+            lines[row] = lines[row][:indent] + re.sub(r"[ \t]{2,}", " ", lines[row][indent:].rstrip())
+            row += 1
+    return "\n".join(lines)
+
+
+def _tidy(text: str) -> str:
+    """No line of white space alone, and no more than one blank line on end; code is masked and keeps its own."""
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r"^[ \t]+$", "", text, flags=re.MULTILINE))

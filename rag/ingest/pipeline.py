@@ -1,0 +1,196 @@
+"""From sources to the index: read, compare, embed what is new, and change the index once."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import time
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from rag.errors import RetrievalError, UsageError
+from rag.ingest.chunking import chunk
+from rag.ingest.loaders import LoadResult, load_source
+from rag.ingest.plan import Plan, make_plan
+from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
+from rag.types import Chunk, IndexEntry, IndexInfo, Point, Record
+
+BATCH: Final = 32  # texts embedded between two steps of the progress, and kept together in the vector cache
+CHUNK_TOKENS: Final = 512  # the longest chunk, where the embedding model sees as much
+MARGIN: Final = 4  # tokens left to the embedding model's own marks
+
+
+class DocumentCounts(Record):
+    """Pages by their fate. A page that could not be read is `failed`, and what the index holds of it stays."""
+
+    added: int
+    changed: int
+    unchanged: int
+    deleted: int
+    failed: int
+
+
+class ChunkCounts(Record):
+    """Chunks by their text; `total` is what the collection holds afterwards."""
+
+    added: int
+    deleted: int
+    unchanged: int
+    total: int
+
+
+class IngestFailure(Record):
+    """A file that could not be read, and why."""
+
+    source: str
+    reason: str
+
+
+class IngestReport(Record):
+    """What an ingestion did, or would do; the object that `ingest --json` prints. `embedded` counts texts."""
+
+    collection: str
+    embedding_model: str
+    documents: DocumentCounts
+    chunks: ChunkCounts
+    embedded: int
+    seconds: float
+    failures: list[IngestFailure]
+
+
+async def ingest(
+    sources: Sequence[Path],
+    *,
+    base_url: str | None = None,
+    index: ChunkIndex,
+    embedder: Embedder,
+    sparse: SparseEncoder,
+    vectors: VectorCache,
+    skip: Collection[str] = (),
+    dry_run: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> IngestReport:
+    """Makes the index hold what the sources hold, as one change; writes nothing where nothing changed.
+
+    `skip` names folders or files by their path in the source. `progress(done, total)` counts texts embedded. A dry run
+    reports what would happen (`embedded` too) and neither embeds nor writes. A cancelled run leaves its vectors in the
+    cache and the index as it was. Raises `UsageError`, before anything is embedded, for a source that cannot be used
+    and for an index that other models made, and `RetrievalError` when the index fails.
+    """
+    began = time.monotonic()
+    loaded = await asyncio.to_thread(_load, sources, base_url, skip)
+    info, entries = await _held(index, dry_run=dry_run)
+    _check_models(info, index, embedder, sparse, sources)
+    plan = await asyncio.to_thread(_plan, loaded, entries, embedder)
+    texts = list(dict.fromkeys(c.embedded_text for c in plan.write))
+    known = await asyncio.to_thread(vectors.get, embedder.model_id, texts) if texts else {}
+    missing = [text for text in texts if text not in known]
+    if not dry_run and not plan.is_empty:
+        known |= await _embed(missing, embedder, vectors, progress)
+        points = await asyncio.to_thread(_points, plan.write, known, sparse)
+        info = IndexInfo(index.collection, embedder.model_id, embedder.dimension, sparse.model_id, plan.total)
+        await index.replace(info, add=points, remove=plan.remove)
+    return _report(loaded, plan, index.collection, embedder.model_id, len(missing), time.monotonic() - began)
+
+
+async def _held(index: ChunkIndex, *, dry_run: bool) -> tuple[IndexInfo | None, list[IndexEntry]]:
+    """What the index holds. One whose files are broken holds nothing any more, and is built anew."""
+    try:
+        return await index.info(), await index.entries()
+    except RetrievalError as error:
+        if error.code != "index_broken":
+            raise
+    if not dry_run:
+        await index.drop()
+    return None, []
+
+
+def _load(sources: Sequence[Path], base_url: str | None, skip: Collection[str]) -> list[LoadResult]:
+    """Reads every source before anything else is done; a source given twice counts once."""
+    if not sources:
+        raise UsageError("No source was given.", code="source", hint="Give a folder or a file: ingest PATH.")
+    loaded = (load_source(source, base_url=base_url, skip=skip) for source in sources)
+    return list({result.source: result for result in loaded}.values())
+
+
+def _plan(loaded: Sequence[LoadResult], entries: Sequence[IndexEntry], embedder: Embedder) -> Plan:
+    limit = min(CHUNK_TOKENS, embedder.max_tokens - MARGIN)
+    return make_plan(
+        [document for result in loaded for document in result.documents],
+        entries,
+        sources={result.source for result in loaded},
+        chunk=partial(chunk, count_tokens=embedder.count_tokens, max_tokens=limit),
+        spared=[(failure.source, failure.path) for result in loaded for failure in result.failures],
+    )
+
+
+def _check_models(
+    info: IndexInfo | None, index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder, sources: Sequence[Path]
+) -> None:
+    """Vectors of two models cannot be compared, so one collection has one model of each kind."""
+    if info is None:
+        return
+    differences = [
+        f"{what} {theirs} instead of {ours}"
+        for what, theirs, ours in (
+            ("embedding model", info.embedding_model, embedder.model_id),
+            ("dimension", info.dimension, embedder.dimension),
+            ("sparse model", info.sparse_model, sparse.model_id),
+        )
+        if theirs != ours
+    ]
+    if differences:
+        paths = " ".join(shlex.quote(str(source)) for source in sources)
+        raise UsageError(
+            f"The collection {index.collection!r} was made with {', '.join(differences)}.",
+            code="model_mismatch",
+            hint=f"Ingest into another collection: python run.py ingest {paths} --collection NAME",
+        )
+
+
+async def _embed(
+    texts: Sequence[str], embedder: Embedder, vectors: VectorCache, progress: Callable[[int, int], None] | None
+) -> dict[str, list[float]]:
+    """Embeds in batches and keeps each before the next, so that an interruption costs one batch at most."""
+
+    def batch(part: list[str]) -> dict[str, list[float]]:
+        made = dict(zip(part, embedder.embed_documents(part), strict=True))
+        vectors.put(embedder.model_id, made)
+        return made
+
+    embedded: dict[str, list[float]] = {}
+    for begin in range(0, len(texts), BATCH):
+        if progress:
+            progress(begin, len(texts))
+        # The thread finishes, and keeps its vectors, even when this task is cancelled meanwhile.
+        embedded |= await asyncio.to_thread(batch, list(texts[begin : begin + BATCH]))
+    if progress and texts:
+        progress(len(texts), len(texts))
+    return embedded
+
+
+def _points(chunks: Sequence[Chunk], vectors: dict[str, list[float]], sparse: SparseEncoder) -> list[Point]:
+    return [Point(c, vectors[c.embedded_text], sparse.encode_document(c.embedded_text)) for c in chunks]
+
+
+def _report(
+    loaded: Sequence[LoadResult], plan: Plan, collection: str, model_id: str, embedded: int, seconds: float
+) -> IngestReport:
+    failures = [failure for result in loaded for failure in result.failures]
+    return IngestReport(
+        collection=collection,
+        embedding_model=model_id,
+        documents=DocumentCounts(
+            added=len(plan.documents_added),
+            changed=len(plan.documents_changed),
+            unchanged=len(plan.documents_unchanged),
+            deleted=len(plan.documents_deleted),
+            failed=len(failures),
+        ),
+        chunks=ChunkCounts(added=plan.added, deleted=plan.deleted, unchanged=plan.unchanged, total=plan.total),
+        embedded=embedded,
+        seconds=round(seconds, 3),
+        failures=[IngestFailure(source=failure.file, reason=failure.reason) for failure in failures],
+    )

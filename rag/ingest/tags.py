@@ -1,0 +1,181 @@
+"""Taking JSX components and HTML tags out of a text and keeping what a reader would read.
+
+A tag goes only where it is certain to be one: it closes itself, it has its partner, or HTML knows it as void. So
+`Vec<T>`, `<angle>` and `a < b > c` in prose stay as they are. Code is masked before, see `rag.ingest.masking`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+_HTML = """
+    a abbr address article aside audio b bdi bdo big blockquote body br button caption center cite code col colgroup
+    dd del details dfn div dl dt em embed figcaption figure font footer form header hr i iframe img input ins kbd
+    label li link main mark meta nav object ol option p param path picture pre q s samp section select small source
+    span strike strong sub summary sup svg table tbody td textarea tfoot th thead time title tr track tt u ul var
+    video wbr
+"""
+_VOID = "br col embed hr img input link meta param source track wbr"
+_SPACED = "br dd dt li p td th tr div summary figcaption caption"
+HTML: Final = frozenset(_HTML.split())
+VOID: Final = frozenset(_VOID.split())
+SPACED: Final = frozenset(_SPACED.split())  # their text does not run into what stands beside them
+_OPEN: Final = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w.-]*)(?=[\s/>])")
+_BRACKET: Final = re.compile(r"['\"()\[\]{}]")
+_ATTRIBUTE: Final = re.compile(r"\s*(?P<key>[A-Za-z_@:][\w:.@-]*)(?P<value>\s*=\s*)?")
+REACH: Final = 4_000  # characters of an attribute; a hostile page must not cost the square of its length
+_LABEL: Final = re.compile(r"label:\s*(['\"])(?P<label>.*?)\1\s*,\s*value:\s*(['\"])(?P<value>.*?)\3")
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag at `text[begin:end]`. `attributes` holds the plain string values."""
+
+    begin: int
+    end: int
+    name: str
+    attributes: dict[str, str]
+    closing: bool
+    alone: bool  # `<X />`
+
+
+def balanced(text: str, begin: int, reach: int = REACH) -> int:
+    """The index after the bracket that closes the one at `begin`, strings skipped; -1 for none within `reach`."""
+    depth, after = 0, begin
+    for found in _BRACKET.finditer(text, begin, begin + reach):
+        if found.start() < after:
+            continue
+        if found[0] in "'\"":
+            # An apostrophe in prose is no string: a string ends on its line.
+            close = text.find(found[0], found.end(), begin + reach)
+            after = close + 1 if close > 0 and "\n" not in text[found.end() : close] else found.end()
+        elif found[0] in "([{":
+            depth += 1
+        else:
+            depth -= 1
+            if depth == 0:
+                return found.end()
+    return -1
+
+
+def read_tag(text: str, begin: int) -> Tag | None:
+    """The tag at `begin`, read by JSX's grammar: names, quoted values, braces; None where it is not one."""
+    opening = _OPEN.match(text, begin)
+    if not opening:
+        return None
+    attributes: dict[str, str] = {}
+    at = opening.end()
+    while True:
+        ending = re.compile(r"\s*(/?)>").match(text, at)
+        if ending:
+            return Tag(begin, ending.end(), opening["name"], attributes, bool(opening["close"]), bool(ending[1]))
+        spread = re.compile(r"\s*\{").match(text, at)
+        attribute = _ATTRIBUTE.match(text, at)
+        if spread:
+            at = balanced(text, spread.end() - 1)
+        elif attribute:
+            at = _read_value(text, attribute, attributes)
+        if at < 0 or not (spread or attribute):
+            return None
+
+
+def _read_value(text: str, attribute: re.Match[str], attributes: dict[str, str]) -> int:
+    """Reads the value of an attribute into `attributes`; the index after it, -1 where it is malformed."""
+    at = attribute.end()
+    if attribute["value"] is None:
+        return at
+    if text[at : at + 1] == "{":
+        end = balanced(text, at)
+        inner = text[at + 1 : end - 1].strip()
+        if end > 0 and inner[:1] in "'\"\0" and inner[:1] == inner[-1:]:
+            attributes[attribute["key"]] = inner.strip("'\"")
+        elif end > 0:
+            attributes[attribute["key"] + "{}"] = inner
+        return end
+    quoted = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^\s\"'=<>{}]+)").match(text, at)
+    if not quoted:
+        return -1
+    attributes[attribute["key"]] = " ".join(next(g for g in quoted.groups() if g is not None).split())
+    return quoted.end()
+
+
+def strip_tags(text: str, *, mdx: bool, inline: Callable[[str], str | None] = lambda _: None) -> str:
+    """The text without components and HTML tags.
+
+    `inline(name)` gives the text that stands for a self-closing component, None to drop it. In MDX a component that
+    fills its line goes even without its partner.
+    """
+    tags = [t for m in _OPEN.finditer(text) if (t := read_tag(text, m.start())) and _known(t)]
+    pairs = _pairs(tags)
+    labels = {m["value"]: m["label"] for t in tags if t.name == "Tabs" for m in _LABEL.finditer(_values(t))}
+    pieces: list[str] = []
+    at = 0
+    for n, tag in enumerate(tags):
+        if tag.begin < at or not (n in pairs or tag.alone or tag.name in VOID or (mdx and _fills_line(text, tag))):
+            continue
+        before = text[at : tag.begin]
+        if starts := not before.rpartition("\n")[2].strip() and (at == 0 or "\n" in before or pieces[-1:] == [""]):
+            before = before.rstrip(" \t") if tag.name[0].islower() or _fills_line(text, tag) else before
+        stand_in = _stand_in(tag, labels, inline, starts=starts)
+        if stand_in == " " and (text[tag.end : tag.end + 1] or "\n").isspace():
+            stand_in = ""
+        pieces += [before, stand_in]
+        at = tag.end
+    return "".join(pieces) + text[at:]
+
+
+def _known(tag: Tag) -> bool:
+    return tag.name[0].isupper() or tag.name.lower() in HTML
+
+
+def _values(tabs: Tag) -> str:
+    return tabs.attributes.get("values{}", "")
+
+
+def _pairs(tags: list[Tag]) -> set[int]:
+    """The positions of the tags that have a partner."""
+    found: set[int] = set()
+    open_: list[int] = []
+    names: Counter[str] = Counter()
+    for n, tag in enumerate(tags):
+        if not tag.closing and not tag.alone:
+            open_.append(n)
+            names[tag.name] += 1
+        while tag.closing and names[tag.name] and n not in found:
+            partner = open_.pop()
+            names[tags[partner].name] -= 1
+            if tags[partner].name == tag.name:
+                found |= {partner, n}
+    return found
+
+
+def _fills_line(text: str, tag: Tag) -> bool:
+    before = text[text.rfind("\n", 0, tag.begin) + 1 : tag.begin]
+    end = text.find("\n", tag.end)
+    return not before.strip() and not text[tag.end : end if end >= 0 else len(text)].strip()
+
+
+def _stand_in(tag: Tag, labels: dict[str, str], inline: Callable[[str], str | None], *, starts: bool) -> str:
+    """What a reader sees of a tag itself: a tab's label, a listing's caption, an image's description."""
+    if tag.name[0].islower():
+        if tag.name == "img":
+            return tag.attributes.get("alt", "")
+        if tag.name == "li" and starts and not tag.closing:
+            return "- "
+        return " " if tag.name in SPACED and not starts else ""
+    if tag.alone:
+        return inline(tag.name) or ""
+    if tag.closing:
+        return ""
+    caption = tag.attributes.get("label") or tag.attributes.get("caption") or tag.attributes.get("title") or ""
+    if tag.name == "TabItem":
+        value = tag.attributes.get("value", "")
+        caption = tag.attributes.get("label") or labels.get(value, value)
+        return f"\n\n{caption}:\n\n" if caption else ""
+    if number := tag.attributes.get("number"):
+        caption = f"{tag.name} {number}: {caption}" if caption else f"{tag.name} {number}"
+    return f"\n\n{caption}\n\n" if caption and starts else ""

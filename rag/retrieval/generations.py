@@ -1,0 +1,125 @@
+"""The files of a collection on disk: versions beside each other, and a pointer that says which one holds.
+
+    <folder>/<collection>/current             the name of the generation in use, replaced as one step
+    <folder>/<collection>/<generation>/       collection.json and the engine's `shard/`
+    <folder>/<collection>/lock, ingest.lock   see `rag.retrieval.locks`
+
+A generation is built completely before the pointer names it, and never changed afterwards. So a build that dies leaves
+nothing but a folder that nobody points to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from rag.errors import RetrievalError, UsageError
+from rag.retrieval.folders import private_folder
+from rag.types import IndexInfo
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_GENERATION: Final = re.compile(r"[0-9a-f]{32}")
+_CARD: Final = "collection.json"
+_POINTER: Final = "current"
+
+
+def collection_name(name: str) -> str:
+    """The name, if it can be a collection's; else `UsageError`. It becomes a folder, so it must not be a path."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f'"{name[:100]}" cannot be the name of a collection.',
+            code="collection_name",
+            hint='Use up to 100 letters, digits, "-", "_" and ".", beginning with a letter or a digit.',
+        )
+    return name
+
+
+def broken(collection: str, what: str) -> RetrievalError:
+    """The error of an index that cannot be read."""
+    return RetrievalError(
+        "index_broken",
+        f'The index of "{collection}" is broken: {" ".join(what.split())[:200]}.',
+        hint='Run "python run.py ingest" again with the book\'s sources; it is rebuilt from them.',
+    )
+
+
+class Generations:
+    """The generations of one collection. Every method but `info` expects the caller to hold the collection's lock."""
+
+    def __init__(self, folder: Path, collection: str) -> None:
+        self.collection = collection_name(collection)
+        self.root = folder / self.collection
+
+    def exists(self) -> bool:
+        return os.path.lexists(self.root / _POINTER)
+
+    def current(self) -> Path | None:
+        """The folder of the generation in use, None where there is no collection; raises `RetrievalError`."""
+        try:
+            name = (self.root / _POINTER).read_text("utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError) as error:
+            raise broken(self.collection, f"its pointer cannot be read ({error})") from error
+        if not _GENERATION.fullmatch(name):
+            raise broken(self.collection, f'its pointer says "{name[:40]}"')
+        return self.root / name
+
+    def info(self, generation: Path) -> IndexInfo:
+        """What the generation says of itself; raises `RetrievalError`."""
+        try:
+            return IndexInfo(**json.loads((generation / _CARD).read_text("utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            raise broken(self.collection, f"{_CARD} cannot be read ({type(error).__name__})") from error
+
+    def new(self) -> Path:
+        """A folder for the next generation."""
+        return private_folder(self.root / uuid4().hex)
+
+    def finish(self, generation: Path, info: IndexInfo) -> None:
+        """Record what the generation is, durably, before anything points to it."""
+        _write(generation / _CARD, json.dumps(asdict(info)))
+        _sync(generation)
+
+    def switch(self, generation: Path) -> None:
+        """Let readers find this generation from their next search on."""
+        _sync(self.root)
+        _write(self.root / "current.new", generation.name)
+        (self.root / "current.new").replace(self.root / _POINTER)
+        _sync(self.root)
+
+    def sweep(self, *, keep: Path | None) -> None:
+        """Delete every generation but one, with what builds that died have left."""
+        for path in self.root.iterdir() if self.root.is_dir() else ():
+            if _GENERATION.fullmatch(path.name) and path != keep:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def forget(self) -> None:
+        """Delete the collection in whatever state it is; the locks stay."""
+        pointer = self.root / _POINTER
+        if pointer.is_dir() and not pointer.is_symlink():
+            shutil.rmtree(pointer)
+        pointer.unlink(missing_ok=True)
+        self.sweep(keep=None)
+
+
+def _write(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in a folder durable, as `fsync` of a file does its bytes."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,142 @@
+"""Vectors that were computed before, so that ingesting a book again embeds only what is new."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import threading
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import Final, TypeVar
+
+from rag.errors import UsageError
+from rag.retrieval.folders import private_folder
+
+T = TypeVar("T")
+APPLICATION: Final = 0x61736B76  # "askv" in the file's header: another program's database is not ours to write in
+BATCH: Final = 500  # parameters of one statement; SQLite has a limit
+WAIT: Final = 10.0  # seconds for another process to finish writing
+_TABLE: Final = (
+    "CREATE TABLE IF NOT EXISTS vectors (model TEXT, text BLOB, vector BLOB, PRIMARY KEY (model, text)) WITHOUT ROWID"
+)
+
+
+class VectorCache:
+    """A SQLite file of float32 vectors under (model id, SHA-256 of the text).
+
+    Usable from several threads and processes at once. What is broken or not ours is set aside as `<name>.broken` and a
+    new file begun: a cache may forget. A file that cannot be opened or written raises one `UsageError`. A file that
+    another process keeps locked is treated as empty for the moment.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._guard = threading.Lock()
+
+    def get(self, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
+        """The vectors that are known, by text. Texts without one are left out. Asking makes no file."""
+        if not self.path.exists():
+            return {}
+        return self._mended(lambda db: _read(db, model_id, texts), {})
+
+    def put(self, model_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
+        """Remember vectors by text; float32, which is what embedding models compute in."""
+        rows = [(model_id, _key(text), array("f", vector).tobytes()) for text, vector in vectors.items()]
+        self._mended(lambda db: _write(db, rows), None)
+
+    def _mended(self, work: Callable[[sqlite3.Connection], T], missed: T) -> T:
+        """Do the work; where the file turns out broken, begin a new one and do it once more."""
+        with self._guard:
+            for last in (False, True):
+                try:
+                    with closing(self._open()) as db:
+                        return work(db)
+                except sqlite3.OperationalError as error:
+                    if "locked" in str(error):
+                        return missed
+                    raise self._unusable(error) from error
+                except sqlite3.DatabaseError as error:
+                    if last:
+                        raise self._unusable(error) from error
+                    self._set_aside()
+                except OSError as error:
+                    raise self._unusable(error) from error
+        return missed
+
+    def _open(self) -> sqlite3.Connection:
+        # A connection for each call: there is nothing to close at the end, and none is shared between threads.
+        private_folder(self.path.parent)
+        # Made before SQLite opens it: its journals take over the permissions of the file.
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+        connection = sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)
+        try:
+            _prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _set_aside(self) -> None:
+        for suffix in ("-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        if self.path.exists():  # another process may have been faster
+            self.path.replace(self.path.with_name(self.path.name + ".broken"))
+
+    def _unusable(self, error: Exception) -> UsageError:
+        return UsageError(
+            f"The vector cache {self.path} cannot be used: {error}.",
+            code="vector_cache",
+            hint="Make the file and its folder writable, or delete the file.",
+        )
+
+
+def _prepare(db: sqlite3.Connection) -> None:
+    db.execute("BEGIN")  # one snapshot: another process may be making the file right now
+    tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    owner = db.execute("PRAGMA application_id").fetchone()[0]
+    db.execute("COMMIT")
+    if owner != APPLICATION and tables:
+        raise sqlite3.DatabaseError("it belongs to another program")
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = NORMAL")
+    if owner != APPLICATION:
+        db.execute("BEGIN IMMEDIATE")
+        db.execute(_TABLE)
+        db.execute(f"PRAGMA application_id = {APPLICATION}")
+        db.execute("COMMIT")
+
+
+def _read(db: sqlite3.Connection, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for batch in _batches({_key(text): text for text in texts}.items()):
+        marks = ",".join("?" * len(batch))
+        names = dict(batch)
+        query = f"SELECT text, vector FROM vectors WHERE model = ? AND text IN ({marks})"
+        for key, blob in db.execute(query, [model_id, *names]):
+            if isinstance(blob, bytes) and blob and len(blob) % 4 == 0:
+                found[names[key]] = array("f", blob).tolist()
+    return found
+
+
+def _write(db: sqlite3.Connection, rows: Sequence[tuple[str, bytes, bytes]]) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _key(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _batches(items: Iterable[tuple[bytes, str]]) -> Iterator[list[tuple[bytes, str]]]:
+    rest = iter(items)
+    while batch := list(islice(rest, BATCH)):
+        yield batch

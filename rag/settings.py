@@ -1,0 +1,102 @@
+"""What belongs to the process: keys, addresses and paths, read from the environment and `.env` in this one place.
+
+Settings never travel with a run and never reach a prompt, a checkpoint or a log; keys are `SecretStr`, so that even
+`repr` does not show them. The names are the public ones; `.env.example` and the manual list them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from rag.errors import UsageError
+
+
+def _env(name: str, default: Any = None, **rules: Any) -> Any:
+    """A field read from the variable `name` and from no other; Python sets it by the field's own name."""
+    return Field(default=default, validation_alias=name, **rules)
+
+
+class Settings(BaseSettings):
+    """The process's configuration. An empty variable counts as unset; the environment beats `.env`."""
+
+    model_config = SettingsConfigDict(
+        env_file=".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore", frozen=True
+    )
+
+    openai_api_key: SecretStr | None = _env("OPENAI_API_KEY", description="key of the model's endpoint")
+    openai_model: str | None = _env("OPENAI_MODEL", description="model to ask")
+    openai_base_url: str | None = _env("OPENAI_BASE_URL", description="endpoint that speaks OpenAI's wire format")
+    qdrant_url: str | None = _env("QDRANT_URL", description="address of a Qdrant server")
+    qdrant_api_key: SecretStr | None = _env("QDRANT_API_KEY", description="key of the Qdrant server")
+    qdrant_collection_name: str | None = _env("QDRANT_COLLECTION_NAME", description="book to ask")
+    agent_top_k: Annotated[int | None, Field(ge=1, le=20)] = _env("AGENT_TOP_K", description="passages a question")
+    agent_score_threshold: Annotated[float | None, Field(ge=0, le=1)] = _env(
+        "AGENT_SCORE_THRESHOLD", description="least score of a passage"
+    )
+    agent_max_turns: Annotated[int | None, Field(ge=1, le=100_000)] = _env(
+        "AGENT_MAX_TURNS", description="most turns of a conversation"
+    )
+    home: Path = _env("ASKBOOK_HOME", Path(".askbook"), description="folder of index, memory and caches")
+    profile: str = _env("ASKBOOK_PROFILE", "default", description="profile to use")
+    embedding_model: Path | None = _env("ASKBOOK_EMBEDDING_MODEL", description="folder of another ONNX model")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_field_name(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Let `Settings(home=...)` mean ASKBOOK_HOME.
+
+        Not by a second alias: that would be read from the environment too, and HOME is set everywhere.
+        """
+        names = {name: str(field.validation_alias) for name, field in cls.model_fields.items()}
+        given = {names[name]: value for name, value in data.items() if name in names}
+        return {name: value for name, value in data.items() if name not in names} | given
+
+    @classmethod
+    def from_env(cls, env_file: Path | None = Path(".env")) -> Self:
+        """Read the environment and `env_file` (None: no file).
+
+        Raises `UsageError` with one line that names the variable, where it stands, its value and what is allowed.
+        """
+        try:
+            return cls(_env_file=env_file)  # type: ignore[call-arg]  # pydantic-settings' own init argument
+        except ValidationError as error:
+            raise UsageError(_first_problem(error), code="settings") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{env_file} is not UTF-8 text.", code="settings") from error
+
+
+def variables() -> dict[str, str]:
+    """Every variable that is read, with what it is for."""
+    return {str(field.validation_alias): field.description or "" for field in Settings.model_fields.values()}
+
+
+def _first_problem(error: ValidationError) -> str:
+    problem = error.errors(include_url=False)[0]
+    name = str(problem["loc"][0])
+    place = "the environment" if name in os.environ else ".env"
+    shown = "the value" if "KEY" in name else repr(problem["input"])
+    return f"{name} in {place}: {shown} is not allowed; {allowed(problem)}."
+
+
+def allowed(problem: Any) -> str:
+    """What a pydantic problem says is allowed, as the end of a sentence."""
+    limits = problem.get("ctx", {})
+    words = {
+        "int_parsing": "it must be a whole number",
+        "int_from_float": "it must be a whole number",
+        "float_parsing": "it must be a number",
+        "bool_parsing": "it must be true or false",
+        "extra_forbidden": "there is no such key",
+        "missing": "it is required",
+        "greater_than_equal": f"it must be at least {limits.get('ge')}",
+        "greater_than": f"it must be more than {limits.get('gt')}",
+        "less_than_equal": f"it must be at most {limits.get('le')}",
+        "string_too_short": "it must not be empty",
+    }
+    text = str(problem["msg"])
+    return words.get(str(problem["type"]), text[:1].lower() + text[1:])

@@ -1,0 +1,142 @@
+"""Fakes at the ports: a model that says what it is told, a search that finds what it is given."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from pydantic import Field
+
+from rag.conversation import Exchange
+from rag.errors import UsageError
+from rag.ports import ChunkIndex, Parts
+from rag.profiles import Profile, load_profile
+from rag.retrieval.retriever import Found, Trace
+from rag.types import Passage, Retrieval, Where
+
+Reply = str | Exception | Sequence[AIMessageChunk | str | Exception]
+
+
+class ScriptedModel(BaseChatModel):
+    """Answers with its script, one reply a call. A reply is a text, an exception, or the chunks of a stream.
+
+    A call beyond the script fails the test, and `assert_complete` one that was never made.
+    """
+
+    script: list[Any] = Field(default_factory=list)
+    prompts: list[list[BaseMessage]] = Field(default_factory=list)
+    options: list[dict[str, Any]] = Field(default_factory=list)
+
+    def assert_complete(self) -> None:
+        assert not self.script, f"{len(self.script)} replies were never asked for"
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def _chunks(self, prompt: list[BaseMessage], options: dict[str, Any]) -> Iterator[ChatGenerationChunk]:
+        self.prompts.append(prompt)
+        self.options.append(options)
+        assert self.script, "the model was called more often than its script foresees"
+        reply = self.script.pop(0)
+        parts = [reply] if isinstance(reply, str | Exception) else list(reply)
+        for part in parts:
+            if isinstance(part, Exception):
+                raise part
+            message = part if isinstance(part, AIMessageChunk) else AIMessageChunk(content=part)
+            yield ChatGenerationChunk(message=message)
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", response_metadata={"finish_reason": "stop"}))
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        raise AssertionError("answers are streamed")
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        for chunk in self._chunks(messages, kwargs):
+            yield chunk
+
+
+def passage(number: int = 1, text: str = "A node is a process.", **fields: Any) -> Passage:
+    """A passage of a page of that number."""
+    values: dict[str, Any] = {
+        "score": round(1 - number / 10, 2),
+        "chunk_id": f"00000000-0000-0000-0000-{number:012d}",
+        "title": f"Page {number}",
+        "heading": "Nodes",
+        "breadcrumb": f"Page {number} > Nodes",
+        "url": f"https://book.example/page-{number}",
+        "link": f"https://book.example/page-{number}#nodes",
+        "source_file_path": f"page-{number}.md",
+        "chunk_sha256": hashlib.sha256(text.encode()).hexdigest(),
+    }
+    return Passage(number=number, text=text, **(values | fields))
+
+
+class FakeSearcher:
+    """Finds `passages` for every question, or raises `failures` in turn first. Remembers what it was asked."""
+
+    def __init__(self, passages: Sequence[Passage] = (), failures: Sequence[Exception] = ()) -> None:
+        self.passages = list(passages)
+        self.failures = list(failures)
+        self.asked: list[tuple[str, int, float, Where | None, list[Exchange]]] = []
+
+    async def retrieve(
+        self,
+        question: str,
+        *,
+        k: int,
+        threshold: float,
+        where: Where | None = None,
+        history: Sequence[Exchange] = (),
+    ) -> Found:
+        self.asked.append((question, k, threshold, where, list(history)))
+        if self.failures:
+            raise self.failures.pop(0)
+        kept = [one for one in self.passages if one.score >= threshold][:k]
+        record = Retrieval(
+            tool_name="search_book",
+            query=question,
+            filter_applied=where.url_prefix if where else None,
+            results_count=len(kept),
+            total_chunks_found=len(self.passages),
+            avg_similarity=0.5,
+            retrieval_time_ms=1.0,
+        )
+        return Found(kept, record, Trace((question,), ("dense", "sparse"), threshold, ()))
+
+
+class FakeServices:
+    """Services over a scripted model and a fake search."""
+
+    def __init__(
+        self, model: ScriptedModel, searcher: FakeSearcher, profile: Profile | None = None, *, quotes: bool = False
+    ) -> None:
+        self.model = model
+        self.searcher = searcher
+        self.profile = profile or load_profile("default")
+        self.quotes = quotes
+
+    @property
+    def index(self) -> ChunkIndex:
+        raise AssertionError("the machine searches through its searcher only")
+
+    def parts(self, profile: str | None) -> Parts:
+        if profile not in (None, self.profile.name):
+            raise UsageError(f'There is no profile "{profile}".', code="unknown_profile")
+        return Parts(self.profile, self.model, "scripted", self.quotes, self.searcher)

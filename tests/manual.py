@@ -1,0 +1,132 @@
+"""The manual and its neighbours as data: pages, sections, commands, error codes."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+ROOT: Final = Path(__file__).parent.parent
+DOCS: Final = ROOT / "docs"
+PAGES: Final = sorted(DOCS.glob("*.md"))
+EVERYTHING: Final = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+
+_CODE_ARGUMENT: Final = {"AskbookError": 1, "RetrievalError": 0, "MemoryFailureError": 0}  # position of `code`
+_TYPES: Final = {
+    "RetrievalError": "retrieval_error",
+    "MemoryFailureError": "memory_error",
+    "UsageError": "invalid_input",
+    "InvalidQuestionError": "invalid_input",
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with the blocks under it, up to the next heading of any level."""
+
+    page: Path
+    heading: str
+    tokens: tuple[Token, ...]
+
+    @property
+    def text(self) -> str:
+        """The inline text, Markdown marks kept, white space made one space."""
+        return " ".join(" ".join(token.content.split()) for token in self.tokens if token.type == "inline")
+
+    def first_cells(self) -> list[str]:
+        """The inline code in the first cell of every table row."""
+        found = []
+        for position, token in enumerate(self.tokens):
+            if token.type == "td_open" and self.tokens[position - 1].type == "tr_open":
+                found += re.findall(r"`([^`]+)`", self.tokens[position + 1].content)
+        return found
+
+
+def tokens(page: Path) -> list[Token]:
+    return MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8"))
+
+
+def sections(page: Path) -> list[Section]:
+    found: list[Section] = []
+    heading, begun = "", list[Token]()
+    parsed = tokens(page)
+    for position, token in enumerate(parsed):
+        if token.type == "heading_open":
+            found.append(Section(page, heading, tuple(begun)))
+            heading, begun = parsed[position + 1].content, []
+        elif parsed[position - 1].type != "heading_open" and token.type != "heading_close":
+            begun.append(token)
+    return [one for one in [*found, Section(page, heading, tuple(begun))] if one.heading]
+
+
+def section(page: str, heading: str) -> Section:
+    """The section whose heading is `heading`, or begins with it and a colon."""
+    return next(one for one in sections(DOCS / page) if one.heading == heading or one.heading.startswith(f"{heading}:"))
+
+
+def snippets(page: Path) -> Iterator[str]:
+    """Every line of a fenced block and every piece of inline code."""
+    for token in tokens(page):
+        if token.type == "fence" and token.info != "python":
+            yield from token.content.splitlines()
+        for child in token.children or []:
+            if child.type == "code_inline":
+                yield child.content
+
+
+def commands(page: Path, program: tuple[str, ...]) -> Iterator[list[str]]:
+    """The arguments of every shell command on the page that runs `program`."""
+    for snippet in snippets(page):
+        if f"{program[0]} " not in f"{snippet} " or not re.match(r"[\w./$'\"<-]", snippet):
+            continue
+        lexer = shlex.shlex(snippet, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        command: list[str] = []
+        for word in [*lexer, ";"]:
+            if set(word) <= set("|;&<>"):
+                yield from _arguments(command, program)
+                command = []
+            else:
+                command.append(word)
+
+
+def _arguments(command: list[str], program: tuple[str, ...]) -> Iterator[list[str]]:
+    while command and re.match(r"[A-Z_]+=", command[0]):
+        command = command[1:]
+    if tuple(command[: len(program)]) == program:
+        yield command[len(program) :]
+
+
+def raised_codes() -> set[tuple[str | None, str]]:
+    """(error type, code) of every failure that the code base can make; the type is None where it is computed."""
+    found: set[tuple[str | None, str]] = set()
+    sources = [ROOT / "run.py", ROOT / "state.py"]
+    for folder in ("rag", "nodes", "graph", "cli"):
+        sources += sorted((ROOT / folder).rglob("*.py"))
+    for source in sources:
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                found |= _code_of(node, node.func.id)
+    return found
+
+
+def _code_of(call: ast.Call, name: str) -> set[tuple[str | None, str]]:
+    if name not in _CODE_ARGUMENT and name not in _TYPES:
+        return set()
+    code = next((one.value for one in call.keywords if one.arg == "code"), None)
+    if code is None and name in _CODE_ARGUMENT:
+        code = call.args[_CODE_ARGUMENT[name]]
+    if code is None:
+        return {(_TYPES[name], "usage")}
+    if not isinstance(code, ast.Constant):
+        return set()  # of `rag.faults`, which the test asks for each status
+    first = call.args[0]
+    error_type = _TYPES.get(name) or (str(first.value) if isinstance(first, ast.Constant) else None)
+    return {(error_type, str(code.value))}

@@ -1,0 +1,213 @@
+"""Chunks fit, quote the page verbatim, know where they stand and keep their ids."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from rag.ingest.chunking import chunk
+from rag.types import Chunk, Document
+from tests.fakes_ingest import count_words
+
+
+def page(text: str, **fields: str | tuple[str, ...]) -> Document:
+    base = Document("/books/a", "guide/a.md", "guide/a.md", "Robots", text, "sha", ("Guide",))
+    return replace(base, **fields)  # type: ignore[arg-type]  # mypy cannot match ** with the fields
+
+
+def chunks_of(text: str, max_tokens: int = 60, **fields: str | tuple[str, ...]) -> list[Chunk]:
+    return chunk(page(text, **fields), count_tokens=count_words, max_tokens=max_tokens)
+
+
+def sentences(n: int) -> str:
+    return " ".join(f"Sentence number {i} says a little." for i in range(n))
+
+
+def test_a_chunk_is_cut_at_headings_and_knows_its_place() -> None:
+    first, second, third = chunks_of("Intro.\n\n# Robots\n\n## Arms\n\nA.\n\n### Hands\n\nH.")
+    assert (first.text, first.heading, first.breadcrumb) == ("Intro.", "", "Guide > Robots")
+    assert (second.text, second.heading, second.breadcrumb) == ("A.", "Arms", "Guide > Robots > Arms")
+    assert third.breadcrumb == "Guide > Robots > Arms > Hands"
+    assert [c.chunk_index for c in (first, second, third)] == [0, 1, 2]
+
+
+def test_equal_neighbours_stand_in_the_breadcrumb_once() -> None:
+    (one,) = chunks_of("# ROS2 basics\n\nText.", title="ROS 2 Basics", breadcrumb=("Ros2 Basics",))
+    assert (one.breadcrumb, one.heading) == ("ROS 2 Basics", "")
+
+
+def test_a_folder_that_the_title_repeats_is_left_out() -> None:
+    (one,) = chunks_of("Text.", title="Chapter 9: NVIDIA Isaac Sim", breadcrumb=("Book", "Nvidia isaac sim"))
+    assert one.breadcrumb == "Book > Chapter 9: NVIDIA Isaac Sim"
+
+
+def test_a_heading_in_a_list_or_in_code_is_content() -> None:
+    (one,) = chunks_of("- # no\n- b\n\n```\n# no\n```\n\n> ## no")
+    assert one.heading == ""
+
+
+def test_the_chapter_is_a_title_that_says_so_else_the_outermost_folder() -> None:
+    assert chunks_of("T.", title="Chapter 3: ROS")[0].chapter == "Chapter 3: ROS"
+    assert chunks_of("T.")[0].chapter == "Guide"
+    assert chunks_of("T.", breadcrumb=())[0].chapter is None
+    assert chunks_of("T.", title="Chapters of life", breadcrumb=())[0].chapter is None
+
+
+def test_anchors_are_github_slugs_numbered_and_only_on_a_site() -> None:
+    text = "## What's `new`?\n\nA.\n\n## What's new?\n\nB.\n\n## Ünï & co {#custom}\n\nC.\n\n## x {#}\n\nD."
+    found = chunks_of(text, url="https://x.org/a")
+    assert [c.anchor for c in found] == ["whats-new", "whats-new-1", "custom", ""]
+    assert [c.heading for c in found] == ["What's new?", "What's new?", "Ünï & co", "x"]
+    assert {c.anchor for c in chunks_of(text)} == {""}
+
+
+def test_text_is_a_slice_of_the_page() -> None:
+    text = f"{sentences(9)}\n\n- a\n- b\n\n\nlast  line  \nwrapped\n\n> quote"
+    for one in chunks_of(text):
+        assert one.text in text
+
+
+def test_a_block_that_fits_is_not_cut() -> None:
+    code = "```py\n" + "\n".join(f"x{i} = {i}" for i in range(12)) + "\n```"
+    assert code in [c.text for c in chunks_of(f"{sentences(6)}\n\n{code}")]
+
+
+def test_a_line_that_leads_in_stays_with_its_code() -> None:
+    code = "```py\n" + "\n".join(f"x{i} = {i}" for i in range(8)) + "\n```"
+    *_, last = chunks_of(f"{sentences(5)}\n\nRun this:\n\n{code}")
+    assert last.text == f"Run this:\n\n{code}"
+
+
+def test_long_code_is_cut_at_line_ends_and_every_part_is_fenced() -> None:
+    lines = [f"value_{i} = compute({i})" for i in range(40)]
+    found = chunks_of("Intro:\n\n```python title=x\n" + "\n".join(lines) + "\n```")
+    assert found[0].text.startswith("Intro:\n\n```python\nvalue_0")
+    assert all(c.text.endswith("\n```") and c.text.count("```") == 2 for c in found)
+    body = [line for c in found for line in c.text.split("\n") if line.startswith("value")]
+    assert body == lines
+
+
+def test_a_fence_that_its_list_closes_is_closed_in_every_part() -> None:
+    found = chunks_of("- x\n\n  ```py\n" + "\n".join(f"  value_{i} = compute({i})" for i in range(40)) + "\n\nAfter.")
+    code = [c.text for c in found if "value_" in c.text]
+    assert len(code) > 1
+    assert all(text.count("```") == 2 for text in code)
+    assert "value_39" in code[-1]
+
+
+def test_parts_of_code_are_about_equally_long() -> None:
+    found = chunks_of("```\n" + "\n".join(f"value_{i} = compute({i})" for i in range(31)) + "\n```")
+    lengths = [len(c.text) for c in found]
+    assert min(lengths) > max(lengths) * 0.6
+
+
+def test_a_long_table_repeats_its_head() -> None:
+    head = "| Name | Use |\n| --- | --- |"
+    rows = [f"| part {i} | moves thing {i} |" for i in range(30)]
+    found = chunks_of("\n".join([head, *rows]))
+    assert len(found) > 1
+    assert all(c.text.startswith(head) for c in found)
+    assert [r for c in found for r in c.text.split("\n")[2:]] == rows
+
+
+def test_a_long_paragraph_is_cut_after_sentences() -> None:
+    found = chunks_of(sentences(30))
+    assert len(found) > 1
+    assert all(c.text.endswith(".") and c.text.startswith("Sentence") for c in found)
+
+
+def test_a_long_list_is_cut_between_items() -> None:
+    found = chunks_of("\n".join(f"- The item number {i} of the list" for i in range(30)))
+    assert all(line.startswith("- The item") for c in found for line in c.text.split("\n"))
+
+
+ABSURD = {
+    "word": "x" * 5000,
+    "base64": "".join(random.Random(1).choices("abcXYZ019+/", k=9000)),
+    "line of code": "```\n" + "a+b;" * 2000 + "\n```",
+    "row": "| a | b |\n|---|---|\n| " + "cell word, " * 900 + "| x |",
+    "head": "|" + " head |" * 300 + "\n|" + "---|" * 300 + "\n|" + " y |" * 300,
+    "heading": "## " + "very long heading " * 200 + "\n\nText.",
+    "headings": "\n\n".join(f"{'#' * n} {'Deep heading ' * 8}" for n in range(2, 7)) + "\n\nText.",
+    "nested list": "\n".join("  " * n + f"- level {n} " + "word " * 30 for n in range(30)),
+    "quotes": ">" * 60 + " deep " * 300,
+    "spaces": "a" + " " * 9000 + "b",
+    "no space": "字" * 3000,
+    "fence in a list": "- x\n\n  ~~~py\n" + "  y = 1\n" * 200 + "  ~~~",
+    "long fence line": "```" + "info " * 400 + "\nx\n```",
+    "long fence": "`" * 40 + "\n" + "x y z\n" * 90 + "`" * 40,
+    "punctuation": "- " * 3000 + "\n" + "*" * 3000 + "`" * 999,
+    "open brackets": "[" * 3000,
+}
+
+
+@pytest.mark.parametrize("kind", ABSURD)
+@pytest.mark.parametrize("max_tokens", [32, 250])
+def test_no_chunk_is_longer_than_allowed(kind: str, max_tokens: int) -> None:
+    found = chunks_of(ABSURD[kind], max_tokens=max_tokens, url="https://x.org/a")
+    assert found or kind in ("punctuation", "open brackets")
+    for one in found:
+        assert count_words(one.embedded_text) <= max_tokens
+        assert len(one.text) <= 16 * max_tokens
+        assert one.text.strip()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_word_of_a_page_is_lost_and_nothing_is_too_long(seed: int) -> None:
+    rng = random.Random(seed)
+
+    def word() -> str:
+        return f"w{rng.randrange(10**6)}"
+
+    def prose() -> str:
+        return " ".join(word() + rng.choice(["", "", ",", "."]) for _ in range(rng.randrange(1, 90)))
+
+    blocks: dict[str, Callable[[], str]] = {
+        "p": prose,
+        "h": lambda: f"{'#' * rng.randrange(2, 5)} {word()}",
+        "c": lambda: "```\n" + "\n".join(prose() for _ in range(rng.randrange(1, 9))) + "\n```",
+        "l": lambda: "\n".join(f"- {prose()}" for _ in range(rng.randrange(1, 9))),
+        "t": lambda: "| a | b |\n|---|---|\n" + "\n".join(f"| {prose()} | {word()} |" for _ in range(5)),
+        "q": lambda: f"> {prose()}",
+    }
+    text = "\n\n".join(blocks[rng.choice("ppphclltq")]() for _ in range(25)) + "\n\nEnd."
+    found = chunks_of(text)
+    assert all(count_words(c.embedded_text) <= 60 for c in found)
+    bodies = re.sub(r"^#+ .*$", "", text, flags=re.MULTILINE)
+    assert set(re.findall(r"w\d+", bodies)) <= set(re.findall(r"w\d+", " ".join(c.text for c in found)))
+
+
+def test_an_edit_elsewhere_in_the_page_changes_no_id() -> None:
+    before = chunks_of("## A\n\nOne.\n\n## B\n\nTwo.")
+    after = chunks_of("## A\n\n" + sentences(30) + "\n\n## New\n\nX.\n\n## B\n\nTwo.")
+    ids = {c.id: c for c in after}
+    assert ids[before[1].id].text == "Two."
+    assert ids[before[0].id].sha256 != before[0].sha256
+
+
+def test_sections_with_one_name_have_ids_of_their_own() -> None:
+    found = chunks_of("## A\n\nOne.\n\n## A\n\nTwo.\n\n## B\n\n### A\n\nThree.")
+    assert len({c.id for c in found}) == 3
+
+
+def test_ids_follow_the_address_on_a_site_and_the_place_in_the_source_otherwise() -> None:
+    here, there = page("T."), page("T.", source="/books/b")
+    ids = [chunk(d, count_tokens=count_words)[0].id for d in (here, there)]
+    assert ids[0] != ids[1]
+    on_site = [replace(d, url="https://x.org/a") for d in (here, there)]
+    ids = [chunk(d, count_tokens=count_words)[0].id for d in on_site]
+    assert ids[0] == ids[1]
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# Robots", "## A\n\n## B", "---", "```\n```", "## A\n\nmacOS:\n\n### B"])
+def test_a_page_without_text_makes_no_chunks(text: str) -> None:
+    assert chunks_of(text) == []
+
+
+def test_a_limit_too_small_to_cut_by_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 32"):
+        chunks_of("T.", max_tokens=8)

@@ -1,0 +1,253 @@
+"""One contract, run on every index: the embedded engine on a folder, and a Qdrant client in local mode."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rag.errors import RetrievalError
+from rag.ports import ChunkIndex
+from rag.retrieval.edge import EdgeIndex
+from rag.retrieval.server import ServerIndex
+from rag.types import IndexEntry, Where
+from tests.index_cases import INFO, chunk_id, make_chunk, make_point, terms
+
+# A server needs the payload indexes; local mode says at each that it does without.
+pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant:UserWarning")
+
+NORTH, EAST = [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]
+
+
+@pytest.fixture(params=["edge", "server"])
+async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ChunkIndex]:
+    made: ChunkIndex
+    if request.param == "edge":
+        made = EdgeIndex(tmp_path, "book")
+    else:
+        from qdrant_client import AsyncQdrantClient
+
+        made = ServerIndex(AsyncQdrantClient(location=":memory:"), "book")
+    yield made
+    await made.aclose()
+
+
+def names(hits: object) -> list[str]:
+    return [hit.chunk.source_file_path.removesuffix(".md") for hit in hits]  # type: ignore[attr-defined]
+
+
+async def test_a_collection_that_does_not_exist_has_no_info_no_entries_and_no_chunks(index: ChunkIndex) -> None:
+    assert await index.info() is None
+    assert await index.entries() == []
+    assert await index.fetch([chunk_id("a")]) == []
+
+
+async def test_searching_a_collection_that_does_not_exist_says_how_to_make_one(index: ChunkIndex) -> None:
+    with pytest.raises(RetrievalError) as caught:
+        await index.search([NORTH], limit=3)
+    assert caught.value.code == "no_index"
+    assert caught.value.message == 'There is no book in the collection "book".'
+    assert "run.py ingest" in caught.value.hint
+
+
+async def test_info_says_who_encoded_the_collection_and_how_many_chunks_it_holds(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("a"), make_point("b")], remove=[])
+    assert await index.info() == replace(INFO, chunks=2)
+
+
+async def test_a_chunk_comes_back_as_it_was_stored(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("a")], remove=[])
+    assert await index.fetch([chunk_id("a")]) == [make_chunk("a")]
+    assert (await index.search([NORTH], limit=1))[0][0].chunk == make_chunk("a")
+
+
+async def test_unicode_survives_to_the_last_code_point(index: ChunkIndex) -> None:
+    text = "naïve — “quoted” 中文 🤖 e\u0301 \u202eright to left\u202c\ttab\nline\x00"
+    await index.replace(INFO, add=[make_point("ünï", text=text, url="https://book.example/ü/中")], remove=[])
+    (chunk,) = await index.fetch([chunk_id("ünï")])
+    assert chunk == make_chunk("ünï", text=text, url="https://book.example/ü/中")
+
+
+async def test_optional_fields_of_a_chunk_stay_empty(index: ChunkIndex) -> None:
+    point = make_point("a")
+    bare = replace(point.chunk, chapter=None, page_number=None, anchor="", document_sha256="")
+    await index.replace(INFO, add=[replace(point, chunk=bare)], remove=[])
+    assert await index.fetch([bare.id]) == [bare]
+
+
+async def test_a_dense_leg_ranks_by_cosine_and_returns_the_stored_vector(index: ChunkIndex) -> None:
+    await index.replace(
+        INFO,
+        add=[make_point("far", [0, 0, 1, 0]), make_point("near", [1, 1, 0, 0]), make_point("same", NORTH)],
+        remove=[],
+    )
+    (hits,) = await index.search([NORTH], limit=3)
+    assert names(hits) == ["same", "near", "far"]
+    assert [hit.score for hit in hits] == pytest.approx([1.0, math.sqrt(0.5), 0.0], abs=1e-6)
+    assert list(hits[1].dense) == pytest.approx([math.sqrt(0.5), math.sqrt(0.5), 0, 0], abs=1e-6)
+
+
+async def test_a_sparse_leg_multiplies_the_inverse_document_frequencies_in(index: ChunkIndex) -> None:
+    points = [make_point("rare", terms=[1, 2]), make_point("common", terms=[1]), make_point("third", terms=[1, 3])]
+    await index.replace(INFO, add=points, remove=[])
+    (hits,) = await index.search([terms(1, 2)], limit=3)
+    in_all, in_one = math.log(0.5 / 3.5 + 1), math.log(2.5 / 1.5 + 1)  # ln((N - n + 0.5) / (n + 0.5) + 1)
+    assert [round(hit.score, 4) for hit in hits] == [
+        round(in_all + in_one, 4),
+        round(in_all, 4),
+        round(in_all, 4),
+    ]
+    assert names(hits)[0] == "rare"
+
+
+async def test_a_sparse_hit_brings_its_dense_vector(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("a", EAST, terms=[5])], remove=[])
+    assert list((await index.search([terms(5)], limit=1))[0][0].dense) == pytest.approx(EAST)
+
+
+async def test_a_sparse_leg_finds_only_chunks_with_one_of_its_terms(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("a", terms=[1]), make_point("b", terms=[2])], remove=[])
+    assert [names(hits) for hits in await index.search([terms(2), terms(9)], limit=5)] == [["b"], []]
+
+
+async def test_several_legs_give_a_ranking_each_in_their_order(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("n", NORTH, terms=[1]), make_point("e", EAST, terms=[2])], remove=[])
+    rankings = await index.search([EAST, terms(1), NORTH, terms(2)], limit=1)
+    assert [names(hits) for hits in rankings] == [["e"], ["n"], ["n"], ["e"]]
+
+
+async def test_the_empty_sparse_vector_of_stop_words_finds_nothing(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("a")], remove=[])
+    assert [names(hits) for hits in await index.search([terms(), NORTH], limit=2)] == [[], ["a"]]
+    assert await index.search([terms()], limit=2) == [[]]
+
+
+async def test_no_leg_and_no_limit_find_nothing(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("a")], remove=[])
+    assert await index.search([], limit=2) == []
+    assert await index.search([NORTH], limit=0) == [[]]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "found"),
+    [
+        ("", {"a", "b", "c", "d"}),
+        ("https://book.example/", {"a", "b", "c"}),
+        ("https://book.example/en/in", {"a"}),  # any prefix of the text, not of the path's parts
+        ("https://book.example/en/install", {"a"}),
+        ("HTTPS://book.example/", set()),  # letter for letter
+        ("book.example", set()),  # from the start
+        ("https://book.example/ü b", {"c"}),
+        ("guide/", {"d"}),
+        ("https://book.example/en/install/more", set()),
+    ],
+)
+async def test_a_url_prefix_lets_through_exactly_the_urls_that_start_with_it(
+    index: ChunkIndex, prefix: str, found: set[str]
+) -> None:
+    points = [
+        make_point("a", url="https://book.example/en/install"),
+        make_point("b", url="https://book.example/EN/install"),
+        make_point("c", url="https://book.example/ü b?x=1"),
+        make_point("d", url="guide/install.md"),
+    ]
+    await index.replace(INFO, add=points, remove=[])
+    dense, sparse = await index.search([NORTH, terms(1)], limit=9, where=Where(url_prefix=prefix))
+    assert set(names(dense)) == found
+    assert set(names(sparse)) == found
+
+
+async def test_equal_scores_are_in_the_order_of_their_ids_even_at_the_cut(index: ChunkIndex) -> None:
+    points = [make_point(f"p{i}") for i in range(40)]
+    await index.replace(INFO, add=points, remove=[])
+    ids = sorted(point.chunk.id for point in points)
+    for leg in (NORTH, terms(1)):
+        (hits,) = await index.search([leg], limit=5)
+        assert [hit.chunk.id for hit in hits] == ids[:5]
+
+
+async def test_fetch_keeps_the_order_asked_for_and_leaves_unknown_ids_out(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("a"), make_point("b")], remove=[])
+    wanted = [chunk_id("b"), chunk_id("none"), "no uuid", chunk_id("a"), chunk_id("b")]
+    assert [chunk.id for chunk in await index.fetch(wanted)] == [chunk_id("b"), chunk_id("a"), chunk_id("b")]
+
+
+async def test_entries_tell_what_planning_an_ingestion_needs(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("a"), make_point("b", source="site")], remove=[])
+    found = {entry.id: entry for entry in await index.entries()}
+    assert found[chunk_id("b")] == IndexEntry(
+        chunk_id("b"), "site", "b.md", "d" * 64, make_chunk("b", source="site").sha256
+    )
+    assert len(found) == 2
+
+
+async def test_entries_go_beyond_the_first_page(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=(make_point(f"p{i}") for i in range(1100)), remove=[])
+    assert len({entry.id for entry in await index.entries()}) == 1100
+
+
+async def test_replace_adds_overwrites_and_removes_as_one_change(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("keep"), make_point("old"), make_point("gone")], remove=[])
+    await index.replace(
+        INFO,
+        add=[make_point("old", EAST, text="New text."), make_point("new", EAST)],
+        remove=[chunk_id("gone"), chunk_id("never was")],
+    )
+    assert {entry.source_file_path for entry in await index.entries()} == {"keep.md", "old.md", "new.md"}
+    assert [chunk.text for chunk in await index.fetch([chunk_id("old")])] == ["New text."]
+    assert set(names((await index.search([EAST], limit=2))[0])) == {"old", "new"}
+
+
+async def test_a_chunk_both_added_and_removed_is_there(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("a")], remove=[])
+    await index.replace(INFO, add=[make_point("a", text="Second.")], remove=[chunk_id("a")])
+    assert [chunk.text for chunk in await index.fetch([chunk_id("a")])] == ["Second."]
+
+
+async def test_chunks_that_stay_keep_their_vectors(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("a", [3, 1, 4, 1], terms=[7])], remove=[])
+    before = await index.search([NORTH, terms(7)], limit=1)
+    for i in range(3):
+        await index.replace(INFO, add=[make_point(f"p{i}", EAST, terms=[8])], remove=[])
+    (after,) = await index.search([NORTH], limit=1)
+    assert after == before[0]
+
+
+async def test_a_collection_may_be_empty(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[], remove=[])
+    assert await index.info() == INFO
+    assert await index.search([NORTH, terms(1)], limit=3) == [[], []]
+    assert await index.entries() == []
+
+
+async def test_everything_may_be_removed(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("a")], remove=[])
+    await index.replace(INFO, add=[], remove=[chunk_id("a")])
+    assert await index.info() == INFO
+
+
+async def test_a_change_by_another_model_is_refused_while_chunks_of_the_first_would_stay(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("a"), make_point("b")], remove=[])
+    with pytest.raises(RetrievalError) as caught:
+        await index.replace(replace(INFO, embedding_model="other"), add=[make_point("b")], remove=[])
+    assert caught.value.code == "embedding_mismatch"
+    assert len(await index.entries()) == 2
+
+
+async def test_another_model_may_replace_every_chunk(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("a"), make_point("b")], remove=[])
+    other = replace(INFO, embedding_model="other", sparse_model="another")
+    await index.replace(other, add=[make_point("b")], remove=[chunk_id("a")])
+    assert await index.info() == replace(other, chunks=1)
+
+
+async def test_a_collection_that_is_dropped_is_gone_and_can_be_made_again(index: ChunkIndex) -> None:
+    await index.drop()
+    await index.replace(INFO, add=[make_point("a")], remove=[])
+    await index.drop()
+    assert await index.info() is None
+    await index.replace(INFO, add=[make_point("b")], remove=[])
+    assert [entry.id for entry in await index.entries()] == [chunk_id("b")]

@@ -1,0 +1,249 @@
+"""The embedded index: what the other programs on the machine, and accidents, may do to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rag.errors import RetrievalError, UsageError
+from rag.retrieval.edge import EdgeIndex
+from rag.types import Point
+from tests.index_cases import INFO, chunk_id, make_point, terms
+
+ROOT = Path(__file__).parent.parent
+NORTH = [1.0, 0.0, 0.0, 0.0]
+GENERATION = "[0-9a-f]" * 32
+
+# What the other program runs: it prints a line when it is where the test wants it, and waits there to be killed.
+OTHER = """
+import asyncio, sys
+from pathlib import Path
+from rag.retrieval.edge import EdgeIndex
+from rag.retrieval.generations import Generations
+from tests.index_cases import INFO, chunk_id, make_point
+
+index = EdgeIndex(Path(sys.argv[1]), "book")
+
+def stop(*_, **__):
+    print("here", flush=True)
+    sys.stdin.read()
+
+def points():
+    for i in range(600):
+        yield make_point(f"new{i}")
+    stop()
+
+async def build(add=None):
+    await index.replace(INFO, add=add or [make_point("new")], remove=[chunk_id("old")])
+"""
+DEATHS = {
+    "while it adds": "asyncio.run(build(points()))",
+    "before the switch": "Generations.switch = stop\nasyncio.run(build())",
+    "after the switch": """
+switch = Generations.switch
+def late(self, generation):
+    switch(self, generation)
+    stop()
+Generations.switch = late
+asyncio.run(build())
+""",
+}
+HOLDER = """
+with index.reading("search"):
+    stop()
+"""
+BUILDER = "asyncio.run(build(points()))"
+READER = """
+async def read():
+    for _ in range(10):
+        (hits,) = await index.search([[1.0, 0.0, 0.0, 0.0]], limit=1)
+        assert len(hits) == 1
+    print("read", flush=True)
+asyncio.run(read())
+"""
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> EdgeIndex:
+    return EdgeIndex(tmp_path, "book")
+
+
+def start(code: str, folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", OTHER + code, str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate()
+
+
+@pytest.fixture
+def holder(index: EdgeIndex, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    asyncio.run(index.replace(INFO, add=[make_point("old")], remove=[]))
+    process = start(HOLDER, tmp_path)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "here\n"
+    yield process
+    kill(process)
+
+
+def generations(folder: Path) -> list[Path]:
+    return list((folder / "book").glob(GENERATION))
+
+
+@pytest.mark.parametrize("moment", DEATHS)
+async def test_an_ingestion_that_is_killed_leaves_a_whole_index_and_its_rubbish_goes_with_the_next(
+    index: EdgeIndex, tmp_path: Path, moment: str
+) -> None:
+    await index.replace(INFO, add=[make_point("old")], remove=[])
+    process = start(DEATHS[moment], tmp_path)
+    assert process.stdout is not None
+    assert await asyncio.to_thread(process.stdout.readline) == "here\n"
+    kill(process)
+    survivor = "new" if moment == "after the switch" else "old"
+    assert len(generations(tmp_path)) == 2
+    assert [entry.id for entry in await index.entries()] == [chunk_id(survivor)]
+    assert (await index.search([NORTH], limit=3))[0][0].chunk.id == chunk_id(survivor)
+    await index.replace(INFO, add=[make_point("next")], remove=[])
+    assert {entry.id for entry in await index.entries()} == {chunk_id(survivor), chunk_id("next")}
+    assert len(generations(tmp_path)) == 1
+
+
+async def test_several_processes_search_one_book_at_the_same_time(index: EdgeIndex, tmp_path: Path) -> None:
+    await index.replace(INFO, add=[make_point("a")], remove=[])
+    processes = [start(READER, tmp_path) for _ in range(2)]
+    answers = await asyncio.gather(*(asyncio.to_thread(process.communicate) for process in processes))
+    assert [out for out, _ in answers] == ["read\n", "read\n"]
+
+
+async def test_many_searches_of_one_process_take_turns(index: EdgeIndex) -> None:
+    await index.replace(INFO, add=[make_point("a")], remove=[])
+    found = await asyncio.gather(*(index.search([NORTH, terms(1)], limit=1) for _ in range(12)))
+    assert all(len(hits) == 1 for rankings in found for hits in rankings)
+
+
+def test_a_search_waits_two_seconds_for_a_holder_and_then_names_it(
+    index: EdgeIndex, holder: subprocess.Popen[str]
+) -> None:
+    started = time.monotonic()
+    with pytest.raises(RetrievalError) as caught:
+        asyncio.run(index.search([NORTH], limit=1))
+    assert 1.9 < time.monotonic() - started < 4
+    assert caught.value.code == "index_locked"
+    assert f"process {holder.pid} (search, since 20" in caught.value.message
+    assert "\n" not in caught.value.message
+    assert "QDRANT_URL" in caught.value.hint
+    assert caught.value.retryable
+
+
+def test_what_the_collection_says_of_itself_is_read_while_it_is_held(
+    index: EdgeIndex, holder: subprocess.Popen[str]
+) -> None:
+    assert asyncio.run(index.info()) == replace(INFO, chunks=1)
+
+
+def test_the_lock_of_a_dead_process_is_in_nobodys_way(
+    index: EdgeIndex, holder: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    kill(holder)
+    assert json.loads((tmp_path / "book" / "lock.holder").read_text())["pid"] == holder.pid
+    assert len(asyncio.run(index.search([NORTH], limit=1))[0]) == 1
+
+
+async def test_a_second_ingestion_gives_up_after_a_moment_and_says_who_is_at_it(tmp_path: Path) -> None:
+    process = start(BUILDER, tmp_path)
+    assert process.stdout is not None
+    assert await asyncio.to_thread(process.stdout.readline) == "here\n"
+    with pytest.raises(RetrievalError) as caught:
+        await EdgeIndex(tmp_path, "book", wait=0.05).replace(INFO, add=[make_point("a")], remove=[])
+    kill(process)
+    assert caught.value.code == "index_locked"
+    assert f"process {process.pid} (ingest" in caught.value.message
+
+
+async def test_readers_find_the_old_version_until_the_new_one_is_whole(index: EdgeIndex, tmp_path: Path) -> None:
+    await index.replace(INFO, add=[make_point("old")], remove=[])
+    reader = EdgeIndex(tmp_path, "book")
+    seen = []
+
+    def points() -> Iterator[Point]:
+        for i in range(300):
+            yield make_point(f"new{i}")
+        seen.append(asyncio.run(reader.entries()))
+
+    await index.replace(INFO, add=points(), remove=[chunk_id("old")])
+    assert [[entry.id for entry in entries] for entries in seen] == [[chunk_id("old")]]
+    assert len(await reader.entries()) == 300
+    assert len(generations(tmp_path)) == 1
+
+
+async def test_an_ingestion_that_fails_leaves_the_index_as_it_was(index: EdgeIndex, tmp_path: Path) -> None:
+    await index.replace(INFO, add=[make_point("old")], remove=[])
+
+    def points() -> Iterator[Point]:
+        yield make_point("new")
+        raise UsageError("The embedding model is gone.")
+
+    with pytest.raises(UsageError):
+        await index.replace(INFO, add=points(), remove=[])
+    assert [entry.id for entry in await index.entries()] == [chunk_id("old")]
+    assert len(generations(tmp_path)) == 1
+
+
+async def test_an_ingestion_that_is_interrupted_stops_and_leaves_the_index_as_it_was(
+    index: EdgeIndex, tmp_path: Path
+) -> None:
+    await index.replace(INFO, add=[make_point("old")], remove=[])
+    started, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def points() -> Iterator[Point]:
+        loop.call_soon_threadsafe(started.set)
+        i = 0
+        while True:  # nothing but the interruption ends it
+            i += 1
+            yield make_point(f"p{i % 500}")
+
+    task = asyncio.create_task(index.replace(INFO, add=points(), remove=[]))
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await EdgeIndex(tmp_path, "book").replace(INFO, add=[make_point("next")], remove=[])
+    assert {entry.id for entry in await index.entries()} == {chunk_id("old"), chunk_id("next")}
+
+
+async def test_a_change_of_nothing_builds_nothing(index: EdgeIndex, tmp_path: Path) -> None:
+    await index.replace(INFO, add=[make_point("a")], remove=[])
+    before = generations(tmp_path)
+    await index.replace(INFO, add=[], remove=[])
+    assert generations(tmp_path) == before
+
+
+def test_searching_what_is_not_there_makes_no_folder(index: EdgeIndex, tmp_path: Path) -> None:
+    assert asyncio.run(index.info()) is None
+    with pytest.raises(RetrievalError):
+        asyncio.run(index.search([NORTH], limit=1))
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_the_folders_are_private(tmp_path: Path) -> None:
+    await EdgeIndex(tmp_path / "home" / "index", "book").replace(INFO, add=[make_point("a")], remove=[])
+    for folder in (tmp_path / "home", tmp_path / "home" / "index", tmp_path / "home" / "index" / "book"):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700

@@ -1,0 +1,180 @@
+"""A folder or a file becomes pages with titles, addresses and breadcrumbs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag.errors import UsageError
+from rag.ingest.loaders import load_source
+from rag.types import Document
+
+Write = Callable[[dict[str, str | bytes]], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def _write(files: dict[str, str | bytes]) -> Path:
+        for name, content in files.items():
+            file = tmp_path / "docs" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return tmp_path / "docs"
+
+    return _write
+
+
+def pages(source: Path, base_url: str | None = None) -> dict[str, Document]:
+    return {document.path: document for document in load_source(source, base_url=base_url).documents}
+
+
+def test_a_folder_is_read_recursively_in_the_order_of_its_paths(write: Write) -> None:
+    source = write({"b.md": "B", "a/z.mdx": "Z", "a/b.markdown": "B", "c.txt": "no", "A.MD": "A"})
+    assert list(pages(source)) == ["A.MD", "a/b.markdown", "a/z.mdx", "b.md"]
+
+
+def test_hidden_folders_node_modules_and_partials_are_no_pages(write: Write) -> None:
+    source = write({"a.md": "A", ".git/b.md": "B", "node_modules/c.md": "C", "_d.md": "D", ".e.md": "E"})
+    assert list(pages(source)) == ["a.md"]
+
+
+def test_one_file_is_a_source_of_one_page(write: Write) -> None:
+    source = write({"a.md": "# A"}) / "a.md"
+    (document,) = load_source(source).documents
+    assert (document.source, document.path, document.url) == (source.resolve().as_posix(), "a.md", "a.md")
+
+
+def test_a_link_to_a_folder_above_does_not_run_in_a_circle(write: Write) -> None:
+    source = write({"a.md": "A"})
+    (source / "loop").symlink_to(source, target_is_directory=True)
+    (source / "b.md").symlink_to(source / "b.md")
+    result = load_source(source)
+    assert [d.path for d in result.documents] == ["a.md"]
+    assert [f.path for f in result.failures] == ["b.md"]
+
+
+@pytest.mark.parametrize(
+    ("files", "name", "says"),
+    [
+        ({"a.md": "A"}, "missing", "There is no"),
+        ({"a.md": "A", "a.pdf": "A"}, "a.pdf", "not a Markdown file"),
+        ({"a.txt": "A"}, ".", "No page could be read"),
+        ({"_a.md": "A"}, ".", "No page could be read"),
+        ({"a.md": b"\xff\xfe"}, ".", "not UTF-8"),
+    ],
+)
+def test_a_source_without_a_page_is_wrong_usage(
+    write: Write, files: dict[str, str | bytes], name: str, says: str
+) -> None:
+    source = write(files)
+    with pytest.raises(UsageError, match=says) as caught:
+        load_source(source / name)
+    assert "\n" not in caught.value.message
+
+
+def test_a_file_that_is_no_text_fails_with_a_reason_and_the_others_go_on(write: Write) -> None:
+    source = write({"a.md": b"caf\xe9", "b.md": b"x\0y", "c.md": "C"})
+    result = load_source(source)
+    assert [d.path for d in result.documents] == ["c.md"]
+    assert [f.file for f in result.failures] == [f"{source.resolve()}/a.md", f"{source.resolve()}/b.md"]
+    assert "0xe9 at position 3" in result.failures[0].reason
+    assert "NUL" in result.failures[1].reason
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_tolerated(write: Write) -> None:
+    source = write({"a.md": b"\xef\xbb\xbf---\r\ntitle: A\r\n---\r\nx\r\ny\r\n"})
+    assert (pages(source)["a.md"].title, pages(source)["a.md"].text) == ("A", "x\ny")
+
+
+def test_the_title_is_the_front_matters_then_the_first_heading_then_the_name(write: Write) -> None:
+    source = write(
+        {
+            "a.md": "---\ntitle: 2024\n---\n# Heading",
+            "b.md": "Text\n\n# The `real` *heading* {#x}\n\n# Other",
+            "03-get_started.md": "## Second level",
+            "04-guide/index.md": "Text",
+        }
+    )
+    assert {p: d.title for p, d in pages(source).items()} == {
+        "a.md": "2024",
+        "b.md": "The real heading",
+        "03-get_started.md": "Get started",
+        "04-guide/index.md": "Guide",
+    }
+
+
+@pytest.mark.parametrize("head", ["title: 'A\nx: [", "title: A\n\tx: y: z", "title: A\nx: !!python/object:os.system z"])
+def test_broken_front_matter_does_not_lose_the_page(write: Write, head: str) -> None:
+    page = pages(write({"a.md": f"---\n{head}\n---\nText."}))["a.md"]
+    assert (page.title, page.text) == ("A", "Text.")
+
+
+def test_text_between_two_rules_is_not_front_matter(write: Write) -> None:
+    assert "Not yaml" in pages(write({"a.md": "---\nNot yaml\n---\nText."}))["a.md"].text
+
+
+def test_an_empty_page_is_a_page_without_text(write: Write) -> None:
+    assert pages(write({"a.md": "", "b.md": "B"}))["a.md"].text == ""
+
+
+def test_category_files_name_folders_and_others_get_a_readable_name(write: Write) -> None:
+    source = write(
+        {
+            "01-basics/_category_.json": '{\n\t"label": "The Basics"}',
+            "01-basics/02-first_steps/a.md": "A",
+            "broken/_category_.json": "{",
+            "broken/b.md": "B",
+        }
+    )
+    found = pages(source)
+    assert found["01-basics/02-first_steps/a.md"].breadcrumb == ("The Basics", "First steps")
+    assert found["broken/b.md"].breadcrumb == ("Broken",)
+
+
+def test_a_book_takes_titles_and_breadcrumbs_from_its_table_of_contents(write: Write) -> None:
+    source = write(
+        {
+            "SUMMARY.md": "# S\n\n[I](intro.md)\n\n- [Types](ch01.md)\n  - [`int` types](sub/ch01-1.md)\n- [Draft]()\n",
+            "intro.md": "I",
+            "ch01.md": "C",
+            "sub/ch01-1.md": "## D",
+        }
+    )
+    found = pages(source, "https://x.org/book")
+    assert "SUMMARY.md" not in found
+    page = found["sub/ch01-1.md"]
+    assert (page.title, page.breadcrumb) == ("int types", ("Types",))
+    assert page.url == "https://x.org/book/sub/ch01-1.html"
+    assert found["ch01.md"].breadcrumb == ("Types",)
+
+
+def test_a_books_listings_beside_its_sources_are_included(write: Write, tmp_path: Path) -> None:
+    source = write({"SUMMARY.md": "- [A](a.md)", "a.md": "```rust\n{{#include ../listings/a.rs}}\n```"})
+    (tmp_path / "listings").mkdir()
+    (tmp_path / "listings" / "a.rs").write_text("fn a() {}")
+    assert pages(source)["a.md"].text == ""
+    (tmp_path / "book.toml").write_text("")
+    assert "fn a()" in pages(source)["a.md"].text
+
+
+def test_without_a_base_url_the_url_is_the_path(write: Write) -> None:
+    source = write({"03-ros2/index.md": "A", "03-ros2/_category_.json": "{}"})
+    assert pages(source)["03-ros2/index.md"].url == "03-ros2/index.md"
+
+
+def test_the_hash_follows_bytes_title_url_and_included_text(write: Write) -> None:
+    def digest(base_url: str | None = None) -> str:
+        return pages(source, base_url)["g/a.mdx"].sha256
+
+    source = write({"g/a.mdx": "import P from './_p.md'\n\n<P />", "g/_p.md": "one"})
+    seen = [digest(), digest("https://x.org")]
+    write({"g/_p.md": "two"})
+    seen.append(digest())
+    write({"g/_category_.json": '{"label": "G!"}'})
+    seen.append(digest())
+    write({"g/a.mdx": "import P from './_p.md'\n\n<P />{/* c */}"})
+    seen.append(digest())
+    assert len(set(seen)) == 5
+    assert digest() == seen[-1]

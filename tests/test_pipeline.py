@@ -1,0 +1,216 @@
+"""An ingestion is one change of the index, and no work for what has not changed."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag.errors import RetrievalError, UsageError
+from rag.ingest.pipeline import BATCH, IngestReport, ingest
+from rag.types import IndexInfo
+from tests.fakes_ingest import FakeEmbedder, FakeIndex, FakeSparse, FakeVectors
+
+
+class Bench:
+    """A source, an index and everything between."""
+
+    def __init__(self, root: Path) -> None:
+        self.source = root / "docs"
+        self.source.mkdir()
+        self.index = FakeIndex()
+        self.embedder = FakeEmbedder()
+        self.vectors = FakeVectors()
+
+    def write(self, name: str, text: str) -> None:
+        (self.source / name).parent.mkdir(exist_ok=True, parents=True)
+        (self.source / name).write_text(text)
+
+    async def run(self, *sources: Path, **options: Any) -> IngestReport:
+        return await ingest(
+            list(sources) or [self.source],
+            index=self.index,
+            embedder=options.pop("embedder", self.embedder),
+            sparse=FakeSparse(),
+            vectors=self.vectors,
+            **options,
+        )
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    made = Bench(tmp_path)
+    made.write("a.md", "# A\n\nOne.\n\n## B\n\nTwo.")
+    made.write("b.md", "Three.")
+    return made
+
+
+async def test_a_folder_becomes_an_index_and_a_report(bench: Bench) -> None:
+    report = await bench.run()
+    assert sorted(c.text for c in bench.index.chunks) == ["One.", "Three.", "Two."]
+    assert report.model_dump(exclude={"seconds"}) == {
+        "collection": "book",
+        "embedding_model": "fake-embedder",
+        "documents": {"added": 2, "changed": 0, "unchanged": 0, "deleted": 0, "failed": 0},
+        "chunks": {"added": 3, "deleted": 0, "unchanged": 0, "total": 3},
+        "embedded": 3,
+        "failures": [],
+    }
+
+
+async def test_what_is_embedded_is_the_way_to_the_chunk_and_its_text(bench: Bench) -> None:
+    await bench.run()
+    assert "A > B\n\nTwo." in bench.embedder.embedded
+
+
+async def test_nothing_changed_is_no_write_and_no_embedding(bench: Bench) -> None:
+    await bench.run()
+    report = await bench.run()
+    assert (bench.index.replaced, len(bench.embedder.embedded)) == (1, 3)
+    assert report.documents.unchanged == 2
+    assert report.chunks.model_dump() == {"added": 0, "deleted": 0, "unchanged": 3, "total": 3}
+
+
+async def test_an_edit_embeds_what_changed_and_nothing_else(bench: Bench) -> None:
+    await bench.run()
+    bench.write("a.md", "# A\n\nOne.\n\n## B\n\nTwo, new.")
+    (bench.source / "b.md").unlink()
+    report = await bench.run()
+    assert bench.embedder.embedded[3:] == ["A > B\n\nTwo, new."]
+    assert sorted(c.text for c in bench.index.chunks) == ["One.", "Two, new."]
+    assert report.documents.model_dump() == {"added": 0, "changed": 1, "unchanged": 0, "deleted": 1, "failed": 0}
+    assert report.chunks.model_dump() == {"added": 1, "deleted": 2, "unchanged": 1, "total": 2}
+
+
+async def test_several_sources_are_one_change(bench: Bench, tmp_path: Path) -> None:
+    other = tmp_path / "other.md"
+    other.write_text("Other.")
+    report = await bench.run(bench.source, other, bench.source)
+    assert (bench.index.replaced, report.documents.added) == (1, 3)
+
+
+async def test_one_bad_source_leaves_everything_as_it_was(bench: Bench, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="There is no"):
+        await bench.run(bench.source, tmp_path / "missing")
+    assert (bench.index.replaced, bench.embedder.embedded) == (0, [])
+
+
+async def test_no_source_is_wrong_usage(bench: Bench) -> None:
+    with pytest.raises(UsageError, match="No source"):
+        await ingest([], index=bench.index, embedder=bench.embedder, sparse=FakeSparse(), vectors=bench.vectors)
+
+
+async def test_a_file_that_fails_is_reported_and_the_others_go_on(bench: Bench) -> None:
+    (bench.source / "c.md").write_bytes(b"\xff")
+    report = await bench.run()
+    assert (report.documents.added, report.documents.failed) == (2, 1)
+    assert report.failures[0].source.endswith("docs/c.md")
+    assert "UTF-8" in report.failures[0].reason
+
+
+async def test_skipped_folders_are_not_part_of_the_book(bench: Bench) -> None:
+    bench.write("decisions/x.md", "No.")
+    await bench.run(skip=("decisions",))
+    assert "No." not in [c.text for c in bench.index.chunks]
+
+
+async def test_a_dry_run_reports_and_touches_nothing(bench: Bench) -> None:
+    report = await bench.run(dry_run=True)
+    assert (bench.index.replaced, bench.embedder.embedded, bench.vectors.kept) == (0, [], {})
+    real = await bench.run()
+    assert report.model_copy(update={"seconds": 0}) == real.model_copy(update={"seconds": 0})
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        IndexInfo("book", "other-model", 2, "fake-sparse", 1),
+        IndexInfo("book", "fake-embedder", 3, "fake-sparse", 1),
+        IndexInfo("book", "fake-embedder", 2, "other-sparse", 1),
+    ],
+)
+async def test_an_index_of_another_model_is_refused_with_the_command_that_mends_it(
+    bench: Bench, info: IndexInfo
+) -> None:
+    bench.index = FakeIndex(info=info)
+    with pytest.raises(UsageError, match="'book' was made with") as caught:
+        await bench.run()
+    assert "--collection NAME" in caught.value.hint
+    assert (bench.index.replaced, bench.embedder.embedded) == (0, [])
+
+
+async def test_progress_moves_with_every_batch_and_ends_at_the_total(bench: Bench) -> None:
+    bench.write("long.md", "\n\n".join(f"## H{n}\n\nText {n}." for n in range(BATCH)))
+    steps: list[tuple[int, int]] = []
+    await bench.run(progress=lambda done, total: steps.append((done, total)))
+    assert steps == [(0, BATCH + 3), (BATCH, BATCH + 3), (BATCH + 3, BATCH + 3)]
+
+
+async def test_a_known_vector_is_not_computed_again(bench: Bench) -> None:
+    await bench.run()
+    bench.index = FakeIndex()
+    report = await bench.run()
+    assert (report.embedded, report.chunks.added, len(bench.embedder.embedded)) == (0, 3, 3)
+
+
+async def test_a_cancelled_run_keeps_its_vectors_and_leaves_the_index(bench: Bench) -> None:
+    bench.write("long.md", "\n\n".join(f"## H{n}\n\nText {n}." for n in range(2 * BATCH)))
+    first_done, go_on = threading.Event(), threading.Event()
+
+    class Slow(FakeEmbedder):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            if self.embedded:
+                first_done.set()
+                go_on.wait(10)
+            return super().embed_documents(texts)
+
+    run = asyncio.create_task(bench.run(embedder=Slow()))
+    await asyncio.to_thread(first_done.wait, 10)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert len(bench.vectors.kept) == BATCH
+    assert bench.index.replaced == 0
+    go_on.set()
+
+
+async def test_an_address_shared_by_two_sources_is_one_page_of_the_later(bench: Bench, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "b.md").write_text("Newer.")
+    for _ in range(2):
+        report = await bench.run(bench.source, other, base_url="https://x.org")
+    assert sorted(c.text for c in bench.index.chunks) == ["Newer.", "One.", "Two."]
+    assert (bench.index.replaced, report.documents.unchanged) == (1, 2)
+
+
+async def test_a_broken_index_is_built_anew(bench: Bench) -> None:
+    bench.index = BrokenIndex()
+    report = await bench.run()
+    assert report.documents.added == 2
+    assert len(bench.index.points) == 3
+
+
+async def test_a_dry_run_leaves_a_broken_index_as_it_is(bench: Bench) -> None:
+    bench.index = BrokenIndex()
+    await bench.run(dry_run=True)
+    assert isinstance(bench.index, BrokenIndex)
+    assert bench.index.broken
+
+
+class BrokenIndex(FakeIndex):
+    """An index that cannot be read until it is dropped."""
+
+    broken = True
+
+    async def info(self) -> IndexInfo | None:
+        if self.broken:
+            raise RetrievalError("index_broken", "The index is broken.")
+        return await super().info()
+
+    async def drop(self) -> None:
+        self.broken = False
+        await super().drop()

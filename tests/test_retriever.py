@@ -1,0 +1,254 @@
+"""From a question to passages, with a toy embedder whose cosines can be worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rag.conversation import Exchange
+from rag.errors import RetrievalError
+from rag.ports import ChunkIndex
+from rag.retrieval.edge import EdgeIndex
+from rag.retrieval.retriever import Retriever
+from rag.types import Hit, IndexInfo, Point, SparseVector, Where
+from tests.index_cases import INFO, chunk_id, make_point, terms
+
+AXES = {"north": [1.0, 0.0, 0.0, 0.0], "east": [0.0, 1.0, 0.0, 0.0], "up": [0.0, 0.0, 1.0, 0.0]}
+
+
+class ToyEmbedder:
+    """Texts are embedded by the directions that they name."""
+
+    model_id = INFO.embedding_model
+    dimension = INFO.dimension
+    max_tokens = 100
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        named = [axis for name, axis in AXES.items() if name in text.lower()] or [[0.0, 0.0, 0.0, 1.0]]
+        summed = [sum(values) for values in zip(*named, strict=True)]
+        length = sum(value * value for value in summed) ** 0.5
+        return [value / length for value in summed]
+
+
+class ToySparse:
+    """A term for each word that starts with a `#`: its number."""
+
+    model_id = INFO.sparse_model
+
+    def encode_document(self, text: str) -> SparseVector:
+        return terms(*sorted({int(word[1:]) for word in text.split() if word.startswith("#")}))
+
+    encode_query = encode_document
+
+
+class CountingIndex(EdgeIndex):
+    """An index that remembers what it was asked."""
+
+    asked: list[tuple[int, int, Where | None]]
+
+    async def search(
+        self, legs: Sequence[Sequence[float] | SparseVector], *, limit: int, where: Where | None = None
+    ) -> list[list[Hit]]:
+        self.asked = [*getattr(self, "asked", []), (len(legs), limit, where)]
+        return await super().search(legs, limit=limit, where=where)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> CountingIndex:
+    return CountingIndex(tmp_path, "book")
+
+
+@pytest.fixture
+def retriever(index: ChunkIndex) -> Retriever:
+    return Retriever(ToyEmbedder(), ToySparse(), index, tool_name="search_book")
+
+
+async def fill(index: ChunkIndex, *points: Point) -> None:
+    await index.replace(INFO, add=points, remove=[])
+
+
+async def test_passages_are_numbered_from_one_and_scored_by_cosine(retriever: Retriever, index: ChunkIndex) -> None:
+    await fill(index, make_point("same", AXES["north"]), make_point("half", [1, 1, 0, 0]))
+    found = await retriever.retrieve("north", k=5, threshold=0.1)
+    assert [(p.number, p.title, p.score) for p in found.passages] == [
+        (1, "Title of same", 1.0),
+        (2, "Title of half", 0.707107),
+    ]
+    assert found.passages[0].link == "https://book.example/same#installation"
+
+
+async def test_fusion_orders_and_the_cosine_stays_the_score(retriever: Retriever, index: ChunkIndex) -> None:
+    dense_only = make_point("dense", AXES["north"], terms=[8])
+    both = make_point("both", [1, 1, 0, 0], terms=[9])
+    await fill(index, dense_only, both)
+    found = await retriever.retrieve("north #9", k=5, threshold=0.0)
+    assert [(p.title, p.score) for p in found.passages] == [("Title of both", 0.707107), ("Title of dense", 1.0)]
+
+
+async def test_what_does_not_reach_the_threshold_is_dropped(retriever: Retriever, index: ChunkIndex) -> None:
+    await fill(index, make_point("same", AXES["north"]), make_point("words only", AXES["east"], terms=[9]))
+    found = await retriever.retrieve("north #9", k=5, threshold=0.5)
+    assert [p.title for p in found.passages] == ["Title of same"]
+    assert {c.title: c.outcome for c in found.trace.candidates} == {
+        "Title of same": "kept",
+        "Title of words only": "below_threshold",
+    }
+
+
+async def test_a_score_equal_to_the_threshold_reaches_it(retriever: Retriever, index: ChunkIndex) -> None:
+    await fill(index, make_point("half", [1, 1, 0, 0]))
+    assert len((await retriever.retrieve("north", k=5, threshold=0.707107)).passages) == 1
+
+
+async def test_a_negative_cosine_is_a_score_of_zero(retriever: Retriever, index: ChunkIndex) -> None:
+    await fill(index, make_point("opposite", [-1, 0, 0, 0]))
+    assert [p.score for p in (await retriever.retrieve("north", k=5, threshold=0.0)).passages] == [0.0]
+
+
+async def test_at_most_k_passages_are_kept_and_the_rest_is_told(retriever: Retriever, index: ChunkIndex) -> None:
+    await fill(index, *(make_point(f"p{i}", [1, i / 10, 0, 0]) for i in range(5)))
+    found = await retriever.retrieve("north", k=2, threshold=0.0)
+    assert [p.title for p in found.passages] == ["Title of p0", "Title of p1"]
+    assert [c.outcome for c in found.trace.candidates] == ["kept", "kept", "beyond_k", "beyond_k", "beyond_k"]
+
+
+async def test_a_text_that_stands_twice_in_the_book_is_shown_once(retriever: Retriever, index: ChunkIndex) -> None:
+    twin = make_point("twin", [1, 0.1, 0, 0], text="The same words.")
+    await fill(index, make_point("one", AXES["north"], text="The same words."), twin, make_point("two", [1, 1, 0, 0]))
+    found = await retriever.retrieve("north", k=2, threshold=0.0)
+    assert [p.title for p in found.passages] == ["Title of one", "Title of two"]
+    assert [c.outcome for c in found.trace.candidates] == ["kept", "duplicate", "kept"]
+
+
+async def test_the_record_counts_before_the_gate_and_averages_after_it(retriever: Retriever, index: ChunkIndex) -> None:
+    await fill(
+        index, make_point("same", AXES["north"]), make_point("half", [1, 1, 0, 0]), make_point("e", AXES["east"])
+    )
+    record = (await retriever.retrieve("north", k=5, threshold=0.5)).retrieval
+    assert (record.tool_name, record.query, record.filter_applied) == ("search_book", "north", None)
+    assert (record.results_count, record.total_chunks_found) == (2, 3)
+    assert record.avg_similarity == pytest.approx((1 + 0.707107) / 2)
+    assert record.retrieval_time_ms > 0
+
+
+async def test_nothing_found_is_a_result_and_no_error(retriever: Retriever, index: ChunkIndex) -> None:
+    await fill(index)
+    found = await retriever.retrieve("north", k=5, threshold=0.5)
+    assert found.passages == []
+    assert found.retrieval.avg_similarity == 0.0
+    assert found.trace.candidates == ()
+
+
+async def test_the_filter_goes_to_the_index_and_into_the_record(retriever: Retriever, index: CountingIndex) -> None:
+    await fill(index, make_point("a"), make_point("b"))
+    where = Where(url_prefix="https://book.example/a")
+    found = await retriever.retrieve("north", k=5, threshold=0.0, where=where)
+    assert [p.url for p in found.passages] == ["https://book.example/a"]
+    assert found.retrieval.filter_applied == "https://book.example/a"
+    assert index.asked == [(2, 40, where)]
+
+
+async def test_more_than_forty_may_be_asked_for(retriever: Retriever, index: CountingIndex) -> None:
+    await fill(index, *(make_point(f"p{i}") for i in range(60)))
+    assert len((await retriever.retrieve("north", k=50, threshold=0.0)).passages) == 50
+    assert index.asked[0][1] == 50
+
+
+async def test_the_trace_tells_where_each_leg_put_a_candidate(retriever: Retriever, index: ChunkIndex) -> None:
+    await fill(index, make_point("dense", AXES["north"], terms=[8]), make_point("both", [1, 1, 0, 0], terms=[9]))
+    trace = (await retriever.retrieve("north #9", k=5, threshold=0.2)).trace
+    assert trace.queries == ("north #9",)
+    assert trace.legs == ("dense", "sparse")
+    assert trace.threshold == 0.2
+    both, dense = trace.candidates
+    assert (both.chunk_id, both.ranks) == (chunk_id("both"), (2, 1))
+    assert (dense.chunk_id, dense.ranks) == (chunk_id("dense"), (1, None))
+    assert both.fused == pytest.approx(1 / 62 + 1 / 61)
+
+
+HISTORY = [Exchange("north", "It is cold.")]
+
+
+async def test_a_follow_up_is_searched_in_its_context_in_the_same_request(
+    retriever: Retriever, index: CountingIndex
+) -> None:
+    await fill(index, make_point("n", AXES["north"]), make_point("e", AXES["east"]))
+    found = await retriever.retrieve("and east?", k=5, threshold=0.0, history=HISTORY)
+    assert found.trace.queries == ("and east?", "north and east?")
+    assert found.trace.legs == ("dense", "sparse", "dense", "sparse")
+    assert index.asked == [(4, 40, None)]
+    assert found.retrieval.query == "and east?"
+
+
+async def test_a_follow_ups_score_is_the_larger_of_its_two_cosines(retriever: Retriever, index: ChunkIndex) -> None:
+    await fill(index, make_point("n", AXES["north"]), make_point("e", AXES["east"]))
+    found = await retriever.retrieve("and east?", k=5, threshold=0.0, history=HISTORY)
+    assert {p.title: p.score for p in found.passages} == {"Title of n": 0.707107, "Title of e": 1.0}
+
+
+async def test_the_raw_question_outweighs_its_context(retriever: Retriever, index: ChunkIndex) -> None:
+    await fill(index, make_point("raw", AXES["east"]), make_point("context", [1, 1, 0, 0]))
+    found = await retriever.retrieve("and east?", k=1, threshold=0.0, history=HISTORY)
+    assert [p.title for p in found.passages] == ["Title of raw"]
+
+
+async def test_without_a_collection_the_error_says_how_to_make_one(retriever: Retriever) -> None:
+    with pytest.raises(RetrievalError) as caught:
+        await retriever.retrieve("north", k=5, threshold=0.5)
+    assert caught.value.code == "no_index"
+    assert caught.value.message == 'There is no book in the collection "book".'
+    assert caught.value.hint == 'Run "python run.py ingest PATH".'
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda info: replace(info, embedding_model="other"),
+        lambda info: replace(info, dimension=3),
+        lambda info: replace(info, sparse_model="other"),
+    ],
+)
+async def test_a_collection_of_other_models_is_not_searched_and_the_error_says_what_to_do(
+    retriever: Retriever, index: CountingIndex, other: Callable[[IndexInfo], IndexInfo]
+) -> None:
+    await index.replace(other(INFO), add=[], remove=[])
+    with pytest.raises(RetrievalError) as caught:
+        await retriever.retrieve("north", k=5, threshold=0.5)
+    assert caught.value.code == "embedding_mismatch"
+    assert "toy-4 (4 dimensions)" in caught.value.message
+    assert 'ingest PATH --collection book"' in caught.value.hint
+    assert not hasattr(index, "asked")
+
+
+DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "books" / "physical-ai"
+
+
+async def test_a_real_book_answers_from_the_right_chapter(index: EdgeIndex) -> None:
+    if not DATA.is_dir():
+        pytest.skip("needs shared/data/books/physical-ai")
+    from rag.retrieval.embeddings import OnnxEmbeddings
+    from rag.retrieval.sparse import Bm25Encoder
+
+    embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
+    info = IndexInfo("book", embedder.model_id, embedder.dimension, sparse.model_id, 0)
+    points = []
+    for page in sorted(DATA.glob("docs/*/index.md")):
+        text = page.read_text("utf-8")[:900]
+        point = make_point(page.parent.name, text=text)
+        points.append(Point(point.chunk, embedder.embed_query(text), sparse.encode_document(text)))
+    await index.replace(info, add=points, remove=[])
+    retriever = Retriever(embedder, sparse, index)
+    found = await retriever.retrieve("What does a digital twin do?", k=3, threshold=0.2)
+    assert "digital-twin" in found.passages[0].title
+    assert all(0.2 <= passage.score <= 1 for passage in found.passages)
+    assert json.loads(found.passages[0].model_dump_json())["number"] == 1

@@ -1,0 +1,265 @@
+"""The index on a Qdrant server: what is sent, and what every failure of the client becomes. No server is needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from qdrant_client import AsyncQdrantClient
+from qdrant_client.common import client_exceptions
+from qdrant_client.http import exceptions
+
+from rag.errors import AskbookError, RetrievalError
+from rag.retrieval.server import ServerIndex
+from rag.retrieval.server_faults import host, server_faults
+from rag.types import SparseVector, Where
+from tests.index_cases import INFO, chunk_id, make_point, terms
+
+NORTH = [1.0, 0.0, 0.0, 0.0]
+Handler = Callable[[httpx.Request], httpx.Response]
+
+
+def make_index(handler: Handler) -> ServerIndex:
+    client = AsyncQdrantClient(
+        url="https://qdrant.example:6333",
+        api_key="secret-key",
+        check_compatibility=False,
+        transport=httpx.MockTransport(handler),
+    )
+    return ServerIndex(client, "book", address="qdrant.example:6333")
+
+
+def answering(status: int, **options: Any) -> Handler:
+    return lambda request: httpx.Response(status, **options)
+
+
+def failing(error: Exception) -> Handler:
+    def handler(request: httpx.Request) -> httpx.Response:
+        raise error
+
+    return handler
+
+
+def refusal(text: str) -> dict[str, Any]:
+    return {"json": {"status": {"error": text}, "time": 0.0}}
+
+
+async def failure(handler: Handler) -> AskbookError:
+    index = make_index(handler)
+    with pytest.raises(AskbookError) as caught:
+        await index.search([NORTH], limit=3)
+    await index.aclose()
+    for text in (caught.value.message, caught.value.hint):
+        assert "secret" not in text
+        assert "\n" not in text
+    return caught.value
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_refused_key_is_an_authentication_error_that_does_not_repeat_the_key(status: int) -> None:
+    error = await failure(answering(status, text="Invalid API key secret-key"))
+    assert (error.error_type, error.code, error.retryable) == ("auth_error", "index_auth", False)
+    assert "QDRANT_API_KEY" in error.hint
+
+
+@pytest.mark.parametrize(("headers", "seconds"), [({"retry-after": "7"}, 7), ({}, 10), ({"retry-after": "soon"}, 10)])
+async def test_a_busy_server_is_a_rate_limit_with_the_time_it_asks_for(headers: dict[str, str], seconds: int) -> None:
+    error = await failure(answering(429, headers=headers, **refusal("slow down")))
+    assert (error.error_type, error.retry_after, error.retryable) == ("rate_limit", seconds, True)
+
+
+async def test_a_collection_that_the_server_does_not_have_is_no_index() -> None:
+    error = await failure(answering(404, **refusal("Not found: Collection `book` doesn't exist!")))
+    assert error.code == "no_index"
+
+
+async def test_a_collection_that_the_server_does_not_have_has_no_info() -> None:
+    index = make_index(answering(404, **refusal("Not found: Collection `book` doesn't exist!")))
+    assert await index.info() is None
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+async def test_a_failing_server_may_be_asked_again(status: int) -> None:
+    error = await failure(answering(status, text="<html>"))
+    assert (error.error_type, error.code, error.retryable) == ("retrieval_error", "index_server", True)
+
+
+async def test_a_refused_request_says_the_servers_reason_and_is_not_repeated() -> None:
+    error = await failure(answering(400, **refusal("Wrong input: expected dim: 4, got 3")))
+    assert (error.code, error.retryable) == ("index_request", False)
+    assert "expected dim: 4, got 3" in error.message
+
+
+@pytest.mark.parametrize(
+    "cause", [httpx.ConnectError("refused"), httpx.ReadTimeout("slow"), httpx.ReadError("reset")], ids=repr
+)
+async def test_a_server_that_does_not_answer_may_be_asked_again(cause: Exception) -> None:
+    error = await failure(failing(cause))
+    assert (error.error_type, error.code, error.retryable) == ("retrieval_error", "index_unreachable", True)
+    assert "qdrant.example:6333" in error.message
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"text": "<html>Welcome</html>"},
+        {"text": "{"},
+        {"json": {"hello": "world"}},
+        {"json": []},
+        {"json": {"result": 3}},
+    ],
+    ids=str,
+)
+async def test_an_answer_that_is_not_qdrants_is_told_apart_from_a_dead_server(answer: dict[str, Any]) -> None:
+    error = await failure(answering(200, **answer))
+    assert (error.error_type, error.code) == ("retrieval_error", "index_response")
+
+
+@pytest.mark.parametrize("module", [exceptions, client_exceptions])
+def test_every_exception_of_the_client_becomes_one_of_ours(module: Any) -> None:
+    samples: dict[str, Exception] = {
+        "UnexpectedResponse": exceptions.UnexpectedResponse(418, "Teapot", b"", httpx.Headers()),
+        "ResponseHandlingException": exceptions.ResponseHandlingException(ValueError("x")),
+        "ResourceExhaustedResponse": client_exceptions.ResourceExhaustedResponse("", 3),
+    }
+    own = [
+        kind
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, Exception) and kind.__module__ == module.__name__
+    ]
+    assert own
+    for kind in own:
+        sample = samples.get(kind.__name__) or kind("text")
+        with pytest.raises(AskbookError), server_faults("book", "here"):
+            raise sample
+
+
+def test_what_the_client_did_not_raise_passes_through() -> None:
+    with pytest.raises(RuntimeError), server_faults("book", "here"):
+        raise RuntimeError("a bug of ours")
+    ours = RetrievalError("index_locked", "held")
+    with pytest.raises(RetrievalError) as caught, server_faults("book", "here"):
+        raise ours
+    assert caught.value is ours
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://user:secret@qdrant.example:6333/path?key=secret", "qdrant.example:6333"),
+        ("http://localhost:6333", "localhost:6333"),
+        ("qdrant.example", "qdrant.example"),
+        ("https://host:nonsense", "host"),
+        ("", "the server"),
+    ],
+)
+def test_a_message_shows_host_and_port_of_an_address_and_nothing_else(url: str, shown: str) -> None:
+    assert host(url) == shown
+
+
+async def test_a_search_is_one_request_whatever_the_number_of_legs() -> None:
+    sent: list[dict[str, Any]] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        sent.append(json.loads(request.content))
+        assert request.url.path == "/collections/book/points/query/batch"
+        return httpx.Response(200, json={"result": [{"points": []}] * 3, "status": "ok", "time": 0.0})
+
+    legs: list[list[float] | SparseVector] = [NORTH, terms(4, 9), terms(), NORTH]
+    found = await make_index(handler).search(legs, limit=2, where=Where(url_prefix="https://a"))
+    assert found == [[], [], [], []]
+    (request,) = sent
+    dense, sparse, _ = request["searches"]
+    assert dense["using"] == "dense"
+    assert sparse["query"] == {"nearest": {"indices": [4, 9], "values": [1.0, 1.0]}}
+    assert all(leg["with_vector"] == ["dense"] for leg in request["searches"])
+    assert all(
+        leg["filter"]["must"] == [{"key": "metadata.url", "match": {"prefix": "https://a"}}]
+        for leg in request["searches"]
+    )
+
+
+class Recorder:
+    """A server that says yes to everything and remembers what it was asked."""
+
+    def __init__(self, metadata: dict[str, Any] | None) -> None:
+        self.metadata = metadata
+        self.sent: list[tuple[str, str, Any]] = []
+        self.made = metadata is not None
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path.removeprefix("/collections/book")
+        body: Any = json.loads(request.content) if request.content else None
+        self.sent.append((request.method, path, body))
+        result: Any = True
+        if request.method == "PUT" and not path:
+            self.made, self.metadata = True, body.get("metadata")
+        elif request.method == "GET" and not path and not self.made:
+            return httpx.Response(404, json={"status": {"error": "Not found"}, "time": 0.0})
+        elif request.method == "GET" and not path:
+            result = collection(self.metadata)
+        elif path == "/points/count":
+            result = {"count": 0}
+        elif path.startswith(("/points", "/index")):
+            result = {"operation_id": 1, "status": "completed"}
+        return httpx.Response(200, json={"result": result, "status": "ok", "time": 0.0})
+
+    def of(self, method: str, path: str) -> list[Any]:
+        return [body for verb, where, body in self.sent if (verb, where) == (method, path)]
+
+
+def collection(metadata: dict[str, Any] | None) -> dict[str, Any]:
+    hnsw = {"m": 16, "ef_construct": 100, "full_scan_threshold": 10000}
+    optimizer = {"deleted_threshold": 0.2, "vacuum_min_vector_number": 1000, "default_segment_number": 0}
+    config = {
+        "params": {},
+        "hnsw_config": hnsw,
+        "optimizer_config": {**optimizer, "flush_interval_sec": 5},
+        "metadata": metadata,
+    }
+    return {"status": "green", "optimizer_status": "ok", "segments_count": 1, "config": config, "payload_schema": {}}
+
+
+async def test_a_new_collection_has_idf_indexes_for_its_filters_and_the_names_of_its_models() -> None:
+    server = Recorder(None)
+    await make_index(server).replace(INFO, add=[make_point("a")], remove=[])
+    (made,) = server.of("PUT", "")
+    assert made["vectors"] == {"dense": {"size": 4, "distance": "Cosine"}}
+    assert made["sparse_vectors"] == {"sparse": {"modifier": "idf"}}
+    assert made["metadata"] == {"askbook": {"embedding_model": "toy-4", "dimension": 4, "sparse_model": "toy-bm25"}}
+    indexes = {body["field_name"]: body["field_schema"] for body in server.of("PUT", "/index")}
+    assert indexes == {
+        "metadata.url": {"type": "keyword", "prefix": True},
+        "metadata.source": {"type": "keyword", "prefix": False},
+    }
+
+
+async def test_points_go_up_in_batches_before_others_are_deleted() -> None:
+    server = Recorder({"askbook": {"embedding_model": "toy-4", "dimension": 4, "sparse_model": "toy-bm25"}})
+    points = (make_point(f"p{i}") for i in range(130))
+    await make_index(server).replace(INFO, add=points, remove=[chunk_id("gone"), chunk_id("p1")])
+    assert [len(body["points"]) for body in server.of("PUT", "/points")] == [64, 64, 2]
+    assert server.of("POST", "/points/delete") == [{"points": [chunk_id("gone")]}]
+    assert server.sent[-1][1] == "/points/delete"
+
+
+async def test_a_collection_that_somebody_else_made_says_nothing_of_its_models() -> None:
+    info = await make_index(Recorder({"theirs": 1})).info()
+    assert info is not None
+    assert (info.embedding_model, info.dimension, info.sparse_model) == ("", 0, "")
+
+
+async def test_a_server_too_old_to_keep_the_names_of_the_models_is_refused() -> None:
+    class Old(Recorder):
+        def __call__(self, request: httpx.Request) -> httpx.Response:
+            answer = super().__call__(request)
+            self.metadata = None
+            return answer
+
+    with pytest.raises(RetrievalError) as caught:
+        await make_index(Old(None)).replace(INFO, add=[], remove=[])
+    assert caught.value.code == "index_request"
+    assert "1.19" in caught.value.hint

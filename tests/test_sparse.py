@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from rag.errors import UsageError
+from rag.retrieval.sparse import Bm25Encoder
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Bm25Encoder:
+    return Bm25Encoder()
+
+
+def test_the_id_names_the_encoder_its_language_and_its_version(encoder: Bm25Encoder) -> None:
+    assert encoder.model_id == "qdrant-edge-bm25-english-0.9"
+
+
+def test_the_version_in_the_id_is_the_installed_engines() -> None:
+    from importlib.metadata import version
+
+    assert version("qdrant-edge-py").startswith("0.9.")
+
+
+@pytest.mark.parametrize("text", ["", "   ", "the and of", "🤖"])
+def test_a_text_without_terms_has_an_empty_vector(encoder: Bm25Encoder, text: str) -> None:
+    assert list(encoder.encode_query(text).indices) == list(encoder.encode_document(text).indices) == []
+
+
+def test_forms_of_a_word_are_one_term(encoder: Bm25Encoder) -> None:
+    assert encoder.encode_query("installing") == encoder.encode_query("Installed") == encoder.encode_query("INSTALLS")
+
+
+def test_each_term_of_a_query_counts_once_and_one(encoder: Bm25Encoder) -> None:
+    assert encoder.encode_query("robot robot robots").values == [1.0]
+
+
+def test_repeating_a_term_in_a_document_counts_more_but_less_each_time(encoder: Bm25Encoder) -> None:
+    once, twice, often = (encoder.encode_document("robot " * n).values[0] for n in (1, 2, 3))
+    assert once < twice < often
+    assert often - twice < twice - once
+
+
+def test_document_and_query_share_their_terms(encoder: Bm25Encoder) -> None:
+    document = encoder.encode_document("The robot walks to the charging station.")
+    assert set(encoder.encode_query("walking robots").indices) <= set(document.indices)
+
+
+def test_indices_are_unique_and_ascending(encoder: Bm25Encoder) -> None:
+    indices = list(encoder.encode_document("one two three one two four five x86_64 C++ naïve 中文 don't").indices)
+    assert indices == sorted(set(indices))
+
+
+def test_another_language_has_another_id_and_other_stems() -> None:
+    german = Bm25Encoder("german")
+    assert german.model_id == "qdrant-edge-bm25-german-0.9"
+    assert german.encode_query("Häuser") == german.encode_query("Hauses")
+
+
+def test_a_language_without_a_stemmer_is_refused() -> None:
+    with pytest.raises(UsageError, match="klingon"):
+        Bm25Encoder("klingon")
