@@ -16,7 +16,7 @@ from rag.ports import Embedder
 from rag.prompt_format import NumberedPassage
 from rag.question import Shape, shape
 from rag.sentences import Unit, units
-from rag.terms import Term, keys, stem, terms
+from rag.terms import Term, keys, stem, terms, weigh
 
 EMBEDDED: Final = 16  # units that are embedded: about 10 ms each on one core
 LONG_CODE: Final = 16  # lines beyond which code is quoted in part
@@ -150,7 +150,7 @@ def _defines(text: str, wanted: Sequence[Term]) -> float:
 
 def share(wanted: Sequence[Term], found: frozenset[str]) -> float:
     """The share of the terms, by weight, that a set of keys covers; 0 without terms."""
-    total = sum(term.weight for term in wanted)
+    total = weigh(wanted)
     return sum(term.weight for term in wanted if term.within(found)) / total if total else 0.0
 
 
@@ -184,7 +184,7 @@ def _spelt_out(before: str, short: str) -> list[str]:
 
 def held(wanted: Sequence[Term], candidate: Candidate) -> float:
     """The share of the terms, by weight, that a unit holds; what only its headings or its lead hold counts less."""
-    total = sum(term.weight for term in wanted)
+    total = weigh(wanted)
     if not total:
         return 0.0
     got = 0.0

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from rag.wording import FACTS, IDLE, LIGHT, SAYS_ALSO
+from rag.wording import FACTS, IDLE, LIGHT, SAYS_ALSO, SOFT
 
 VOCABULARY: Final = Path(__file__).parent / "data" / "vocab.txt"
 _FIRST_WORD: Final = 1996  # the lines above hold special tokens, punctuation and single characters
@@ -49,7 +50,7 @@ class Term:
 
     `forms` are the keys of which any one in a text means that the text speaks of it; `parts`, if any, are keys that
     mean the same when all are there. `weight` is from 0.2 (as common as "world") to 1; `named` marks proper names,
-    code words and anything with a digit.
+    code words and anything with a digit, `soft` words so general that to find them proves little.
     """
 
     word: str
@@ -57,6 +58,7 @@ class Term:
     parts: frozenset[str]
     weight: float
     named: bool
+    soft: bool = False
 
     def within(self, keys: frozenset[str] | set[str]) -> bool:
         return not self.forms.isdisjoint(keys) or bool(self.parts and self.parts <= keys)
@@ -84,17 +86,25 @@ def terms(question: str) -> list[Term]:
     telling = [m[0] for m in words if m[0].lower() not in IDLE]
     shouting = len(telling) > 3 and all(word[0].isupper() for word in telling)
     found: dict[frozenset[str], Term] = {}
+    soft: list[Term] = []
     for index, match in enumerate(words):
         word = re.sub(r"['’]s$", "", match[0])
         plain = word.lower().replace("’", "'")
         if plain in IDLE and word not in code:
+            soft += [replace(_term(plain, named=False), soft=True)] if plain in SOFT else []
             continue
         capital = index > 0 and word[0].isupper() and not shouting
         named = capital or word in code or _looks_like_code(word)
         for part in _characters(word) if _CJK.search(word) else (word,):
             term = _term(part, named)
             found.setdefault(term.forms, term)
-    return list(found.values())
+    return list(found.values()) or list({term.forms: term for term in soft}.values())
+
+
+def weigh(wanted: Sequence[Term]) -> float:
+    """The weight of all terms together. Soft terms weigh as if there were one more that is never found."""
+    doubt = LIGHT_WEIGHT if wanted and all(term.soft for term in wanted) else 0.0
+    return sum(term.weight for term in wanted) + doubt
 
 
 def rarity(word: str) -> float:
@@ -149,7 +159,7 @@ def _term(word: str, named: bool) -> Term:
         weight = 1.0
     if small in FACTS:
         weight = 1.0
-    elif small in LIGHT:
+    elif small in LIGHT or small in SOFT:
         weight = min(weight, LIGHT_WEIGHT)
     if named:
         weight = max(weight, NAME_WEIGHT)
