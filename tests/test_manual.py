@@ -179,6 +179,7 @@ def test_the_program_in_the_manual_runs(
     monkeypatch.chdir(tmp_path)
     for name in variables():
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ASKBOOK_HOME", str(tmp_path / "home"))
     example = section("python.md", "How do I use askbook from Python?")
     code = next(token.content for token in example.tokens if token.type == "fence")
     exec(compile(code, "python.md", "exec"), {"__name__": "example"})
