@@ -10,16 +10,15 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rag.errors import UsageError
 
 
 def _env(name: str, default: Any = None, **rules: Any) -> Any:
-    """A field read from the variable `name`, and settable from Python by the field's own name."""
-    field_name = name.lower().removeprefix("askbook_")
-    return Field(default=default, validation_alias=AliasChoices(name, field_name), **rules)
+    """A field read from the variable `name` and from no other; Python sets it by the field's own name."""
+    return Field(default=default, validation_alias=name, **rules)
 
 
 class Settings(BaseSettings):
@@ -46,6 +45,17 @@ class Settings(BaseSettings):
     profile: str = _env("ASKBOOK_PROFILE", "default", description="profile to use")
     embedding_model: Path | None = _env("ASKBOOK_EMBEDDING_MODEL", description="folder of another ONNX model")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _by_field_name(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Let `Settings(home=...)` mean ASKBOOK_HOME.
+
+        Not by a second alias: that would be read from the environment too, and HOME is set everywhere.
+        """
+        names = {name: str(field.validation_alias) for name, field in cls.model_fields.items()}
+        given = {names[name]: value for name, value in data.items() if name in names}
+        return {name: value for name, value in data.items() if name not in names} | given
+
     @classmethod
     def from_env(cls, env_file: Path | None = Path(".env")) -> Self:
         """Read the environment and `env_file` (None: no file).
@@ -62,12 +72,7 @@ class Settings(BaseSettings):
 
 def variables() -> dict[str, str]:
     """Every variable that is read, with what it is for."""
-    found = {}
-    for field in Settings.model_fields.values():
-        alias = field.validation_alias
-        if isinstance(alias, AliasChoices):
-            found[str(alias.choices[0])] = field.description or ""
-    return found
+    return {str(field.validation_alias): field.description or "" for field in Settings.model_fields.values()}
 
 
 def _first_problem(error: ValidationError) -> str:

@@ -1,0 +1,119 @@
+"""Settings: the environment and `.env`, read in one place and by exact names."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from rag.errors import UsageError
+from rag.settings import Settings, variables
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(autouse=True)
+def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ.keys() & variables().keys():
+        monkeypatch.delenv(name)
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_folder_is_dot_askbook_whatever_the_users_home_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    assert Settings.from_env(None).home == Path(".askbook")
+
+
+@pytest.mark.parametrize("name", ["PROFILE", "HOME", "EMBEDDING_MODEL"])
+def test_a_variable_without_its_prefix_is_not_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = Settings.from_env(None)
+    monkeypatch.setenv(name, "something-else")
+    assert Settings.from_env(None) == usual
+
+
+def test_python_sets_a_setting_by_its_field_name() -> None:
+    assert Settings(home=Path("elsewhere")).home == Path("elsewhere")
+
+
+def test_the_caller_beats_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASKBOOK_HOME", "from-the-environment")
+    assert Settings(home=Path("from-the-caller")).home == Path("from-the-caller")
+
+
+def test_the_environment_beats_the_env_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_MODEL", "from-the-environment")
+    file = written(tmp_path / ".env", "OPENAI_MODEL=from-the-file\nASKBOOK_PROFILE=filed\n")
+    settings = Settings.from_env(file)
+    assert (settings.openai_model, settings.profile) == ("from-the-environment", "filed")
+
+
+def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    monkeypatch.setenv("AGENT_TOP_K", "")
+    settings = Settings.from_env(None)
+    assert settings.openai_api_key is None
+    assert settings.agent_top_k is None
+
+
+def test_other_lines_of_the_env_file_are_left_to_their_programs(tmp_path: Path) -> None:
+    file = written(tmp_path / ".env", "SOMEBODY_ELSES=1\nAGENT_TOP_K=3\n")
+    assert Settings.from_env(file).agent_top_k == 3
+
+
+def test_a_missing_env_file_is_no_error(tmp_path: Path) -> None:
+    assert Settings.from_env(tmp_path / "absent").profile == "default"
+
+
+def test_a_key_is_not_shown_by_repr(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
+    monkeypatch.setenv("QDRANT_API_KEY", "qd-canary")
+    assert "canary" not in repr(Settings.from_env(None))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("AGENT_TOP_K", "abc", "it must be a whole number"),
+        ("AGENT_TOP_K", "0", "it must be at least 1"),
+        ("AGENT_TOP_K", "21", "it must be at most 20"),
+        ("AGENT_SCORE_THRESHOLD", "1.5", "it must be at most 1"),
+        ("AGENT_SCORE_THRESHOLD", "high", "it must be a number"),
+        ("AGENT_MAX_TURNS", "0", "it must be at least 1"),
+    ],
+)
+def test_a_broken_value_is_named_with_its_place_and_what_is_allowed(
+    name: str, value: str, allowed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(UsageError) as caught:
+        Settings.from_env(None)
+    assert caught.value.message.startswith(f"{name} in the environment: '{value}' is not allowed; {allowed}")
+    assert "\n" not in caught.value.message
+
+
+def test_a_broken_value_of_the_file_is_said_to_be_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"AGENT_TOP_K in \.env: 'many' is not allowed"):
+        Settings.from_env(written(tmp_path / ".env", "AGENT_TOP_K=many\n"))
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_bytes(b"OPENAI_MODEL=\xff\xfe\n")
+    with pytest.raises(UsageError, match="is not UTF-8 text"):
+        Settings.from_env(file)
+
+
+def test_the_example_file_lists_exactly_the_variables_that_are_read() -> None:
+    lines = (ROOT / ".env.example").read_text(encoding="utf-8").splitlines()
+    listed = [found[1] for line in lines if (found := re.fullmatch(r"# ([A-Z_]+)=.*", line))]
+    assert listed == list(variables())
+
+
+def test_the_example_file_can_be_used_as_it_stands() -> None:
+    assert Settings.from_env(ROOT / ".env.example") == Settings.from_env(None)
