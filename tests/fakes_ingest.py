@@ -46,6 +46,7 @@ class FakeIndex:
 
     async def drop(self) -> None:
         self.points.clear()
+        self._info = None
 
     async def aclose(self) -> None:
         return None
@@ -56,22 +57,19 @@ class FakeIndex:
 
 
 class FakeEmbedder:
-    """A `rag.ports.Embedder` that remembers what it embedded, and can fail after some texts."""
+    """A `rag.ports.Embedder` that remembers what it embedded."""
 
     model_id = "fake-embedder"
     dimension = 2
     max_tokens = 254
 
-    def __init__(self, *, fail_after: int | None = None) -> None:
+    def __init__(self) -> None:
         self.embedded: list[str] = []
-        self._fail_after = fail_after
 
     def count_tokens(self, text: str) -> int:
         return count_words(text)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        if self._fail_after is not None and len(self.embedded) + len(texts) > self._fail_after:
-            raise KeyboardInterrupt
         self.embedded += texts
         return [[1.0, 0.0] for _ in texts]
 

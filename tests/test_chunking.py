@@ -91,6 +91,14 @@ def test_long_code_is_cut_at_line_ends_and_every_part_is_fenced() -> None:
     assert body == lines
 
 
+def test_a_fence_that_its_list_closes_is_closed_in_every_part() -> None:
+    found = chunks_of("- x\n\n  ```py\n" + "\n".join(f"  value_{i} = compute({i})" for i in range(40)) + "\n\nAfter.")
+    code = [c.text for c in found if "value_" in c.text]
+    assert len(code) > 1
+    assert all(text.count("```") == 2 for text in code)
+    assert "value_39" in code[-1]
+
+
 def test_parts_of_code_are_about_equally_long() -> None:
     found = chunks_of("```\n" + "\n".join(f"value_{i} = compute({i})" for i in range(31)) + "\n```")
     lengths = [len(c.text) for c in found]
@@ -131,6 +139,7 @@ ABSURD = {
     "no space": "字" * 3000,
     "fence in a list": "- x\n\n  ~~~py\n" + "  y = 1\n" * 200 + "  ~~~",
     "long fence line": "```" + "info " * 400 + "\nx\n```",
+    "long fence": "`" * 40 + "\n" + "x y z\n" * 90 + "`" * 40,
     "punctuation": "- " * 3000 + "\n" + "*" * 3000 + "`" * 999,
     "open brackets": "[" * 3000,
 }

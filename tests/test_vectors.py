@@ -165,3 +165,9 @@ def test_a_cache_that_another_process_keeps_locked_is_empty_for_the_moment(
         VectorCache(path).put("m", {"two": [0.5]})
         other.execute("ROLLBACK")
     assert VectorCache(path).get("m", ["one", "two"]) == {"one": [0.5]}
+
+
+def test_asking_makes_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "home" / "vectors.sqlite"
+    assert VectorCache(path).get("model", ["text"]) == {}
+    assert not path.parent.exists()

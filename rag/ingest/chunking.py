@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 from uuid import UUID, uuid5
 
@@ -51,15 +52,16 @@ def chunk(document: Document, *, count_tokens: Callable[[str], int], max_tokens:
     """
     if max_tokens < LEAST_TOKENS:
         raise ValueError(f"max_tokens is {max_tokens}; chunks need at least {LEAST_TOKENS}.")
+    count = lru_cache(maxsize=64)(count_tokens)  # the same candidate is measured by itself and in its place
     starts = _line_starts(document.text)
     chunks: list[Chunk] = []
     places: Counter[tuple[str, ...]] = Counter()
     for section in _sections(document):
-        breadcrumb = _breadcrumb(document, section.path, lambda t: count_tokens(t) <= max_tokens // CRUMBS)
+        breadcrumb = _breadcrumb(document, section.path, lambda t: count(t) <= max_tokens // CRUMBS)
         prefix = f"{breadcrumb}\n\n" if breadcrumb else ""
 
         def fits(text: str, prefix: str = prefix) -> bool:
-            return len(text) <= CHARACTERS * max_tokens and count_tokens(prefix + text) <= max_tokens
+            return len(text) <= CHARACTERS * max_tokens and count(prefix + text) <= max_tokens
 
         for text in pack(section.nodes, document.text, starts, fits):
             place = places[section.path]

@@ -83,15 +83,7 @@ async def ingest(
     loaded = await asyncio.to_thread(_load, sources, base_url, skip)
     info, entries = await _held(index, dry_run=dry_run)
     _check_models(info, index, embedder, sparse, sources)
-    cut = partial(chunk, count_tokens=embedder.count_tokens, max_tokens=min(CHUNK_TOKENS, embedder.max_tokens - MARGIN))
-    plan = await asyncio.to_thread(
-        make_plan,
-        [document for result in loaded for document in result.documents],
-        entries,
-        sources={result.source for result in loaded},
-        chunk=cut,
-        spared=[(failure.source, failure.path) for result in loaded for failure in result.failures],
-    )
+    plan = await asyncio.to_thread(_plan, loaded, entries, embedder)
     texts = list(dict.fromkeys(c.embedded_text for c in plan.write))
     known = await asyncio.to_thread(vectors.get, embedder.model_id, texts) if texts else {}
     missing = [text for text in texts if text not in known]
@@ -121,6 +113,17 @@ def _load(sources: Sequence[Path], base_url: str | None, skip: Collection[str]) 
         raise UsageError("No source was given.", code="source", hint="Give a folder or a file: ingest PATH.")
     loaded = (load_source(source, base_url=base_url, skip=skip) for source in sources)
     return list({result.source: result for result in loaded}.values())
+
+
+def _plan(loaded: Sequence[LoadResult], entries: Sequence[IndexEntry], embedder: Embedder) -> Plan:
+    limit = min(CHUNK_TOKENS, embedder.max_tokens - MARGIN)
+    return make_plan(
+        [document for result in loaded for document in result.documents],
+        entries,
+        sources={result.source for result in loaded},
+        chunk=partial(chunk, count_tokens=embedder.count_tokens, max_tokens=limit),
+        spared=[(failure.source, failure.path) for result in loaded for failure in result.failures],
+    )
 
 
 def _check_models(

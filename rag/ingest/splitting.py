@@ -23,6 +23,7 @@ _SPACE: Final = re.compile(r"\s+")
 _OPENER: Final = re.compile(
     r"(?P<mark>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3,}|~{3,}))[ \t]*(?P<language>[^\s,{]{0,20})"
 )
+_NOT_PROSE: Final = re.compile(r"[`~|>]|(?:[-*+]|\d{1,9}[.)])\s")
 _MARK: Final = re.compile(r"\w{1,6}|[^\w\s]")
 LEAD_IN: Final = 300  # characters; longer is a paragraph of its own
 LABEL: Final = 3  # words
@@ -60,9 +61,9 @@ class Packer:
             self._open.append(piece)
             return
         carried = self._lead_in()
-        self._flush(keep=carried)
+        self.flush(keep=carried)
         if not self.takes(piece):
-            self._flush()
+            self.flush()
         self._open.append(piece)
 
     def takes(self, piece: Piece) -> bool:
@@ -71,16 +72,17 @@ class Packer:
 
     def open_large(self) -> None:
         """Makes room for a block that will be cut: only the line that leads to it stays in the open text."""
-        self._flush(keep=self._lead_in())
+        self.flush(keep=self._lead_in())
 
     def finish(self) -> list[str]:
-        self._flush()
+        self.flush()
         return self._done
 
     def _lead_in(self) -> list[Piece]:
         return [p for p in self._open[-1:] if is_lead_in(p.of(self.text))]
 
-    def _flush(self, keep: Sequence[Piece] = ()) -> None:
+    def flush(self, keep: Sequence[Piece] = ()) -> None:
+        """Ends the open text; the pieces in `keep`, its last, begin the next."""
         ready = self._open[: len(self._open) - len(keep)]
         if ready:
             self._done.append(self._joined(ready))
@@ -100,7 +102,7 @@ class Packer:
 def is_lead_in(text: str) -> bool:
     """Whether a text only introduces what follows: `The node:`, `**Key points**`, `Listing 3-1: A node`."""
     stripped = text.strip()
-    if not stripped or len(stripped) > LEAD_IN or "\n\n" in stripped or stripped[0] in "`~|>":
+    if not stripped or len(stripped) > LEAD_IN or "\n\n" in stripped or _NOT_PROSE.match(stripped):
         return False
     return stripped.rstrip("*_ ")[-1:] not in set(".!?…)]`|。！？")
 
@@ -162,9 +164,13 @@ def _place_code(piece: Piece, packer: Packer, fits: Fits, *, fenced: bool) -> No
     if not opening:
         _place_lines(spans, packer, fits, "", "")
         return
-    closing = text[slice(*spans[-1])]
-    before = opening["mark"] + opening["language"] + "\n"
-    _place_lines(spans[1:-1], packer, fits, before, "\n" + closing)
+    closing, body = text[slice(*spans[-1])], spans[1:-1]
+    if set(closing.strip("> \t")) != {opening["mark"][-1]}:  # left open in a list or a quote, and closed by its end
+        closing, body = re.sub(r"[^\s>`~]", " ", opening["mark"]), spans[1:]
+    before, after = opening["mark"] + opening["language"] + "\n", "\n" + closing
+    if not fits((before + after) * 2):  # a fence of a hundred backticks leaves no room for code
+        before = after = ""
+    _place_lines(body, packer, fits, before, after)
 
 
 def _place_table(piece: Piece, packer: Packer, fits: Fits) -> None:
@@ -179,54 +185,54 @@ def _place_table(piece: Piece, packer: Packer, fits: Fits) -> None:
 
 def _place_lines(spans: list[tuple[int, int]], packer: Packer, fits: Fits, before: str, after: str) -> None:
     """Runs of whole lines that fit, about equally long; a line that does not fit by itself is cut."""
-    run: Piece | None = None
-    shares = _Shares(spans, packer, before, after)
-    for n, (begin, end) in enumerate(spans):
-        longer = Piece(run.begin if run else begin, end, before, after)
-        if packer.takes(longer) and not (run and shares.is_full(n)):
-            run = longer
-            continue
-        if run:
-            packer.add(run)
+    sums = [0]
+    for span in spans:
+        sums.append(sums[-1] + len(_MARK.findall(packer.text[slice(*span)])))
+    line = 0
+    while line < len(spans):
+        limit = _reach(spans, line, packer, before, after)
+        if limit is None:
             packer.open_large()
-            shares.next(n)
-        run = Piece(begin, end, before, after)
-        if not packer.takes(run) and not fits(run.of(packer.text)):
-            for part in _cut(Piece(begin, end), packer.text, lambda t: fits(before + t + after)):
-                packer.add(Piece(part.begin, part.end, before, after))
-            run = None
-    if run:
-        packer.add(run)
+            if not fits(Piece(*spans[line], before, after).of(packer.text)):
+                for part in _cut(Piece(*spans[line]), packer.text, lambda t: fits(before + t + after)):
+                    packer.add(Piece(part.begin, part.end, before, after))
+                packer.open_large()
+                line += 1
+            else:
+                packer.flush()
+            continue
+        end = _even_end(spans, sums, packer.text, line, limit + 1)
+        packer.add(Piece(spans[line][0], spans[end - 1][1], before, after))
+        if end < len(spans):
+            packer.flush()
+        line = end
 
 
-class _Shares:
-    """Spreads lines evenly over as few parts as can be, so that the last part is not a stray bracket.
+def _reach(spans: list[tuple[int, int]], line: int, packer: Packer, before: str, after: str) -> int | None:
+    """The last line of the longest run from `line` that the open text takes."""
 
-    Lengths are in words and marks, which is close to what any tokenizer counts.
+    def takes(last: int) -> bool:
+        return packer.takes(Piece(spans[line][0], spans[last][1], before, after))
+
+    return _longest(range(line, len(spans)), takes)
+
+
+def _even_end(spans: list[tuple[int, int]], sums: list[int], text: str, line: int, limit: int) -> int:
+    """Where a run from `line` ends (at `limit` at most) so that what is left makes parts of about one length.
+
+    Otherwise the last part is a stray bracket. A blank line a little earlier is a better place. Lengths are in words
+    and marks, which is close to what any tokenizer counts.
     """
-
-    def __init__(self, spans: list[tuple[int, int]], packer: Packer, before: str, after: str) -> None:
-        self._text = packer.text
-        self._spans = spans
-        self._sums = [0]
-        for span in spans:
-            self._sums.append(self._sums[-1] + len(_MARK.findall(self._text[slice(*span)])))
-        self._begin = 0
-        self._left, begin = 1, 0
-        for n, (_, end) in enumerate(spans):
-            if n > begin and not packer.fits(Piece(spans[begin][0], end, before, after).of(packer.text)):
-                self._left, begin = self._left + 1, n
-
-    def is_full(self, n: int) -> bool:
-        """Whether the part may end before line `n`: at its share, or a little earlier where a blank line is."""
-        share = (self._sums[-1] - self._sums[self._begin]) / self._left
-        blank = not self._text[slice(*self._spans[n - 1])].strip()
-        filled = self._sums[n] - self._sums[self._begin]
-        return self._left > 1 and filled >= share * (0.8 if blank else 1)
-
-    def next(self, n: int) -> None:
-        """Begins a part at line `n`."""
-        self._begin, self._left = n, max(self._left - 1, 1)
+    left = sums[-1] - sums[line]
+    longest = max(sums[limit] - sums[line], 1)
+    if limit == len(spans):
+        return limit
+    share = left / -(-left // longest)
+    for end in range(line + 1, limit):
+        blank = not text[slice(*spans[end])].strip()
+        if sums[end] - sums[line] >= share * (0.8 if blank else 1):
+            return end
+    return limit
 
 
 def _place_prose(piece: Piece, packer: Packer, fits: Fits) -> None:
@@ -239,29 +245,34 @@ def _cut(piece: Piece, text: str, fits: Fits) -> list[Piece]:
     parts: list[Piece] = []
     begin = piece.begin
     while begin < piece.end:
-        length = _longest(text[begin : piece.end], fits)
-        end = begin + length
+        end = begin + _prefix(text[begin : piece.end], fits)
         if end < piece.end:
             end = begin + _seam(text[begin:end])
-        parts.append(Piece(begin, begin + len(text[begin:end].rstrip()) or end))
+        if said := text[begin:end].rstrip():
+            parts.append(Piece(begin, begin + len(said)))
         begin = end
         while begin < piece.end and text[begin].isspace():
             begin += 1
     return parts
 
 
-def _longest(text: str, fits: Fits) -> int:
-    """The length of the longest prefix that fits (at least 1), by doubling and halving."""
-    low, high = 1, 2
-    while high <= len(text) and fits(text[:high]):
+def _prefix(text: str, fits: Fits) -> int:
+    """The length of the longest beginning that fits, at least 1."""
+    return _longest(range(1, len(text) + 1), lambda n: fits(text[:n])) or 1
+
+
+def _longest(sizes: range, fit: Callable[[int], bool]) -> int | None:
+    """The largest of rising sizes that fits, None where not even the first does, by doubling and halving."""
+    if not sizes or not fit(sizes[0]):
+        return None
+    low, high = 0, 1
+    while high < len(sizes) and fit(sizes[high]):
         low, high = high, high * 2
-    if fits(text) and high > len(text):
-        return len(text)
-    high = min(high, len(text))
+    high = min(high, len(sizes))
     while low + 1 < high:
         middle = (low + high) // 2
-        low, high = (middle, high) if fits(text[:middle]) else (low, middle)
-    return low
+        low, high = (middle, high) if fit(sizes[middle]) else (low, middle)
+    return sizes[low]
 
 
 def _seam(text: str) -> int:

@@ -38,7 +38,9 @@ class VectorCache:
         self._guard = threading.Lock()
 
     def get(self, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
-        """The vectors that are known, by text. Texts without one are left out."""
+        """The vectors that are known, by text. Texts without one are left out. Asking makes no file."""
+        if not self.path.exists():
+            return {}
         return self._mended(lambda db: _read(db, model_id, texts), {})
 
     def put(self, model_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
