@@ -82,7 +82,7 @@ class QuotingChatModel(BaseChatModel):
     def _pieces(self, messages: Sequence[BaseMessage]) -> list[str]:
         passages, question = _asked(messages)
         reading = read(question, passages, self.embedder)
-        if not answers(reading, lexical=self.embedder is None):
+        if not answers(reading, words_only=self.embedder is None):
             return [self.refusal]
         return excerpt(reading) or [self.refusal]
 

@@ -20,6 +20,7 @@ ITEM_LIMIT: Final = 400  # a longer list item is quoted by its sentences
 _FENCE: Final = re.compile(r"(`{3,}|~{3,})(.*)")
 _ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _HEADING: Final = re.compile(r"#{1,6}(?:[ \t]+|$)")
+_BOLD_LINE: Final = re.compile(r"\*\*[^*]{1,80}[^*.!?…]\*\*(?: \([^()]*\))?")  # a heading in all but name
 _LABEL: Final = re.compile(r"\*\*[^*]{1,80}\*\*:|\*\*[^*]{1,80}:\*\*")
 # Lines that carry no text of the book: a rule, an admonition's fence, a lone tag or comment, a table of contents mark.
 _SILENT: Final = re.compile(r":{3,}.*|\[![A-Za-z]+\]|</?[A-Za-z][^<>]*>|<!--.*-->|\[\[?_?TOC_?\]?\]", re.IGNORECASE)
@@ -36,10 +37,10 @@ _ENDS_ANYWAY: Final = re.compile(r"\b(?:etc|al|no|min|max|ed|inc|ltd|jr|sr)\.$",
 class Unit:
     """A quotable stretch of a text: `text[start:end]`, in code points.
 
-    `kind`: a "sentence" of a paragraph; a "lead", the sentence or line that ends in a colon and introduces what
-    follows; an "item" of a list without its bullet; a "table", or of a long one its head as a "table" and each "row";
-    a fenced "code" block with its fences; a "heading" without its hashes. `block` numbers the paragraphs, lists, tables
-    and code blocks of the text in order: sentences of one paragraph and items of one list share it. `depth` is a
+    `kind`: a "sentence" of a paragraph; a "lead", the sentence that ends in a colon, or the bold line, that introduces
+    what follows; an "item" of a list without its bullet; a "table", or of a long one its head as a "table" and each
+    "row"; a fenced "code" block with its fences; a "heading" without its hashes. `block` numbers the paragraphs, lists,
+    tables and code blocks of the text in order: sentences of one paragraph and items of one list share it. `depth` is a
     heading's level, and for anything inside a list the column at which it starts.
     """
 
@@ -248,7 +249,7 @@ class _Cutter:
         spans = list(_trimmed(self.text, start, end)) if own == "item" and end - start <= ITEM_LIMIT else []
         for number, (left, right) in enumerate(spans or sentence_spans(self.text, start, end)):
             piece = self.text[left:right]
-            is_lead = piece.rstrip("*_ ").endswith((":", "："))
+            is_lead = piece.rstrip("*_ ").endswith((":", "：")) or bool(_BOLD_LINE.fullmatch(piece))
             name: Kind = "item" if own == "item" and number == 0 else "lead" if is_lead else "sentence"
             self.units.append(Unit(left, right, piece, name, block, depth))
 

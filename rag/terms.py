@@ -14,28 +14,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+from rag.wording import FACTS, IDLE, LIGHT, SAYS_ALSO
+
 VOCABULARY: Final = Path(__file__).parent / "data" / "vocab.txt"
 _FIRST_WORD: Final = 1996  # the lines above hold special tokens, punctuation and single characters
 _COMMON, _RARE = 30, 10_000  # ranks between which the weight of a word rises
 MIN_WEIGHT: Final = 0.2
+LIGHT_WEIGHT: Final = 0.35
 NAME_WEIGHT: Final = 0.8  # a name or a code word says what a question is about, however common its letters are
 
-# Words that every question may hold and no answer needs to. Kept apart from the stop words of retrieval: "not" and
-# "without" carry meaning in a question, "difference" and "example" do not help to find where the answer stands.
-_IDLE_WORDS: Final = """
-a about above after again all also am an and any are aren't as at be because been before being between both but by
-can can't cannot could couldn't did didn't do does doesn't doing don't done each few for from further get gets getting
-give given go goes going had has have having he her here hers him his how how's i i'd i'll i'm i've if in into is isn't
-it it's its itself just let's like lot make makes many may me might more most much must my need needs no nor not of off
-on once one ones only onto or other our out over own please same shall she should shouldn't so some such tell than that
-that's the their them then there there's these they this those through to too under until up upon us very via was way
-ways we were what what's when where where's whether which while who who's whom whose why will with within would yes you
-you'd you'll you're your show explain describe mean means meant called actually really exactly good better best use used
-uses using work works working thing things something anything want know say says vs versus difference differences
-different differ example examples happens happen book chapter able possible typical typically kind kinds type types
-exist exists
-"""
-IDLE: Final = frozenset(_IDLE_WORDS.split())
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?(?:(?:[-_./#]|::)[^\W_]+)*")
 _PIECE: Final = re.compile(r"[^\W_]+")
 _CAMEL: Final = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+|\d+")
@@ -46,6 +33,9 @@ _BACK: Final = re.compile(
     r"\b(?:it|its|they|them|their|those|these|this one|that one|the same|the (?:first|second|last) one)\b|"
     r"\b(?:is|about|of|do|does|with|for|like) (?:that|this)\W*$",
     re.IGNORECASE,
+)
+_BRITISH: Final = re.compile(
+    r"(?<=\w{3})is(?=(?:e|es|ed|er|ers|ing|ation|ations)$)|(?<=^col|^fav)our|(?<=^behavi|^neighb)our|(?<=^cen)tre"
 )
 _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
@@ -86,7 +76,8 @@ def terms(question: str) -> list[Term]:
     code = {word for span in _CODE.findall(question) for word in _WORD.findall(span)}
     text = _NUMBERED.sub(_join_numbered, question)
     words = list(_WORD.finditer(text))
-    shouting = sum(m[0][0].isupper() for m in words) * 2 > len(words) > 3
+    telling = [m[0] for m in words if m[0].lower() not in IDLE]
+    shouting = len(telling) > 3 and all(word[0].isupper() for word in telling)
     found: dict[frozenset[str], Term] = {}
     for index, match in enumerate(words):
         word = re.sub(r"['’]s$", "", match[0])
@@ -111,8 +102,8 @@ def rarity(word: str) -> float:
 
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
-    """The Snowball (Porter 2) stem of a word in small letters."""
-    return str(_stemmer().stemWord(word))
+    """The Snowball (Porter 2) stem of a word in small letters, British spellings read as American ones."""
+    return str(_stemmer().stemWord(_BRITISH.sub(_american, word)))
 
 
 @lru_cache(maxsize=50_000)
@@ -138,17 +129,29 @@ def _characters(word: str) -> list[str]:
     return [a + b for a, b in pairwise(word)] or [word]
 
 
+def _american(match: re.Match[str]) -> str:
+    return {"our": "or", "tre": "ter"}.get(match[0], match[0].replace("s", "z"))
+
+
 def _term(word: str, named: bool) -> Term:
     small = word.lower().replace("’", "'")
     joined = "".join(_PIECE.findall(small))
     pieces = [piece for piece in _pieces(word) if piece not in IDLE]
-    split = len(pieces) > 1 and not any(piece.isdigit() for piece in pieces)
+    # "sim-to-real" is also "sim" and "real", but FlatList is not a flat list.
+    split = len(pieces) > 1 and not word.isalnum() and not any(piece.isdigit() for piece in pieces)
     weight = max((rarity(piece) for piece in pieces), default=MIN_WEIGHT) if split else rarity(small)
     if any(character.isdigit() for character in word):
         weight = 1.0
+    if small in FACTS:
+        weight = 1.0
+    elif small in LIGHT:
+        weight = min(weight, LIGHT_WEIGHT)
     if named:
         weight = max(weight, NAME_WEIGHT)
-    return Term(word, frozenset({joined, stem(joined), stem(small)}), frozenset(pieces if split else ()), weight, named)
+    forms = {joined, stem(joined), stem(small)}
+    return Term(
+        word, frozenset(forms | _also().get(stem(small), set())), frozenset(pieces if split else ()), weight, named
+    )
 
 
 def _looks_like_code(word: str) -> bool:
@@ -160,6 +163,11 @@ def _join_numbered(match: re.Match[str]) -> str:
     """ "ROS 2" and "RT-2" are one word each; "move 5 metres" and "top 10" are not."""
     is_name = any(c.isupper() for c in match[1][1:]) or match[1].lower() not in _ranks()
     return f"{match[1]}{match[2]}" if is_name else match[0]
+
+
+@cache
+def _also() -> dict[str, set[str]]:
+    return {stem(word): {stem(other) for other in others.split()} - IDLE for word, others in SAYS_ALSO.items()}
 
 
 @cache

@@ -1,0 +1,122 @@
+"""English words of questions: those that carry nothing, and those that an answer says in another way."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Words that every question may hold and no answer needs to. Kept apart from the stop words of retrieval: "not" and
+# "without" carry meaning in a question, "difference" and "example" do not help to find where the answer stands.
+_IDLE_WORDS: Final = """
+a about above after again all also am an and any are aren't as at be because been before being between both but by
+can can't cannot could couldn't did didn't do does doesn't doing don't done each few for from further get gets getting
+give given go goes going had has have having he her here hers him his how how's i i'd i'll i'm i've if in into is isn't
+it it's its itself just let's like lot make makes many may me might more most much must my need needs no nor not of off
+on once one ones only onto or other our out over own please same shall she should shouldn't so some such tell than that
+that's the their them then there there's these they this those through to too under until up upon us very via was way
+ways we were what what's when where where's whether which while who who's whom whose why will with within would yes you
+you'd you'll you're your show explain describe mean means meant called actually really exactly good better best use used
+uses using work works working thing things something anything want know say says vs versus difference differences
+different differ example examples happens happen book chapter able possible typical typically kind kinds type types
+exist exists find finds found everything everyone anyone someone available please cover covers count counts
+myself yourself himself herself itself themselves ourselves define definition concept idea main basically
+simply briefly purpose role told talk meaning whole instead around across along without
+"""
+IDLE: Final = frozenset(_IDLE_WORDS.split())
+
+# What a question asks a list of; that the book has the word says little, and that it lacks it says nothing.
+_LIGHT_WORDS: Final = """
+tool tools feature features component components step steps reason reasons option options command commands rule rules
+phase phases application applications challenge challenges advantage advantages benefit benefits limitation limitations
+property properties requirement requirements goal goals element elements keyword keywords way method methods part parts
+piece issue issues problem problems solution solutions approach approaches technique techniques strategy strategies
+case cases level item items detail details information fact facts question answer topic topics name names number amount
+group people person place time change read write add create build set put take keep hold call run start stop
+"""
+LIGHT: Final = frozenset(_LIGHT_WORDS.split())
+
+# Facts that only a passage that says the word, or one of its other wordings, can give.
+_FACT_WORDS: Final = """
+price prices salary salaries license licence licensing ceo founder founders founded invented inventor inventors
+budget revenue headquarters birthday married population sold sell insurance owner owned retired retire award awards
+favourite favorite carbon wavelength stock shares legal copyright patent patented
+"""
+FACTS: Final = frozenset(_FACT_WORDS.split())
+
+# A question's word, and words that its answer may use instead: "How tall is Atlas?" is answered by its height.
+SAYS_ALSO: Final = {
+    "tall": "height high",
+    "heavy": "weight weigh mass kg",
+    "weigh": "weight mass kg",
+    "fast": "speed velocity rate hz frequency ms millisecond",
+    "quick": "speed fast rate",
+    "often": "frequency every hz",
+    "expensive": "cost price",
+    "price": "cost",
+    "cost": "price",
+    "big": "size large",
+    "large": "size",
+    "close": "distance within near",
+    "far": "distance range",
+    "long": "duration length hour minute second runtime time",
+    "old": "age elderly",
+    "elderly": "old",
+    "power": "energy watt",
+    "energy": "power",
+    "build": "create construct make",
+    "create": "make build new develop",
+    "develop": "create",
+    "developer": "develop",
+    "merge": "combine fuse fusion integrate",
+    "combine": "merge fuse fusion",
+    "fuse": "fusion combine",
+    "swap": "replace exchange switch",
+    "replace": "swap exchange",
+    "successor": "replace",
+    "prevent": "avoid stop",
+    "avoid": "prevent anti",
+    "stop": "prevent halt",
+    "remove": "delete",
+    "delete": "remove",
+    "begin": "start",
+    "start": "begin launch run",
+    "launch": "start run",
+    "run": "start launch execute",
+    "execute": "run",
+    "display": "show render",
+    "visualise": "visualize",
+    "job": "task",
+    "task": "job",
+    "picture": "image",
+    "photo": "image",
+    "error": "failure exception",
+    "failure": "error",
+    "fix": "solve repair",
+    "solve": "fix",
+    "benefit": "advantage",
+    "advantage": "benefit",
+    "drawback": "limitation disadvantage",
+    "limitation": "disadvantage drawback",
+    "disadvantage": "limitation drawback",
+    "change": "modify set update edit",
+    "update": "upgrade change",
+    "upgrade": "update",
+    "set": "change configure",
+    "configure": "setting configuration set",
+    "option": "setting parameter",
+    "setting": "option configuration variable",
+    "parameter": "setting option",
+    "save": "store",
+    "store": "save",
+    "learn": "teach train",
+    "teach": "learn",
+    "people": "human person",
+    "person": "human people",
+    "human": "person people",
+    "simulated": "synthetic",
+    "synthetic": "simulated",
+    "require": "need requirement",
+    "requirement": "require need",
+    "purpose": "used for goal",
+    "install": "installation setup",
+    "setup": "install",
+}
