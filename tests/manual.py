@@ -35,11 +35,6 @@ class Section:
     heading: str
     tokens: tuple[Token, ...]
 
-    @property
-    def text(self) -> str:
-        """The inline text, Markdown marks kept, white space made one space."""
-        return " ".join(" ".join(token.content.split()) for token in self.tokens if token.type == "inline")
-
     def first_cells(self) -> list[str]:
         """The inline code in the first cell of every table row."""
         found = []

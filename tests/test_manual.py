@@ -77,7 +77,8 @@ def test_the_manual_lists_the_targets_of_make() -> None:
 
 def test_every_error_type_has_a_heading_with_its_exact_sentence() -> None:
     for name, sentence in USER_MESSAGES.items():
-        assert f'"{sentence.format(retry_after=RATE_LIMIT_SECONDS)}"' in section("errors.md", name).text
+        fences = [token.content.strip() for token in section("errors.md", name).tokens if token.type == "fence"]
+        assert fences == [sentence.format(retry_after=RATE_LIMIT_SECONDS)]
 
 
 class _StatusError(Exception):
@@ -126,6 +127,21 @@ def test_every_relative_link_leads_to_a_file_and_a_heading(page: Path) -> None:
 
 def test_the_readme_can_be_read_in_a_minute() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
+def test_the_answers_in_the_readme_stand_in_the_manual() -> None:
+    sample = re.search(r"<!-- sample -->(.*)<!-- /sample -->", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+    assert sample
+    manual = _plain("\n".join(page.read_text(encoding="utf-8") for page in PAGES))
+    answers = re.findall(r"^(?:› [^\n]*)\n(.*?)\n(?:-{3,}|```)", sample[1], re.M | re.S)
+    assert len(answers) == 2
+    for answer in answers:
+        assert _plain(answer) in manual
+
+
+def _plain(text: str) -> str:
+    """The words alone: without markers and marks of code, white space made one space."""
+    return " ".join(re.sub(r"\[\d+\]|`", "", text).split())
 
 
 @pytest.mark.parametrize("page", EVERYTHING, ids=_name)
@@ -179,6 +195,7 @@ def test_the_program_in_the_manual_runs(
     monkeypatch.chdir(tmp_path)
     for name in variables():
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ASKBOOK_HOME", str(tmp_path / "home"))
     example = section("python.md", "How do I use askbook from Python?")
     code = next(token.content for token in example.tokens if token.type == "fence")
     exec(compile(code, "python.md", "exec"), {"__name__": "example"})
