@@ -8,7 +8,6 @@ from typing import Any, Protocol
 from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 
-from rag.errors import UsageError
 from rag.ports import Parts, PartsOf
 from state import AgentState, Context
 
@@ -32,16 +31,11 @@ def last_message(state: AgentState) -> AnyMessage | None:
     return messages[-1] if messages else None
 
 
-def run_of(runtime: Runtime[Context], parts_of: PartsOf, *, lenient: bool = False) -> Parts:
+def run_of(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
     """The parts for this run. The context is absent when the caller sent none.
 
-    Raises `UsageError` for a profile that does not exist; `lenient` takes the usual one then, to report just that.
+    Raises `UsageError` for a profile that does not exist.
     """
     context = runtime.context or Context()
-    try:
-        parts = parts_of(context.profile)
-    except UsageError:
-        if not lenient:
-            raise
-        parts = parts_of(None)
+    parts = parts_of(context.profile)
     return replace(parts, profile=parts.profile.overridden(**context.knobs()))
