@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from cli.terminal import console, printable, say
+from cli.terminal import console, one_line, printable, say
 from rag.errors import UsageError
 from rag.profiles import load_profile, profile_names
 from rag.settings import Settings
@@ -132,7 +132,7 @@ async def _threads(session: Session, _rest: str) -> None:
         turns = (await session.agent.conversation(one))["turns"]
         if turns:
             mark = "*" if one == session.thread_id else " "
-            print(f" {mark}{one}  {len(turns):>4} turns  {printable(turns[0]['question'])[:60]}")
+            print(f" {mark}{one}  {len(turns):>4} turns  {one_line(turns[0]['question'], 52)}")
 
 
 async def _profile(session: Session, rest: str) -> None:

@@ -18,42 +18,40 @@ from rag.types import Where
 
 def search(options: argparse.Namespace) -> int:
     """Exit code 0 also when nothing was found, 1 when the search failed, 2 for invalid input."""
-    settings = Settings.from_env()
-    profile = load_profile(settings.profile).in_environment(settings)
-    query = check_question(options.query, profile.limits.max_question_characters)
-    top_k = number(options.top_k, "-k", 1, 20, whole=True)
-    past = history(_read_history(options.history)) if options.history else []
-
-    async def run() -> dict[str, Any]:
-        from rag.services import open_services
-
-        with progress_bar("Indexing the manual") as progress:
-            async with open_services(
-                settings, profile=settings.profile, collection=options.collection, progress=progress
-            ) as services:
-                found = await services.parts(None).retriever.retrieve(
-                    query,
-                    k=int(top_k or profile.retrieval.top_k),
-                    threshold=profile.retrieval.score_threshold,
-                    where=Where(url_prefix=options.filter) if options.filter else None,
-                    history=past,
-                )
-        return found_json(query, options.filter, found)
-
     try:
-        result = asyncio.run(run())
-    except UsageError:
-        raise
+        result = asyncio.run(_searched(options))
     except AskbookError as error:
         if not options.json:
             raise
-        print_json(_nothing(query, options.filter) | {"error": error.info().model_dump(mode="json")})
-        return 1
+        print_json(_nothing(options.query, options.filter) | {"error": error.info().model_dump(mode="json")})
+        return 2 if isinstance(error, UsageError) else 1
     if options.json:
         print_json(result)
     else:
         _show(result["results"])
     return 0
+
+
+async def _searched(options: argparse.Namespace) -> dict[str, Any]:
+    settings = Settings.from_env()
+    profile = load_profile(settings.profile).in_environment(settings)
+    query = check_question(options.query, profile.limits.max_question_characters)
+    top_k = number(options.top_k, "-k", 1, 20, whole=True)
+    past = history(_read_history(options.history)) if options.history else []
+    from rag.services import open_services
+
+    with progress_bar("Indexing the manual") as progress:
+        async with open_services(
+            settings, profile=settings.profile, collection=options.collection, progress=progress
+        ) as services:
+            found = await services.parts(None).retriever.retrieve(
+                query,
+                k=int(top_k or profile.retrieval.top_k),
+                threshold=profile.retrieval.score_threshold,
+                where=Where(url_prefix=options.filter) if options.filter else None,
+                history=past,
+            )
+    return found_json(query, options.filter, found)
 
 
 def found_json(query: str, prefix: str | None, found: Any) -> dict[str, Any]:

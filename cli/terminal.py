@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,13 @@ def printable(text: str, instead: str = "") -> str:
 
 def print_json(data: Any) -> None:
     print(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def one_line(text: str, taken: int) -> str:
+    """The text on what is left of a terminal line, in which `taken` columns are used."""
+    flat = " ".join(printable(text).split())
+    room = max(20, shutil.get_terminal_size().columns - taken)
+    return flat if len(flat) <= room else flat[: room - 1] + "…"
 
 
 def say(text: str) -> None:

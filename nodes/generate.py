@@ -177,7 +177,7 @@ def _finish(parts: Parts, call: _Call, began: float) -> Draft:
     """The draft of an answer, or of the model's own refusal."""
     call.show(call.writer.close())
     writer = call.writer
-    if writer.refused or not writer.content:
+    if writer.refused:
         draft = _refusal(parts, "model_refused")
     else:
         citations = [citation.model_dump(mode="json") for citation in writer.citations.values()]

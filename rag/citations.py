@@ -10,16 +10,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from rag.pieces import Piece, PieceCutter
 from rag.sentences import units
 from rag.types import Citation, CitationStyle, Passage, Quote
 
 LONGEST_QUOTE: Final = 200  # code points
 _NUMBERS: Final = r"\s*\d{1,4}(?:\s*[,;–-]\s*\d{1,4}){0,20}\s*"
 _CODE_OR_MARKER: Final = re.compile(rf"(`+)(?s:.*?)\1|(?P<space>[ \t]?)[\[【](?P<numbers>{_NUMBERS})[\]】](?!\()")
-# Where a piece may end: after a sentence or a line, unless a marker follows that belongs to what was said.
-_STEP: Final = re.compile(
-    r"^[ \t]*(?P<fence>```+|~~~+)|(?:(?<=[.!?…])[\"'”’)\]】*_]*[ \t]+|\s*\n\s*)(?=[^\s\[【])", re.M
-)
 
 
 def without_markers(text: str) -> str:
@@ -38,9 +35,8 @@ class AnswerWriter:
         self._passages = {passage.number: passage for passage in passages}
         self._style = style
         self._refusal = refusal
-        self._buffer = ""
-        self._scanned = 0
-        self._in_fence = False
+        self._cutter = PieceCutter()
+        self._previous = ""
         self._gap = ""
         self.content = ""
         self.plain = ""
@@ -50,61 +46,61 @@ class AnswerWriter:
 
     def feed(self, text: str) -> list[str]:
         """Take the next tokens; return the pieces that they finish."""
-        self._buffer += text
-        pieces = []
-        while (end := self._piece_end()) is not None:
-            pieces.append(self._finish(self._buffer[:end]))
-            self._buffer = self._buffer[end:]
-        return [piece for piece in pieces if piece]
+        return [shown for piece in self._cutter.feed(text) if (shown := self._finish(piece))]
 
     def close(self) -> list[str]:
-        """The last piece, and the footer where the style has one."""
-        last = self._finish(self._buffer)
-        self._buffer = ""
-        if self.refused and not self.content:
+        """The last piece, and the footer where the style has one; the refusal where nothing is left to say."""
+        last = self._finish(self._cutter.close())
+        if not self.content:
+            self.refused = True
             self.content = self.plain = self._refusal
             return [self._refusal]
         footer = sources_footer(self.citations.values()) if self._style == "numbered" else ""
         self.content += footer
         return [piece for piece in (last, footer) if piece]
 
-    def _piece_end(self) -> int | None:
-        for step in _STEP.finditer(self._buffer, self._scanned):
-            if step["fence"]:
-                self._in_fence = not self._in_fence
-                self._scanned = step.end()
-            elif not self._in_fence:
-                self._scanned = 0
-                return step.end()
-        return None
+    def _finish(self, piece: Piece) -> str:
+        """Resolve one piece. White space between pieces is held back until something follows it.
 
-    def _finish(self, raw: str) -> str:
-        """Resolve one piece. White space between pieces is held back until something follows it."""
-        if not self.content and _same_words(raw, self._refusal):
+        An answer that begins with the refusal is the refusal: what a model adds to it is not from the book.
+        """
+        raw = piece.text
+        if self.refused or (not self.content and _same_words(raw, self._refusal)):
             self.refused = True
             return ""
         body = raw.strip() if not self.content else raw.rstrip()
         gap, self._gap = self._gap, raw[len(raw.rstrip()) :]
-        plain = body if body.startswith(("```", "~~~")) else self._resolve(body)
+        plain = body if piece.code else self._resolve(body)
         if not plain.strip():
             return ""
-        rendered = plain if self._style == "numbered" else self._render(plain)
+        rendered = plain if piece.code or self._style == "numbered" else self._render(plain)
+        self._previous = body
         lead = gap if self.content else ""
         self.content += lead + rendered
         self.plain += lead + plain
         return lead + rendered
 
     def _resolve(self, piece: str) -> str:
-        """The piece with its known markers in the form `[n]`, and a citation recorded for each."""
+        """The piece with its known markers in the form `[n]`, and a citation recorded for each.
+
+        Markers that stand alone, as below a block of code, speak of the piece before them.
+        """
         sentence = without_markers(piece)
+        sentence = sentence if re.search(r"\w", sentence) else self._previous
+        cited: set[int] = set()
 
         def one(match: re.Match[str]) -> str:
             if match["numbers"] is None:
                 return match[0]
             known = [number for number in _expand(match["numbers"]) if self._known(number)]
             for number in known:
-                self._cite(number, sentence)
-            return match["space"] + "".join(f"[{number}]" for number in known) if known else ""
+                if number not in cited:
+                    self._cite(number, sentence)
+            cited.update(known)
+            if known:
+                return match["space"] + "".join(f"[{number}]" for number in known)
+            # Within another bracket, as in [1[9]], taking it out would make a marker that nobody has checked.
+            return match["space"] + "[?]" if _inside_marker(match) else ""
 
         return _CODE_OR_MARKER.sub(one, piece)
 
@@ -202,6 +198,14 @@ def _expand(numbers: str) -> list[int]:
         begin, end = int(first), int(last or first)
         found += range(begin, end + 1) if begin <= end < begin + 20 else [begin, end]
     return list(dict.fromkeys(found))
+
+
+def _inside_marker(match: re.Match[str]) -> bool:
+    """Whether only the beginning of another marker stands between the match and a bracket before it."""
+    text, at = match.string, match.start()
+    while at and (text[at - 1].isspace() or text[at - 1].isdigit() or text[at - 1] in ",;–-"):
+        at -= 1
+    return at > 0 and text[at - 1] in "[【"
 
 
 def _words(text: str) -> set[str]:

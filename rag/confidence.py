@@ -38,8 +38,8 @@ class Weights:
     bias: float
 
 
-WITH_EMBEDDER: Final = Weights(Features(1.73, 2.72, 1.54, 1.29, 2.06, -1.48), -6.52)
-WORDS_ONLY: Final = Weights(Features(0.0, 1.71, 2.27, 1.80, 3.02, -1.47), -4.88)
+WITH_EMBEDDER: Final = Weights(Features(1.77, 2.74, 1.53, 1.35, 1.95, -1.48), -6.53)
+WORDS_ONLY: Final = Weights(Features(0.0, 1.82, 2.24, 1.85, 2.90, -1.45), -4.91)
 THRESHOLD: Final = 0.35  # of the probability; lower answers more, and more often beside the question
 
 

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag.relevance import Candidate, Reading
+from rag.relevance import Candidate, Reading, share, speaks_of_itself
+from rag.terms import Term, keys
 
 BUDGET: Final = 900  # characters of an answer, markers not counted
 SEEDS: Final = 3  # places of the book that one answer quotes
@@ -23,8 +24,10 @@ LOOSE: Final = 0.75
 PARAGRAPH: Final = 360  # a paragraph up to this length is quoted whole
 ITEMS: Final = 6
 CODE_LINES: Final = 15
+SHELL_LINES: Final = 6
 ROWS: Final = 4
 
+_SHELL: Final = re.compile(r"[`~]+ *(?:bash|sh|shell|console|zsh|powershell|shell-session|terminal)\b.*")
 _LEANS_BACK: Final = re.compile(
     r"(?:It|Its|This|That|These|Those|They|Their|He|She|Such|Here|However|Instead|Then|Thus|Therefore|Also|But|And|So|"
     r"Otherwise|Similarly|Likewise|For example|For instance|In contrast|Both|Each|Unlike)\b"
@@ -47,7 +50,7 @@ def excerpt(reading: Reading) -> list[str]:
         candidates = reading.passages[stretch.passage]
         base = min(candidates[i].unit.depth for i in stretch.indexes)
         for index in stretch.indexes:
-            pieces.append(_joint(previous, candidates[index]) + _set(candidates[index], base))
+            pieces.append(_joint(previous, candidates[index]) + _set(candidates[index], base, reading.terms))
             previous = candidates[index]
     return pieces
 
@@ -108,7 +111,7 @@ def _belonging(reading: Reading, place: int, seed: Candidate) -> list[int]:
 def _of_paragraph(candidates: Sequence[Candidate], seed: Candidate) -> list[int]:
     block = [c for c in candidates if c.unit.block == seed.unit.block and c.unit.kind in ("sentence", "lead")]
     if sum(len(c.unit.text) for c in block) <= PARAGRAPH:
-        found = [c.index for c in block]
+        found = [c.index for c in block if c is seed or not speaks_of_itself(c.unit.text)]
     else:
         found = [seed.index]
         position = block.index(seed)
@@ -118,7 +121,12 @@ def _of_paragraph(candidates: Sequence[Candidate], seed: Candidate) -> list[int]
         after = block.index(seed) + 1
         if after < len(block) and len(found) < 3 and block[after].score >= 0.7 * seed.score:
             found.append(block[after].index)
+    while len(found) > 1 and found[0] != seed.index and candidates[found[0]].unit.text.endswith("!"):
+        found.pop(0)  # "Let's try it!"
     last = candidates[found[-1]]
+    if len(found) > 1 and last is not seed and last.unit.kind == "lead" and not last.leads:
+        found.pop()
+        last = candidates[found[-1]]
     return found + (_introduced(candidates, last) if last.unit.kind == "lead" else [])
 
 
@@ -199,11 +207,11 @@ def _joint(previous: Candidate | None, candidate: Candidate) -> str:
     return "\n\n"
 
 
-def _set(candidate: Candidate, base: int) -> str:
+def _set(candidate: Candidate, base: int, wanted: Sequence[Term]) -> str:
     """A unit as it stands in the answer, with its marker."""
     unit, marker = candidate.unit, f"[{candidate.passage.number}]"
     if unit.kind == "code":
-        return f"{_code(unit.text)}\n{marker}"
+        return f"{_code(unit.text, wanted)}\n{marker}"
     if unit.kind in ("table", "row"):
         return f"{unit.text}\n\n{marker}"
     line = re.sub(r"\s*\n[ \t>]*", " ", unit.text)
@@ -211,13 +219,30 @@ def _set(candidate: Candidate, base: int) -> str:
     return f"{indent}- {line} {marker}" if unit.kind == "item" else f"{line} {marker}"
 
 
-def _code(text: str) -> str:
-    """A fenced block without its outer indent; a long one up to the last blank line that fits, closed again."""
+def _code(text: str, wanted: Sequence[Term]) -> str:
+    """A fenced block without its outer indent; of a long one the part that was asked for, fenced again.
+
+    Commands stand apart by blank lines and are quoted one by one; a program is quoted from the top-level
+    statement on that says most of what was asked.
+    """
     first, _, rest = text.partition("\n")
-    lines = [first, *textwrap.dedent(rest).split("\n")]
-    if len(lines) <= CODE_LINES + 2:
-        return "\n".join(lines)
+    body = textwrap.dedent(rest).split("\n")
     fence = re.match(r"[`~]+", first)
-    body = lines[1 : CODE_LINES + 1]
-    blanks = [i for i, line in enumerate(body) if not line.strip() and i >= 5]
-    return "\n".join([first, *body[: blanks[-1] if blanks else CODE_LINES], fence[0] if fence else "```"])
+    close = fence[0] if fence else "```"
+    if body[-1].strip() == close:
+        body.pop()
+    if _SHELL.fullmatch(first) and len(body) > SHELL_LINES:
+        body = _asked_for("\n".join(body).split("\n\n"), wanted) or body
+    if len(body) > CODE_LINES:
+        starts = [i for i, line in enumerate(body) if line[:1].strip() and not (i and body[i - 1].strip())]
+        begin = max(starts or [0], key=lambda i: share(wanted, keys("\n".join(body[i : i + CODE_LINES]))))
+        body = body[begin : begin + CODE_LINES]
+        blanks = [i for i in range(5, len(body)) if not body[i].strip()]
+        body = body[: blanks[-1]] if blanks else body
+    return "\n".join([first, *body, close])
+
+
+def _asked_for(parts: Sequence[str], wanted: Sequence[Term]) -> list[str]:
+    shares = [share(wanted, keys(part)) for part in parts]
+    best = max(shares)
+    return "\n\n".join(part for part, s in zip(parts, shares, strict=True) if s == best).split("\n") if best else []

@@ -10,7 +10,7 @@ Wanted = Literal["number", "name", "year", ""]
 
 _DEFINITION: Final = re.compile(
     r"(?:what(?:'s|’s| is| are| was| were)|who(?:'s|’s| is| are| was| were)|define|"
-    r"what does .{1,60} (?:mean|stand for)|(?:please )?explain(?: to me)?(?: what)?|tell me about|describe)\b",
+    r"what do(?:es)? .{1,60} (?:mean|stand for|do)|(?:please )?explain(?: to me)?(?: what)?|tell me about|describe)\b",
     re.IGNORECASE,
 )
 # "What is the difference ..." and "What is the default ..." ask for something else than what a thing is.

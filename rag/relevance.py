@@ -16,9 +16,10 @@ from rag.ports import Embedder
 from rag.prompt_format import NumberedPassage
 from rag.question import Shape, shape
 from rag.sentences import Unit, units
-from rag.terms import Term, keys, stem, terms
+from rag.terms import Term, keys, stem, terms, weigh
 
 EMBEDDED: Final = 16  # units that are embedded: about 10 ms each on one core
+LONG_CODE: Final = 16  # lines beyond which code is quoted in part
 EMBEDDED_CHARACTERS: Final = 320
 
 _ASIDE: Final = re.compile(  # sections that ask, point elsewhere or list literature, and answer nothing
@@ -31,11 +32,17 @@ _POINTER: Final = re.compile(
 _ABOUT_ITSELF: Final = re.compile(
     r"(?:in )?(?:this|the next|the previous) (?:chapter|section|page|guide|book|tutorial|lesson)\b", re.IGNORECASE
 )
+_CAPTION: Final = re.compile(r"\W*(?:listing|figure|fig\.|table|filename|file)\b[ \d.-]*:", re.IGNORECASE)
+_WALKS_THROUGH: Final = re.compile(  # sentences that hold only where they stand
+    r"\bListing \d|\b[Ll]et['’]s\b|\b(?:earlier|previous|next|last) (?:section|chapter|example|exercise)\b|"
+    r"\b(?:section|discussed|covered|saw|learned) in Chapter \d|\]\["
+)
+_INTRODUCED_KINDS: Final = frozenset({"item", "table", "code"})
 _COPULA: Final = re.compile(
     r"\b(?:is|are|was|means?|refers? to|represents?|describes?|stands? for|consists? of|provides?|enables?|allows?|"
     r"lets?|combines?|denotes?|defines?)\b"
 )
-_LABELLED: Final = re.compile(r"(?:\*\*|`)[^*`\n]{1,80}(?:\*\*|`)(?: \([^)]*\))?:|\*\*[^*\n]{1,80}:\*\*")
+_LABELLED: Final = re.compile(r"(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?: \([^)]*\))?:|\*\*[^*\n]{1,80}:\*\*")
 _INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
 _MARKER: Final = re.compile(r"`[^`]*`|(\[\d+\])")
 
@@ -53,6 +60,7 @@ class Candidate:
     context: frozenset[str]
     aside: bool
     opens: bool  # it is the first of its section
+    leads: bool  # something follows that it introduces
     held: float = 0.0  # weighted share of the question's terms that it holds, 0..1
     cosine: float = 0.0
     score: float = 0.0
@@ -92,11 +100,7 @@ def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder 
 def fitness(candidate: Candidate, reading: Reading) -> float:
     """What the form of a unit adds to or takes from its score: is it the kind of thing that was asked for?"""
     unit, asked = candidate.unit, reading.shape
-    fit = 0.0
-    if candidate.aside:
-        fit -= 0.5
-    if _ABOUT_ITSELF.match(unit.text):
-        fit -= 0.25
+    fit = _faults(candidate, asked)
     if candidate.opens:
         about = share(reading.terms, keys(candidate.heading))
         fit += about * (0.3 if asked.definition else 0.15) if about >= 0.6 else 0.0
@@ -113,20 +117,40 @@ def fitness(candidate: Candidate, reading: Reading) -> float:
     return fit
 
 
+def _faults(candidate: Candidate, asked: Shape) -> float:
+    """What makes a unit a poor quotation whatever was asked: below zero, or zero."""
+    unit = candidate.unit
+    fault = 0.5 if candidate.aside else 0.0
+    if speaks_of_itself(unit.text) or _CAPTION.match(unit.text):
+        fault += 0.25
+    if _WALKS_THROUGH.search(unit.text) or (unit.kind == "lead" and not candidate.leads):
+        fault += 0.1
+    if unit.kind == "code":
+        fault += (0.0 if asked.steps else 0.15) + (0.1 if unit.text.count("\n") > LONG_CODE else 0.0)
+    return -fault
+
+
+def speaks_of_itself(sentence: str) -> bool:
+    """Is it "This chapter covers ...", which tells what the book does and not what is so?"""
+    return bool(_ABOUT_ITSELF.match(sentence))
+
+
 def _defines(text: str, wanted: Sequence[Term]) -> float:
     """Does the sentence say what the thing is: "X is ...", "**X** refers to ...", "**X**: ..."?"""
     label = _LABELLED.match(text)
-    if label and share(wanted, keys(label[0])) >= 0.99:
-        return 0.2
+    if label and (said := share(wanted, keys(label[0]))) >= 0.65:
+        return 0.2 * said
     verb = _COPULA.search(text, 0, 160)
     if verb is None or share(wanted, keys(text[: verb.start()])) < 0.99:
         return 0.0
-    return 0.3 if len(text[: verb.start()].split()) <= 12 else 0.1
+    # "A node is ..." defines a node; "The nodes that we saw above are ..." says something about some nodes.
+    others = len(re.findall(r"\w[\w'’-]*", re.sub(r"\([^()]*\)", "", text[: verb.start()]))) - len(wanted)
+    return 0.35 if others <= 2 else 0.15 if others <= 6 else 0.05
 
 
 def share(wanted: Sequence[Term], found: frozenset[str]) -> float:
     """The share of the terms, by weight, that a set of keys covers; 0 without terms."""
-    total = sum(term.weight for term in wanted)
+    total = weigh(wanted)
     return sum(term.weight for term in wanted if term.within(found)) / total if total else 0.0
 
 
@@ -160,7 +184,7 @@ def _spelt_out(before: str, short: str) -> list[str]:
 
 def held(wanted: Sequence[Term], candidate: Candidate) -> float:
     """The share of the terms, by weight, that a unit holds; what only its headings or its lead hold counts less."""
-    total = sum(term.weight for term in wanted)
+    total = weigh(wanted)
     if not total:
         return 0.0
     got = 0.0
@@ -200,7 +224,8 @@ def _candidates(passage: NumberedPassage) -> list[Candidate]:
     lead_block = -1
     found: list[Candidate] = []
     title_keys = keys(passage.title)
-    for index, unit in enumerate(units(passage.text)):
+    cut = units(passage.text)
+    for index, unit in enumerate(cut):
         if unit.kind == "heading":
             path = [*(step for step in path if step[0] < unit.depth), (unit.depth, unit.text)]
             lead = ""
@@ -209,7 +234,10 @@ def _candidates(passage: NumberedPassage) -> list[Candidate]:
         context = title_keys | keys(" ".join([*(title for _, title in path), own_lead]))
         aside = any(_ASIDE.search(name) for name in [*crumbs[-2:], *(title for _, title in path)])
         opens = index == 0 or found[-1].unit.kind == "heading"
-        found.append(Candidate(passage, unit, index, heading, own_lead, keys(unit.text), context, aside, opens))
+        leads = (
+            index + 1 < len(cut) and cut[index + 1].block == unit.block + 1 and cut[index + 1].kind in _INTRODUCED_KINDS
+        )
+        found.append(Candidate(passage, unit, index, heading, own_lead, keys(unit.text), context, aside, opens, leads))
         if unit.kind == "lead":
             lead, lead_block = unit.text, unit.block
     return found

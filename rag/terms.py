@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from rag.wording import FACTS, IDLE, LIGHT, SAYS_ALSO
+from rag.wording import FACTS, IDLE, LIGHT, SAYS_ALSO, SOFT
 
 VOCABULARY: Final = Path(__file__).parent / "data" / "vocab.txt"
 _FIRST_WORD: Final = 1996  # the lines above hold special tokens, punctuation and single characters
@@ -27,6 +28,9 @@ _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?(?:(?:[-_./#]|::)[^\W_]+)*"
 _PIECE: Final = re.compile(r"[^\W_]+")
 _CAMEL: Final = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+|\d+")
 _NUMBERED: Final = re.compile(r"\b([A-Za-z]{2,10})[ \-](\d{1,2})(?![\w.]*\d)\b")  # "ROS 2", "RT-2", "phase 1"
+_SPOKEN_CODE: Final = re.compile(  # "the use keyword", "the move operator"
+    r"\bthe (\w+) (?:keyword|operator|macro|command|function|method|statement|attribute|flag|hook|prop|expression)\b"
+)
 _CODE: Final = re.compile(r"`([^`]+)`")
 _FOLLOW_UP: Final = re.compile(r"\W*(?:and|but|or|so|also|what about|how about|why not|then)\b", re.IGNORECASE)
 _BACK: Final = re.compile(
@@ -46,7 +50,7 @@ class Term:
 
     `forms` are the keys of which any one in a text means that the text speaks of it; `parts`, if any, are keys that
     mean the same when all are there. `weight` is from 0.2 (as common as "world") to 1; `named` marks proper names,
-    code words and anything with a digit.
+    code words and anything with a digit, `soft` words so general that to find them proves little.
     """
 
     word: str
@@ -54,6 +58,7 @@ class Term:
     parts: frozenset[str]
     weight: float
     named: bool
+    soft: bool = False
 
     def within(self, keys: frozenset[str] | set[str]) -> bool:
         return not self.forms.isdisjoint(keys) or bool(self.parts and self.parts <= keys)
@@ -73,23 +78,33 @@ def keys(text: str) -> frozenset[str]:
 
 def terms(question: str) -> list[Term]:
     """What a question asks about, each thing once, in order; words that carry no meaning alone are left out."""
-    code = {word for span in _CODE.findall(question) for word in _WORD.findall(span)}
+    code = {word for span in _CODE.findall(question) for word in _WORD.findall(span)} | set(
+        _SPOKEN_CODE.findall(question)
+    )
     text = _NUMBERED.sub(_join_numbered, question)
     words = list(_WORD.finditer(text))
     telling = [m[0] for m in words if m[0].lower() not in IDLE]
     shouting = len(telling) > 3 and all(word[0].isupper() for word in telling)
     found: dict[frozenset[str], Term] = {}
+    soft: list[Term] = []
     for index, match in enumerate(words):
         word = re.sub(r"['’]s$", "", match[0])
         plain = word.lower().replace("’", "'")
         if plain in IDLE and word not in code:
+            soft += [replace(_term(plain, named=False), soft=True)] if plain in SOFT else []
             continue
         capital = index > 0 and word[0].isupper() and not shouting
         named = capital or word in code or _looks_like_code(word)
         for part in _characters(word) if _CJK.search(word) else (word,):
             term = _term(part, named)
             found.setdefault(term.forms, term)
-    return list(found.values())
+    return list(found.values()) or list({term.forms: term for term in soft}.values())
+
+
+def weigh(wanted: Sequence[Term]) -> float:
+    """The weight of all terms together. Soft terms weigh as if there were one more that is never found."""
+    doubt = LIGHT_WEIGHT if wanted and all(term.soft for term in wanted) else 0.0
+    return sum(term.weight for term in wanted) + doubt
 
 
 def rarity(word: str) -> float:
@@ -144,7 +159,7 @@ def _term(word: str, named: bool) -> Term:
         weight = 1.0
     if small in FACTS:
         weight = 1.0
-    elif small in LIGHT:
+    elif small in LIGHT or small in SOFT:
         weight = min(weight, LIGHT_WEIGHT)
     if named:
         weight = max(weight, NAME_WEIGHT)

@@ -23,6 +23,13 @@ simply briefly purpose role told talk meaning whole instead around across along 
 """
 IDLE: Final = frozenset(_IDLE_WORDS.split())
 
+# Idle words that are looked for all the same where a question has no others: "How do I use my own book?"
+_SOFT_WORDS: Final = """
+own book chapter use used using work works working find type types kind kinds example examples mean means exist cover
+everything available whole role purpose difference differences
+"""
+SOFT: Final = frozenset(_SOFT_WORDS.split())
+
 # What a question asks a list of; that the book has the word says little, and that it lacks it says nothing.
 _LIGHT_WORDS: Final = """
 tool tools feature features component components step steps reason reasons option options command commands rule rules

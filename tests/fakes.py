@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
@@ -72,6 +73,13 @@ class ScriptedModel(BaseChatModel):
             yield chunk
 
 
+def tool_call(query: str = "other words", call_id: str = "call-1", **fields: Any) -> AIMessageChunk:
+    """The chunk of a stream in which the model asks for a search; `fields` replace those of the call."""
+    call = {"name": "search_book", "args": json.dumps({"query": query}), "id": call_id, "index": 0}
+    chunk = {"type": "tool_call_chunk", **call, **fields}
+    return AIMessageChunk(content="", tool_call_chunks=[chunk])  # type: ignore[list-item]  # a TypedDict built of parts
+
+
 def passage(number: int = 1, text: str = "A node is a process.", **fields: Any) -> Passage:
     """A passage of a page of that number."""
     values: dict[str, Any] = {
@@ -89,11 +97,20 @@ def passage(number: int = 1, text: str = "A node is a process.", **fields: Any) 
 
 
 class FakeSearcher:
-    """Finds `passages` for every question, or raises `failures` in turn first. Remembers what it was asked."""
+    """Finds `passages` for every question, or raises `failures` in turn first. Remembers what it was asked.
 
-    def __init__(self, passages: Sequence[Passage] = (), failures: Sequence[Exception] = ()) -> None:
+    `later` holds what the second search finds, the third and so on; after the last of them it is found again.
+    """
+
+    def __init__(
+        self,
+        passages: Sequence[Passage] = (),
+        failures: Sequence[Exception] = (),
+        later: Sequence[Sequence[Passage]] = (),
+    ) -> None:
         self.passages = list(passages)
         self.failures = list(failures)
+        self.later = [list(found) for found in later]
         self.asked: list[tuple[str, int, float, Where | None, list[Exchange]]] = []
 
     async def retrieve(
@@ -118,6 +135,7 @@ class FakeSearcher:
             avg_similarity=0.5,
             retrieval_time_ms=1.0,
         )
+        self.passages = self.later.pop(0) if self.later else self.passages
         return Found(kept, record, Trace((question,), ("dense", "sparse"), threshold, ()))
 
 

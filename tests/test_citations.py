@@ -1,0 +1,264 @@
+"""Citations: what a model writes as a marker, and what a reader gets of it."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+
+import pytest
+
+from rag.citations import LONGEST_QUOTE, AnswerWriter, best_quote, sources_footer, without_markers
+from rag.types import CitationStyle, Passage, Quote
+from tests.fakes import passage
+
+REFUSAL = "I don't have information about that in the book content"
+NODE = passage(1, "A node is a process. Nodes talk over topics. Code is in `src`.")
+TOPIC = passage(2, "A topic is a bus. It carries messages 日本語 and more.")
+STYLES: tuple[CitationStyle, ...] = ("numbered", "source", "title", "chapter")
+ANSWERS = [
+    "A node is a process [1]. It talks over topics [1][2].",
+    "Nodes talk [1, 2]. Topics [2–3] carry [1-2] messages [7].",
+    "A node [[9]1] is [1[9]] a [1[9]2] process [[1]].",
+    "First.\n\n```py\nx = a[1]\n```\n[1]\n\nThen `b[2]` and [2](https://evil.example) end【1】.",
+    "- A node is a process. [1]\n- A topic is a bus. [2]\n\n1. Next [1; 2]",
+    "[9]",
+    "[1]",
+    "A [1",
+    "~~~\n[1]\n~~~\nA topic is a bus [2].",
+]
+
+
+def written(
+    text: str, *tokens: str, style: CitationStyle = "numbered", passages: tuple[Passage, ...] = (NODE, TOPIC)
+) -> tuple[AnswerWriter, list[str]]:
+    """The writer after the whole text, and the pieces that it gave out."""
+    writer = AnswerWriter(passages, style, REFUSAL)
+    shown = [piece for token in tokens or (text,) for piece in writer.feed(token)]
+    return writer, shown + writer.close()
+
+
+def plain(text: str) -> str:
+    return written(text)[0].plain
+
+
+# --- whatever a model writes ----------------------------------------------------------------------------------------
+
+
+def random_answer(chance: random.Random) -> str:
+    words = [
+        "A node is a process", "It carries", "[1]", "[2]", "[9]", "[1, 2]", "[2-9]", "[", "]", "1", ", ", ". ", " ",
+        "\n", "\n\n", "`", "```", "```\n", "~~~\n", "[1](u)", "【1】", "[0]", "**", "- ", "?", "[1;", "–",
+    ]  # fmt: skip
+    return "".join(chance.choices(words, k=chance.randint(1, 25)))
+
+
+def random_answers() -> list[str]:
+    chance = random.Random(3)
+    return ANSWERS + [random_answer(chance) for _ in range(600)]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_the_pieces_that_were_shown_are_the_content(style: CitationStyle) -> None:
+    for text in random_answers():
+        writer, shown = written(text, style=style)
+        assert "".join(shown) == writer.content, repr(text)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_the_content_does_not_depend_on_the_tokens(style: CitationStyle) -> None:
+    for text in random_answers():
+        whole, by_letter = written(text, style=style)[0], written(text, *text, style=style)[0]
+        assert (by_letter.content, by_letter.plain) == (whole.content, whole.plain), repr(text)
+
+
+def test_a_quote_is_the_slice_of_its_passage() -> None:
+    texts = {one.number: one.text for one in (NODE, TOPIC)}
+    for text in random_answers():
+        for citation in written(text)[0].citations.values():
+            first = Quote(quote=citation.quote, start=citation.start, end=citation.end)
+            for quote in (first, *citation.occurrences):
+                assert texts[citation.marker][quote.start : quote.end] == quote.quote, repr(text)
+
+
+def test_every_marker_of_the_plain_answer_has_its_citation() -> None:
+    for text in random_answers():
+        writer, _ = written(text)
+        if "`" in text or "~~~" in text or writer.refused:
+            continue
+        markers = {int(one) for one in re.findall(r"\[(\d+)\](?!\()", writer.plain)}
+        assert markers == set(writer.citations), repr(text)
+
+
+def test_200_kb_of_unfinished_markers_take_under_a_second() -> None:
+    began = time.perf_counter()
+    written("[1, " * 50_000)
+    assert time.perf_counter() - began < 1.0
+
+
+# --- markers --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("marker", "resolved"),
+    [
+        ("[1]", "[1]"),
+        ("[ 1 ]", "[1]"),
+        ("[01]", "[1]"),
+        ("[1, 2]", "[1][2]"),
+        ("[1;2]", "[1][2]"),
+        ("[1-2]", "[1][2]"),
+        ("[1–2]", "[1][2]"),
+        ("[2, 2]", "[2]"),
+        ("【1】", "[1]"),
+        ("[[1]]", "[[1]]"),
+        ("[2, 9]", "[2]"),
+    ],
+)
+def test_a_marker_is_written_in_one_form(marker: str, resolved: str) -> None:
+    assert plain(f"A node is a process {marker}.") == f"A node is a process {resolved}."
+
+
+@pytest.mark.parametrize("marker", ["[9]", "[0]", "[3-8]", "[1000, 2000]"])
+def test_a_marker_of_no_passage_is_taken_out_with_its_space(marker: str) -> None:
+    assert plain(f"A node is a process {marker}.") == "A node is a process."
+
+
+def test_unknown_markers_are_counted() -> None:
+    assert written("One [9]. Two [1, 7, 8].")[0].unknown == 3
+
+
+@pytest.mark.parametrize("nested", ["[[9]1]", "[1[9]]", "[1[9]2]", "[ 1, [9] ]", "[1[9][8]2]", "[1 [9]]"])
+def test_taking_an_unknown_marker_out_makes_no_new_one(nested: str) -> None:
+    writer, _ = written(f"A node {nested} is.", style="title")
+    assert writer.citations == {}
+    assert not re.search(r"\[\s*\d+\s*\]", writer.plain)
+
+
+@pytest.mark.parametrize(
+    "code", ["`a[1]`", "``a ` [1]``", "`a. B [9]`", "```py\na[1]\n```", "~~~\na[9]\n~~~", "- a\n  ```\n  b[1]\n  ```"]
+)
+@pytest.mark.parametrize("style", STYLES)
+def test_markers_in_code_are_left_alone(code: str, style: CitationStyle) -> None:
+    writer, _ = written(f"Like this:\n\n{code}\n\nDone.", style=style)
+    assert code in writer.content
+    assert writer.citations == {}
+
+
+def test_a_marker_below_a_block_of_code_cites_the_code() -> None:
+    book = passage(1, "Install it with:\n\n```sh\nsudo apt install ros\n```\n\nThen go on. Be quick.")
+    writer, _ = written("Do:\n\n```sh\nsudo apt install ros\n```\n[1]", passages=(book,))
+    assert "sudo apt install ros" in writer.citations[1].quote
+
+
+def test_a_marker_behind_the_full_stop_quotes_its_own_sentence() -> None:
+    writer, _ = written("A node is a process. [1] Nodes talk over topics. [1]")
+    assert writer.citations[1].quote == "A node is a process."
+    assert [one.quote for one in writer.citations[1].occurrences] == ["Nodes talk over topics."]
+
+
+def test_citations_stand_in_the_order_of_first_use() -> None:
+    assert list(written("A topic [2]. A node [1]. A topic [2].")[0].citations) == [2, 1]
+
+
+def test_a_further_sentence_with_the_same_source_is_an_occurrence() -> None:
+    citation = written("A node is a process [1]. Nodes talk over topics [1].")[0].citations[1]
+    assert citation.quote == "A node is a process."
+    assert [one.quote for one in citation.occurrences] == ["Nodes talk over topics."]
+
+
+def test_the_same_sentence_twice_is_one_citation_without_occurrences() -> None:
+    assert written("A node is a process [1]. A node is a process [1].")[0].citations[1].occurrences == []
+
+
+def test_a_citation_holds_where_the_passage_stands() -> None:
+    citation = written("A node is a process [1].")[0].citations[1]
+    assert (citation.title, citation.url, citation.chunk_id) == (NODE.title, NODE.link, NODE.chunk_id)
+    assert citation.chunk_sha256 == NODE.chunk_sha256
+    assert (citation.score, citation.confidence_score) == (NODE.score, NODE.score)
+
+
+# --- styles ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("style", "rendered"),
+    [
+        ("source", "[Source: Page 1](https://book.example/page-1#nodes)"),
+        ("title", "[Page 1 - Nodes](https://book.example/page-1#nodes)"),
+        ("chapter", "(from Page 1)"),
+    ],
+)
+def test_a_style_says_how_a_citation_is_written(style: CitationStyle, rendered: str) -> None:
+    writer, _ = written("A node is a process [1].", style=style)
+    assert writer.content == f"A node is a process {rendered}."
+    assert writer.citations[1].formatted == rendered
+
+
+def test_only_the_numbered_style_has_a_footer() -> None:
+    assert written("A node [1].")[0].content.endswith(
+        "\n\n---\n**Sources:**\n- [1] Page 1 > Nodes (https://book.example/page-1#nodes)"
+    )
+
+
+def test_the_plain_answer_has_no_footer() -> None:
+    assert plain("A node [1].") == "A node [1]."
+
+
+def test_an_answer_without_citations_has_no_footer() -> None:
+    assert written("A node.")[0].content == "A node."
+    assert sources_footer([]) == ""
+
+
+def test_brackets_in_a_title_cannot_break_out_of_the_link() -> None:
+    book = passage(1, "Text.", title="a](https://evil.example) [b", heading="")
+    content = written("Text [1].", style="title", passages=(book,))[0].content
+    assert content == r"Text [a\](https://evil.example) \[b](https://book.example/page-1#nodes)."
+
+
+# --- refusals -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("said", [REFUSAL, REFUSAL + ".", f"  {REFUSAL.upper()}!\n", f"{REFUSAL}. But cats purr [1]."])
+def test_an_answer_that_begins_with_the_refusal_is_the_refusal(said: str) -> None:
+    writer, shown = written(said)
+    assert writer.refused
+    assert writer.content == writer.plain == "".join(shown) == REFUSAL
+
+
+@pytest.mark.parametrize("said", ["", "  \n", "[9]", " [9] [8] "])
+def test_an_answer_in_which_nothing_is_left_is_the_refusal(said: str) -> None:
+    writer, shown = written(said)
+    assert writer.refused
+    assert writer.content == "".join(shown) == REFUSAL
+
+
+def test_a_refusal_behind_an_answer_is_part_of_it() -> None:
+    assert not written(f"A node is a process [1]. {REFUSAL}.")[0].refused
+
+
+# --- quotes ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_sentence_that_stands_in_the_passage_is_its_own_quote() -> None:
+    assert best_quote("Nodes talk over topics.", NODE.text).start == NODE.text.index("Nodes talk")
+
+
+def test_another_sentence_quotes_the_unit_that_shares_most_words() -> None:
+    assert best_quote("Talking is done over topics by nodes.", NODE.text).quote == "Nodes talk over topics."
+
+
+def test_a_quote_is_at_most_200_characters_and_ends_with_a_word() -> None:
+    text = "word " * 100
+    quote = best_quote("word " * 100, text)
+    assert len(quote.quote) <= LONGEST_QUOTE
+    assert quote.quote.endswith("word")
+    assert text[quote.start : quote.end] == quote.quote
+
+
+def test_an_empty_passage_gives_an_empty_quote() -> None:
+    assert tuple(best_quote("Anything.", "").model_dump().values()) == ("", 0, 0)
+
+
+def test_markers_can_be_taken_out_of_a_text() -> None:
+    assert without_markers("A node [1] is [2, 3] a `p[1]`【4】.") == "A node is a `p[1]`."

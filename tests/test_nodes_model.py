@@ -1,0 +1,260 @@
+"""The nodes around the model, `generate` and `tools`: how the machine answers, told in rules.
+
+A node is called directly, with a small state and a runtime that notes what the node writes to the stream. What it
+returns is the update of the state. Nothing is compiled, searched or asked: search and model are fakes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, ToolMessage
+
+from nodes.generate import make_generate
+from nodes.tools import make_tools
+from rag.errors import AskbookError, RetrievalError
+from rag.profiles import load_profile
+from rag.types import Passage, Where
+from state import AgentState, Context
+from tests.fakes import FakeSearcher, ScriptedModel, passage, tool_call
+from tests.stage import Stream, as_data, asked, parts_of, wanting
+
+REFUSAL = load_profile("default").answer.refusal
+
+
+@pytest.fixture
+def stream() -> Stream:
+    return Stream()
+
+
+# --- generate -------------------------------------------------------------------------------------------------------
+
+
+async def generate(
+    model: ScriptedModel, stream: Stream, *passages: Passage, quotes: bool = False, **state: Any
+) -> dict[str, Any]:
+    node = make_generate(parts_of(model, quotes=quotes))
+    return await node(asked(passages=as_data(*passages), **state), stream.runtime)
+
+
+async def test_without_a_passage_the_answer_is_the_refusal_and_the_model_is_not_called(stream: Stream) -> None:
+    model = ScriptedModel()
+    update = await generate(model, stream)
+    assert (update["draft"]["status"], update["draft"]["fallback_reason"]) == ("fallback", "no_passage")
+    assert update["draft"]["content"] == stream.sentences == REFUSAL
+    assert model.prompts == []
+
+
+async def test_an_answer_becomes_a_draft_with_resolved_citations(stream: Stream) -> None:
+    update = await generate(ScriptedModel(script=["A node is a process [1]."]), stream, passage())
+    assert update["phase"] == "IDLE"
+    assert update["draft"]["status"] == "success"
+    assert [citation["marker"] for citation in update["draft"]["citations"]] == [1]
+
+
+async def test_what_was_streamed_is_what_the_draft_says(stream: Stream) -> None:
+    script = [["A node ", "is a process [", "1]. It", " talks [7] to others [1].\n", "\nThat is", " all."]]
+    update = await generate(ScriptedModel(script=script), stream, passage())
+    assert stream.sentences == update["draft"]["content"]
+
+
+async def test_one_call_of_the_model_is_counted_as_one(stream: Stream) -> None:
+    assert (await generate(ScriptedModel(script=["Yes [1]."]), stream, passage()))["llm_calls"] == 1
+
+
+async def test_an_answer_that_only_quotes_costs_no_model_call(stream: Stream) -> None:
+    update = await generate(ScriptedModel(script=["Yes [1]."]), stream, passage(), quotes=True)
+    assert update["llm_calls"] == 0
+    assert update["draft"]["tokens_used"]["total"] == 0
+
+
+async def test_the_models_own_refusal_is_a_fallback(stream: Stream) -> None:
+    update = await generate(ScriptedModel(script=[REFUSAL + "."]), stream, passage())
+    assert (update["draft"]["status"], update["draft"]["fallback_reason"]) == ("fallback", "model_refused")
+    assert update["draft"]["content"] == stream.sentences == REFUSAL
+
+
+async def test_nothing_follows_a_refusal(stream: Stream) -> None:
+    update = await generate(ScriptedModel(script=[f"{REFUSAL}. But the weather is fine."]), stream, passage())
+    assert update["draft"]["content"] == stream.sentences == REFUSAL
+
+
+async def test_an_answer_of_unknown_markers_alone_is_a_refusal_that_is_shown(stream: Stream) -> None:
+    update = await generate(ScriptedModel(script=["[9]"]), stream, passage())
+    assert update["draft"]["status"] == "fallback"
+    assert update["draft"]["content"] == stream.sentences == REFUSAL
+
+
+async def test_the_model_is_offered_the_profiles_tool(stream: Stream) -> None:
+    model = ScriptedModel(script=["Yes [1]."])
+    await generate(model, stream, passage())
+    assert [tool["function"]["name"] for tool in model.options[0]["tools"]] == ["search_book"]
+
+
+async def test_the_caller_sets_temperature_and_length_of_the_answer() -> None:
+    model = ScriptedModel(script=["Yes [1]."])
+    await generate(model, Stream(Context(temperature=0.7, max_tokens=99)), passage())
+    assert (model.options[0]["temperature"], model.options[0]["max_tokens"]) == (0.7, 99)
+
+
+async def test_the_caller_chooses_how_citations_are_written() -> None:
+    model = ScriptedModel(script=["A node is a process [1]."])
+    update = await generate(model, Stream(Context(citation_style="source")), passage())
+    link = "[Source: Page 1](https://book.example/page-1#nodes)"
+    assert update["draft"]["content"] == f"A node is a process {link}."
+    assert update["draft"]["plain_content"] == "A node is a process [1]."
+
+
+async def test_a_tool_call_leads_to_another_search_and_not_to_an_answer(stream: Stream) -> None:
+    update = await generate(ScriptedModel(script=[[tool_call("ros nodes")]]), stream, passage())
+    assert update["phase"] == "RETRIEVING"
+    assert update["tool_calls"] == [{"name": "search_book", "args": {"query": "ros nodes"}}]
+    assert [message.tool_calls[0]["id"] for message in update["exchange"]] == ["call-1"]
+    assert "content" not in update["draft"]
+
+
+async def test_what_was_said_before_a_tool_call_is_withdrawn(stream: Stream) -> None:
+    await generate(ScriptedModel(script=[["Let me look. One moment", tool_call()]]), stream, passage())
+    assert stream.types == ["phase", "sentence", "retract"]
+
+
+async def test_the_last_round_offers_no_tool(stream: Stream) -> None:
+    model = ScriptedModel(script=["Yes [1]."])
+    rounds = [AIMessage("", tool_calls=[{"name": "search_book", "args": {}, "id": str(n)}]) for n in (1, 2)]
+    await generate(model, stream, passage(), exchange=rounds)
+    assert "tools" not in model.options[0]
+
+
+async def test_a_tool_call_where_none_was_offered_is_a_refusal_that_is_shown(stream: Stream) -> None:
+    rounds = [AIMessage("", tool_calls=[{"name": "search_book", "args": {}, "id": str(n)}]) for n in (1, 2)]
+    update = await generate(ScriptedModel(script=[[tool_call()]]), stream, passage(), exchange=rounds)
+    assert update["draft"]["status"] == "fallback"
+    assert update["draft"]["content"] == stream.sentences
+
+
+async def test_tokens_are_estimated_where_the_provider_counts_none(stream: Stream) -> None:
+    tokens = (await generate(ScriptedModel(script=["Yes [1]."]), stream, passage()))["draft"]["tokens_used"]
+    assert tokens["estimated"]
+    assert tokens["total"] == tokens["input"] + tokens["output"] > 0
+
+
+async def test_tokens_of_all_calls_of_the_turn_are_added_up(stream: Stream) -> None:
+    before = {"input": 1000, "output": 100, "total": 1100, "estimated": False}
+    update = await generate(ScriptedModel(script=["Yes [1]."]), stream, passage(), draft={"tokens_used": before})
+    assert update["draft"]["tokens_used"]["input"] > 1000
+
+
+async def test_an_empty_answer_is_a_failure_that_may_pass(stream: Stream) -> None:
+    with pytest.raises(AskbookError) as caught:
+        await generate(ScriptedModel(script=["  "]), stream, passage())
+    assert (caught.value.code, caught.value.retryable) == ("empty_answer", True)
+
+
+async def test_a_failure_before_the_first_sentence_may_be_retried(stream: Stream) -> None:
+    with pytest.raises(AskbookError) as caught:
+        await generate(ScriptedModel(script=[["Half a sen", TimeoutError()]]), stream, passage())
+    assert caught.value.retryable
+    assert stream.types == ["phase"]
+
+
+async def test_a_failure_after_a_shown_sentence_withdraws_it_and_is_final(stream: Stream) -> None:
+    with pytest.raises(AskbookError) as caught:
+        await generate(ScriptedModel(script=[["One sentence [1]. Half", TimeoutError()]]), stream, passage())
+    assert not caught.value.retryable
+    assert stream.types == ["phase", "sentence", "retract"]
+
+
+async def test_the_text_of_a_foreign_exception_goes_no_further(stream: Stream) -> None:
+    with pytest.raises(AskbookError) as caught:
+        await generate(ScriptedModel(script=[RuntimeError("key sk-canary")]), stream, passage())
+    assert "canary" not in str(caught.value.info())
+
+
+async def test_generate_refuses_to_work_without_an_open_turn(stream: Stream) -> None:
+    with pytest.raises(AskbookError) as caught:
+        await make_generate(parts_of())(AgentState(messages=[]), stream.runtime)
+    assert caught.value.code == "no_turn"
+
+
+# --- tools ----------------------------------------------------------------------------------------------------------
+
+
+async def search_again(searcher: FakeSearcher, stream: Stream, message: AIMessage, *known: Passage) -> dict[str, Any]:
+    node = make_tools(parts_of(searcher=searcher))
+    return await node(asked(passages=as_data(*known), exchange=[message]), stream.runtime)
+
+
+async def test_tools_searches_with_the_models_words_and_without_the_history(stream: Stream) -> None:
+    searcher = FakeSearcher([passage(2)])
+    await search_again(searcher, stream, wanting({"args": {"query": "nodes", "top_k": 3}, "id": "a"}), passage(1))
+    assert searcher.asked == [("nodes", 3, 0.2, None, [])]
+
+
+async def test_tools_tells_its_phase_and_every_search(stream: Stream) -> None:
+    calls = [{"args": {"query": name}, "id": name} for name in ("a", "b")]
+    await search_again(FakeSearcher([passage(2)]), stream, wanting(*calls), passage(1))
+    assert stream.types == ["phase", "retrieval", "retrieval"]
+
+
+async def test_new_passages_are_numbered_on(stream: Stream) -> None:
+    searcher = FakeSearcher([passage(1, chunk_id="new", text="Something new.")])
+    update = await search_again(searcher, stream, wanting({"args": {"query": "q"}, "id": "a"}), passage(1), passage(2))
+    assert [(one["number"], one["chunk_id"][-3:]) for one in update["passages"]] == [(1, "001"), (2, "002"), (3, "new")]
+    assert "[3] Source:" in update["exchange"][-1].content
+
+
+async def test_a_passage_that_is_known_keeps_its_number_and_is_not_sent_again(stream: Stream) -> None:
+    update = await search_again(
+        FakeSearcher([passage(1)]), stream, wanting({"args": {"query": "q"}, "id": "a"}), passage(1)
+    )
+    assert update["passages"] == as_data(passage(1))
+    assert "Already given: [1]." in update["exchange"][-1].content
+    assert passage(1).text not in update["exchange"][-1].content
+
+
+async def test_every_call_gets_its_answer(stream: Stream) -> None:
+    calls = [{"args": {"query": f"q{n}"}, "id": f"id-{n}"} for n in range(5)]
+    update = await search_again(FakeSearcher([passage(2)]), stream, wanting(*calls), passage(1))
+    answers = [message for message in update["exchange"] if isinstance(message, ToolMessage)]
+    assert [message.tool_call_id for message in answers] == [f"id-{n}" for n in range(5)]
+
+
+async def test_at_most_three_calls_of_a_message_are_searched(stream: Stream) -> None:
+    searcher = FakeSearcher([passage(2)])
+    calls = [{"args": {"query": f"q{n}"}, "id": f"id-{n}"} for n in range(5)]
+    update = await search_again(searcher, stream, wanting(*calls), passage(1))
+    assert len(searcher.asked) == 3
+    assert update["exchange"][-1].content == "At most 3 searches at once."
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [({}, "query: Field required"), ({"query": "q", "top_k": 99}, "top_k:"), ({"query": "q", "url": "x"}, "url:")],
+)
+async def test_a_call_with_wrong_arguments_is_told_what_is_wrong(args: Any, said: str, stream: Stream) -> None:
+    searcher = FakeSearcher([passage(2)])
+    update = await search_again(searcher, stream, wanting({"args": args, "id": "a"}), passage(1))
+    assert said in update["exchange"][-1].content
+    assert searcher.asked == []
+
+
+async def test_a_call_whose_arguments_are_no_json_is_told_so(stream: Stream) -> None:
+    broken = AIMessage("", invalid_tool_calls=[{"name": "search_book", "args": "{", "id": "a", "error": None}])
+    update = await search_again(FakeSearcher(), stream, broken, passage(1))
+    assert update["exchange"][-1].content == "The arguments are not valid JSON."
+    assert update["exchange"][-1].tool_call_id == "a"
+
+
+async def test_a_search_of_the_model_that_fails_is_told_to_the_model(stream: Stream) -> None:
+    searcher = FakeSearcher(failures=[RetrievalError("unreachable", "The index is away.")])
+    update = await search_again(searcher, stream, wanting({"args": {"query": "q"}, "id": "a"}), passage(1))
+    assert update["exchange"][-1].content == "Could not search the book content. Please try again."
+    assert update["phase"] == "GENERATING"
+
+
+async def test_the_filter_of_the_caller_holds_for_the_models_searches_too() -> None:
+    searcher = FakeSearcher()
+    stream = Stream(Context(filter="https://book.example/guide"))
+    await search_again(searcher, stream, wanting({"args": {"query": "q"}, "id": "a"}), passage(1))
+    assert searcher.asked[0][3] == Where(url_prefix="https://book.example/guide")
