@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from rag.book import Chunk
 from rag.ingest import chunking, loaders
 from rag.retrieval.embeddings import OnnxEmbeddings
 from rag.terms import keys
-from rag.types import Chunk, Passage
+from rag.types import Passage
 
 RRF = 60  # Cormack, Clarke and Büttcher 2009
 K1, B = 1.2, 0.75  # BM25, Robertson and Zaragoza 2009

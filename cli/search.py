@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from cli.terminal import number, print_json, printable, progress_bar, say
+from rag.book import Where
 from rag.conversation import check_question, history, messages_from_json
 from rag.errors import AskbookError, UsageError
 from rag.profiles import load_profile
 from rag.settings import Settings
-from rag.types import Where
 
 
 def search(options: argparse.Namespace) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from nodes.run import AsyncNode, Update, run_of
+from rag.book import Where
 from rag.conversation import history
 from rag.errors import AskbookError
 from rag.ports import PartsOf
-from rag.types import Where
 from state import AgentState, Context
 
 

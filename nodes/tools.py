@@ -10,10 +10,11 @@ from langgraph.runtime import Runtime
 
 from nodes.retrieve import where_of
 from nodes.run import AsyncNode, Update, run_of
+from rag.book import Where
 from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
 from rag.tool import CALLS_A_ROUND, read_arguments, tool_result
-from rag.types import Passage, Retrieval, Where
+from rag.types import Passage, Retrieval
 from state import AgentState, Context
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from rag.types import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
+from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -13,12 +13,13 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import Field
 
+from rag.book import Where
 from rag.conversation import Exchange
 from rag.errors import UsageError
 from rag.ports import ChunkIndex, Parts
 from rag.profiles import Profile, load_profile
 from rag.retrieval.retriever import Found, Trace
-from rag.types import Passage, Retrieval, Where
+from rag.types import Passage, Retrieval
 
 Reply = str | Exception | Sequence[AIMessageChunk | str | Exception]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from rag.types import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
+from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
 
 
 def count_words(text: str) -> int:

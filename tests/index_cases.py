@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from uuid import UUID, uuid5
 
-from rag.types import Chunk, IndexInfo, Point, SparseVector
+from rag.book import Chunk, IndexInfo, Point, SparseVector
 
 DIMENSION = 4
 INFO = IndexInfo(collection="book", embedding_model="toy-4", dimension=DIMENSION, sparse_model="toy-bm25", chunks=0)

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
+from rag.book import Chunk, Document
 from rag.ingest.chunking import chunk
-from rag.types import Chunk, Document
 from tests.fakes_ingest import count_words
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from rag.book import IndexEntry, Where
 from rag.errors import RetrievalError
 from rag.ports import ChunkIndex
 from rag.retrieval.edge import EdgeIndex
 from rag.retrieval.server import ServerIndex
-from rag.types import IndexEntry, Where
 from tests.index_cases import INFO, chunk_id, make_chunk, make_point, terms
 
 # A server needs the payload indexes; local mode says at each that it does without.

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from rag.book import Point
 from rag.errors import RetrievalError, UsageError
 from rag.retrieval.edge import EdgeIndex
-from rag.types import Point
 from tests.index_cases import INFO, chunk_id, make_point, terms
 
 ROOT = Path(__file__).parent.parent

@@ -14,12 +14,12 @@ import pytest
 from langchain_core.embeddings import Embeddings
 from qdrant_client import AsyncQdrantClient, QdrantClient, models
 
+from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
 from rag.ports import ChunkIndex
 from rag.retrieval.edge import EdgeIndex
 from rag.retrieval.index import as_vector_store, from_payload, list_collections, open_index, to_payload
 from rag.retrieval.server import ServerIndex
-from rag.types import IndexInfo
 from tests.index_cases import INFO, chunk_id, make_chunk, make_point
 from tests.test_retriever import AXES, ToyEmbedder, ToySparse
 

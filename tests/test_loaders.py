@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from rag.book import Document
 from rag.errors import UsageError
 from rag.ingest.loaders import load_source
-from rag.types import Document
 
 Write = Callable[[dict[str, str | bytes]], Path]
 

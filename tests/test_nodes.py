@@ -16,8 +16,9 @@ from langgraph.graph import END
 from nodes.error import as_failure, error, error_draft, last_resort, to_error
 from nodes.idle import EMPTY_BOARD, make_idle
 from nodes.retrieve import make_retrieve
+from rag.book import Where
 from rag.errors import AskbookError, InvalidQuestionError, RetrievalError, UsageError
-from rag.types import Retrieval, Where
+from rag.types import Retrieval
 from state import AgentState, Context, Draft
 from tests.fakes import FakeSearcher, passage
 from tests.stage import Stream, as_data, asked, limited, open_turn, parts_of, wanting

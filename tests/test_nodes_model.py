@@ -13,9 +13,10 @@ from langchain_core.messages import AIMessage, ToolMessage
 
 from nodes.generate import make_generate
 from nodes.tools import make_tools
+from rag.book import Where
 from rag.errors import AskbookError, RetrievalError
 from rag.profiles import load_profile
-from rag.types import Passage, Where
+from rag.types import Passage
 from state import AgentState, Context
 from tests.fakes import FakeSearcher, ScriptedModel, passage, tool_call
 from tests.stage import Stream, as_data, asked, parts_of, wanting

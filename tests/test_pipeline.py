@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
 from rag.ingest.pipeline import BATCH, IngestReport, ingest
-from rag.types import IndexInfo
 from tests.fakes_ingest import FakeEmbedder, FakeIndex, FakeSparse, FakeVectors
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rag.book import Chunk, Document, IndexEntry
 from rag.ingest.chunking import chunk
 from rag.ingest.plan import Plan, make_plan
-from rag.types import Chunk, Document, IndexEntry
 from tests.fakes_ingest import count_words
 
 

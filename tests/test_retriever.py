@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from rag.book import Hit, IndexInfo, Point, SparseVector, Where
 from rag.conversation import Exchange
 from rag.errors import RetrievalError
 from rag.ports import ChunkIndex
 from rag.retrieval.edge import EdgeIndex
 from rag.retrieval.retriever import Retriever
-from rag.types import Hit, IndexInfo, Point, SparseVector, Where
 from tests.index_cases import INFO, chunk_id, make_point, terms
 
 AXES = {"north": [1.0, 0.0, 0.0, 0.0], "east": [0.0, 1.0, 0.0, 0.0], "up": [0.0, 0.0, 1.0, 0.0]}

@@ -12,10 +12,10 @@ from qdrant_client import AsyncQdrantClient
 from qdrant_client.common import client_exceptions
 from qdrant_client.http import exceptions
 
+from rag.book import SparseVector, Where
 from rag.errors import AskbookError, RetrievalError
 from rag.retrieval.server import ServerIndex
 from rag.retrieval.server_faults import host, server_faults
-from rag.types import SparseVector, Where
 from tests.index_cases import INFO, chunk_id, make_point, terms
 
 NORTH = [1.0, 0.0, 0.0, 0.0]

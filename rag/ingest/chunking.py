@@ -14,9 +14,9 @@ from uuid import UUID, uuid5
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
+from rag.book import Chunk, Document
 from rag.ingest.headings import Anchors, heading_text, markdown, same_title, says_it_all
 from rag.ingest.splitting import pack
-from rag.types import Chunk, Document
 
 NAMESPACE: Final = UUID("6f1c1a52-6d0b-5f0e-9a3f-3b1f6f0e7c11")
 MAX_TOKENS: Final = 250  # the embedded model sees 254 word pieces

@@ -12,11 +12,11 @@ from typing import Final
 
 import yaml
 
+from rag.book import Document
 from rag.errors import UsageError
 from rag.ingest import site, summary
 from rag.ingest.headings import first_title, readable
 from rag.ingest.mdx import clean, front_matter
-from rag.types import Document
 
 SUFFIXES: Final = frozenset({".md", ".mdx", ".markdown"})
 # Raise it when the same page would be cleaned or cut differently: every page is then ingested again.

@@ -10,12 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from rag.book import Chunk, IndexEntry, IndexInfo, Point
 from rag.errors import RetrievalError, UsageError
 from rag.ingest.chunking import chunk
 from rag.ingest.loaders import LoadResult, load_source
 from rag.ingest.plan import Plan, make_plan
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
-from rag.types import Chunk, IndexEntry, IndexInfo, Point, Record
+from rag.types import Record
 
 BATCH: Final = 32  # texts embedded between two steps of the progress, and kept together in the vector cache
 CHUNK_TOKENS: Final = 512  # the longest chunk, where the embedding model sees as much

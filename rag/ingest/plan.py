@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from rag.book import Chunk, Document, IndexEntry
 from rag.ingest.chunking import page_key
-from rag.types import Chunk, Document, IndexEntry
 
 PageId = tuple[str, str]  # source, path
 

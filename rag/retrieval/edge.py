@@ -12,6 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
 from rag.errors import RetrievalError
 from rag.retrieval import shard as engine
 from rag.retrieval.faults import encoders, mismatch, no_collection
@@ -19,7 +20,6 @@ from rag.retrieval.folders import private_folder
 from rag.retrieval.generations import Generations, broken
 from rag.retrieval.locks import NamedLock
 from rag.retrieval.payload import ENTRY_KEYS, from_payload, point_ids, to_entry
-from rag.types import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard

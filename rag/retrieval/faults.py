@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rag.book import IndexInfo
 from rag.errors import RetrievalError
-from rag.types import IndexInfo
 
 
 def no_collection(collection: str) -> RetrievalError:

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
+from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
 from rag.retrieval.folders import private_folder
-from rag.types import IndexInfo
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _GENERATION: Final = re.compile(r"[0-9a-f]{32}")

@@ -6,12 +6,12 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
 from rag.ports import ChunkIndex, SparseEncoder
 from rag.retrieval.faults import mismatch, no_collection
 from rag.retrieval.generations import Generations, collection_name
 from rag.retrieval.payload import CONTENT, DENSE, METADATA, SPARSE, from_payload, to_payload
-from rag.types import IndexInfo
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings

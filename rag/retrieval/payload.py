@@ -11,7 +11,7 @@ from dataclasses import asdict, fields
 from typing import Any, Final
 from uuid import UUID
 
-from rag.types import Chunk, Hit, IndexEntry, SparseVector
+from rag.book import Chunk, Hit, IndexEntry, SparseVector
 
 DENSE: Final = "dense"
 SPARSE: Final = "sparse"

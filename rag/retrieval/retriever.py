@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from rag.book import Chunk, Hit, SparseVector, Where
 from rag.conversation import Exchange
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
 from rag.retrieval.followup import queries
 from rag.retrieval.fusion import ranks, reciprocal_rank_fusion
 from rag.retrieval.index import check_models
-from rag.types import Chunk, Hit, Passage, Retrieval, SparseVector, Where
+from rag.types import Passage, Retrieval
 
 PREFETCH: Final = 40  # hits of each leg that are fused: beyond them recall hardly grows and the gate drops them anyway
 CONTEXT_WEIGHT: Final = 0.75  # of the legs of a follow-up's second query; the raw question's have 1

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
 from rag.errors import RetrievalError
 from rag.retrieval.faults import encoders, mismatch
 from rag.retrieval.payload import (
@@ -27,7 +28,6 @@ from rag.retrieval.payload import (
     to_payload,
 )
 from rag.retrieval.server_faults import is_missing, server_faults
-from rag.types import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from rag.book import Hit, Point, SparseVector, Where
 from rag.errors import RetrievalError
 from rag.retrieval.generations import broken
 from rag.retrieval.payload import DENSE, SPARSE, TIE_SLACK, URL, best, is_empty, to_hit, to_payload
-from rag.types import Hit, Point, SparseVector, Where
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard

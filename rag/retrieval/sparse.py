@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from rag.book import SparseVector
 from rag.errors import UsageError
-from rag.types import SparseVector
 
 ENGINE: Final = "0.9"  # of qdrant-edge-py: its tokenizer and stop words decide which terms exist
 

@@ -1,0 +1,112 @@
+"""A book as it is read, stored and searched: frozen records that never leave the process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One page of a source, cleaned to plain Markdown.
+
+    `source` names the folder or site it came from, `path` is POSIX and relative to it, `sha256` is of the bytes that
+    were read, and `breadcrumb` holds the titles above the page, outermost first.
+    """
+
+    source: str
+    path: str
+    url: str
+    title: str
+    text: str
+    sha256: str
+    breadcrumb: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document: the unit that is embedded, found, shown to the model and cited.
+
+    `text` is what the reader wrote, unchanged; citations count code points in it. `sha256` is of `text`. `url` has no
+    anchor; `anchor` is the heading's, empty when the page is not on a site. `chunk_index` counts from 0 in its page.
+    """
+
+    id: str
+    text: str
+    title: str
+    heading: str
+    breadcrumb: str
+    url: str
+    anchor: str
+    source: str
+    source_file_path: str
+    chunk_index: int
+    sha256: str
+    document_sha256: str = ""
+    chapter: str | None = None
+    page_number: int | None = None
+
+    @property
+    def embedded_text(self) -> str:
+        """What the embedding model reads: the way to the chunk, then its text."""
+        return f"{self.breadcrumb}\n\n{self.text}" if self.breadcrumb else self.text
+
+    @property
+    def link(self) -> str:
+        """The address of the chunk's heading, or of its page where headings have no address."""
+        return f"{self.url}#{self.anchor}" if self.anchor else self.url
+
+
+@dataclass(frozen=True, slots=True)
+class SparseVector:
+    """A sparse vector: parallel lists, indices unique."""
+
+    indices: Sequence[int]
+    values: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A chunk with its vectors, ready for the index. `dense` has unit length."""
+
+    chunk: Chunk
+    dense: Sequence[float]
+    sparse: SparseVector
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One chunk in one ranking. `score` is the leg's own: a cosine for a dense leg, BM25 for a sparse one."""
+
+    chunk: Chunk
+    score: float
+    dense: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A filter on a search. Empty fields do not restrict."""
+
+    url_prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInfo:
+    """What a collection says of itself: who encoded it, and how many chunks it holds."""
+
+    collection: str
+    embedding_model: str
+    dimension: int
+    sparse_model: str
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """The part of a stored chunk that planning an ingestion needs."""
+
+    id: str
+    source: str
+    source_file_path: str
+    document_sha256: str
+    sha256: str
