@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag.relevance import Candidate, Reading, share, speaks_of_itself
+from rag.relevance import Candidate, Reading, is_quotable, share, speaks_of_itself
 from rag.terms import Term, keys
 
 BUDGET: Final = 900  # characters of an answer, markers not counted
@@ -73,8 +73,9 @@ def choose(reading: Reading) -> list[Stretch]:
         mine = taken.setdefault(place, set())
         if seed.index in mine or _said_already(seed, reading, taken):
             continue
-        wanted = [i for i in _belonging(reading, place, seed) if i not in mine]
-        length = sum(_length(reading.passages[place][i]) for i in wanted)
+        candidates = reading.passages[place]
+        wanted = [i for i in _belonging(reading, place, seed) if i not in mine and is_quotable(candidates[i])]
+        length = sum(_length(candidates[i]) for i in wanted)
         if seeds and length > room:
             continue
         mine.update(wanted)
