@@ -110,6 +110,11 @@ def test_a_lead_brings_the_list_that_it_introduces() -> None:
     )
 
 
+def test_an_item_that_is_quoted_alone_is_set_as_a_sentence() -> None:
+    text = "**Advantages**:\n- **Discovery**: nodes find each other\n- **Odometry**: counts turns\n- Low price"
+    assert ask("What is odometry?", [passage(1, text, "ROS2")]) == "**Odometry**: counts turns [1]"
+
+
 def test_code_keeps_its_fence_and_the_marker_stands_outside() -> None:
     answer = ask("How do I run the tests with colcon?")
     assert "**Key Commands**: [2]\n\n```bash\n# Run the tests\ncolcon test\n```\n[2]" in answer
