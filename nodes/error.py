@@ -16,7 +16,7 @@ from langgraph.graph import END
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from nodes.run import Update, last_message
+from nodes.run import Update, has_new_question, last_message
 from rag.errors import AskbookError
 from rag.types import ErrorInfo, ErrorType, new_id
 from state import EMPTY_BOARD, AgentState, Context, Draft, Turn
@@ -34,7 +34,8 @@ def to_error(state: AgentState, error: NodeError) -> Command[str]:
     bug = error.error if failure.code == "internal" else None
     log.warning("%s failed: %s (%s)", error.node, failure.message, failure.code, exc_info=bug)
     draft = state.get("draft")
-    if draft is not None and draft.get("status") == "error":
+    at_the_door = error.node == "idle" and has_new_question(state)
+    if draft is not None and draft.get("status") == "error" and not at_the_door:
         return Command(goto=END, update={"phase": "IDLE", "turn": None, "draft": None})
     update: Update = {"phase": "ERROR", "draft": error_draft(failure.info())}
     if error.node == "idle":  # it failed at the door: a turn still in the state is one that was broken off earlier

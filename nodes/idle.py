@@ -12,7 +12,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.runtime import Runtime
 
-from nodes.run import Node, Update, last_message, run_of
+from nodes.run import Node, Update, has_new_question, last_message, run_of
 from rag.conversation import check_question, response_metadata
 from rag.errors import AskbookError, InvalidQuestionError
 from rag.ports import PartsOf
@@ -25,7 +25,7 @@ def make_idle(parts_of: PartsOf) -> Node:
 
     def idle(state: AgentState, runtime: Runtime[Context]) -> Update:
         turn, draft = state.get("turn"), state.get("draft")
-        if turn is not None and draft is not None and not _has_new_question(state, turn):
+        if turn is not None and draft is not None and not has_new_question(state):
             runtime.stream_writer({"type": "phase", "phase": "IDLE"})
             return _close(state, turn, _response(state, turn, draft, runtime))
         return _open(state, runtime)
@@ -79,12 +79,6 @@ def _response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[Cont
         "timings_ms": timings,
     }
     return Response.model_validate(record)
-
-
-def _has_new_question(state: AgentState, turn: Turn) -> bool:
-    """Whether a question has come in since the draft was made: then the draft is a leftover of a broken run."""
-    last = last_message(state)
-    return isinstance(last, HumanMessage) and last.id is not None and last.id != turn["request_id"]
 
 
 def _shown(passage: dict[str, Any]) -> dict[str, Any]:

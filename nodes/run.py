@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Protocol
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from rag.ports import Parts, PartsOf
@@ -29,6 +29,12 @@ class AsyncNode(Protocol):
 def last_message(state: AgentState) -> AnyMessage | None:
     messages = state.get("messages")
     return messages[-1] if messages else None
+
+
+def has_new_question(state: AgentState) -> bool:
+    """Whether a question has come in since the turn was opened: then turn and draft are leftovers of a broken run."""
+    turn, last = state.get("turn"), last_message(state)
+    return turn is not None and isinstance(last, HumanMessage) and last.id not in (None, turn["request_id"])
 
 
 def run_of(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:

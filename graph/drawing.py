@@ -1,0 +1,67 @@
+"""The drawing of the machine, made from the machine itself, and kept in README.md.
+
+`python -m graph.drawing` prints it, `python -m graph.drawing --write` brings README.md up to it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from graph.build import build_graph
+from rag.errors import UsageError
+from rag.ports import ChunkIndex, Parts
+
+README: Final = Path(__file__).parent.parent / "README.md"
+BEGIN: Final = "<!-- machine -->\n"
+END: Final = "<!-- /machine -->"
+
+
+class _Unused:
+    """Services that nobody asks: the machine is drawn, not run."""
+
+    @property
+    def index(self) -> ChunkIndex:
+        raise AssertionError("a drawing searches nothing")
+
+    def parts(self, profile: str | None) -> Parts:
+        raise AssertionError(f"a drawing answers nothing, whatever the profile: {profile}")
+
+
+def draw() -> str:
+    """The machine in Mermaid's language, without styles and without LangGraph's own boxes for error handlers.
+
+    Those stand apart from every edge; where a handler leads is drawn as the edges to `error`.
+    """
+    drawn = build_graph(_Unused()).compile().get_graph()
+    for name, node in list(drawn.nodes.items()):
+        if name.startswith("__") and "handler" in name:
+            drawn.remove_node(node)
+    mermaid = re.sub(r":::\w+", "", drawn.draw_mermaid())
+    lines = mermaid[mermaid.index("graph TD;") :].splitlines()
+    return "\n".join(line for line in lines if line.strip() and not line.lstrip().startswith("classDef"))
+
+
+def in_page(page: str) -> str:
+    """The page with its drawing brought up to date. Raises `UsageError` where it has no place for one."""
+    before, found, rest = page.partition(BEGIN)
+    _, ended, after = rest.partition(END)
+    if not (found and ended):
+        raise UsageError(f"README.md has no lines {BEGIN.strip()} and {END} to draw between.")
+    return f"{before}{BEGIN}```mermaid\n{draw()}\n```\n{END}{after}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the drawing, or write it into README.md."""
+    if "--write" in arguments:
+        README.write_text(in_page(README.read_text(encoding="utf-8")), encoding="utf-8")
+    else:
+        sys.stdout.write(draw() + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,99 @@
+"""The compiled machine over fakes, with a memory, as the tests of the machine and of the agent drive it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from langchain_core.messages import BaseMessage, HumanMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+
+from graph.agent import Agent
+from graph.build import build_graph
+from graph.memory import thread_config
+from rag.profiles import Profile
+from rag.types import Passage, Response
+from state import AgentState, Context, InputState
+from tests.fakes import FakeSearcher, FakeServices, ScriptedModel, passage
+
+ANSWER = "A node is a process [1]."
+
+
+class Machine:
+    """One machine with what it is made of, and all that its runs have streamed.
+
+    `script` is what the model says, call by call; `passages` what every search finds.
+    """
+
+    def __init__(
+        self,
+        *script: Any,
+        passages: Sequence[Passage] = (passage(),),
+        failures: Sequence[Exception] = (),
+        later: Sequence[Sequence[Passage]] = (),
+        profile: Profile | None = None,
+        memory: BaseCheckpointSaver[Any] | None = None,
+        quotes: bool = False,
+    ) -> None:
+        self.model = ScriptedModel(script=list(script))
+        self.searcher = FakeSearcher(passages, failures, later)
+        self.services = FakeServices(self.model, self.searcher, profile, quotes=quotes)
+        self.memory = memory or InMemorySaver()
+        self.graph = build_graph(self.services).compile(checkpointer=self.memory)
+        self.agent = Agent(self.graph, self.services, self.memory)
+        self.events: list[dict[str, Any]] = []
+
+    async def ask(self, question: str, context: Context | None = None, thread: str = "t") -> Response:
+        """One turn through the graph itself. `events` then holds what it streamed."""
+        values: dict[str, Any] = {}
+        self.events = []
+        async for mode, data in self.graph.astream(
+            InputState(messages=[HumanMessage(question)]),
+            thread_config(thread),
+            context=context or Context(),
+            stream_mode=["custom", "values"],
+        ):
+            assert isinstance(data, dict)
+            if mode == "custom":
+                self.events.append(data)
+            else:
+                values = data
+        return Response.model_validate(values["response"])
+
+    @property
+    def phases(self) -> list[str]:
+        """The phases that the last run went through, as it told them."""
+        return [event["phase"] for event in self.events if event["type"] == "phase"]
+
+    @property
+    def types(self) -> list[str]:
+        """The kinds of events of the last run, phases left out."""
+        return [event["type"] for event in self.events if event["type"] != "phase"]
+
+    @property
+    def shown(self) -> str:
+        """What a reader of the stream had before them at the end of the last run."""
+        text = ""
+        for event in self.events:
+            text = "" if event["type"] == "retract" else text + event.get("text", "")
+        return text
+
+    async def state(self, thread: str = "t") -> AgentState:
+        return cast("AgentState", (await self.graph.aget_state(thread_config(thread))).values)
+
+    async def contents(self, thread: str = "t") -> list[str]:
+        """The texts of the conversation."""
+        return [message.text for message in (await self.state(thread)).get("messages", [])]
+
+    async def is_at_rest(self, thread: str = "t") -> bool:
+        snapshot = await self.graph.aget_state(thread_config(thread))
+        return snapshot.next == () and snapshot.values["phase"] == "IDLE"
+
+    def prompt(self, call: int = -1) -> str:
+        """A prompt that the model was given, as one text."""
+        return as_text(self.model.prompts[call])
+
+
+def as_text(messages: Sequence[BaseMessage]) -> str:
+    return "\n".join(message.text for message in messages)

@@ -1,0 +1,118 @@
+"""Runs that are broken off, and failures that cannot be reported: the thread goes on all the same."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.runtime import Runtime
+
+from graph import build
+from graph.memory import thread_config
+from nodes.run import Update
+from rag.errors import AskbookError
+from state import AgentState, Context, InputState
+from tests.machine import ANSWER, Machine
+
+
+def final() -> AskbookError:
+    return AskbookError("auth_error", "wrong_key", "It answered 401.")
+
+
+class _Hanging:
+    """A search that never comes back. `reached` is set when it is asked."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+
+    async def retrieve(self, *_: Any, **__: Any) -> Any:
+        self.reached.set()
+        await asyncio.Event().wait()
+
+
+async def broken_off(machine: Machine, question: str) -> None:
+    """Ask, and cancel the run while it searches."""
+    hanging, usual = _Hanging(), machine.services.searcher
+    machine.services.searcher = hanging  # type: ignore[assignment]  # a search that hangs
+    run = asyncio.ensure_future(machine.ask(question))
+    await hanging.reached.wait()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    machine.services.searcher = usual
+
+
+async def test_a_cancelled_run_leaves_the_thread_usable() -> None:
+    machine = Machine(ANSWER)
+    await broken_off(machine, "What is a wreck?")
+    response = await machine.ask("What is a node?")
+    assert (response.status, response.turn_number) == ("success", 2)
+    assert "wreck" not in machine.prompt()
+    assert await machine.is_at_rest()
+
+
+async def test_the_question_of_a_cancelled_run_is_kept() -> None:
+    machine = Machine(ANSWER)
+    await broken_off(machine, "What is a wreck?")
+    assert await machine.contents() == ["What is a wreck?"]
+
+
+async def test_a_cancelled_run_can_go_on_where_it_was() -> None:
+    machine = Machine(ANSWER)
+    await broken_off(machine, "What is a node?")
+    values = await machine.graph.ainvoke(None, thread_config("t"))
+    assert values["response"]["status"] == "success"
+
+
+async def test_an_invalid_question_after_a_cancelled_run_leaves_no_trace() -> None:
+    machine = Machine()
+    await broken_off(machine, "What is a wreck?")
+    response = await machine.ask("")
+    assert response.error is not None
+    assert response.error.code == "empty_question"
+    assert await machine.contents() == ["What is a wreck?"]
+
+
+async def test_an_invalid_question_after_a_run_cancelled_in_error_is_told_all_the_same() -> None:
+    machine = Machine(final())
+    await machine.ask("What is a wreck?")
+    history = [one async for one in machine.graph.aget_state_history(thread_config("t"))]
+    in_error = next(one for one in history if one.next == ("error",))
+    values = {**in_error.values, "messages": []}
+    await machine.graph.aupdate_state(thread_config("u"), values, as_node="generate")
+    response = await machine.ask("", thread="u")
+    assert response.error is not None
+    assert response.error.code == "empty_question"
+
+
+async def test_a_second_failure_while_reporting_ends_the_run_and_leaves_the_thread_usable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = Machine(final(), ANSWER)
+
+    def fails(*_: Any) -> None:
+        raise RuntimeError("the report failed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("nodes.idle.Response.model_validate", fails)
+        values = await machine.graph.ainvoke(
+            InputState(messages=[HumanMessage("What is a wreck?")]), thread_config("t")
+        )
+    assert values.get("response") is None
+    assert (await machine.ask("What is a node?")).status == "success"
+
+
+async def test_a_failure_of_the_error_node_ends_the_run_and_leaves_the_thread_usable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def error(_state: AgentState, _runtime: Runtime[Context]) -> Update:
+        raise RuntimeError("the report failed")
+
+    monkeypatch.setattr(build, "error", error)
+    machine = Machine(final(), ANSWER)
+    values = await machine.graph.ainvoke(InputState(messages=[HumanMessage("What is it?")]), thread_config("t"))
+    assert values.get("response") is None
+    assert values["phase"] == "IDLE"
+    assert (await machine.ask("What is a node?")).status == "success"

@@ -1,0 +1,20 @@
+"""Style and types are tests too, so that the one test command is all that has to be run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize("command", ["ruff check .", "ruff format --check .", "mypy"])
+def test_the_checkers_find_nothing(command: str) -> None:
+    name, *arguments = command.split()
+    done = subprocess.run(
+        [sys.executable, "-m", name, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
