@@ -9,7 +9,7 @@ closes, since every key of a LangGraph state survives into the next turn.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Final, TypedDict
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rag.types import CitationStyle, Phase
 
-__all__ = ["AgentState", "Context", "Draft", "InputState", "Phase", "Turn"]
+__all__ = ["EMPTY_BOARD", "AgentState", "Context", "Draft", "InputState", "Phase", "Turn"]
 
 
 class Context(BaseModel):
@@ -42,13 +42,15 @@ class Context(BaseModel):
 
 
 class Turn(TypedDict):
-    """The question being answered. `began` is in seconds since the epoch."""
+    """The question being answered, and by whom. `began` is in seconds since the epoch."""
 
     request_id: str
     question: str
     metadata: Mapping[str, Any]
     number: int
     began: float
+    profile: str
+    model: str
 
 
 class Draft(TypedDict, total=False):
@@ -89,3 +91,15 @@ class AgentState(InputState, total=False):
     llm_calls: int
     draft: Draft | None
     response: dict[str, Any] | None
+
+
+# What a turn finds when it opens and leaves when it closes.
+EMPTY_BOARD: Final[dict[str, Any]] = {
+    "passages": [],
+    "retrievals": [],
+    "exchange": [],
+    "tool_calls": [],
+    "llm_calls": 0,
+    "draft": None,
+    "response": None,
+}

@@ -13,14 +13,13 @@ from langgraph.graph.state import CompiledStateGraph
 
 from graph.build import STEPS, build_graph
 from graph.memory import Saver, broken_memory, conversation, delete_thread, open_memory, thread_config, thread_ids
-from nodes.idle import EMPTY_BOARD
 from rag.conversation import check_question, failed_response, unknown_thread
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.ports import Services
 from rag.services import Progress, open_services
 from rag.settings import Settings
 from rag.types import Event, Response, new_id
-from state import AgentState, Context, InputState
+from state import EMPTY_BOARD, AgentState, Context, InputState
 
 Graph = CompiledStateGraph[AgentState, Context, InputState, AgentState]
 

@@ -3,30 +3,54 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from graph.agent import Graph
 from graph.build import STEPS, build_graph
-from rag.services import LiveServices, open_services
+from rag.ports import ChunkIndex, Parts
+from rag.services import LiveServices, build_services
 from rag.settings import Settings
 
-_lock = asyncio.Lock()
-_services: LiveServices | None = None
-_stack = AsyncExitStack()  # the server ends with the process, and the operating system closes what it held
+
+class SharedServices:
+    """The services of this process for every graph in it, built when a turn first needs them.
+
+    The server makes a graph also to draw it or to read its schemas, which needs none of them. What is configured
+    wrongly fails in a node and so becomes an ERROR turn that says what to do, instead of a server that does not start.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._built: LiveServices | None = None
+
+    def parts(self, profile: str | None) -> Parts:
+        return self._services().parts(profile)
+
+    @property
+    def index(self) -> ChunkIndex:
+        return self._services().index
+
+    def _services(self) -> LiveServices:
+        with self._lock:
+            if self._built is None:
+                # A thread of its own: the one that asks may be running an event loop already.
+                with ThreadPoolExecutor(max_workers=1) as worker:
+                    self._built = worker.submit(asyncio.run, _build()).result()
+            return self._built
 
 
-async def make_graph() -> Graph:
+async def _build() -> LiveServices:
+    settings = await asyncio.to_thread(Settings.from_env)
+    return await build_services(settings, profile=settings.profile)
+
+
+_shared = SharedServices()
+
+
+def make_graph() -> Graph:
     """The compiled graph without a checkpointer, since the server brings its own.
 
-    The server calls this for every run: the services are kept, the graph is built anew.
+    The server calls this for every run; the graph is built anew, the services are kept.
     """
-    return build_graph(await _open()).compile().with_config(recursion_limit=STEPS)
-
-
-async def _open() -> LiveServices:
-    global _services
-    async with _lock:
-        if _services is None:
-            settings = await asyncio.to_thread(Settings.from_env)
-            _services = await _stack.enter_async_context(open_services(settings, profile=settings.profile))
-        return _services
+    return build_graph(_shared).compile().with_config(recursion_limit=STEPS)

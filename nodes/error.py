@@ -19,7 +19,7 @@ from langgraph.types import Command
 from nodes.run import Update, has_new_question, last_message
 from rag.errors import AskbookError
 from rag.types import ErrorInfo, ErrorType, new_id
-from state import AgentState, Context, Draft, Turn
+from state import EMPTY_BOARD, AgentState, Context, Draft, Turn
 
 log: Final = logging.getLogger("askbook")
 
@@ -68,10 +68,13 @@ def error_draft(info: ErrorInfo) -> Draft:
 def error(state: AgentState, runtime: Runtime[Context]) -> Update:
     """The node `error`: a turn that never opened gets a record, an unanswered tool call is dropped."""
     runtime.stream_writer({"type": "phase", "phase": "ERROR"})
-    return {"turn": state.get("turn") or _unopened(state), "exchange": []}
+    if state.get("turn") is not None:
+        return {"exchange": []}
+    # What lies on the board belongs to a turn that was broken off earlier.
+    return EMPTY_BOARD | {"draft": state.get("draft"), "turn": _unopened(state, runtime)}
 
 
-def _unopened(state: AgentState) -> Turn:
+def _unopened(state: AgentState, runtime: Runtime[Context]) -> Turn:
     """The turn of a question that was turned away at the door: one beyond `turn_number`, which did not move."""
     last = last_message(state)
     asked = last if isinstance(last, HumanMessage) else None
@@ -81,6 +84,8 @@ def _unopened(state: AgentState) -> Turn:
         metadata=state.get("metadata") or {},
         number=state.get("turn_number", 0) + 1,
         began=time.time(),
+        profile=(runtime.context and runtime.context.profile) or "default",
+        model="",
     )
 
 

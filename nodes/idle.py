@@ -17,7 +17,7 @@ from rag.conversation import check_question, response_metadata
 from rag.errors import AskbookError, InvalidQuestionError
 from rag.ports import PartsOf
 from rag.types import Response, new_id
-from state import AgentState, Context, Draft, Turn
+from state import EMPTY_BOARD, AgentState, Context, Draft, Turn
 
 
 def make_idle(parts_of: PartsOf) -> Node:
@@ -31,7 +31,8 @@ def make_idle(parts_of: PartsOf) -> Node:
         return _open(state, runtime)
 
     def _open(state: AgentState, runtime: Runtime[Context]) -> Update:
-        profile = run_of(runtime, parts_of).profile
+        parts = run_of(runtime, parts_of)
+        profile = parts.profile
         last = last_message(state)
         if not isinstance(last, HumanMessage):
             raise InvalidQuestionError("The last message is not a question.", code="no_question")
@@ -47,46 +48,37 @@ def make_idle(parts_of: PartsOf) -> Node:
             metadata=state.get("metadata") or {},
             number=number,
             began=time.time(),
+            profile=profile.name,
+            model=parts.model_name,
         )
         return EMPTY_BOARD | {"phase": "RETRIEVING", "turn": turn, "turn_number": number, "metadata": None}
-
-    def _response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[Context]) -> Response:
-        run = run_of(runtime, parts_of, lenient=True)
-        passages, retrievals = state.get("passages") or [], state.get("retrievals") or []
-        timings = draft.get("timings_ms", {}) | {
-            "total": round((time.time() - turn["began"]) * 1000, 1),
-            "retrieval": round(sum(retrieval["retrieval_time_ms"] for retrieval in retrievals), 1),
-        }
-        info = runtime.execution_info
-        record = draft | {
-            "request_id": turn["request_id"],
-            "thread_id": (info.thread_id if info else None) or new_id(),
-            "turn_number": turn["number"],
-            "processing_state": "failed" if draft["status"] == "error" else "response_generated",
-            "metadata": turn["metadata"],
-            "profile": run.profile.name,
-            "model": run.model_name,
-            "retrievals": retrievals,
-            "retrieved_chunks": [_shown(passage) for passage in passages],
-            "retrieval_count": len(passages),
-            "tool_calls": state.get("tool_calls") or [],
-            "llm_calls": state.get("llm_calls", 0),
-            "timings_ms": timings,
-        }
-        return Response.model_validate(record)
 
     return idle
 
 
-EMPTY_BOARD: Update = {
-    "passages": [],
-    "retrievals": [],
-    "exchange": [],
-    "tool_calls": [],
-    "llm_calls": 0,
-    "draft": None,
-    "response": None,
-}
+def _response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[Context]) -> Response:
+    passages, retrievals = state.get("passages") or [], state.get("retrievals") or []
+    timings = draft.get("timings_ms", {}) | {
+        "total": round((time.time() - turn["began"]) * 1000, 1),
+        "retrieval": round(sum(retrieval["retrieval_time_ms"] for retrieval in retrievals), 1),
+    }
+    info = runtime.execution_info
+    record = draft | {
+        "request_id": turn["request_id"],
+        "thread_id": (info.thread_id if info else None) or new_id(),
+        "turn_number": turn["number"],
+        "processing_state": "failed" if draft["status"] == "error" else "response_generated",
+        "metadata": turn["metadata"],
+        "profile": turn["profile"],
+        "model": turn["model"],
+        "retrievals": retrievals,
+        "retrieved_chunks": [_shown(passage) for passage in passages],
+        "retrieval_count": len(passages),
+        "tool_calls": state.get("tool_calls") or [],
+        "llm_calls": state.get("llm_calls", 0),
+        "timings_ms": timings,
+    }
+    return Response.model_validate(record)
 
 
 def _shown(passage: dict[str, Any]) -> dict[str, Any]:

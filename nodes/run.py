@@ -8,7 +8,6 @@ from typing import Any, Protocol
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
-from rag.errors import UsageError
 from rag.ports import Parts, PartsOf
 from state import AgentState, Context
 
@@ -38,16 +37,11 @@ def has_new_question(state: AgentState) -> bool:
     return turn is not None and isinstance(last, HumanMessage) and last.id not in (None, turn["request_id"])
 
 
-def run_of(runtime: Runtime[Context], parts_of: PartsOf, *, lenient: bool = False) -> Parts:
+def run_of(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
     """The parts for this run. The context is absent when the caller sent none.
 
-    Raises `UsageError` for a profile that does not exist; `lenient` takes the usual one then, to report just that.
+    Raises `UsageError` for a profile that does not exist.
     """
     context = runtime.context or Context()
-    try:
-        parts = parts_of(context.profile)
-    except UsageError:
-        if not lenient:
-            raise
-        parts = parts_of(None)
+    parts = parts_of(context.profile)
     return replace(parts, profile=parts.profile.overridden(**context.knobs()))

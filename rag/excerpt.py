@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag.relevance import Candidate, Reading, share, speaks_of_itself
+from rag.relevance import Candidate, Reading, is_quotable, share, speaks_of_itself
 from rag.terms import Term, keys
 
 BUDGET: Final = 900  # characters of an answer, markers not counted
@@ -28,6 +28,7 @@ SHELL_LINES: Final = 6
 ROWS: Final = 4
 
 _SHELL: Final = re.compile(r"[`~]+ *(?:bash|sh|shell|console|zsh|powershell|shell-session|terminal)\b.*")
+_LABEL: Final = re.compile(r"\*\*[^*]{1,30}(?::\*\*|\*\*:)")
 _LEANS_BACK: Final = re.compile(
     r"(?:It|Its|This|That|These|Those|They|Their|He|She|Such|Here|However|Instead|Then|Thus|Therefore|Also|But|And|So|"
     r"Otherwise|Similarly|Likewise|For example|For instance|In contrast|Both|Each|Unlike)\b"
@@ -49,8 +50,10 @@ def excerpt(reading: Reading) -> list[str]:
     for stretch in choose(reading):
         candidates = reading.passages[stretch.passage]
         base = min(candidates[i].unit.depth for i in stretch.indexes)
+        alone = len(stretch.indexes) == 1  # an item without its list is set as a sentence
         for index in stretch.indexes:
-            pieces.append(_joint(previous, candidates[index]) + _set(candidates[index], base, reading.terms))
+            text = _set(candidates[index], base, reading.terms)
+            pieces.append(_joint(previous, candidates[index]) + (text.removeprefix("- ") if alone else text))
             previous = candidates[index]
     return pieces
 
@@ -73,8 +76,9 @@ def choose(reading: Reading) -> list[Stretch]:
         mine = taken.setdefault(place, set())
         if seed.index in mine or _said_already(seed, reading, taken):
             continue
-        wanted = [i for i in _belonging(reading, place, seed) if i not in mine]
-        length = sum(_length(reading.passages[place][i]) for i in wanted)
+        candidates = reading.passages[place]
+        wanted = [i for i in _belonging(reading, place, seed) if i not in mine and is_quotable(candidates[i])]
+        length = sum(_length(candidates[i]) for i in wanted)
         if seeds and length > room:
             continue
         mine.update(wanted)
@@ -155,6 +159,8 @@ def _of_list(candidates: Sequence[Candidate], seed: Candidate, best: float) -> l
         near = sorted((c for c in items if c.score >= CLOSE * best), key=lambda c: -c.score)[:ITEMS]
         chosen = [c.index for c in near] or [seed.index]
         chosen += _nested(candidates, seed)
+        if len(chosen) == 1 and lead and _LABEL.fullmatch(candidates[lead[-1]].unit.text):
+            lead = []  # "**Advantages**:" says nothing for one of them
     return lead[-1:] + chosen
 
 

@@ -95,42 +95,60 @@ async def open_services(
     collection: str | None = None,
     progress: Progress | None = None,
 ) -> AsyncIterator[LiveServices]:
-    """Everything a turn needs. The manual is indexed first when it is the book and is not, or has changed.
-
-    `progress` hears of that, as (done, total) chunks. Raises `UsageError` for what is configured wrongly.
-    """
-    chosen = await asyncio.to_thread(load_profile, profile)
-    book = await choose_collection(settings, chosen, collection)
-    services = await asyncio.to_thread(_build_services, settings, profile, book)
+    """What `build_services` builds, closed at exit."""
+    services = await build_services(settings, profile=profile, collection=collection, progress=progress)
     try:
-        if book == MANUAL:
-            await index_manual(services, progress)
         yield services
     finally:
         await services.aclose()
 
 
-def _build_services(settings: Settings, profile: str, book: str) -> LiveServices:
+async def build_services(
+    settings: Settings,
+    *,
+    profile: str = "default",
+    collection: str | None = None,
+    progress: Progress | None = None,
+) -> LiveServices:
+    """Everything a turn needs. The manual is indexed first when it is the book and is not, or has changed.
+
+    `progress` hears of that, as (done, total) chunks. What is built belongs to no event loop yet. Raises `UsageError`
+    for what is configured wrongly.
+    """
+    chosen = await asyncio.to_thread(load_profile, profile)
+    book = await choose_collection(settings, chosen, collection)
+    services = await asyncio.to_thread(_build, settings, profile, book)
+    if book == MANUAL:
+        await index_manual(settings, services.embedder, services.sparse, progress)
+    return services
+
+
+def _build(settings: Settings, profile: str, book: str) -> LiveServices:
     """The part of opening that reads files and loads libraries: no work for an event loop."""
     services = LiveServices(settings, profile, build_embedder(settings), collection_index(settings, book))
     services.parts(profile)
     return services
 
 
-async def index_manual(services: LiveServices, progress: Progress | None = None) -> None:
+async def index_manual(
+    settings: Settings, embedder: Embedder, sparse: SparseEncoder, progress: Progress | None = None
+) -> None:
     """Bring the collection `manual` up to the pages of `docs/`; costs a few file reads when it is."""
     from rag.ingest.pipeline import ingest
 
-    await ingest(
-        [DOCS],
-        base_url=None,
-        index=services.index,
-        embedder=services.embedder,
-        sparse=services.sparse,
-        vectors=vector_cache(services.settings),
-        skip=("decisions",),
-        progress=progress,
-    )
+    index = collection_index(settings, MANUAL)
+    try:
+        await ingest(
+            [DOCS],
+            index=index,
+            embedder=embedder,
+            sparse=sparse,
+            vectors=vector_cache(settings),
+            skip=("decisions",),
+            progress=progress,
+        )
+    finally:
+        await index.aclose()
 
 
 def _key(settings: Settings) -> str | None:

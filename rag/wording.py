@@ -7,19 +7,20 @@ from typing import Final
 # Words that every question may hold and no answer needs to. Kept apart from the stop words of retrieval: "not" and
 # "without" carry meaning in a question, "difference" and "example" do not help to find where the answer stands.
 _IDLE_WORDS: Final = """
-a about above after again all also am an and any are aren't as at be because been before being between both but by
-can can't cannot could couldn't did didn't do does doesn't doing don't done each few for from further get gets getting
-give given go goes going had has have having he her here hers him his how how's i i'd i'll i'm i've if in into is isn't
-it it's its itself just let's like lot make makes many may me might more most much must my need needs no nor not of off
-on once one ones only onto or other our out over own please same shall she should shouldn't so some such tell than that
-that's the their them then there there's these they this those through to too under until up upon us very via was way
-ways we were what what's when where where's whether which while who who's whom whose why will with within would yes you
-you'd you'll you're your show explain describe mean means meant called actually really exactly good better best use used
-uses using work works working thing things something anything want know say says vs versus difference differences
-different differ example examples happens happen book chapter able possible typical typically kind kinds type types
-exist exists find finds found everything everyone anyone someone available please cover covers count counts
-myself yourself himself herself itself themselves ourselves define definition concept idea main basically
-simply briefly purpose role told talk meaning whole instead around across along without
+a about above after again all also am an and any are aren't as at be because been before being between both but by can
+can't cannot could couldn't did didn't do does doesn't doing don't done each few for from further get gets getting
+give given go goes going had has have having he her here hers him his how how's i i'd i'll i'm i've if in into is
+isn't it it's its itself just let's like lot make makes many may me might more most much must my need needs no nor not
+of off on once one ones only onto or other our out over own please same shall she should shouldn't so some such tell
+than that that's the their them then there there's these they this those through to too under until up upon us very
+via was way ways we were what what's when where where's whether which while who who's whom whose why will with within
+would yes you you'd you'll you're your show explain describe mean means meant called actually really exactly good
+better best use used uses using work works working thing things something anything want know say says vs versus
+difference differences different differ compare compared comparison example examples happens happen book chapter able
+possible typical typically kind kinds type types exist exists find finds found everything everyone anyone someone
+available please cover covers count counts myself yourself himself herself itself themselves ourselves define
+definition concept idea main basically simply briefly purpose role told talk meaning whole instead around across along
+without
 """
 IDLE: Final = frozenset(_IDLE_WORDS.split())
 

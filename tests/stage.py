@@ -51,7 +51,15 @@ def limited(**limits: int) -> Profile:
 
 
 def open_turn(question: str = "What is a node?", number: int = 1, metadata: Mapping[str, Any] | None = None) -> Turn:
-    return Turn(request_id="question-1", question=question, metadata=metadata or {}, number=number, began=time.time())
+    return Turn(
+        request_id="question-1",
+        question=question,
+        metadata=metadata or {},
+        number=number,
+        began=time.time(),
+        profile="default",
+        model="scripted",
+    )
 
 
 def asked(question: str = "What is a node?", *earlier: AnyMessage, **state: Any) -> AgentState:

@@ -7,10 +7,9 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from graph.drawing import README, draw, in_page
 from graph.memory import thread_config
-from nodes.idle import EMPTY_BOARD
 from rag.errors import UsageError
 from rag.profiles import Profile, load_profile
-from state import AgentState, Context, InputState
+from state import EMPTY_BOARD, AgentState, Context, InputState
 from tests.fakes import passage, tool_call
 from tests.machine import ANSWER, Machine
 from tests.stage import limited

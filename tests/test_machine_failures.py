@@ -8,9 +8,8 @@ import pytest
 
 from graph import build
 from graph.memory import thread_config
-from nodes.idle import EMPTY_BOARD
 from rag.errors import USER_MESSAGES, AskbookError, RetrievalError
-from state import Context, InputState
+from state import EMPTY_BOARD, Context, InputState
 from tests.fakes import tool_call
 from tests.machine import ANSWER, Machine
 from tests.stage import limited

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import re
+import tomllib
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
@@ -106,6 +107,13 @@ def test_every_code_of_an_error_is_listed_under_its_type() -> None:
 def test_no_code_is_listed_that_the_program_does_not_know() -> None:
     known = {code for _, code in raised_codes()} | {model_error(_StatusError(n)).code for n in range(400, 600)}
     assert {code for _, code in _listed_codes()} <= known
+
+
+def test_every_dependency_has_its_reason_in_a_decision_record() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = {re.split(r"[\[<>=!~]", dependency)[0] for dependency in project["dependencies"]}
+    record = (DOCS / "decisions" / "0005-dependencies.md").read_text(encoding="utf-8")
+    assert names <= set(re.findall(r"^\| ([\w-]+) \|", record, re.M))
 
 
 def _slug(heading: str) -> str:

@@ -1,0 +1,60 @@
+"""The manual is the default book: asked what people ask first, without a model, it answers from the right place."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import pytest
+
+from graph.agent import open_agent
+from rag.services import MANUAL
+from rag.settings import Settings, variables
+from rag.types import Response
+
+ANSWERS: Final = {
+    "How do I use my own book?": ("your-own-book.md", "python run.py ingest"),
+    "What is askbook?": ("index.md", "askbook is a program that answers questions about a book"),
+    "How do I set a model?": ("models.md", "OPENAI_API_KEY"),
+    "Can I use Ollama?": ("models.md", "http://localhost:11434/v1"),
+    "Where are my conversations stored?": ("memory.md", "memory.sqlite"),
+    "How do I delete a conversation?": ("memory.md", "python run.py threads delete ID"),
+    "What is a thread?": ("words.md", "A thread is a conversation"),
+    "What does exit code 2 mean?": ("commands.md", "wrong usage"),
+    "How do I share an index between processes?": ("search.md", "QDRANT_URL"),
+    "How is a page split into chunks?": ("your-own-book.md", "250 word pieces"),
+    "Which Python versions are supported?": ("first-minute.md", "3.11, 3.12 and 3.13"),
+    "How do I open LangGraph Studio?": ("studio.md", "make studio"),
+}
+BESIDE: Final = ("What is the capital of France?", "Who won the world cup in 1990?", "How do I bake sourdough bread?")
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Response]:
+    """Every question's response; the manual is indexed once, with the real parts."""
+    home = tmp_path_factory.mktemp("manual")
+
+    async def ask() -> dict[str, Response]:
+        settings = Settings(home=home)
+        async with open_agent(settings, collection=MANUAL) as agent:
+            return {question: await agent.ask(question) for question in [*ANSWERS, *BESIDE]}
+
+    with pytest.MonkeyPatch.context() as environment:
+        environment.chdir(home)
+        for name in variables():
+            environment.delenv(name, raising=False)
+        return asyncio.run(ask())
+
+
+@pytest.mark.parametrize("question", ANSWERS)
+def test_the_manual_answers_what_people_ask_first(asked: dict[str, Response], question: str) -> None:
+    page, words = ANSWERS[question]
+    response = asked[question]
+    assert response.status == "success"
+    assert words in response.plain_content
+    assert page in [citation.url for citation in response.citations]
+
+
+@pytest.mark.parametrize("question", BESIDE)
+def test_the_manual_refuses_what_it_does_not_say(asked: dict[str, Response], question: str) -> None:
+    assert asked[question].status == "fallback"

@@ -1,0 +1,48 @@
+"""The shape of a question says what kind of answer it wants."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.question import shape
+
+
+@pytest.mark.parametrize(
+    "question", ["What is a node?", "What are topics?", "define ROS", "QoS reliability", "What does colcon do?"]
+)
+def test_definitions(question: str) -> None:
+    assert shape(question).definition
+
+
+@pytest.mark.parametrize(
+    "question", ["What is the difference between a node and a topic?", "How do I build?", "What is the default depth?"]
+)
+def test_no_definitions(question: str) -> None:
+    assert not shape(question).definition
+
+
+@pytest.mark.parametrize("question", ["ROS1 vs ROS2", "How does A differ from B?", "Compare Gazebo and Isaac Sim"])
+def test_comparisons(question: str) -> None:
+    assert shape(question).comparison
+
+
+@pytest.mark.parametrize("question", ["How do I install it?", "How to build a package", "How can I list nodes?"])
+def test_steps(question: str) -> None:
+    assert shape(question).steps
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("How many joints has it?", "number"),
+        ("What is the weight of Atlas?", "number"),
+        ("Who founded Open Robotics?", "name"),
+        ("When was SLAM introduced?", "year"),
+        ("In which year was it built?", "year"),
+        ("When should I use a service?", ""),
+        ("When is it better to wait?", ""),
+        ("What is a node?", ""),
+    ],
+)
+def test_what_must_stand_in_the_answer(question: str, wanted: str) -> None:
+    assert shape(question).wanted == wanted

@@ -1,0 +1,104 @@
+"""Words are made comparable: stems, compounds, code words, rarity."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.terms import keys, rarity, refers_back, stem, terms, weigh
+
+
+def words(question: str) -> list[str]:
+    return [term.word for term in terms(question)]
+
+
+def test_words_that_carry_no_meaning_are_left_out() -> None:
+    assert words("What is the Quality of Service in the system?") == ["Quality", "Service", "system"]
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What is ROS2?", "ROS 2 is a middleware."),
+        ("What is ROS 2?", "ROS2 is a middleware."),
+        ("What is RT-2?", "RT2 is a model."),
+        ("How do I use the flatlist?", "`FlatList` renders items."),
+        ("What is sim-to-real transfer?", "Transfer from sim to real."),
+        ("What is realtime?", "It runs in real-time."),
+        ("Which nodes are running?", "A node runs."),
+        ("How do I visualise data?", "Visualize the data."),
+        ("What is base_link?", "The frame `base_link`."),
+        ("How tall is Atlas?", "Atlas has a height of 1.5 m."),
+        ("什么是机器人", "机器人是什么？"),
+    ],
+)
+def test_a_question_and_a_text_meet_in_spite_of_their_spelling(question: str, text: str) -> None:
+    found = keys(text)
+    assert [t.word for t in terms(question) if t.within(found)]
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What is ROS 3?", "ROS 2 is a middleware."),
+        ("What is RT-1?", "RT-2 is a model. It came in 1 year."),
+        ("What is FlatList?", "A flat list of names."),
+    ],
+)
+def test_a_name_with_a_number_or_capitals_inside_is_met_only_whole(question: str, text: str) -> None:
+    assert not any(t.within(keys(text)) for t in terms(question))
+
+
+def test_a_number_after_a_common_word_stays_by_itself() -> None:
+    assert words("Can it move 5 meters?") == ["move", "5", "meters"]
+
+
+def test_names_and_code_words_weigh_more_than_common_words() -> None:
+    weight = {term.word: term.weight for term in terms("What is the world record of Service at base_link?")}
+    assert weight["world"] < weight["record"] < weight["Service"] <= weight["base_link"]
+
+
+def test_capitals_mean_nothing_where_every_word_has_one() -> None:
+    assert not any(term.named for term in terms("What Are The Common Pitfalls Of Robot Simulation?"))
+
+
+def test_rarity_follows_the_vocabulary() -> None:
+    assert rarity("world") < rarity("quality") < rarity("actuator") == 1.0
+
+
+def test_a_fact_that_is_asked_for_weighs_full_and_a_list_word_little() -> None:
+    weight = {term.word: term.weight for term in terms("price rules")}
+    assert weight["price"] == 1.0
+    assert weight["rules"] < 0.5
+
+
+def test_an_idle_word_counts_in_backticks_or_as_a_keyword() -> None:
+    assert words("What does `use` do?") == ["use"]
+    assert "use" in words("What does the use keyword do?")
+
+
+def test_general_words_are_looked_for_only_where_there_are_no_others() -> None:
+    found = terms("How do I use my own book?")
+    assert [term.word for term in found] == ["use", "own", "book"]
+    assert weigh(found) > sum(term.weight for term in found)
+    assert words("How do I use my own robot?") == ["robot"]
+
+
+def test_nothing_to_look_for_gives_no_terms() -> None:
+    assert terms("What is it?") == terms("") == terms("?!") == []
+
+
+@pytest.mark.parametrize(
+    "question", ["Tell me more", "and on Windows?", "What about services?", "Why is that?", "How does it work?"]
+)
+def test_a_follow_up_leans_on_the_question_before(question: str) -> None:
+    assert refers_back(question)
+
+
+@pytest.mark.parametrize("question", ["What is a node?", "How do I use my own book?", "Which DDS vendors are there?"])
+def test_a_question_of_its_own_does_not(question: str) -> None:
+    assert not refers_back(question)
+
+
+def test_stems_join_forms_of_a_word() -> None:
+    assert stem("actuators") == stem("actuator")
+    assert stem("behaviour") == stem("behavior")
