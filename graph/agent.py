@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
@@ -13,7 +13,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from graph.build import STEPS, build_graph
 from graph.memory import Saver, broken_memory, conversation, delete_thread, open_memory, thread_config, thread_ids
-from rag.conversation import check_question, failed_response, unknown_thread
+from rag.conversation import check_question, failed_response, turns, unknown_thread
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.ports import Services
 from rag.services import Progress, open_services
@@ -115,8 +115,9 @@ class Agent:
         parts = self.services.parts((context or Context()).profile)
         number = 1
         if isinstance(failure, InvalidQuestionError):
-            values = (await self.graph.aget_state(thread_config(thread))).values
-            number = values.get("turn_number", 0) + 1
+            with suppress(sqlite3.Error):  # that the question is invalid is the news, and its number a detail
+                values = (await self.graph.aget_state(thread_config(thread))).values
+                number = values.get("turn_number", 0) + 1
         return failed_response(
             failure,
             profile=parts.profile.name,
@@ -137,10 +138,10 @@ class Agent:
         last = max((i for i, message in enumerate(messages) if isinstance(message, HumanMessage)), default=None)
         if last is None:
             return None
-        number = state.get("turn_number", 0)
         update = EMPTY_BOARD | {
             "messages": [RemoveMessage(id=message.id or "") for message in messages[last:]],
-            "turn_number": max(0, number - 1),
+            # Counted anew, since a question that was broken off may or may not have been counted.
+            "turn_number": max((turn["turn_number"] for turn in turns(messages[:last])), default=0),
             "turn": None,
             "phase": "IDLE",
         }

@@ -82,7 +82,8 @@ def thread_config(thread_id: str) -> RunnableConfig:
 async def thread_ids(saver: Saver) -> list[str]:
     """The ids of all stored conversations, the one that was used last first."""
     if isinstance(saver, InMemorySaver):
-        return list(reversed(saver.storage))
+        newest = {thread: max(spaces[""]) for thread, spaces in saver.storage.items() if spaces.get("")}
+        return sorted(newest, key=lambda thread: newest[thread], reverse=True)
     query = (
         "select thread_id from checkpoints where checkpoint_ns = '' group by thread_id order by max(checkpoint_id) desc"
     )
