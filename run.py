@@ -9,6 +9,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
+# An option may stand before the command or after it. What the command does not name must not undo what stands before,
+# so these have no default of their own; the main parser sets it.
+_EARLIER: Final = argparse.SUPPRESS
+
 
 class _Parser(argparse.ArgumentParser):
     """Wrong usage is one line and exit code 2, without the usage text in front of it."""
@@ -66,24 +70,14 @@ def _command(commands: argparse._SubParsersAction[_Parser], name: str, does: str
     return commands.add_parser(name, help=does, description=f"{does[0].upper()}{does[1:]}.")
 
 
-# An option may stand before the command or after it. What the command does not name must not undo what stands before,
-# so these have no default of their own; the main parser sets it.
-_EARLIER: Final = argparse.SUPPRESS
-
-
 def _profile(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--profile",
-        metavar="P",
-        default=_EARLIER,
-        help="the profile that answers (default: ASKBOOK_PROFILE or default)",
-    )
+    does = "the profile that answers (default: ASKBOOK_PROFILE or default)"
+    parser.add_argument("--profile", metavar="P", default=_EARLIER, help=does)
 
 
 def _collection(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--collection", metavar="NAME", default=_EARLIER, help="the book (default: book if there is one, else manual)"
-    )
+    does = "the book (default: book if there is one, else manual)"
+    parser.add_argument("--collection", metavar="NAME", default=_EARLIER, help=does)
 
 
 def _retrieval(parser: argparse.ArgumentParser) -> None:

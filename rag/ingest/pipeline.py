@@ -76,11 +76,11 @@ async def ingest(
 ) -> IngestReport:
     """Makes the index hold what the sources hold, as one change; writes nothing where nothing changed.
 
-    `skip` names folders or files by their path in the source. `alone`: the collection belongs to these sources, and what
-    others brought is removed. `progress(done, total)` counts texts embedded. A dry run reports what would happen
-    (`embedded` too) and neither embeds nor writes. A cancelled run leaves its vectors in the cache and the index as it
-    was. Raises `UsageError`, before anything is embedded, for a source that cannot be used and for an index that other
-    models made, and `RetrievalError` when the index fails.
+    `skip` names folders or files by their path in the source. `alone`: the collection belongs to these sources, and
+    what others brought is removed. `progress(done, total)` counts texts embedded. A dry run reports what would
+    happen (`embedded` too) and neither embeds nor writes. A cancelled run leaves its vectors in the cache and the
+    index as it was. Raises `UsageError`, before anything is embedded, for a source that cannot be used and for an
+    index that other models made, and `RetrievalError` when the index fails.
     """
     began = time.monotonic()
     loaded = await asyncio.to_thread(_load, sources, base_url, skip)
