@@ -20,6 +20,7 @@ _MARGIN: Final = 1.3
 _OVERHEAD: Final = 16  # tokens around a message or a passage: role, header, separators
 _HISTORY_SHARE: Final = 0.3  # of the window, as the rest is needed for passages and answer
 _ANSWER: Final = 1024  # room for the answer when the profile sets no maximum
+_LEAST_ANSWER: Final = 64
 
 
 class Fitted(NamedTuple):
@@ -49,14 +50,17 @@ def fit(
     answer of 64 tokens.
     """
     fixed = estimate_tokens(system) + estimate_tokens(question) + 4 * _OVERHEAD
-    answer = min(max_tokens or _ANSWER, max(64, (window - fixed) // 2))
+    answer = min(max_tokens or _ANSWER, max(_LEAST_ANSWER, (window - fixed) // 2))
+    if passages:  # a short answer from the best passage is worth more than a long one from none
+        needed = _cost(*_texts(max(passages, key=_worth)))
+        answer = min(answer, max(_LEAST_ANSWER, window - fixed - needed))
     room = window - fixed - answer
     kept = _best(passages, room)
     if room <= 0 or (passages and not kept):
         raise AskbookError(
             "context_overflow", "question_too_large", f"The question does not fit into {window:,} tokens."
         )
-    room -= sum(_cost(passage.text, passage.breadcrumb) for passage in kept)
+    room -= sum(_cost(*_texts(passage)) for passage in kept)
     return Fitted(_newest(history, min(room, int(window * _HISTORY_SHARE))), kept, answer)
 
 
@@ -66,9 +70,17 @@ def _cost(*texts: str) -> int:
 
 def _best(passages: Sequence[Passage], room: int) -> list[Passage]:
     kept = list(passages)
-    while kept and sum(_cost(passage.text, passage.breadcrumb) for passage in kept) > room:
-        kept.remove(min(kept, key=lambda passage: (passage.score, -passage.number)))
+    while kept and sum(_cost(*_texts(passage)) for passage in kept) > room:
+        kept.remove(min(kept, key=_worth))
     return kept
+
+
+def _texts(passage: Passage) -> tuple[str, str]:
+    return passage.text, passage.breadcrumb
+
+
+def _worth(passage: Passage) -> tuple[float, int]:
+    return passage.score, -passage.number
 
 
 def _newest(history: Sequence[Exchange], room: int) -> list[Exchange]:

@@ -6,6 +6,7 @@ any OpenAI-compatible endpoint is covered. Texts of foreign exceptions never pas
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 from rag.errors import AskbookError
@@ -52,14 +53,19 @@ def model_error(failure: BaseException) -> AskbookError:
 def _without_status(failure: BaseException) -> AskbookError:
     from langchain_core.exceptions import ModelConnectionError, ModelTimeoutError
 
-    if isinstance(failure, ModelTimeoutError | TimeoutError):
+    if isinstance(failure, ModelTimeoutError | TimeoutError) or _is_a(failure, "TimeoutException", "APITimeoutError"):
         return AskbookError("api_error", "timeout", "The model did not answer in time.", retryable=True)
-    if isinstance(failure, ModelConnectionError | OSError):
+    if isinstance(failure, ModelConnectionError | OSError) or _is_a(failure, "TransportError", "APIConnectionError"):
         hint = "Check the network, and OPENAI_BASE_URL if it is set."
         return AskbookError("api_error", "unreachable", "The model could not be reached.", hint=hint, retryable=True)
     if isinstance(failure, ValueError | TypeError | AssertionError):
         return AskbookError("api_error", "bad_response", "The model's endpoint sent something unreadable.")
     return AskbookError("api_error", "model", f"The model's client raised {type(failure).__name__}.")
+
+
+def _is_a(failure: BaseException, *names: str) -> bool:
+    """Whether it is of a class so named. A stream that breaks raises what the HTTP library does, whichever that is."""
+    return any(one.__name__ in names for one in type(failure).__mro__)
 
 
 def _is_overflow(failure: BaseException) -> bool:
@@ -73,6 +79,7 @@ def retry_after(failure: BaseException) -> float | None:
     response: Any = getattr(failure, "response", None)
     value = response.headers.get("retry-after") if response is not None else None
     try:
-        return float(value) if value is not None else None
+        seconds = float(value) if value is not None else math.nan
     except ValueError:
         return None
+    return seconds if 0 <= seconds < math.inf else None

@@ -1,0 +1,107 @@
+"""The budget: what gives way when not everything fits into the model's window."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.budget import Fitted, estimate_tokens, fit
+from rag.conversation import Exchange
+from rag.errors import AskbookError
+from rag.types import Passage
+from tests.fakes import passage
+
+TURNS = [Exchange(f"Question {n}?", "word " * 100) for n in range(8)]
+PASSAGES = [passage(n, "word " * 200, score=score) for n, score in ((1, 0.5), (2, 0.9), (3, 0.7))]
+
+
+def fitted(
+    window: int,
+    *,
+    history: list[Exchange] | None = None,
+    passages: list[Passage] | None = None,
+    max_tokens: int | None = 256,
+    question: str = "What is a node?",
+) -> Fitted:
+    return fit(
+        window=window,
+        max_tokens=max_tokens,
+        system="You answer questions.",
+        question=question,
+        history=TURNS if history is None else history,
+        passages=PASSAGES if passages is None else passages,
+    )
+
+
+def test_everything_stays_where_there_is_room() -> None:
+    assert fitted(32_000) == Fitted(TURNS, PASSAGES, 256)
+
+
+def test_the_oldest_turns_give_way_first_and_whole() -> None:
+    kept = fitted(2_500).history
+    assert 0 < len(kept) < len(TURNS)
+    assert kept == TURNS[-len(kept) :]
+
+
+def test_the_history_gives_way_before_a_passage_does() -> None:
+    result = fitted(1_400)
+    assert (result.history, len(result.passages)) == ([], 3)
+
+
+def test_passages_give_way_from_the_lowest_score_up() -> None:
+    assert [[one.number for one in fitted(window).passages] for window in (1_400, 1_200, 800)] == [
+        [1, 2, 3],
+        [2, 3],
+        [2],
+    ]
+
+
+def test_of_equal_passages_the_later_gives_way() -> None:
+    equal = [passage(n, "word " * 200, score=0.5) for n in (1, 2, 3)]
+    assert [one.number for one in fitted(1_200, passages=equal).passages] == [1, 2]
+
+
+def test_passages_keep_their_numbers_and_order() -> None:
+    assert [one.number for one in fitted(1_200).passages] == [2, 3]
+
+
+def test_the_history_takes_less_than_a_third_of_the_window() -> None:
+    long = [Exchange("Question?", "word " * 200) for _ in range(100)]
+    kept = fitted(10_000, history=long, passages=[]).history
+    assert sum(estimate_tokens(one.question) + estimate_tokens(one.answer) for one in kept) <= 3_000
+
+
+def test_the_answer_gets_what_the_profile_says_where_it_fits() -> None:
+    assert fitted(8_192, max_tokens=500).answer_tokens == 500
+
+
+def test_the_answer_is_clipped_to_half_of_what_is_left() -> None:
+    assert fitted(2_048, max_tokens=100_000, passages=[]).answer_tokens <= 1_024
+
+
+def test_everything_that_is_kept_fits_into_the_window() -> None:
+    for window in range(520, 9_000, 100):
+        result = fitted(window, question="word " * 20)
+        assert result.answer_tokens >= 64
+        assert result.passages
+        texts = ["You answer questions.", "word " * 20, *(one.text for one in result.passages)]
+        texts += [text for exchange in result.history for text in exchange]
+        assert sum(map(estimate_tokens, texts)) + result.answer_tokens <= window
+
+
+@pytest.mark.parametrize("passages", [[], None])
+def test_a_question_that_does_not_fit_is_an_overflow(passages: list[Passage] | None) -> None:
+    with pytest.raises(AskbookError) as caught:
+        fitted(1_024, question="word " * 2_000, passages=passages)
+    assert (caught.value.error_type, caught.value.code) == ("context_overflow", "question_too_large")
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("", 0), ("Hello, world!", 4), ("A node is a process that performs computation.", 9), ("机器人操作系统", 5)],
+)
+def test_an_estimate_is_rather_too_high_than_too_low(text: str, tokens: int) -> None:
+    assert estimate_tokens(text) >= tokens
+
+
+def test_scripts_without_spaces_are_counted_by_the_letter() -> None:
+    assert estimate_tokens("机" * 100) > 100
