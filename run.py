@@ -7,7 +7,11 @@ import argparse
 import logging
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Final, NoReturn
+
+# An option may stand before the command or after it. What the command does not name must not undo what stands before,
+# so these have no default of their own; the main parser sets it.
+_EARLIER: Final = argparse.SUPPRESS
 
 
 class _Parser(argparse.ArgumentParser):
@@ -23,16 +27,18 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="run.py", description="Ask a book, and trust the answer. Without a command: the chat.")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     chat = _command(commands, "chat", "chat with the book (the default)")
-    chat.argument_default = argparse.SUPPRESS  # else its defaults would undo what stands before the word chat
     for one in (parser, chat):
         _profile(one)
         _collection(one)
-        one.add_argument("--thread", metavar="ID", help="go on with this conversation")
-        one.add_argument("-c", dest="newest", action="store_true", help="go on with the newest conversation")
+        one.add_argument("--thread", metavar="ID", default=_EARLIER, help="go on with this conversation")
+        one.add_argument(
+            "-c", dest="newest", action="store_true", default=_EARLIER, help="go on with the newest conversation"
+        )
+    parser.set_defaults(profile=None, collection=None, thread=None, newest=False)
     ask = _command(commands, "ask", "ask one question, then exit")
     ask.add_argument("question", metavar="QUESTION", help="the question, or - to read it from standard input")
     _profile(ask)
-    ask.add_argument("--thread", metavar="ID", help="the conversation that the question belongs to")
+    ask.add_argument("--thread", metavar="ID", default=_EARLIER, help="the conversation that the question belongs to")
     _retrieval(ask)
     ask.add_argument("--threshold", metavar="X", help="least score of a passage, 0 to 1")
     _common(ask)
@@ -65,11 +71,13 @@ def _command(commands: argparse._SubParsersAction[_Parser], name: str, does: str
 
 
 def _profile(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--profile", metavar="P", help="the profile that answers (default: ASKBOOK_PROFILE or default)")
+    does = "the profile that answers (default: ASKBOOK_PROFILE or default)"
+    parser.add_argument("--profile", metavar="P", default=_EARLIER, help=does)
 
 
 def _collection(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--collection", metavar="NAME", help="the book (default: book if there is one, else manual)")
+    does = "the book (default: book if there is one, else manual)"
+    parser.add_argument("--collection", metavar="NAME", default=_EARLIER, help=does)
 
 
 def _retrieval(parser: argparse.ArgumentParser) -> None:

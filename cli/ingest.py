@@ -27,7 +27,6 @@ def ingest(options: argparse.Namespace) -> int:
 
 async def _run(options: argparse.Namespace, settings: Settings, progress: Any) -> Any:
     from rag.ingest.pipeline import ingest as run_ingestion
-
     from rag.retrieval.sparse import Bm25Encoder
     from rag.services import BOOK, build_embedder, collection_index, vector_cache
 
@@ -56,6 +55,7 @@ def _show(report: Any, *, dry_run: bool) -> None:
         f"Pages: {documents.added} {would}added, {documents.changed} changed, {documents.unchanged} unchanged, "
         f"{documents.deleted} deleted, {documents.failed} failed."
     )
-    print(f'The book "{report.collection}" has {chunks.total} passages ({report.seconds:.1f} s).')
+    has = "would have" if dry_run else "has"
+    print(f'The book "{report.collection}" {has} {chunks.total} passages ({report.seconds:.1f} s).')
     if not dry_run:
         print('Ask it: python run.py ask "What is this book about?"')

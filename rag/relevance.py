@@ -23,7 +23,8 @@ LONG_CODE: Final = 16  # lines beyond which code is quoted in part
 EMBEDDED_CHARACTERS: Final = 320
 
 _ASIDE: Final = re.compile(  # sections that ask, point elsewhere or list literature, and answer nothing
-    r"\b(exercises?|questions?|references|further reading|bibliography|learning objectives|see also|quiz)\b",
+    r"(?:chapter |section )?(?:(?:review|discussion|practice|study|check|self-assessment|hands-on|coding)\s+)*"
+    r"(?:exercises?|questions?|references|further reading|bibliography|learning objectives|see also|quiz)",
     re.IGNORECASE,
 )
 _POINTER: Final = re.compile(
@@ -232,7 +233,9 @@ def _candidates(passage: NumberedPassage) -> list[Candidate]:
         heading = path[-1][1] if path else crumbs[-1]
         own_lead = lead if lead and unit.block == lead_block + 1 else ""
         context = title_keys | keys(" ".join([*(title for _, title in path), own_lead]))
-        aside = any(_ASIDE.search(name) for name in [*crumbs[-2:], *(title for _, title in path)])
+        aside = any(
+            _ASIDE.fullmatch(name.strip(" .:0123456789")) for name in [*crumbs[-2:], *(title for _, title in path)]
+        )
         opens = index == 0 or found[-1].unit.kind == "heading"
         leads = (
             index + 1 < len(cut) and cut[index + 1].block == unit.block + 1 and cut[index + 1].kind in _INTRODUCED_KINDS

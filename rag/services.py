@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from rag.errors import RetrievalError
 from rag.models import build_model
 from rag.ports import ChunkIndex, Embedder, Parts, SparseEncoder
 from rag.profiles import Profile, load_profile
@@ -138,6 +139,8 @@ async def index_manual(
 
     index = collection_index(settings, MANUAL)
     try:
+        if not await _is_encoded_by(index, embedder, sparse):
+            await index.drop()
         await ingest(
             [DOCS],
             index=index,
@@ -145,10 +148,22 @@ async def index_manual(
             sparse=sparse,
             vectors=vector_cache(settings),
             skip=("decisions",),
+            alone=True,  # where the program moved to another folder, the pages of the old one must go
             progress=progress,
         )
     finally:
         await index.aclose()
+
+
+async def _is_encoded_by(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> bool:
+    """Whether a collection, if there is one that can be read, was made with these models."""
+    try:
+        info = await index.info()
+    except RetrievalError as error:
+        if error.code != "index_broken":
+            raise
+        return False
+    return info is None or (info.embedding_model, info.sparse_model) == (embedder.model_id, sparse.model_id)
 
 
 def _key(settings: Settings) -> str | None:

@@ -214,3 +214,11 @@ class BrokenIndex(FakeIndex):
     async def drop(self) -> None:
         self.broken = False
         await super().drop()
+
+
+async def test_a_book_that_has_its_collection_alone_drops_what_other_sources_brought(bench: Bench) -> None:
+    await bench.run()
+    moved = bench.source.rename(bench.source.parent / "moved")
+    report = await bench.run(moved, alone=True)
+    assert {chunk.source for chunk in bench.index.chunks} == {moved.as_posix()}
+    assert report.documents.deleted == 2

@@ -70,21 +70,23 @@ async def ingest(
     sparse: SparseEncoder,
     vectors: VectorCache,
     skip: Collection[str] = (),
+    alone: bool = False,
     dry_run: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> IngestReport:
     """Makes the index hold what the sources hold, as one change; writes nothing where nothing changed.
 
-    `skip` names folders or files by their path in the source. `progress(done, total)` counts texts embedded. A dry run
-    reports what would happen (`embedded` too) and neither embeds nor writes. A cancelled run leaves its vectors in the
-    cache and the index as it was. Raises `UsageError`, before anything is embedded, for a source that cannot be used
-    and for an index that other models made, and `RetrievalError` when the index fails.
+    `skip` names folders or files by their path in the source. `alone`: the collection belongs to these sources, and
+    what others brought is removed. `progress(done, total)` counts texts embedded. A dry run reports what would
+    happen (`embedded` too) and neither embeds nor writes. A cancelled run leaves its vectors in the cache and the
+    index as it was. Raises `UsageError`, before anything is embedded, for a source that cannot be used and for an
+    index that other models made, and `RetrievalError` when the index fails.
     """
     began = time.monotonic()
     loaded = await asyncio.to_thread(_load, sources, base_url, skip)
     info, entries = await _held(index, dry_run=dry_run)
     _check_models(info, index, embedder, sparse, sources)
-    plan = await asyncio.to_thread(_plan, loaded, entries, embedder)
+    plan = await asyncio.to_thread(_plan, loaded, entries, embedder, alone=alone)
     texts = list(dict.fromkeys(c.embedded_text for c in plan.write))
     known = await asyncio.to_thread(vectors.get, embedder.model_id, texts) if texts else {}
     missing = [text for text in texts if text not in known]
@@ -116,12 +118,13 @@ def _load(sources: Sequence[Path], base_url: str | None, skip: Collection[str]) 
     return list({result.source: result for result in loaded}.values())
 
 
-def _plan(loaded: Sequence[LoadResult], entries: Sequence[IndexEntry], embedder: Embedder) -> Plan:
+def _plan(loaded: Sequence[LoadResult], entries: Sequence[IndexEntry], embedder: Embedder, *, alone: bool) -> Plan:
     limit = min(CHUNK_TOKENS, embedder.max_tokens - MARGIN)
+    others = {entry.source for entry in entries} if alone else set()
     return make_plan(
         [document for result in loaded for document in result.documents],
         entries,
-        sources={result.source for result in loaded},
+        sources=others | {result.source for result in loaded},
         chunk=partial(chunk, count_tokens=embedder.count_tokens, max_tokens=limit),
         spared=[(failure.source, failure.path) for result in loaded for failure in result.failures],
     )
