@@ -47,6 +47,12 @@ def build_parser() -> argparse.ArgumentParser:
     search.add_argument("--history", metavar="FILE", help="the conversation so far: a JSON list of {role, content}")
     _retrieval(search)
     _common(search)
+    _keeping(commands)
+    return parser
+
+
+def _keeping(commands: argparse._SubParsersAction[_Parser]) -> None:
+    """The commands on what is stored: books and conversations."""
     ingest = _command(commands, "ingest", "read a book into the index")
     ingest.add_argument("sources", metavar="SOURCE", nargs="+", help="a folder or file of Markdown or MDX")
     ingest.add_argument("--base-url", metavar="URL", help="where the book's pages are on the web")
@@ -63,7 +69,6 @@ def build_parser() -> argparse.ArgumentParser:
     doctor = _command(commands, "doctor", "check what is configured, and say what to do")
     _profile(doctor)
     _common(doctor)
-    return parser
 
 
 def _command(commands: argparse._SubParsersAction[_Parser], name: str, does: str) -> argparse.ArgumentParser:

@@ -12,11 +12,10 @@ import numpy as np
 from rag.book import Chunk
 from rag.ingest import chunking, loaders
 from rag.retrieval.embeddings import OnnxEmbeddings
-from rag.terms import keys
+from rag.retrieval.sparse import Bm25Encoder
 from rag.types import Passage
 
 RRF = 60  # Cormack, Clarke and Büttcher 2009
-K1, B = 1.2, 0.75  # BM25, Robertson and Zaragoza 2009
 
 
 class BruteForce:
@@ -32,16 +31,17 @@ class BruteForce:
             cache.mkdir(parents=True, exist_ok=True)
             np.save(stored, np.array(embedder.embed_documents(texts), dtype=np.float32))
         self.vectors = np.load(stored)
-        self.bags = [Counter(keys(text)) for text in texts]
-        self.mean = sum(len(bag) for bag in self.bags) / len(self.bags)
+        self.encoder = Bm25Encoder()
+        vectors = [self.encoder.encode_document(text) for text in texts]
+        self.bags = [dict(zip(v.indices, v.values, strict=True)) for v in vectors]
         spread = Counter(word for bag in self.bags for word in bag)
         self.idf = {w: math.log(1 + (len(self.bags) - n + 0.5) / (n + 0.5)) for w, n in spread.items()}
 
     def search(self, question: str, limit: int = 5) -> tuple[list[Passage], float]:
         """The best chunks by reciprocal rank fusion, numbered, and the best cosine of all chunks."""
         cosines = self.vectors @ np.array(self.embedder.embed_query(question), dtype=np.float32)
-        words = [w for w in keys(question) if w in self.idf]
-        sparse = np.array([self._bm25(words, bag) for bag in self.bags])
+        words = [w for w in self.encoder.encode_query(question).indices if w in self.idf]
+        sparse = np.array([sum(self.idf[w] * bag[w] for w in words if w in bag) for bag in self.bags])
         fused: dict[int, float] = {}
         for scores in (cosines, sparse):
             for rank, index in enumerate(np.argsort(-scores)[:50].tolist()):
@@ -50,7 +50,3 @@ class BruteForce:
         best = sorted(fused, key=lambda i: -fused[i])[:limit]
         found = [Passage.of(self.chunks[i], n, min(1.0, max(0.0, float(cosines[i])))) for n, i in enumerate(best, 1)]
         return found, float(cosines.max())
-
-    def _bm25(self, words: list[str], bag: Counter[str]) -> float:
-        length = K1 * (1 - B + B * bag.total() / self.mean)
-        return sum(self.idf[w] * bag[w] * (K1 + 1) / (bag[w] + length) for w in words if w in bag)

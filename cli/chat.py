@@ -12,7 +12,7 @@ from typing import Any
 
 from cli.commands import COMMANDS, Leave, Session
 from cli.session import opened, preload
-from cli.terminal import console, printable, report, say
+from cli.terminal import console, counted, printable, report, say
 from rag.errors import AskbookError, UsageError
 from rag.profiles import load_profile
 from rag.settings import Settings
@@ -53,7 +53,7 @@ async def _greet(session: Session) -> None:
     else:
         say(f"Answers are written by {parts.model_name}.")
     if session.resumed:
-        say(f"Going on with conversation {session.thread_id} ({session.resumed} turns).")
+        say(f"Going on with conversation {session.thread_id} ({counted(session.resumed, 'turn')}).")
     say("Ask a question, or type /help.\n")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from cli.terminal import console, one_line, printable, say
+from cli.terminal import console, counted, one_line, printable, say
 from rag.errors import UsageError
 from rag.profiles import load_profile, profile_names
 from rag.settings import Settings
@@ -52,7 +52,7 @@ class Session:
         index = self.agent.services.index
         info = await index.info()
         name = "askbook's own manual" if index.collection == MANUAL else f'"{index.collection}"'
-        return f"{name} ({info.chunks} passages)" if info else f"{name}, which is not indexed yet"
+        return f"{name} ({counted(info.chunks, 'passage')})" if info else f"{name}, which is not indexed yet"
 
     async def take_back(self) -> str:
         """Undo the last turn and return its question. Raises `UsageError` where there is none."""
@@ -132,7 +132,7 @@ async def _threads(session: Session, _rest: str) -> None:
         turns = (await session.agent.conversation(one))["turns"]
         if turns:
             mark = "*" if one == session.thread_id else " "
-            print(f" {mark}{one}  {len(turns):>4} turns  {one_line(turns[0]['question'], 52)}")
+            print(f" {mark}{one}  {counted(len(turns), 'turn'):>9}  {one_line(turns[0]['question'], 52)}")
 
 
 async def _profile(session: Session, rest: str) -> None:

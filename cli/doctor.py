@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from cli.terminal import print_json, printable
+from cli.terminal import counted, print_json, printable
 from rag.errors import AskbookError
 from rag.profiles import load_profile
 from rag.settings import Settings
@@ -99,7 +99,7 @@ async def _book(options: argparse.Namespace, settings: Settings, profile: Any, e
             hint="Ingest it into another --collection, or set the embedding model it was made with.",
         )
     hint = "Yours: python run.py ingest PATH" if name == MANUAL else ""
-    return None, f'"{name}", {info.chunks} passages, {place}', hint
+    return None, f'"{name}", {counted(info.chunks, "passage")}, {place}', hint
 
 
 async def _model(settings: Settings, profile: Any, embedder: Any) -> tuple[Any, str, str]:
@@ -124,4 +124,4 @@ async def _memory(settings: Settings, profile: Any) -> tuple[Any, str, str]:
         return None, "conversations end with the process, as the profile says", ""
     async with open_memory(settings.home, persistent=True) as memory:
         stored = len(await thread_ids(memory))
-    return None, f"{settings.home / FILE}, {stored} conversations", ""
+    return None, f"{settings.home / FILE}, {counted(stored, 'conversation')}", ""

@@ -7,6 +7,7 @@ import logging
 import re
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -37,8 +38,17 @@ def one_line(text: str, taken: int) -> str:
 
 
 def say(text: str) -> None:
-    """A remark to the person, never to the program that reads the results."""
-    print(printable(text), file=sys.stderr)
+    """A remark to the person, never to the program that reads the results; on a terminal it is cut between words."""
+    text = printable(text)
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        text = "\n".join(textwrap.fill(line, width, break_long_words=False) for line in text.split("\n"))
+    print(text, file=sys.stderr)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 turn`, `2 turns`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def console(*, stderr: bool = False) -> Console:

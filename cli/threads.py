@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from typing import Any
 
-from cli.terminal import one_line, print_json, printable, say
+from cli.terminal import counted, one_line, print_json, printable, say
 from rag.errors import UsageError
 from rag.settings import Settings
 
@@ -61,7 +61,7 @@ def _text(action: str, result: Any) -> str:
         if not result:
             say("There are no stored conversations.")
         return "\n".join(
-            f"{one['thread_id']}  {one['updated_at'][:16].replace('T', ' ')}  {one['turns']:>4} turns  "
+            f"{one['thread_id']}  {one['updated_at'][:16].replace('T', ' ')}  {counted(one['turns'], 'turn'):>9}  "
             f"{one_line(one['first_question'], 68)}"
             for one in result
         )

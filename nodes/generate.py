@@ -62,19 +62,10 @@ def make_generate(parts_of: PartsOf) -> AsyncNode:
             runtime.stream_writer({"type": "sentence", "text": parts.profile.answer.refusal})
             return {"phase": "IDLE", "draft": _refusal(parts, "no_passage")}
         fitted = _fit(parts, state, turn["question"], passages)
-        prompt = build_prompt(
-            parts.profile,
-            question=turn["question"],
-            passages=fitted.passages,
-            history=fitted.history,
-            exchange=state.get("exchange", []),
-        )
-        profile = parts.profile
-        call = _Call(
-            AnswerWriter(fitted.passages, profile.answer.citation_style, profile.answer.refusal),
-            runtime.stream_writer,
-        )
-        may_search = _rounds(state) < (profile.tool.max_rounds if profile.tool else 0)
+        exchange, style = state.get("exchange", []), parts.profile.answer
+        prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
+        call = _Call(AnswerWriter(fitted.passages, style.citation_style, style.refusal), runtime.stream_writer)
+        may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
         message = await _ask(parts, prompt, call, fitted.answer_tokens, may_search=may_search)
         calls = state.get("llm_calls", 0) + (not parts.quotes)
         tokens = _tokens(parts, state, prompt, message)

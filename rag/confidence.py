@@ -38,8 +38,8 @@ class Weights:
     bias: float
 
 
-WITH_EMBEDDER: Final = Weights(Features(1.77, 2.74, 1.53, 1.35, 1.95, -1.48), -6.53)
-WORDS_ONLY: Final = Weights(Features(0.0, 1.82, 2.24, 1.85, 2.90, -1.45), -4.91)
+WITH_EMBEDDER: Final = Weights(Features(1.75, 2.68, 1.65, 1.24, 2.02, -1.50), -6.50)
+WORDS_ONLY: Final = Weights(Features(0.0, 1.77, 2.33, 1.74, 2.96, -1.47), -4.90)
 THRESHOLD: Final = 0.35  # of the probability; lower answers more, and more often beside the question
 
 

@@ -20,7 +20,6 @@ def system_prompt(profile: Profile) -> str:
 
 def build_prompt(
     profile: Profile,
-    *,
     question: str,
     passages: Sequence[Passage],
     history: Sequence[Exchange] = (),

@@ -38,7 +38,6 @@ _WALKS_THROUGH: Final = re.compile(  # sentences that hold only where they stand
     r"\bListing \d|\b[Ll]et['’]s\b|\b(?:earlier|previous|next|last) (?:section|chapter|example|exercise)\b|"
     r"\b(?:section|discussed|covered|saw|learned) in Chapter \d|\]\["
 )
-_INTRODUCED_KINDS: Final = frozenset({"item", "table", "code"})
 _COPULA: Final = re.compile(
     r"\b(?:is|are|was|means?|refers? to|represents?|describes?|stands? for|consists? of|provides?|enables?|allows?|"
     r"lets?|combines?|denotes?|defines?)\b"
@@ -61,7 +60,7 @@ class Candidate:
     context: frozenset[str]
     aside: bool
     opens: bool  # it is the first of its section
-    leads: bool  # something follows that it introduces
+    leads: str  # the kind of what follows that it introduces, "" where nothing does
     held: float = 0.0  # weighted share of the question's terms that it holds, 0..1
     cosine: float = 0.0
     score: float = 0.0
@@ -104,7 +103,8 @@ def fitness(candidate: Candidate, reading: Reading) -> float:
     fit = _faults(candidate, asked)
     if candidate.opens:
         about = share(reading.terms, keys(candidate.heading))
-        fit += about * (0.3 if asked.definition else 0.15) if about >= 0.6 else 0.0
+        defining = asked.definition and candidate.leads != "code"
+        fit += about * (0.3 if defining else 0.15) if about >= 0.6 else 0.0
     if asked.definition and unit.kind in ("sentence", "lead", "item"):
         fit += _defines(unit.text, reading.terms)
     if asked.comparison and unit.kind == "table":
@@ -166,12 +166,12 @@ def _with_abbreviations(wanted: list[Term], passages: Sequence[NumberedPassage])
             if not words:
                 continue
             stems = frozenset(stem(word) for word in words if len(word) > 2)
-            spoken = [i for i, term in enumerate(by_term) if not term.forms.isdisjoint(stems)]
-            if stems <= frozenset().union(*(by_term[i].forms for i in spoken)):
+            spoken = [i for i, term in enumerate(by_term) if stem(term.word.lower()) in stems]
+            if stems == {stem(by_term[i].word.lower()) for i in spoken}:
                 for i in spoken:
                     by_term[i] = replace(by_term[i], forms=by_term[i].forms | {short})
             for i, term in enumerate(by_term):
-                if short in term.forms and i not in spoken and not term.parts:
+                if term.word.lower() == short and not term.parts:
                     by_term[i] = replace(term, parts=stems)
     return by_term
 
@@ -237,10 +237,14 @@ def _candidates(passage: NumberedPassage) -> list[Candidate]:
             _ASIDE.fullmatch(name.strip(" .:0123456789")) for name in [*crumbs[-2:], *(title for _, title in path)]
         )
         opens = index == 0 or found[-1].unit.kind == "heading"
-        leads = (
-            index + 1 < len(cut) and cut[index + 1].block == unit.block + 1 and cut[index + 1].kind in _INTRODUCED_KINDS
-        )
+        leads = _introduced_kind(unit, cut[index + 1 : index + 2])
         found.append(Candidate(passage, unit, index, heading, own_lead, keys(unit.text), context, aside, opens, leads))
         if unit.kind == "lead":
             lead, lead_block = unit.text, unit.block
     return found
+
+
+def _introduced_kind(unit: Unit, after: Sequence[Unit]) -> str:
+    if not after or after[0].block != unit.block + 1 or after[0].kind not in ("item", "table", "code"):
+        return ""
+    return after[0].kind

@@ -67,12 +67,14 @@ class Term:
 def keys(text: str) -> frozenset[str]:
     """Everything a text can be found under: stems of its words, of the parts of its compounds, and compounds joined.
 
-    "the FlatList of ROS 2" gives the, flatlist, flat, list, of, ros, 2 and ros2.
+    "the FlatList of ROS 2" gives the, flatlist, flat, list, of, ros, 2 and ros2; and, with an equals sign in front, the
+    words as they are written, which is how names are looked for.
     """
     found: set[str] = set()
     for match in _WORD.finditer(text):
         found.update(_keys_of(match[0]))
-    found.update((word + number).lower() for word, number in _NUMBERED.findall(text))
+    for word, number in _NUMBERED.findall(text):
+        found.update(_keys_of(word + number))
     return frozenset(found)
 
 
@@ -127,8 +129,9 @@ def _keys_of(word: str) -> frozenset[str]:
     small = word.lower().replace("’", "'").removesuffix("'s")
     pieces = _pieces(word)
     joined = "".join(_PIECE.findall(small))
-    found = {stem(small), stem(joined), joined, *pieces}
-    found.update(stem(piece) for piece in _PIECE.findall(small))
+    found = {stem(small), stem(joined), joined, f"={joined}", *pieces}
+    for piece in _PIECE.findall(small):
+        found.update((stem(piece), f"={piece}"))
     if _CJK.search(word):  # no spaces between words there: pairs of characters stand in for them
         found.update(a + b for a, b in pairwise(joined))
     return frozenset(found)
@@ -164,6 +167,8 @@ def _term(word: str, named: bool) -> Term:
     if named:
         weight = max(weight, NAME_WEIGHT)
     forms = {joined, stem(joined), stem(small)}
+    if named and not split:  # the robot Digit is nothing digital
+        forms = {f"={joined}", f"={joined}s", f"={joined.removesuffix('s')}"}
     return Term(
         word, frozenset(forms | _also().get(stem(small), set())), frozenset(pieces if split else ()), weight, named
     )

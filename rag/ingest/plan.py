@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.book import Chunk, Document, IndexEntry
@@ -61,7 +61,7 @@ def make_plan(
     unchanged: list[PageId] = []
     write: dict[str, Chunk] = {}
     kept = {entry.id for page in set(spared) & stored.keys() for entry in stored[page]}
-    wanted = {page_key(document): document for document in documents}.values()
+    wanted = list({page_key(document): document for document in documents}.values())
     for document in wanted:
         page = (document.source, document.path)
         held = stored.get(page, [])
@@ -73,20 +73,19 @@ def make_plan(
         write.update((c.id, c) for c in chunks)
         (changed if held else added if chunks else unchanged).append(page)
     present = {(d.source, d.path) for d in wanted} | set(spared)
+    gone = tuple(page for page in stored if page not in present)
     ours = {entry.id for held in stored.values() for entry in held}
     remove = frozenset(ours - kept - write.keys())
+    pages = (tuple(added), tuple(changed), tuple(unchanged), gone)
+    return Plan(*pages, tuple(write.values()), remove, *_counts(entries, write, remove))
+
+
+def _counts(
+    entries: Sequence[IndexEntry], write: Mapping[str, Chunk], remove: Collection[str]
+) -> tuple[int, int, int, int]:
+    """Chunks added, deleted, unchanged and in all, by their text: one whose text changes is deleted and added."""
     texts = {entry.id: entry.sha256 for entry in entries}
     same = sum(texts.get(c.id) == c.sha256 for c in write.values())
     replaced = sum(c.id in texts and texts[c.id] != c.sha256 for c in write.values())
-    return Plan(
-        tuple(added),
-        tuple(changed),
-        tuple(unchanged),
-        tuple(page for page in stored if page not in present),
-        tuple(write.values()),
-        remove,
-        added=len(write) - same,
-        deleted=len(remove) + replaced,
-        unchanged=len(texts) - len(remove) - replaced,
-        total=len(texts.keys() | write.keys()) - len(remove),
-    )
+    total = len(texts.keys() | write.keys()) - len(remove)
+    return len(write) - same, len(remove) + replaced, len(texts) - len(remove) - replaced, total
