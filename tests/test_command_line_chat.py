@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -71,7 +72,7 @@ def test_what_was_taken_back_is_not_in_the_conversation(run: CommandLine) -> Non
 
 def test_the_newest_conversation_is_gone_on_with(run: CommandLine) -> None:
     chat(run, QUESTION, options=("--thread", "newest"))
-    assert "Going on with conversation newest (1 turns)." in chat(run, "/quit", options=("-c",)).err
+    assert "Going on with conversation newest (1 turn)." in chat(run, "/quit", options=("-c",)).err
 
 
 def test_a_command_that_cannot_be_done_is_one_line_and_the_chat_goes_on(run: CommandLine) -> None:
