@@ -71,4 +71,4 @@ def exit_code(response: Response) -> int:
     """2 for input that was turned away, 1 for an error turn, else 0."""
     if response.error is None:
         return 0
-    return 2 if response.error.code in ("empty_question", "question_too_long", "unknown_profile") else 1
+    return 2 if response.error.code in ("empty_question", "question_too_long", "not_text", "unknown_profile") else 1

@@ -18,15 +18,19 @@ def threads(options: argparse.Namespace) -> int:
     result = asyncio.run(_run(options, Settings.from_env()))
     if options.json:
         print_json(result)
-    else:
-        print(_text(options.action, result))
+    elif text := _text(options.action, result):
+        print(text)
     return 0
 
 
 async def _run(options: argparse.Namespace, settings: Settings) -> Any:
-    from graph.memory import conversation, delete_thread, open_memory, prune, thread_ids
+    from graph.memory import FILE, conversation, delete_thread, open_memory, prune, thread_ids
     from rag.conversation import unknown_thread
 
+    if not (settings.home / FILE).exists():  # looking for a conversation makes no memory
+        if options.action in ("list", "prune"):
+            return [] if options.action == "list" else {"checkpoints_deleted": 0}
+        raise unknown_thread(options.id)
     async with open_memory(settings.home, persistent=True) as memory:
         if options.action == "prune":
             return {"checkpoints_deleted": await prune(memory)}

@@ -28,11 +28,14 @@ class Exchange(NamedTuple):
 
 
 def check_question(text: str, longest: int) -> str:
-    """The question without surrounding white space. Raises `InvalidQuestionError` when it is empty or too long.
+    """The question without surrounding white space. Raises `InvalidQuestionError` when it is empty or too long, or no
+    text: bytes in another encoding reach a program as lone surrogates, which cannot be searched, sent or stored.
 
     `longest` is in code points.
     """
     question = text.strip()
+    if any("\ud800" <= character <= "\udfff" for character in question):
+        raise InvalidQuestionError("The question is not UTF-8 text.", code="not_text", hint="Send it as UTF-8.")
     if not question:
         raise InvalidQuestionError("The question is empty.", code="empty_question", hint="Ask something.")
     if len(question) > longest:
