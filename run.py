@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import logging
 import sys
 from collections.abc import Callable, Sequence
@@ -117,6 +118,8 @@ def _chosen(name: str | None) -> Callable[[argparse.Namespace], int]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command and return its exit code. No traceback leaves here."""
     options = build_parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a narrow locale costs a character its form, and nobody the answer
+        sys.stdout.reconfigure(errors="replace")
     logging.basicConfig(handlers=[logging.NullHandler()])  # what a person should know is said in words
     try:
         return _chosen(options.command)(options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -30,7 +31,7 @@ def chat(options: argparse.Namespace) -> int:
 async def _chat(options: argparse.Namespace, settings: Settings) -> int:
     async with opened(options, settings) as agent:
         session = Session(agent, settings, options.profile or settings.profile)
-        if options.thread or options.newest:
+        if options.thread is not None or options.newest:
             await session.resume(options.thread)
         await _greet(session)
         async for line in _lines(settings):
@@ -60,6 +61,8 @@ async def _greet(session: Session) -> None:
 async def _lines(settings: Settings) -> AsyncIterator[str]:
     """The lines that are typed, with history and editing on a terminal; plain lines from a pipe."""
     if not sys.stdin.isatty():
+        if isinstance(sys.stdin, io.TextIOWrapper):  # other bytes are refused as a question and do not end the chat
+            sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
         while line := await asyncio.to_thread(sys.stdin.readline):
             yield line
         return
@@ -85,8 +88,8 @@ async def _do(session: Session, line: str) -> None:
     if not line:
         return
     word, _, rest = line.partition(" ")
-    name = word.removeprefix("/") if word.startswith("/") else {"clear": "clear", "exit": "quit"}.get(line.lower(), "")
-    if not name:
+    name = word.removeprefix("/") if word.startswith("/") else {"clear": "clear", "exit": "quit"}.get(line.lower())
+    if name is None:
         await _answer(session, line)
     elif name == "retry":
         await _answer(session, await session.take_back())

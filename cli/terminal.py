@@ -27,7 +27,12 @@ def printable(text: str, instead: str = "") -> str:
 
 
 def print_json(data: Any) -> None:
-    print(json.dumps(data, ensure_ascii=False, indent=2))
+    text = json.dumps(data, ensure_ascii=False, indent=2)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:  # a narrow locale, or bytes that were no text: JSON has its own way to write them
+        text = json.dumps(data, indent=2)
+    print(text)
 
 
 def one_line(text: str, taken: int) -> str:

@@ -61,7 +61,7 @@ def _text(action: str, result: Any) -> str:
         if not result:
             say("There are no stored conversations.")
         return "\n".join(
-            f"{one['thread_id']}  {one['updated_at'][:16].replace('T', ' ')}  {counted(one['turns'], 'turn'):>9}  "
+            f"{printable(one['thread_id'])}  {one['updated_at'][:16].replace('T', ' ')}  {counted(one['turns'], 'turn'):>9}  "
             f"{one_line(one['first_question'], 68)}"
             for one in result
         )
@@ -74,7 +74,7 @@ def _text(action: str, result: Any) -> str:
 
 def as_markdown(one: dict[str, Any]) -> str:
     """A conversation to read: each question as a heading, the answer with its sources below."""
-    lines = [f"# Conversation {one['thread_id']}", ""]
+    lines = [f"# Conversation {printable(one['thread_id'])}", ""]
     for turn in one["turns"]:
         lines += [f"## {turn['turn_number']}. {printable(turn['question'])}", "", printable(turn["content"]), ""]
     return "\n".join(lines)

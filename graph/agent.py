@@ -13,7 +13,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from graph.build import STEPS, build_graph
 from graph.memory import Saver, broken_memory, conversation, delete_thread, open_memory, thread_config, thread_ids
-from rag.conversation import check_question, failed_response, turns, unknown_thread
+from rag.conversation import check_question, check_thread_id, failed_response, turns, unknown_thread
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.ports import Services
 from rag.services import Progress, open_services
@@ -60,8 +60,8 @@ class Agent:
         context: Context | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> AsyncIterator[Event]:
-        """The same turn as it happens; the last event is the response."""
-        thread = thread_id or new_id()
+        """The same turn as it happens; the last event is the response. Raises `UsageError` for an impossible id."""
+        thread = new_id() if thread_id is None else check_thread_id(thread_id)
         asked = HumanMessage(id=new_id(), content=question)
         try:
             check_question(
