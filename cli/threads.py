@@ -60,16 +60,18 @@ def _text(action: str, result: Any) -> str:
     if action == "list":
         if not result:
             say("There are no stored conversations.")
-        return "\n".join(
-            f"{printable(one['thread_id'])}  {one['updated_at'][:16].replace('T', ' ')}  {counted(one['turns'], 'turn'):>9}  "
-            f"{one_line(one['first_question'], 68)}"
-            for one in result
-        )
+        return "\n".join(_row(one) for one in result)
     if action == "delete":
         return f"Deleted {result['deleted']}."
     if action == "prune":
         return f"Deleted {result['checkpoints_deleted']} old checkpoints."
     return as_markdown(result)
+
+
+def _row(one: dict[str, Any]) -> str:
+    when = one["updated_at"][:16].replace("T", " ")
+    size = counted(one["turns"], "turn")
+    return f"{printable(one['thread_id'])}  {when}  {size:>9}  {one_line(one['first_question'], 68)}"
 
 
 def as_markdown(one: dict[str, Any]) -> str:
