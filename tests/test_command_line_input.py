@@ -115,3 +115,10 @@ def test_a_key_is_never_shown(run: CommandLine) -> None:
     done = run("ask", "Why?", OPENAI_API_KEY="sk-canary", OPENAI_BASE_URL="no-address")
     assert done.code == 2
     assert "canary" not in done.out + done.err
+
+
+def test_a_book_is_not_read_into_the_manual(run: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text("# Page\n\nText.")
+    done = run("ingest", str(tmp_path), "--collection", "manual")
+    assert done.code == 2
+    assert "manual" in done.err
