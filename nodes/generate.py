@@ -64,7 +64,11 @@ def make_generate(parts_of: PartsOf) -> AsyncNode:
         fitted = _fit(parts, state, turn["question"], passages)
         exchange, style = state.get("exchange", []), parts.profile.answer
         prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
-        call = _Call(AnswerWriter(fitted.passages, style.citation_style, style.refusal), runtime.stream_writer)
+        accepts = () if parts.quotes else style.accepts  # what is quoted may hold brackets of its own
+        writer = AnswerWriter(
+            fitted.passages, style.citation_style, style.refusal, footer=style.footer, accepts=accepts
+        )
+        call = _Call(writer, runtime.stream_writer)
         may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
         message = await _ask(parts, prompt, call, fitted.answer_tokens, may_search=may_search)
         calls = state.get("llm_calls", 0) + (not parts.quotes)

@@ -8,12 +8,11 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from rag.types import CitationStyle
+from rag.types import CitationStyle, Footer
 
 Text = Annotated[str, Field(min_length=1)]
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]
 TopK = Annotated[int, Field(ge=1, le=20)]
-Footer = Literal["list", "scores", "none"]
 
 # Keys with a home of their own: a profile that was copied from elsewhere must not send them to its endpoint.
 _OTHERS_KEYS: Final = frozenset({"OPENAI_API_KEY", "COHERE_API_KEY", "QDRANT_API_KEY", "ASKBOOK_API_KEY"})
