@@ -61,6 +61,8 @@ async def _turn(
 def _show(response: Response) -> None:
     if response.error is None:
         print(printable(response.content))
+        for notice in response.notices:
+            say(notice)
         return
     say(response.error.user_message)
     if detail := " ".join(part for part in (response.error.message, response.error.hint) if part):

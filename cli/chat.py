@@ -30,8 +30,9 @@ def chat(options: argparse.Namespace) -> int:
 async def _chat(options: argparse.Namespace, settings: Settings) -> int:
     async with opened(options, settings) as agent:
         session = Session(agent, settings, options.profile or settings.profile)
-        if options.thread or options.newest:
-            await session.resume(options.thread)
+        usual = agent.services.parts(session.profile).profile.memory.thread
+        if options.thread or options.newest or usual:
+            await session.resume(options.thread or (None if options.newest else usual))
         await _greet(session)
         async for line in _lines(settings):
             try:
@@ -159,6 +160,8 @@ class _View:
                 say(detail)
         elif self._stream is None:
             print(printable(response.content) + "\n", flush=True)
+        for notice in response.notices:
+            say(notice)
 
     def close(self) -> None:
         self._quiet()

@@ -96,13 +96,17 @@ def _fit(parts: Parts, state: AgentState, question: str, passages: list[Passage]
         question=question,
         history=history(state.get("messages", [])[:-1]),
         passages=passages,
+        budget=parts.profile.budget,
     )
 
 
 async def _ask(parts: Parts, prompt: list[Any], call: _Call, answer_tokens: int, *, may_search: bool) -> AIMessage:
     """One call of the model, its pieces shown as they are finished. Raises `AskbookError`."""
     config = RunnableConfig(tags=["nostream"])
-    options: dict[str, Any] = {"max_tokens": answer_tokens, "temperature": parts.profile.model.temperature}
+    model = parts.profile.model
+    # Room for an answer is kept in any case; a profile without a maximum leaves its length to the model.
+    most = answer_tokens if model.max_tokens else None
+    options: dict[str, Any] = {"max_tokens": most, "temperature": model.temperature}
     if may_search and parts.profile.tool and not parts.quotes:
         options["tools"] = [tool_schema(parts.profile.tool)]
     whole: AIMessageChunk | None = None

@@ -201,6 +201,7 @@ class Response(Record):
     llm_calls: int = 0
     timings_ms: Timings = Field(default_factory=Timings)
     created_at: str = Field(default_factory=now)
+    notices: list[str] = Field(default_factory=list)
     error: ErrorInfo | None = None
 
 
