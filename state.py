@@ -9,7 +9,7 @@ closes, since every key of a LangGraph state survives into the next turn.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, TypedDict
+from typing import Annotated, Any, Final, NotRequired, TypedDict
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -51,6 +51,7 @@ class Turn(TypedDict):
     began: float
     profile: str
     model: str
+    notices: NotRequired[list[str]]
 
 
 class Draft(TypedDict, total=False):

@@ -11,7 +11,7 @@ from cli.session import opened, preload
 from cli.terminal import number, print_json, printable, report, say
 from rag.conversation import check_question, check_thread_id, failed_response
 from rag.errors import AskbookError, UsageError
-from rag.profiles import load_profile
+from rag.profiles import profile_of
 from rag.settings import Settings
 from rag.types import Response
 
@@ -37,7 +37,7 @@ def ask(options: argparse.Namespace) -> int:
 
 def _asked(options: argparse.Namespace) -> Response:
     settings = Settings.from_env()
-    profile = load_profile(options.profile or settings.profile)
+    profile = profile_of(settings, options.profile)
     knobs = {
         "top_k": number(options.top_k, "-k", 1, 20, whole=True),
         "score_threshold": number(options.threshold, "--threshold", 0, 1, whole=False),
@@ -74,6 +74,8 @@ async def _turn(
 def _show(response: Response) -> None:
     if response.error is None:
         print(printable(response.content))
+        for notice in response.notices:
+            say(notice)
         return
     say(response.error.user_message)
     if detail := " ".join(part for part in (response.error.message, response.error.hint) if part):

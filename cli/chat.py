@@ -15,7 +15,7 @@ from cli.commands import COMMANDS, Leave, Session
 from cli.session import opened, preload
 from cli.terminal import console, counted, printable, report, say
 from rag.errors import AskbookError, UsageError
-from rag.profiles import load_profile
+from rag.profiles import profile_of
 from rag.settings import Settings
 from rag.types import Event, Response
 
@@ -23,7 +23,7 @@ from rag.types import Event, Response
 def chat(options: argparse.Namespace) -> int:
     """Chat until /quit, Ctrl-D or the end of the input. Exit code 0; 1 when, in a pipe, a turn failed."""
     settings = Settings.from_env()
-    load_profile(options.profile or settings.profile)
+    profile_of(settings, options.profile)
     preload()
     return asyncio.run(_chat(options, settings))
 
@@ -31,8 +31,10 @@ def chat(options: argparse.Namespace) -> int:
 async def _chat(options: argparse.Namespace, settings: Settings) -> int:
     async with opened(options, settings) as agent:
         session = Session(agent, settings, options.profile or settings.profile)
-        if options.thread is not None or options.newest:
-            await session.resume(options.thread)
+        usual = agent.services.parts(session.profile).profile.memory.thread
+        if options.thread is not None or options.newest or usual:
+            asked_for = None if options.newest else usual
+            await session.resume(options.thread if options.thread is not None else asked_for)
         await _greet(session)
         async for line in _lines(settings):
             try:
@@ -50,7 +52,10 @@ async def _greet(session: Session) -> None:
     info = await session.book()
     say(f"askbook · the book is {info}.")
     if parts.quotes:
-        say("No model is set, so answers quote the book's own sentences. Set OPENAI_API_KEY to have them written.")
+        say(
+            "No model is set, so answers quote the book's own sentences. "
+            f"Set {parts.key_variable} to have them written."
+        )
     else:
         say(f"Answers are written by {parts.model_name}.")
     if session.resumed:
@@ -159,6 +164,8 @@ class _View:
                 say(detail)
         elif self._stream is None:
             print(printable(response.content) + "\n", flush=True)
+        for notice in response.notices:
+            say(notice)
 
     def close(self) -> None:
         self._quiet()

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from cli.terminal import console, counted, one_line, printable, say
 from rag.conversation import check_thread_id
 from rag.errors import UsageError
-from rag.profiles import load_profile, profile_names
+from rag.profile_loader import profile_folders, profile_names
+from rag.profiles import profile_of
 from rag.settings import Settings
 from rag.types import Citation, Quote, Response, new_id
 
@@ -139,9 +140,10 @@ async def _threads(session: Session, _rest: str) -> None:
 
 async def _profile(session: Session, rest: str) -> None:
     if rest:
-        session.profile = load_profile(rest).name
-    for name in profile_names():
-        print(f" {'*' if name == session.profile else ' '}{name:<20} {load_profile(name).description}")
+        session.profile = profile_of(session.settings, rest).name
+    for name in profile_names(profile_folders(session.settings)):
+        mark = "*" if name == session.profile else " "
+        print(f" {mark}{name:<20} {profile_of(session.settings, name).description}")
 
 
 async def _export(session: Session, rest: str) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 from cli.terminal import counted, print_json, printable
-from rag.errors import AskbookError
-from rag.profiles import load_profile
+from rag.errors import AskbookError, UsageError
+from rag.profiles import EffectiveValue, effective, profile_of
 from rag.settings import Settings
+
+_SHOWN: Final = 72  # characters of a value on its line; the whole of it is in the JSON
 
 
 @dataclass(frozen=True)
@@ -27,14 +30,38 @@ class Check:
 def doctor(options: argparse.Namespace) -> int:
     """Exit code 1 when a check failed."""
     checks = asyncio.run(_checks(options))
+    values = _values(options)
     if options.json:
-        print_json({"ok": all(check.ok for check in checks), "checks": [asdict(check) for check in checks]})
+        found = {"ok": all(check.ok for check in checks), "checks": [asdict(check) for check in checks]}
+        print_json(found | {"profile": [value._asdict() for value in values]})
     else:
+        if options.profile:
+            _print_profile(values)
         for check in checks:
             print(f"{'ok  ' if check.ok else 'FAIL'}  {check.name:<10} {printable(check.detail)}")
             if check.hint:
                 print(f"      {'':<10} {printable(check.hint)}")
     return 0 if all(check.ok for check in checks) else 1
+
+
+def _values(options: argparse.Namespace) -> list[EffectiveValue]:
+    """The profile as it runs; empty where a check has said already that there is none."""
+    settings = Settings.from_env()
+    try:
+        return effective(options.profile or settings.profile, settings)
+    except UsageError:
+        return []
+
+
+def _print_profile(values: list[EffectiveValue]) -> None:
+    """One line a value, and where each came from."""
+    width = max((len(value.key) for value in values), default=0)
+    for value in values:
+        shown = json.dumps(value.value, ensure_ascii=False)
+        shown = shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 1]}…"
+        print(f"{value.key:<{width}}  {printable(shown)}  · {printable(value.source)}")
+    if values:
+        print()
 
 
 async def _checks(options: argparse.Namespace) -> list[Check]:
@@ -63,7 +90,7 @@ async def _attempt(checks: list[Check], name: str, work: Callable[[], Awaitable[
 
 
 async def _profile(options: argparse.Namespace, settings: Settings) -> tuple[Any, str, str]:
-    profile = load_profile(options.profile or settings.profile).in_environment(settings)
+    profile = profile_of(settings, options.profile).in_environment(settings)
     retrieval = profile.retrieval
     return profile, f"{profile.name}: {retrieval.top_k} passages of score {retrieval.score_threshold:g} or more", ""
 
@@ -103,13 +130,15 @@ async def _book(options: argparse.Namespace, settings: Settings, profile: Any, e
 
 
 async def _model(settings: Settings, profile: Any, embedder: Any) -> tuple[Any, str, str]:
-    if settings.openai_api_key is None:
-        hint = "To have answers written by a model, set OPENAI_API_KEY (and OPENAI_BASE_URL)."
-        return None, "none; the book's own sentences are quoted", hint
     from rag.faults import model_error
-    from rag.models import build_model
+    from rag.models import OPENAI_KEY, build_model, endpoint_of
 
-    model, name, _ = build_model(profile, settings, embedder)
+    variable = endpoint_of(profile, settings).variable
+    model, name, quotes = build_model(profile, settings, embedder)
+    if quotes:
+        hint = f"To have answers written by a model, set {variable}"
+        hint += " (and OPENAI_BASE_URL)." if variable == OPENAI_KEY else "; the profile's endpoint asks for it."
+        return None, "none; the book's own sentences are quoted", hint
     try:
         await model.ainvoke("Say yes.", max_tokens=1)
     except Exception as error:

@@ -9,14 +9,14 @@ from typing import Any
 
 from cli.terminal import print_json, progress_bar, say
 from rag.errors import UsageError
-from rag.profiles import load_profile
+from rag.profiles import profile_of
 from rag.settings import Settings
 
 
 def ingest(options: argparse.Namespace) -> int:
     """Exit code 0, or 1 when a source failed after everything else was done; 2 for invalid input, nothing written."""
     settings = Settings.from_env()
-    load_profile(options.profile or settings.profile)
+    profile_of(settings, options.profile)
     with progress_bar("Indexing") as progress:
         report = asyncio.run(_run(options, settings, progress))
     if options.json:

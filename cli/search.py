@@ -12,7 +12,7 @@ from cli.terminal import number, print_json, printable, progress_bar, say
 from rag.book import Where
 from rag.conversation import check_question, history, messages_from_json
 from rag.errors import AskbookError, UsageError
-from rag.profiles import load_profile
+from rag.profiles import profile_of
 from rag.settings import Settings
 
 
@@ -34,7 +34,7 @@ def search(options: argparse.Namespace) -> int:
 
 async def _searched(options: argparse.Namespace) -> dict[str, Any]:
     settings = Settings.from_env()
-    profile = load_profile(settings.profile).in_environment(settings)
+    profile = profile_of(settings).in_environment(settings)
     query = check_question(options.query, profile.limits.max_question_characters)
     top_k = number(options.top_k, "-k", 1, 20, whole=True)
     past = history(_read_history(options.history)) if options.history else []
@@ -105,7 +105,7 @@ def passages(options: argparse.Namespace) -> int:
     async def run() -> list[dict[str, Any]]:
         from rag.services import choose_collection, collection_index
 
-        book = await choose_collection(settings, load_profile(settings.profile), options.collection)
+        book = await choose_collection(settings, profile_of(settings), options.collection)
         index = collection_index(settings, book)
         try:
             return [

@@ -46,7 +46,10 @@ class Agent:
         context: Context | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Response:
-        """One turn of a conversation, a new one without `thread_id`; `metadata` comes back in the response."""
+        """One turn of a conversation; `metadata` comes back in the response.
+
+        Without `thread_id` it is the profile's own conversation where it has one, else a new one.
+        """
         async for event in self.stream(question, thread_id=thread_id, context=context, metadata=metadata):
             if event.response is not None:
                 return event.response
@@ -61,12 +64,11 @@ class Agent:
         metadata: Mapping[str, Any] | None = None,
     ) -> AsyncIterator[Event]:
         """The same turn as it happens; the last event is the response. Raises `UsageError` for an impossible id."""
-        thread = new_id() if thread_id is None else check_thread_id(thread_id)
+        profile = self.services.parts((context or Context()).profile).profile
+        thread = check_thread_id(thread_id) if thread_id is not None else profile.memory.thread or new_id()
         asked = HumanMessage(id=new_id(), content=question)
         try:
-            check_question(
-                question, self.services.parts((context or Context()).profile).profile.limits.max_question_characters
-            )
+            check_question(question, profile.limits.max_question_characters)
             response = None
             async for event in self._run(asked, thread, context, metadata or {}):
                 response = event.response or response

@@ -14,7 +14,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from rag.conversation import turns
+from rag.conversation import retrieval_history, turns
 from rag.errors import MemoryFailureError
 
 Saver = BaseCheckpointSaver[Any]
@@ -98,7 +98,12 @@ async def conversation(saver: Saver, thread_id: str) -> dict[str, Any] | None:
     if found is None:
         return None
     finished = turns(found.checkpoint["channel_values"].get("messages", []))
-    return {"thread_id": thread_id, "updated_at": found.checkpoint["ts"], "turns": finished}
+    return {
+        "thread_id": thread_id,
+        "updated_at": found.checkpoint["ts"],
+        "turns": finished,
+        "retrieval_history": retrieval_history(finished),
+    }
 
 
 async def delete_thread(saver: Saver, thread_id: str) -> None:

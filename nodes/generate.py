@@ -65,7 +65,11 @@ def make_generate(parts_of: PartsOf) -> AsyncNode:
         fitted = _fit(parts, state, turn["question"], passages)
         exchange, style = state.get("exchange", []), parts.profile.answer
         prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
-        call = _Call(AnswerWriter(fitted.passages, style.citation_style, style.refusal), runtime.stream_writer)
+        accepts = () if parts.quotes else style.accepts  # what is quoted may hold brackets of its own
+        writer = AnswerWriter(
+            fitted.passages, style.citation_style, style.refusal, footer=style.footer, accepts=accepts
+        )
+        call = _Call(writer, runtime.stream_writer)
         may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
         message = await _ask(parts, prompt, call, fitted.answer_tokens, may_search=may_search)
         calls = state.get("llm_calls", 0) + (not parts.quotes)
@@ -93,13 +97,17 @@ def _fit(parts: Parts, state: AgentState, question: str, passages: list[Passage]
         question=question,
         history=history(state.get("messages", [])[:-1]),
         passages=passages,
+        budget=parts.profile.budget,
     )
 
 
 async def _ask(parts: Parts, prompt: list[Any], call: _Call, answer_tokens: int, *, may_search: bool) -> AIMessage:
     """One call of the model, its pieces shown as they are finished. Raises `AskbookError`."""
     config = RunnableConfig(tags=["nostream"])
-    options: dict[str, Any] = {"max_tokens": answer_tokens, "temperature": parts.profile.model.temperature}
+    model = parts.profile.model
+    # Room for an answer is kept in any case; a profile without a maximum leaves its length to the model.
+    most = answer_tokens if model.max_tokens else None
+    options: dict[str, Any] = {"max_tokens": most, "temperature": model.temperature}
     if may_search and parts.profile.tool and not parts.quotes:
         options["tools"] = [tool_schema(parts.profile.tool)]
     whole: AIMessageChunk | None = None

@@ -13,8 +13,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, Remove
 from langgraph.runtime import Runtime
 
 from nodes.run import Node, Update, has_new_question, last_message, run_of
-from rag.conversation import check_question, response_metadata
-from rag.errors import AskbookError, InvalidQuestionError
+from rag.conversation import check_question, notices, response_metadata, turn_limit
+from rag.errors import InvalidQuestionError
 from rag.ports import PartsOf
 from rag.types import Response, new_id
 from state import EMPTY_BOARD, AgentState, Context, Draft, Turn
@@ -39,9 +39,7 @@ def make_idle(parts_of: PartsOf) -> Node:
         question = check_question(last.text, profile.limits.max_question_characters)
         number = state.get("turn_number", 0) + 1
         if profile.limits.max_turns is not None and number > profile.limits.max_turns:
-            raise AskbookError(
-                "context_overflow", "turn_limit", f"This conversation has its {profile.limits.max_turns} turns."
-            )
+            raise turn_limit(profile.limits.max_turns)
         turn = Turn(
             request_id=last.id or new_id(),
             question=question,
@@ -50,6 +48,12 @@ def make_idle(parts_of: PartsOf) -> Node:
             began=time.time(),
             profile=profile.name,
             model=parts.model_name,
+            notices=notices(
+                number,
+                len(state["messages"]) + 2,  # the answer, and the system's message that no state holds
+                max_turns=profile.limits.max_turns,
+                max_messages=profile.limits.max_messages,
+            ),
         )
         return EMPTY_BOARD | {"phase": "RETRIEVING", "turn": turn, "turn_number": number, "metadata": None}
 
@@ -77,6 +81,7 @@ def _response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[Cont
         "tool_calls": state.get("tool_calls") or [],
         "llm_calls": state.get("llm_calls", 0),
         "timings_ms": timings,
+        "notices": turn.get("notices", []),
     }
     return Response.model_validate(record)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
@@ -14,7 +14,9 @@ from nodes.run import AsyncNode, Update, run_of
 from rag.book import Where
 from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
-from rag.tool import CALLS_A_ROUND, read_arguments, tool_result
+from rag.profile_sections import ToolSection
+from rag.tool import CALLS_A_ROUND, read_arguments
+from rag.tool_result import failed_answer, refused_answer, tool_answer
 from rag.types import Passage, Retrieval
 from state import AgentState, Context
 
@@ -30,13 +32,13 @@ def make_tools(parts_of: PartsOf) -> AsyncNode:
         results: list[AnyMessage] = []
         records: list[dict[str, Any]] = []
         for position, call in enumerate(_calls(exchange)):
-            if position >= CALLS_A_ROUND or "error" in call:
-                content = call.get("error") or f"At most {CALLS_A_ROUND} searches at once."
-            else:
-                content, record = await _search(parts, call["args"], passages, where)
-                if record:
-                    records.append(record.model_dump(mode="json"))
-                    runtime.stream_writer({"type": "retrieval", **records[-1]})
+            problem = call.get("error", "")
+            if position >= CALLS_A_ROUND:
+                problem = problem or f"At most {CALLS_A_ROUND} searches at once."
+            content, record = await _search(parts, call, passages, where, problem)
+            if record:
+                records.append(record.model_dump(mode="json"))
+                runtime.stream_writer({"type": "retrieval", **records[-1]})
             results.append(ToolMessage(content=content, tool_call_id=call["id"] or "", name=call["name"]))
         return {
             "phase": "GENERATING",
@@ -58,22 +60,28 @@ def _calls(exchange: Sequence[AnyMessage]) -> list[dict[str, Any]]:
 
 
 async def _search(
-    parts: Parts, args: Any, passages: list[Passage], where: Where | None
+    parts: Parts, call: Mapping[str, Any], passages: list[Passage], where: Where | None, problem: str
 ) -> tuple[str, Retrieval | None]:
-    """One search; what it finds is appended to `passages` under the next numbers, unless it is there already."""
-    asked = read_arguments(args)
+    """One search; what it finds is appended to `passages` under the next numbers, unless it is there already.
+
+    A call with a `problem` gets the profile's error answer. The model may be stricter than the caller, never laxer.
+    """
+    tool = parts.profile.tool or ToolSection()
+    asked = problem or read_arguments(tool, call["args"])
     if isinstance(asked, str):
-        return asked, None
+        return refused_answer(tool, call["args"], asked), None
     retrieval = parts.profile.retrieval
+    threshold = max(asked.score_threshold or 0.0, retrieval.score_threshold)
     try:
         found = await parts.retriever.retrieve(
-            asked.query, k=asked.top_k or retrieval.top_k, threshold=retrieval.score_threshold, where=where
+            asked.query, k=asked.top_k or retrieval.top_k, threshold=threshold, where=where
         )
     except AskbookError as failure:
-        return failure.info().user_message, None
+        return failed_answer(tool, asked.query, failure), None
+    seen = len(passages)
     numbers = {passage.chunk_id: passage for passage in passages}
-    known = [numbers[passage.chunk_id] for passage in found.passages if passage.chunk_id in numbers]
-    fresh = [passage for passage in found.passages if passage.chunk_id not in numbers]
-    new = [passage.model_copy(update={"number": len(passages) + i}) for i, passage in enumerate(fresh, 1)]
-    passages += new
-    return tool_result(new, known), found.retrieval
+    for one in found.passages:
+        if one.chunk_id not in numbers:
+            numbers[one.chunk_id] = one.model_copy(update={"number": len(passages) + 1})
+            passages.append(numbers[one.chunk_id])
+    return tool_answer(tool, [numbers[one.chunk_id] for one in found.passages], seen, found.retrieval), found.retrieval

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from rag.conversation import Exchange
 from rag.errors import AskbookError
+from rag.profile_sections import BudgetSection
 from rag.types import Passage
 
 # Four characters a token is right for English and German text but low for code; measured against o200k the margin
@@ -43,36 +44,52 @@ def fit(
     question: str,
     history: Sequence[Exchange],
     passages: Sequence[Passage],
+    budget: BudgetSection | None = None,
 ) -> Fitted:
     """The newest turns and best passages that fit into `window` tokens with the rest.
 
-    Raises `AskbookError` (`context_overflow`) when system prompt and question leave no room for one passage and an
-    answer of 64 tokens.
+    `budget` gives each part its own most; without one, passages take what the rest leaves. Raises `AskbookError`
+    (`context_overflow`) when system prompt and question leave no room for one passage and an answer of 64 tokens.
     """
     fixed = estimate_tokens(system) + estimate_tokens(question) + 4 * _OVERHEAD
     answer = min(max_tokens or _ANSWER, max(_LEAST_ANSWER, (window - fixed) // 2))
     if passages:  # a short answer from the best passage is worth more than a long one from none
         needed = _cost(*_texts(max(passages, key=_worth)))
         answer = min(answer, max(_LEAST_ANSWER, window - fixed - needed))
+    if budget:
+        answer = min(answer, max(_LEAST_ANSWER, budget.exchange - estimate_tokens(question)))
     room = window - fixed - answer
-    kept = _best(passages, room)
+    kept = trim_passages(passages, min(room, budget.context) if budget else room)
     if room <= 0 or (passages and not kept):
         raise AskbookError(
             "context_overflow", "question_too_large", f"The question does not fit into {window:,} tokens."
         )
     room -= sum(_cost(*_texts(passage)) for passage in kept)
-    return Fitted(_newest(history, min(room, int(window * _HISTORY_SHARE))), kept, answer)
+    most = budget.history if budget else int(window * _HISTORY_SHARE)
+    return Fitted(trim_history(history, min(room, most)), kept, answer)
+
+
+def trim_passages(passages: Sequence[Passage], budget: int) -> list[Passage]:
+    """Those that stay within `budget` tokens when the lowest scores go first; of equals the later goes."""
+    kept = list(passages)
+    while kept and sum(_cost(*_texts(passage)) for passage in kept) > budget:
+        kept.remove(min(kept, key=_worth))
+    return kept
+
+
+def trim_history(history: Sequence[Exchange], budget: int) -> list[Exchange]:
+    """The newest turns that stay within `budget` tokens, whole turns only."""
+    kept: list[Exchange] = []
+    for exchange in reversed(history):
+        budget -= _cost(exchange.question, exchange.answer)
+        if budget < 0:
+            break
+        kept.append(exchange)
+    return kept[::-1]
 
 
 def _cost(*texts: str) -> int:
     return sum(estimate_tokens(text) for text in texts) + _OVERHEAD
-
-
-def _best(passages: Sequence[Passage], room: int) -> list[Passage]:
-    kept = list(passages)
-    while kept and sum(_cost(*_texts(passage)) for passage in kept) > room:
-        kept.remove(min(kept, key=_worth))
-    return kept
 
 
 def _texts(passage: Passage) -> tuple[str, str]:
@@ -81,13 +98,3 @@ def _texts(passage: Passage) -> tuple[str, str]:
 
 def _worth(passage: Passage) -> tuple[float, int]:
     return passage.score, -passage.number
-
-
-def _newest(history: Sequence[Exchange], room: int) -> list[Exchange]:
-    kept: list[Exchange] = []
-    for exchange in reversed(history):
-        room -= _cost(exchange.question, exchange.answer)
-        if room < 0:
-            break
-        kept.append(exchange)
-    return kept[::-1]

@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from rag.citation_forms import CitationForms
+from rag.context import scores_footer
 from rag.pieces import Piece, PieceCutter
 from rag.sentences import units
-from rag.types import Citation, CitationStyle, Passage, Quote
+from rag.types import Citation, CitationStyle, Footer, Passage, Quote
 
 LONGEST_QUOTE: Final = 200  # code points
 _NUMBERS: Final = r"\s*\d{1,4}(?:\s*[,;–-]\s*\d{1,4}){0,20}\s*"
@@ -28,13 +30,25 @@ class AnswerWriter:
     """Turns a model's tokens into finished pieces of the answer, with every marker resolved.
 
     `feed` and `close` return the pieces that are ready to be shown; joined, they are `content`. `plain` is the same
-    text with bare `[n]`. `refused` is set when the answer was the refusal sentence.
+    text with bare `[n]`. `refused` is set when the answer was the refusal sentence. `accepts` are the citation forms
+    that a model may write beside `[n]`; `footer` is the form of the list below an answer in the style "numbered".
     """
 
-    def __init__(self, passages: Sequence[Passage], style: CitationStyle, refusal: str) -> None:
+    def __init__(
+        self,
+        passages: Sequence[Passage],
+        style: CitationStyle,
+        refusal: str,
+        *,
+        footer: Footer = "list",
+        accepts: Sequence[CitationStyle] = (),
+    ) -> None:
         self._passages = {passage.number: passage for passage in passages}
         self._style = style
         self._refusal = refusal
+        self._footer: Footer = footer if style == "numbered" else "none"
+        self._forms = CitationForms(accepts, passages)
+        self._held = ""
         self._cutter = PieceCutter()
         self._previous = ""
         self._gap = ""
@@ -46,18 +60,29 @@ class AnswerWriter:
 
     def feed(self, text: str) -> list[str]:
         """Take the next tokens; return the pieces that they finish."""
-        return [shown for piece in self._cutter.feed(text) if (shown := self._finish(piece))]
+        return [shown for piece in self._cutter.feed(text) if (shown := self._whole(piece))]
 
     def close(self) -> list[str]:
         """The last piece, and the footer where the style has one; the refusal where nothing is left to say."""
-        last = self._finish(self._cutter.close())
+        last = self._whole(self._cutter.close(), last=True)
         if not self.content:
             self.refused = True
             self.content = self.plain = self._refusal
             return [self._refusal]
-        footer = sources_footer(self.citations.values()) if self._style == "numbered" else ""
+        footer = sources_footer(self.citations.values(), self._footer)
         self.content += footer
         return [piece for piece in (last, footer) if piece]
+
+    def _whole(self, piece: Piece, *, last: bool = False) -> str:
+        """Finish a piece, unless it ends within a citation such as `[Source: What is it? A guide](url)`."""
+        if piece.code:
+            held, self._held = self._held, ""
+            return (self._finish(Piece(held)) if held else "") + self._finish(piece)
+        text, self._held = self._held + piece.text, ""
+        if not last and self._forms.is_open(text):
+            self._held = text
+            return ""
+        return self._finish(Piece(text))
 
     def _finish(self, piece: Piece) -> str:
         """Resolve one piece. White space between pieces is held back until something follows it.
@@ -70,7 +95,7 @@ class AnswerWriter:
             return ""
         body = raw.strip() if not self.content else raw.rstrip()
         gap, self._gap = self._gap, raw[len(raw.rstrip()) :]
-        plain = body if piece.code else self._resolve(body)
+        plain = body if piece.code else self._resolve(self._with_numbers(body))
         if not plain.strip():
             return ""
         rendered = plain if piece.code or self._style == "numbered" else self._render(plain)
@@ -79,6 +104,12 @@ class AnswerWriter:
         self.content += lead + rendered
         self.plain += lead + plain
         return lead + rendered
+
+    def _with_numbers(self, body: str) -> str:
+        """The text with the accepted forms written as `[n]`; one that names no passage is taken out and counted."""
+        text, unknown = self._forms.as_numbers(body)
+        self.unknown += unknown
+        return text
 
     def _resolve(self, piece: str) -> str:
         """The piece with its known markers in the form `[n]`, and a citation recorded for each.
@@ -161,10 +192,18 @@ def format_citation(passage: Passage, style: CitationStyle) -> str:
     return f"[{passage.number}]"
 
 
-def sources_footer(citations: Iterable[Citation]) -> str:
-    """The list of what was cited, below a rule; empty when nothing was."""
-    lines = [f"- [{c.marker}] {c.breadcrumb or c.title} ({c.url})" for c in citations]
-    return "\n\n---\n**Sources:**\n" + "\n".join(lines) if lines else ""
+def sources_footer(citations: Iterable[Citation], form: Footer = "list") -> str:
+    """The list of what was cited, below a rule; empty when nothing was, or the form is "none".
+
+    "list" gives titles and addresses, "scores" an address and its score a line.
+    """
+    cited = list(citations)
+    if not cited or form == "none":
+        return ""
+    if form == "scores":
+        return scores_footer((c.marker, c.url, c.score) for c in cited)
+    lines = [f"- [{c.marker}] {c.breadcrumb or c.title} ({c.url})" for c in cited]
+    return "\n\n---\n**Sources:**\n" + "\n".join(lines)
 
 
 def best_quote(sentence: str, text: str) -> Quote:

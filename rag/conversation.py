@@ -17,7 +17,7 @@ from rag.types import Response, new_id
 
 _REMEMBERED: Final = (
     "request_id", "turn_number", "status", "fallback_reason", "profile", "model", "plain_content", "citations",
-    "retrieved_chunks", "tool_calls", "created_at", "error",
+    "retrieved_chunks", "retrievals", "tool_calls", "created_at", "error",
 )  # fmt: skip
 
 
@@ -27,6 +27,7 @@ _ESCAPE: Final = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])|[\x00-\x08\x0e-\x1f\x7f]"
 )
 _LONGEST_THREAD: Final = 255  # code points
+_WARN_BEFORE: Final = 2  # turns before the limit
 
 
 class Exchange(NamedTuple):
@@ -68,6 +69,38 @@ def check_thread_id(thread_id: str) -> str:
 
 def _is_text(text: str) -> bool:
     return not any("\ud800" <= c <= "\udfff" for c in text)
+
+
+def notices(number: int, messages: int, *, max_turns: int | None, max_messages: int | None) -> list[str]:
+    """What a user should know before a limit is reached, or once a soft one is.
+
+    `number` is the turn's, `messages` how many the conversation has with its answer, the system's message among them.
+    """
+    found = []
+    if max_turns is not None and max_turns - number <= _WARN_BEFORE:
+        left = max(0, max_turns - number)
+        found.append(f"This conversation has {left or 'no'} more {'turn' if left == 1 else 'turns'} of {max_turns:,}.")
+    if max_messages is not None and messages > max_messages:
+        found.append(
+            f"This conversation has {messages:,} messages, more than the {max_messages:,} that are recommended; "
+            "type 'clear' to start fresh."
+        )
+    return found
+
+
+def turn_limit(most: int) -> AskbookError:
+    """What is said of a question beyond the last turn that a conversation may have."""
+    return AskbookError(
+        "context_overflow",
+        "turn_limit",
+        f"This conversation has reached its limit of {most:,} {'turn' if most == 1 else 'turns'}.",
+        hint="Type 'clear' in the chat, or begin a new conversation.",
+    )
+
+
+def retrieval_history(finished: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Every search of a conversation, oldest first, from its `turns`: tool, query, count, mean score, time."""
+    return [dict(search) for turn in finished for search in turn.get("retrievals") or []]
 
 
 def response_metadata(response: Response, question: str) -> dict[str, Any]:

@@ -124,7 +124,8 @@ class Searcher(Protocol):
 class Parts:
     """What a turn works with: its profile and the live objects that the profile names.
 
-    `quotes` says that the model only quotes, so that its calls are no model calls.
+    `quotes` says that the model only quotes, so that its calls are no model calls: the key that `key_variable` names is
+    not set.
     """
 
     profile: Profile
@@ -132,6 +133,7 @@ class Parts:
     model_name: str
     quotes: bool
     retriever: Searcher
+    key_variable: str = "OPENAI_API_KEY"
 
 
 PartsOf = Callable[[str | None], Parts]

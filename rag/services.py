@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from rag.errors import RetrievalError
-from rag.models import build_model
+from rag.models import build_model, endpoint_of
 from rag.ports import ChunkIndex, Embedder, Parts, SparseEncoder
-from rag.profiles import Profile, load_profile
+from rag.profiles import Profile, profile_of
 from rag.retrieval.embeddings import OnnxEmbeddings
 from rag.retrieval.index import list_collections, open_index
 from rag.retrieval.retriever import Retriever
@@ -46,14 +46,15 @@ class LiveServices:
         """The parts of a profile, built when it is first asked for. Raises `UsageError` for an unknown name."""
         name = profile or self._usual
         if name not in self._parts:
-            self._parts[name] = self._build(load_profile(name).in_environment(self.settings))
+            self._parts[name] = self._build(profile_of(self.settings, name).in_environment(self.settings))
         return self._parts[name]
 
     def _build(self, profile: Profile) -> Parts:
         model, model_name, quotes = build_model(profile, self.settings, self.embedder)
         tool_name = profile.tool.name if profile.tool else "retrieve"
         retriever = Retriever(self.embedder, self.sparse, self.index, tool_name=tool_name)
-        return Parts(profile=profile, model=model, model_name=model_name, quotes=quotes, retriever=retriever)
+        variable = endpoint_of(profile, self.settings).variable
+        return Parts(profile, model, model_name, quotes, retriever, variable)
 
     async def aclose(self) -> None:
         await self.index.aclose()
@@ -116,7 +117,7 @@ async def build_services(
     `progress` hears of that, as (done, total) chunks. What is built belongs to no event loop yet. Raises `UsageError`
     for what is configured wrongly.
     """
-    chosen = await asyncio.to_thread(load_profile, profile)
+    chosen = await asyncio.to_thread(profile_of, settings, profile)
     book = await choose_collection(settings, chosen, collection)
     services = await asyncio.to_thread(_build, settings, profile, book)
     if book == MANUAL:

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic import Field, PrivateAttr, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rag.errors import UsageError
@@ -45,6 +45,8 @@ class Settings(BaseSettings):
     profile: str = _env("ASKBOOK_PROFILE", "default", description="profile to use")
     embedding_model: Path | None = _env("ASKBOOK_EMBEDDING_MODEL", description="folder of another ONNX model")
 
+    _keys: dict[str, SecretStr] = PrivateAttr(default_factory=dict)  # other keys that stand in `.env`
+
     @model_validator(mode="before")
     @classmethod
     def _by_field_name(cls, data: dict[str, Any]) -> dict[str, Any]:
@@ -63,11 +65,30 @@ class Settings(BaseSettings):
         Raises `UsageError` with one line that names the variable, where it stands, its value and what is allowed.
         """
         try:
-            return cls(_env_file=env_file)  # type: ignore[call-arg]  # pydantic-settings' own init argument
+            settings = cls(_env_file=env_file)  # type: ignore[call-arg]  # pydantic-settings' own init argument
         except ValidationError as error:
             raise UsageError(_first_problem(error), code="settings") from error
         except UnicodeDecodeError as error:
             raise UsageError(f"{env_file} is not UTF-8 text.", code="settings") from error
+        settings._keys = _other_keys(env_file)
+        return settings
+
+    def key(self, variable: str) -> SecretStr | None:
+        """The key of the endpoint of a profile, by the variable that the profile names; None where it is not set."""
+        value = os.environ.get(variable)
+        return SecretStr(value) if value else self._keys.get(variable)
+
+
+def _other_keys(env_file: Path | None) -> dict[str, SecretStr]:
+    """The keys in `env_file` that no setting is named after: those of the endpoints of profiles."""
+    from dotenv import dotenv_values
+
+    found = dotenv_values(env_file, encoding="utf-8") if env_file and env_file.is_file() else {}
+    return {
+        name: SecretStr(value)
+        for name, value in found.items()
+        if value and name.endswith("_API_KEY") and name not in variables()
+    }
 
 
 def variables() -> dict[str, str]:
@@ -83,9 +104,13 @@ def _first_problem(error: ValidationError) -> str:
     return f"{name} in {place}: {shown} is not allowed; {allowed(problem)}."
 
 
-def allowed(problem: Any) -> str:
-    """What a pydantic problem says is allowed, as the end of a sentence."""
+def allowed(problem: Any, limits_of_field: tuple[float, float] | None = None) -> str:
+    """What a pydantic problem says is allowed, as the end of a sentence; both limits are named where they are known."""
     limits = problem.get("ctx", {})
+    kind = str(problem["type"])
+    if limits_of_field and kind.startswith(("greater_than", "less_than", "int_", "float_")):
+        number = "a whole number from" if kind.startswith("int_") else "from"
+        return f"it must be {number} {limits_of_field[0]:g} to {limits_of_field[1]:g}"
     words = {
         "int_parsing": "it must be a whole number",
         "int_from_float": "it must be a whole number",
@@ -98,5 +123,5 @@ def allowed(problem: Any) -> str:
         "less_than_equal": f"it must be at most {limits.get('le')}",
         "string_too_short": "it must not be empty",
     }
-    text = str(problem["msg"])
-    return words.get(str(problem["type"]), text[:1].lower() + text[1:])
+    text = str(problem["msg"]).removeprefix("Value error, ")
+    return words.get(kind, text[:1].lower() + text[1:] if not text[:2].isupper() else text)

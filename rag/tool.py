@@ -1,53 +1,74 @@
-"""The search that the model may ask for: how it is offered, what it may ask, what it gets back."""
+"""The search that the model may ask for: how it is offered and what it may ask. `rag.tool_result` is what it gets."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from rag.profiles import ToolSection
-from rag.prompt_format import format_passages, new_boundary
-from rag.types import Passage
+from rag.profile_sections import Parameter, ToolSection
 
 CALLS_A_ROUND: Final = 3  # further calls in one message are answered with a refusal to search
+LONGEST_QUERY: Final = 2000  # code points
 
 
-class SearchArguments(BaseModel):
-    """What the model may set. The filter is the caller's alone."""
+class SearchArguments(NamedTuple):
+    """What the model may set; None is what the profile says. The filter is the caller's alone."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    query: str = Field(min_length=1, max_length=2000)
-    top_k: int | None = Field(default=None, ge=1, le=20)
+    query: str
+    top_k: int | None = None
+    score_threshold: float | None = None
 
 
 def tool_schema(tool: ToolSection) -> dict[str, Any]:
-    """The tool in the form of OpenAI's function calling."""
-    properties = {
-        "query": {"type": "string", "description": tool.query_description},
-        "top_k": {"type": "integer", "minimum": 1, "maximum": 20, "description": "How many passages to return."},
-    }
-    parameters = {"type": "object", "properties": properties, "required": ["query"]}
+    """The tool in the form of OpenAI's function calling, its arguments in the profile's order."""
+    properties = {name: _property(one, bounds=tool.offers_bounds) for name, one in tool.parameters.items()}
+    required = [name for name, one in tool.parameters.items() if one.required]
+    parameters = {"type": "object", "properties": properties, "required": required}
     function = {"name": tool.name, "description": tool.description, "parameters": parameters}
     return {"type": "function", "function": function}
 
 
-def read_arguments(args: Any) -> SearchArguments | str:
+def _property(parameter: Parameter, *, bounds: bool) -> dict[str, Any]:
+    limits = {"minimum": parameter.minimum, "maximum": parameter.maximum} if bounds else {}
+    given = {"default": parameter.default, **limits}
+    described = {"type": parameter.type, "description": parameter.description}
+    return described | {name: value for name, value in given.items() if value is not None}
+
+
+def read_arguments(tool: ToolSection, args: Any) -> SearchArguments | str:
     """The model's arguments, or what is wrong with them in one line, for the model to mend."""
-    try:
-        return SearchArguments.model_validate(args)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in problem["loc"]) or "the arguments"
-        return f"{where}: {problem['msg']}"
+    if not isinstance(args, dict):
+        return "The arguments must be a JSON object"
+    unknown = next((name for name in args if name not in tool.parameters), None)
+    if unknown is not None:
+        return f"There is no argument {str(unknown)[:64]!r}; there are {', '.join(tool.parameters)}"
+    values: dict[str, Any] = {}
+    for name, parameter in tool.parameters.items():
+        value = args.get(name)
+        if value is None:  # left out, or null, which models write for "left out"
+            if parameter.required:
+                return f"{name} is required"
+            continue
+        problem = _text_problem(name, value) if parameter.sets == "query" else _number_problem(name, value, parameter)
+        if problem:
+            return problem
+        values[parameter.sets] = value.strip() if parameter.sets == "query" else value
+    if values.get("top_k") is not None:
+        values["top_k"] = int(values["top_k"])
+    return SearchArguments(**values)
 
 
-def tool_result(new: Sequence[Passage], known: Sequence[Passage]) -> str:
-    """What the model reads of a search: the passages it has not seen yet, and the numbers of those it has."""
-    lines = []
-    if known:
-        lines.append("Already given: " + ", ".join(f"[{passage.number}]" for passage in known) + ".")
-    lines.append(format_passages(new, new_boundary()) if new else "No further passages found.")
-    return "\n".join(lines)
+def _text_problem(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        return f"{name} must be a text"
+    if not value.strip():
+        return f"{name} must not be empty"
+    return f"{name} must have at most {LONGEST_QUERY} characters" if len(value) > LONGEST_QUERY else ""
+
+
+def _number_problem(name: str, value: Any, parameter: Parameter) -> str:
+    least, most = parameter.bounds()
+    whole = parameter.type == "integer"
+    allowed = f"{name} must be a {'whole ' if whole else ''}number from {least:g} to {most:g}"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        return allowed  # NaN compares with nothing, so it ends here too
+    return allowed if whole and value != int(value) else ""

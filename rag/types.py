@@ -20,6 +20,7 @@ Phase = Literal["IDLE", "RETRIEVING", "GENERATING", "ERROR"]
 Status = Literal["success", "fallback", "error"]
 FallbackReason = Literal["no_passage", "unsupported", "model_refused", "smalltalk"]
 CitationStyle = Literal["numbered", "source", "title", "chapter"]
+Footer = Literal["list", "scores", "none"]
 ErrorType = Literal[
     "rate_limit", "api_error", "retrieval_error", "auth_error", "invalid_input", "context_overflow", "memory_error"
 ]
@@ -200,6 +201,7 @@ class Response(Record):
     llm_calls: int = 0
     timings_ms: Timings = Field(default_factory=Timings)
     created_at: str = Field(default_factory=now)
+    notices: list[str] = Field(default_factory=list)
     error: ErrorInfo | None = None
 
 

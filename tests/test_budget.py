@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from rag.budget import Fitted, estimate_tokens, fit
+from rag.budget import Fitted, estimate_tokens, fit, trim_history, trim_passages
 from rag.conversation import Exchange
 from rag.errors import AskbookError
+from rag.profile_sections import BudgetSection
+from rag.profiles import load_profile
+from rag.prompts import system_prompt
 from rag.types import Passage
 from tests.fakes import passage
 
@@ -105,3 +108,42 @@ def test_an_estimate_is_rather_too_high_than_too_low(text: str, tokens: int) -> 
 
 def test_scripts_without_spaces_are_counted_by_the_letter() -> None:
     assert estimate_tokens("机" * 100) > 100
+
+
+# --- a budget of parts ----------------------------------------------------------------------------------------------
+
+PARTS = BudgetSection(system=500, context=3992, history=2500, exchange=1200)
+
+
+def test_each_part_keeps_to_its_own_budget() -> None:
+    history = [Exchange(f"Question {n}?", "word " * 300) for n in range(9)]
+    passages = [passage(n, "word " * 500, score=1 - n / 10) for n in range(1, 9)]
+    kept = fit(
+        window=8192, max_tokens=2048, system="s", question="q" * 400, history=history, passages=passages, budget=PARTS
+    )
+    assert sum(estimate_tokens(one.text) for one in kept.passages) <= 3992
+    assert sum(estimate_tokens(f"{one.question}{one.answer}") for one in kept.history) <= 2500
+    assert kept.answer_tokens + estimate_tokens("q" * 400) <= 1200
+    assert kept.passages == passages[: len(kept.passages)]
+    assert kept.history == history[-len(kept.history) :]
+
+
+def test_the_parts_of_isaac_sim_fill_its_window_exactly() -> None:
+    profile = load_profile("isaac-sim")
+    assert profile.budget == PARTS
+    assert PARTS.total() == profile.model.context_window == 8192
+
+
+def test_the_instructions_of_isaac_sim_stay_within_their_part() -> None:
+    assert estimate_tokens(system_prompt(load_profile("isaac-sim"))) <= PARTS.system
+
+
+def test_passages_with_the_lowest_scores_are_trimmed_first() -> None:
+    assert [one.number for one in trim_passages(PASSAGES, 700)] == [2, 3]
+    assert trim_passages(PASSAGES, 0) == []
+
+
+def test_the_oldest_turns_are_trimmed_first() -> None:
+    kept = trim_history(TURNS, 700)
+    assert kept == TURNS[-len(kept) :]
+    assert trim_history(TURNS, 0) == []

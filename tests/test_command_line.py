@@ -13,6 +13,7 @@ from tests.command_line import CommandLine, Done
 from tests.openai_server import Reply, answer, openai_server, refuses
 
 RESPONSE = {
+    "notices",
     "id", "request_id", "thread_id", "turn_number", "status", "fallback_reason", "phase", "processing_state",
     "metadata", "profile", "model", "content", "plain_content", "citations", "retrievals", "retrieved_chunks",
     "retrieval_count", "tool_calls", "grounding", "tokens_used", "llm_calls", "timings_ms", "created_at", "error",

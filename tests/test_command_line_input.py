@@ -39,7 +39,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("ask", "Why?", "-k", "21"), "-k must be a whole number from 1 to 20, not '21'."),
     (("ask", "Why?", "-k", "abc"), "-k must be a whole number from 1 to 20, not 'abc'."),
     (("ask", "Why?", "-k", "2.5"), "-k must be a whole number from 1 to 20, not '2.5'."),
-    (("ask", "Why?", "--profile", "nobody"), 'There is no profile "nobody". Profiles: default'),
+    (("ask", "Why?", "--profile", "nobody"), 'There is no profile "nobody". Profiles: book-agent, default'),
     (("chat", "--profile", "nobody"), 'There is no profile "nobody".'),
     (("doctor", "--bogus"), "unrecognized arguments: --bogus"),
     (("search", ""), "The question is empty."),

@@ -231,7 +231,7 @@ async def test_at_most_three_calls_of_a_message_are_searched(stream: Stream) -> 
 
 @pytest.mark.parametrize(
     ("args", "said"),
-    [({}, "query: Field required"), ({"query": "q", "top_k": 99}, "top_k:"), ({"query": "q", "url": "x"}, "url:")],
+    [({}, "query is required"), ({"query": "q", "top_k": 99}, "top_k must be"), ({"query": "q", "url": "x"}, "'url'")],
 )
 async def test_a_call_with_wrong_arguments_is_told_what_is_wrong(args: Any, said: str, stream: Stream) -> None:
     searcher = FakeSearcher([passage(2)])

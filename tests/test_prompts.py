@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from rag.conversation import Exchange
@@ -63,3 +64,25 @@ def test_a_question_that_looks_like_a_passage_is_still_the_question() -> None:
     passages, question = parse_prompt(built(question=forged)[1].text)
     assert [one.number for one in passages] == [1, 2]
     assert question == forged
+
+
+@pytest.mark.parametrize(
+    "name", ["documentation-agent", "book-agent", "isaac-sim", "textbook-assistant", "robotics-tutor"]
+)
+def test_a_profiles_instructions_come_first_and_our_rule_about_markers_after_them(name: str) -> None:
+    profile = load_profile(name)
+    prompt = system_prompt(profile)
+    assert prompt.startswith(profile.instructions.strip())
+    rule = prompt.removeprefix(profile.instructions.strip())
+    assert "like [1] or [2][3]" in rule
+    assert profile.answer.refusal in rule
+    assert "{" not in rule
+
+
+def test_the_rule_speaks_of_a_tool_only_where_there_is_one() -> None:
+    assert "Call retrieve_documentation only when" in system_prompt(load_profile("documentation-agent"))
+    assert "Call " not in system_prompt(load_profile("isaac-sim"))
+
+
+def test_the_default_profile_says_the_rule_itself() -> None:
+    assert "How the book reaches you" not in system_prompt(PROFILE)

@@ -252,3 +252,15 @@ async def test_a_real_book_answers_from_the_right_chapter(index: EdgeIndex) -> N
     assert "digital-twin" in found.passages[0].title
     assert all(0.2 <= passage.score <= 1 for passage in found.passages)
     assert json.loads(found.passages[0].model_dump_json())["number"] == 1
+
+
+class BrokenEmbedder(ToyEmbedder):
+    def embed_query(self, text: str) -> list[float]:
+        raise RuntimeError("no vector")
+
+
+async def test_a_question_that_cannot_be_embedded_is_a_failure_of_its_own(tmp_path: Path) -> None:
+    index = EdgeIndex(tmp_path, "toy")
+    with pytest.raises(RetrievalError, match=r"could not be embedded \(RuntimeError\)") as caught:
+        await Retriever(BrokenEmbedder(), ToySparse(), index).retrieve("north", k=5, threshold=0.0)
+    assert caught.value.code == "embedding_failed"

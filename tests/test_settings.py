@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from rag.errors import UsageError
 from rag.settings import Settings, variables
@@ -117,3 +118,17 @@ def test_the_example_file_lists_exactly_the_variables_that_are_read() -> None:
 
 def test_the_example_file_can_be_used_as_it_stands() -> None:
     assert Settings.from_env(ROOT / ".env.example") == Settings.from_env(None)
+
+
+def test_the_key_of_a_profiles_endpoint_is_read_from_the_file_and_the_environment_beats_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SOMEBODYS_API_KEY", raising=False)
+    settings = Settings.from_env(written(tmp_path / ".env", "SOMEBODYS_API_KEY=file\nOTHER=x\n"))
+    assert settings.key("SOMEBODYS_API_KEY") == SecretStr("file")
+    monkeypatch.setenv("SOMEBODYS_API_KEY", "environment")
+    assert settings.key("SOMEBODYS_API_KEY") == SecretStr("environment")
+
+
+def test_a_key_that_is_nowhere_is_none() -> None:
+    assert Settings.from_env(None).key("NOBODYS_API_KEY") is None

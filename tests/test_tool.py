@@ -1,66 +1,167 @@
-"""The search that the model may ask for: how it is offered, what it may ask, what it reads."""
+"""The search that the model may ask for: how it is offered and what it may ask."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rag.profiles import ToolSection
-from rag.prompt_format import parse_passages
-from rag.tool import SearchArguments, read_arguments, tool_result, tool_schema
-from tests.fakes import passage
+from rag.errors import UsageError
+from rag.profile_sections import ToolSection
+from rag.profiles import load_profile
+from rag.tool import SearchArguments, read_arguments, tool_schema
+
+TOOL = ToolSection()
+
+
+def tool_of(profile: str) -> ToolSection:
+    tool = load_profile(profile).tool
+    assert tool is not None
+    return tool
 
 
 def test_the_tool_is_offered_as_the_profile_describes_it() -> None:
-    function = tool_schema(ToolSection(name="look_up", description="Looks up.", query_description="What for."))[
-        "function"
-    ]
+    function = tool_schema(ToolSection(name="look_up", description="Looks up."))["function"]
     assert (function["name"], function["description"]) == ("look_up", "Looks up.")
-    assert function["parameters"]["properties"]["query"]["description"] == "What for."
+    assert function["parameters"]["properties"]["query"] == {
+        "type": "string",
+        "description": "What to search for.",
+    }
     assert function["parameters"]["required"] == ["query"]
 
 
-def test_the_model_may_set_query_and_count_and_nothing_else() -> None:
-    assert set(tool_schema(ToolSection())["function"]["parameters"]["properties"]) == set(SearchArguments.model_fields)
+def test_bounds_are_part_of_the_offer_unless_the_profile_keeps_them_to_itself() -> None:
+    offered = tool_schema(TOOL)["function"]["parameters"]["properties"]["top_k"]
+    assert (offered["minimum"], offered["maximum"]) == (1, 20)
+    assert "minimum" not in tool_schema(tool_of("robotics-tutor"))["function"]["parameters"]["properties"]["k"]
 
 
-def test_arguments_are_read() -> None:
-    assert read_arguments({"query": "nodes", "top_k": 3}) == SearchArguments(query="nodes", top_k=3)
+def test_the_documentation_agents_tool_is_offered_word_for_word() -> None:
+    assert tool_schema(tool_of("documentation-agent")) == {
+        "type": "function",
+        "function": {
+            "name": "retrieve_documentation",
+            "description": (
+                "Search the book documentation for relevant information based on a question or topic. "
+                "Returns chunks of text from the book with metadata about their source."
+            ),
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "query": {
+                        "type": "string",
+                        "description": "The question or topic to search for in the documentation",
+                    },
+                    "top_k": {
+                        "type": "integer",
+                        "description": "Number of most relevant chunks to retrieve (default: 5)",
+                        "default": 5,
+                    },
+                    "similarity_threshold": {
+                        "type": "number",
+                        "description": "Minimum similarity score for results (0.0-1.0, default: 0.0)",
+                        "default": 0.0,
+                    },
+                },
+                "required": ["query"],
+            },
+        },
+    }
+
+
+def test_the_book_agent_offers_the_documentation_agents_tool() -> None:
+    assert tool_of("book-agent") == tool_of("documentation-agent")
+
+
+def test_isaac_sim_has_no_tool() -> None:
+    assert load_profile("isaac-sim").tool is None
+
+
+def test_the_textbook_assistants_tool_takes_a_query_alone() -> None:
+    function = tool_schema(tool_of("textbook-assistant"))["function"]
+    assert function["name"] == "search_knowledge_base"
+    assert list(function["parameters"]["properties"]) == function["parameters"]["required"] == ["query"]
+
+
+def test_the_tutors_tool_takes_a_query_and_k() -> None:
+    function = tool_schema(tool_of("robotics-tutor"))["function"]
+    assert function["name"] == "retrieve_textbook_content"
+    assert function["description"] == "Retrieve relevant content from Physical AI & Humanoid Robotics textbook."
+    assert function["parameters"]["properties"] == {
+        "query": {"type": "string", "description": "User's question or search query"},
+        "k": {"type": "integer", "description": "Number of top results (default: 3)", "default": 3},
+    }
+    assert function["parameters"]["required"] == ["query"]
+
+
+def test_arguments_are_read_into_what_they_set() -> None:
+    assert read_arguments(TOOL, {"query": "nodes", "top_k": 3}) == SearchArguments("nodes", 3)
+    assert read_arguments(tool_of("robotics-tutor"), {"query": "nodes", "k": 10}) == SearchArguments("nodes", 10)
+    args = {"query": " nodes ", "similarity_threshold": 0.5, "top_k": None}
+    assert read_arguments(tool_of("documentation-agent"), args) == SearchArguments("nodes", None, 0.5)
+
+
+def test_a_whole_number_may_be_written_with_a_point() -> None:
+    assert read_arguments(TOOL, {"query": "nodes", "top_k": 3.0}) == SearchArguments("nodes", 3)
 
 
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ({}, "query: Field required"),
-        ({"query": ""}, "query: "),
-        ({"query": "x" * 2001}, "query: "),
-        ({"query": 7}, "query: "),
-        ({"query": "q", "top_k": 0}, "top_k: "),
-        ({"query": "q", "top_k": 21}, "top_k: "),
-        ({"query": "q", "filter": "https://"}, "filter: "),
-        (None, "the arguments: "),
-        ("query", "the arguments: "),
-        ([], "the arguments: "),
+        ({}, "query is required"),
+        ({"query": ""}, "query must not be empty"),
+        ({"query": " \n"}, "query must not be empty"),
+        ({"query": "x" * 2001}, "query must have at most 2000 characters"),
+        ({"query": 7}, "query must be a text"),
+        ({"query": "q", "top_k": 0}, "top_k must be a whole number from 1 to 20"),
+        ({"query": "q", "top_k": 21}, "top_k must be a whole number from 1 to 20"),
+        ({"query": "q", "top_k": 2.5}, "top_k must be a whole number from 1 to 20"),
+        ({"query": "q", "top_k": float("nan")}, "top_k must be a whole number from 1 to 20"),
+        ({"query": "q", "top_k": float("inf")}, "top_k must be a whole number from 1 to 20"),
+        ({"query": "q", "top_k": True}, "top_k must be a whole number from 1 to 20"),
+        ({"query": "q", "top_k": "5"}, "top_k must be a whole number from 1 to 20"),
+        ({"query": "q", "filter": "https://"}, "There is no argument 'filter'; there are query, top_k"),
+        (None, "The arguments must be a JSON object"),
+        ("query", "The arguments must be a JSON object"),
+        ([], "The arguments must be a JSON object"),
     ],
 )
 def test_wrong_arguments_are_answered_with_what_is_wrong(args: Any, said: str) -> None:
-    answer = read_arguments(args)
-    assert isinstance(answer, str)
-    assert answer.startswith(said)
-    assert "\n" not in answer
+    assert read_arguments(TOOL, args) == said
 
 
-def test_a_result_is_the_new_passages_fenced_as_data() -> None:
-    found, _ = parse_passages(tool_result([passage(3), passage(4)], []))
-    assert [one.number for one in found] == [3, 4]
+@pytest.mark.parametrize(
+    ("profile", "args", "said"),
+    [
+        ("robotics-tutor", {"query": "q", "k": 11}, "k must be a whole number from 1 to 10"),
+        (
+            "documentation-agent",
+            {"query": "q", "similarity_threshold": 1.1},
+            "similarity_threshold must be a number from 0 to 1",
+        ),
+        ("textbook-assistant", {"query": "q", "top_k": 3}, "There is no argument 'top_k'; there are query"),
+    ],
+)
+def test_the_bounds_are_the_profiles(profile: str, args: Any, said: str) -> None:
+    assert read_arguments(tool_of(profile), args) == said
 
 
-def test_a_passage_that_was_given_is_only_named() -> None:
-    result = tool_result([passage(3)], [passage(1), passage(2)])
-    assert result.startswith("Already given: [1], [2].\n")
-    assert [one.number for one in parse_passages(result)[0]] == [3]
-
-
-def test_a_search_without_anything_new_says_so() -> None:
-    assert tool_result([], []) == "No further passages found."
+@pytest.mark.parametrize(
+    ("parameter", "said"),
+    [
+        ('sets = "top_k"\ntype = "string"', 'must be of the type "integer"'),
+        ('sets = "top_k"\ntype = "integer"\nmaximum = 30', "its bounds must be from 1 to 20"),
+        ('sets = "top_k"\ntype = "integer"\nmaximum = 5\ndefault = 6', "its default must be from 1 to 5"),
+        ('sets = "query"\ntype = "string"', "two arguments set the same thing"),
+        ('sets = "filter"\ntype = "string"', "sets: 'filter' is not allowed"),
+    ],
+)
+def test_a_profile_cannot_offer_what_the_search_cannot_do(parameter: str, said: str, tmp_path: Path) -> None:
+    query = 'sets = "query"\ntype = "string"\nrequired = true\ndescription = "d"\n'
+    text = f'description = "d"\ninstructions = "i"\n[tool.parameters.q]\n{query}'
+    text += f'[tool.parameters.other]\ndescription = "d"\n{parameter}\n'
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        load_profile("mine", [tmp_path])
+    assert said in caught.value.message

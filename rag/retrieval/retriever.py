@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from rag.book import Chunk, Hit, SparseVector, Where
 from rag.conversation import Exchange
+from rag.errors import AskbookError, RetrievalError
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
 from rag.retrieval.followup import queries
 from rag.retrieval.fusion import ranks, reciprocal_rank_fusion
@@ -112,7 +113,14 @@ class Retriever:
         return Found(passages, retrieval, trace)
 
     def _embed(self, texts: Sequence[str]) -> list[list[float]]:
-        return [self._embedder.embed_query(text) for text in texts]
+        try:
+            return [self._embedder.embed_query(text) for text in texts]
+        except AskbookError:
+            raise
+        except Exception as error:  # whatever the model's library raises: the search has failed before it began
+            raise RetrievalError(
+                "embedding_failed", f"The question could not be embedded ({type(error).__name__})."
+            ) from error
 
 
 def _candidates(

@@ -1,0 +1,58 @@
+"""What a list of messages must be before a model gets it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+
+from rag.conversation import Exchange
+from rag.message_rules import api_messages, problems
+from rag.profile_loader import profile_names
+from rag.profiles import load_profile
+from rag.prompts import build_prompt
+from tests.fakes import passage
+
+SYSTEM = {"role": "system", "content": "s"}
+USER = {"role": "user", "content": "q"}
+ANSWER = {"role": "assistant", "content": "a"}
+CALL: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": [{"id": "c1"}]}
+RESULT = {"role": "tool", "content": "r", "tool_call_id": "c1"}
+
+
+@pytest.mark.parametrize(
+    "messages", [[], [SYSTEM], [SYSTEM, USER, ANSWER, USER], [SYSTEM, USER, CALL, RESULT, ANSWER, USER]]
+)
+def test_a_conversation_in_order_has_no_problem(messages: list[dict[str, Any]]) -> None:
+    assert problems(messages) == []
+
+
+@pytest.mark.parametrize(
+    ("messages", "said"),
+    [
+        ([USER], "Message 1 is not the system's."),
+        ([SYSTEM, {"role": "human", "content": "q"}], "Message 2 has the role 'human'"),
+        ([SYSTEM, {"role": "user", "content": " "}], "Message 2 is empty."),
+        ([SYSTEM, USER, {"role": "assistant", "content": ""}], "Message 3 is empty."),
+        ([SYSTEM, USER, USER], "Message 3 is the second of the user in a row."),
+        ([SYSTEM, USER, ANSWER, ANSWER], "Message 4 is the second of the assistant in a row."),
+        ([SYSTEM, USER | {"tool_calls": [{"id": "c1"}]}, RESULT], "Message 2 has tool calls"),
+        ([SYSTEM, USER | {"tool_call_id": "c1"}], "Message 2 answers a tool call, which only a tool does."),
+        ([SYSTEM, USER, RESULT], "Message 3 answers a tool call that was not made."),
+        ([SYSTEM, USER, CALL], "The tool call c1 was never answered."),
+        ([SYSTEM, USER, CALL, USER], "Message 4 comes before the tool call c1 was answered."),
+    ],
+)
+def test_a_broken_rule_is_named_with_its_message(messages: list[dict[str, Any]], said: str) -> None:
+    assert problems(messages)[0].startswith(said)
+
+
+@pytest.mark.parametrize("name", profile_names())
+def test_every_prompt_that_is_built_keeps_the_rules(name: str) -> None:
+    exchange: list[AnyMessage] = [
+        AIMessage("", tool_calls=[{"name": "t", "args": {}, "id": "c1", "type": "tool_call"}]),
+        ToolMessage("r", tool_call_id="c1"),
+    ]
+    prompt = build_prompt(load_profile(name), "And?", [passage(1)], [Exchange("What?", "That.")], exchange)
+    assert problems(api_messages(prompt)) == []

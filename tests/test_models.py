@@ -1,0 +1,78 @@
+"""Which endpoint answers, and which key goes to it."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import SecretStr
+
+from rag.errors import UsageError
+from rag.models import OPENAI, QUOTING, build_model, check_key, endpoint_of
+from rag.profiles import load_profile
+from rag.settings import Settings
+from tests.fakes_ingest import FakeEmbedder
+
+OPENROUTER = "https://openrouter.ai/api/v1"
+LONG = "sk-" + "a" * 40
+
+
+@pytest.fixture(autouse=True)
+def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
+
+
+def settings(key: str | None = None, base_url: str | None = None) -> Settings:
+    return Settings(openai_api_key=SecretStr(key) if key else None, openai_base_url=base_url)
+
+
+def test_the_key_of_openai_goes_to_openai() -> None:
+    endpoint = endpoint_of(load_profile("default"), settings("key"))
+    assert (endpoint.base_url, endpoint.variable, endpoint.key) == (OPENAI, "OPENAI_API_KEY", SecretStr("key"))
+
+
+def test_the_key_of_openai_never_goes_to_the_endpoint_of_a_profile() -> None:
+    endpoint = endpoint_of(load_profile("isaac-sim"), settings("key"))
+    assert (endpoint.base_url, endpoint.key) == (OPENROUTER, None)
+
+
+def test_a_profiles_endpoint_gets_the_key_that_the_profile_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "theirs")
+    endpoint = endpoint_of(load_profile("isaac-sim"), settings("ours"))
+    assert (endpoint.base_url, endpoint.key) == (OPENROUTER, SecretStr("theirs"))
+
+
+def test_the_address_of_the_environment_beats_the_profiles_with_its_own_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "theirs")
+    endpoint = endpoint_of(load_profile("isaac-sim"), settings("ours", "http://127.0.0.1:1/v1"))
+    assert (endpoint.base_url, endpoint.key) == ("http://127.0.0.1:1/v1", SecretStr("ours"))
+
+
+def test_an_address_of_the_environment_without_its_key_has_no_effect() -> None:
+    endpoint = endpoint_of(load_profile("isaac-sim"), settings(None, "http://127.0.0.1:1/v1"))
+    assert (endpoint.base_url, endpoint.variable) == (OPENROUTER, "OPENROUTER_API_KEY")
+
+
+def test_a_profile_whose_key_is_not_set_quotes() -> None:
+    assert build_model(load_profile("isaac-sim"), settings("key"), FakeEmbedder()).name == QUOTING
+
+
+@pytest.mark.parametrize("key", ["sk-short", "a" * 60, "sk-" + "a" * 36])
+def test_the_documentation_agent_refuses_what_is_no_key_of_openai_without_showing_it(key: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        build_model(load_profile("documentation-agent"), settings(key), FakeEmbedder())
+    assert caught.value.code == "key_form"
+    assert 'it must start with "sk-" and have at least 40 characters' in caught.value.message
+    assert key not in f"{caught.value.message}{caught.value.hint}{caught.value.__cause__}"
+
+
+def test_a_key_of_openai_is_accepted() -> None:
+    assert build_model(load_profile("documentation-agent"), settings(LONG), FakeEmbedder()).name == "gpt-3.5-turbo"
+
+
+def test_keys_of_other_endpoints_have_other_forms() -> None:
+    profile = load_profile("documentation-agent")
+    check_key(endpoint_of(profile, settings("any", "http://127.0.0.1:1/v1")), profile)
+
+
+def test_the_other_profiles_take_a_key_as_it_is() -> None:
+    profile = load_profile("book-agent")
+    check_key(endpoint_of(profile, settings("any")), profile)
