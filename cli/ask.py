@@ -55,6 +55,9 @@ async def _turn(
     async with opened(options, settings) as agent:
         from state import Context
 
+        parts = agent.services.parts(None)
+        if parts.quotes and parts.profile.model.api_key_env:
+            say(f"{parts.key_variable} is not set, so the answer quotes the book's own sentences.")
         return await agent.ask(question, thread_id=options.thread, context=Context.model_validate(knobs))
 
 

@@ -57,6 +57,13 @@ def test_json_has_the_profile_whole(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
+def test_ask_says_that_the_key_of_a_profile_is_not_set(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "What is a thread?", "--profile", "isaac-sim"]) == 0
+    shown = capsys.readouterr()
+    assert "OPENROUTER_API_KEY is not set, so the answer quotes the book's own sentences." in shown.err
+    assert "(words.md)" in shown.out
+
+
 def test_an_unknown_profile_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--profile", "nobody"]) == 1
     assert 'There is no profile "nobody"' in capsys.readouterr().out
