@@ -64,6 +64,9 @@ async def _turn(
 
         from state import Context
 
+        parts = agent.services.parts(None)
+        if parts.quotes and parts.profile.model.api_key_env:
+            say(f"{parts.key_variable} is not set, so the answer quotes the book's own sentences.")
         try:
             context = Context.model_validate(knobs)
         except ValidationError as error:  # the numbers are checked already: what is left is the filter

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rag.profile_loader import profile_names
 from tests.command_line import CommandLine, Done
 
 QUESTION = "How many teeth does a widget have?"
@@ -86,7 +87,7 @@ def test_a_command_that_cannot_be_done_is_one_line_and_the_chat_goes_on(run: Com
         "There is no turn to take back.",
         "There is no turn to take back.",
         "/export needs the name of a file.",
-        'There is no profile "nobody". Profiles: book-agent, default.',
+        'There is no profile "nobody". Profiles: ' + ", ".join(profile_names()) + ".",
     ]
 
 

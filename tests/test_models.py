@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pydantic import SecretStr
 
 from rag.errors import UsageError
 from rag.models import OPENAI, QUOTING, build_model, check_key, endpoint_of
+from rag.profile_loader import FOLDER
 from rag.profiles import load_profile
 from rag.settings import Settings
 from tests.fakes_ingest import FakeEmbedder
+from tests.openai_server import answer, openai_server
 
 OPENROUTER = "https://openrouter.ai/api/v1"
 LONG = "sk-" + "a" * 40
@@ -76,3 +80,18 @@ def test_keys_of_other_endpoints_have_other_forms() -> None:
 def test_the_other_profiles_take_a_key_as_it_is() -> None:
     profile = load_profile("book-agent")
     check_key(endpoint_of(profile, settings("any")), profile)
+
+
+async def test_only_the_profiles_own_key_reaches_its_endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "theirs")
+    with openai_server() as endpoint:
+        endpoint.script.append(answer("Yes."))
+        text = f'extends = "isaac-sim"\n[model]\nbase_url = "{endpoint.address}"\n'
+        (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+        answerer = build_model(load_profile("mine", [FOLDER, tmp_path]), settings("ours"), FakeEmbedder())
+        said = "".join([chunk.text async for chunk in answerer.model.astream("Really?")])
+    assert said == "Yes."
+    (request,) = endpoint.requests
+    assert request.headers["authorization"] == "Bearer theirs"
+    assert "ours" not in str(request)
+    assert request.body["model"] == "meta-llama/llama-3.2-3b-instruct:free"

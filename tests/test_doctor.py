@@ -1,0 +1,69 @@
+"""`run.py doctor --profile P`: the profile as it runs, and where each value came from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rag.settings import variables
+from run import main
+
+
+@pytest.fixture(autouse=True)
+def _at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in [*variables(), "OPENROUTER_API_KEY"]:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ASKBOOK_HOME", str(tmp_path))
+
+
+def test_every_value_is_one_line_with_its_source(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AGENT_TOP_K", "7")
+    assert main(["doctor", "--profile", "isaac-sim"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if "  · " in line}
+    assert lines["retrieval.top_k"].endswith("7  · environment variable AGENT_TOP_K")
+    assert lines["budget.context"].endswith("3992  · profile isaac-sim (profiles/isaac-sim.toml)")
+    assert lines["model.timeout_seconds"].endswith("60.0  · default")
+
+
+def test_the_variable_of_a_key_that_is_not_set_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--profile", "isaac-sim"]) == 0
+    assert "set OPENROUTER_API_KEY; the profile's endpoint asks for it." in capsys.readouterr().out
+
+
+def test_a_key_that_cannot_be_one_is_a_finding_that_does_not_show_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "hunter2")
+    assert main(["doctor", "--profile", "documentation-agent", "--json"]) == 1
+    shown = capsys.readouterr().out
+    model = next(check for check in json.loads(shown)["checks"] if check["name"] == "model")
+    assert (model["ok"], "hunter2" in shown) == (False, False)
+    assert model["detail"].startswith('OPENAI_API_KEY is no key of OpenAI: it must start with "sk-"')
+
+
+def test_json_has_the_profile_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["doctor", "--json", "--profile", "documentation-agent"])
+    values = {one["key"]: one for one in json.loads(capsys.readouterr().out)["profile"]}
+    assert values["instructions"]["value"].startswith("You are a helpful assistant that answers")
+    assert values["limits.max_turns"] == {
+        "key": "limits.max_turns",
+        "value": 20,
+        "source": "profile documentation-agent (profiles/documentation-agent.toml)",
+    }
+
+
+def test_ask_says_that_the_key_of_a_profile_is_not_set(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "What is a thread?", "--profile", "isaac-sim"]) == 0
+    shown = capsys.readouterr()
+    assert "OPENROUTER_API_KEY is not set, so the answer quotes the book's own sentences." in shown.err
+    assert "(words.md)" in shown.out
+
+
+def test_an_unknown_profile_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--profile", "nobody"]) == 1
+    assert 'There is no profile "nobody"' in capsys.readouterr().out
