@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import io
 import logging
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
@@ -117,18 +120,37 @@ def _chosen(name: str | None) -> Callable[[argparse.Namespace], int]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command and return its exit code. No traceback leaves here."""
     options = build_parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a narrow locale costs a character its form, and nobody the answer
+        sys.stdout.reconfigure(errors="replace")
     logging.basicConfig(handlers=[logging.NullHandler()])  # what a person should know is said in words
     try:
-        return _chosen(options.command)(options)
+        code = _chosen(options.command)(options)
+        if sys.stdout is not None:  # it is None where the caller has closed it
+            sys.stdout.flush()  # what fails here would otherwise fail after the last line of this program
+        return code
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader of our output has gone, which is its right
-        sys.stderr.close()
+        _drop_output()
         return 0
     except Exception as error:
         from cli.terminal import report
 
+        if _is_unwritten(error):
+            _drop_output()
         return report(error)
+
+
+def _is_unwritten(error: Exception) -> bool:
+    """Whether standard output took no more: a full disk behind a redirection."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+
+
+def _drop_output() -> None:
+    """Lead standard output nowhere, so that what is left in its buffer cannot fail at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 if __name__ == "__main__":

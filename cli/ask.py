@@ -9,25 +9,25 @@ from typing import Final
 
 from cli.session import opened, preload
 from cli.terminal import number, print_json, printable, report, say
-from rag.conversation import check_question, failed_response
-from rag.errors import UsageError
+from rag.conversation import check_question, check_thread_id, failed_response
+from rag.errors import AskbookError, UsageError
 from rag.profiles import profile_of
 from rag.settings import Settings
 from rag.types import Response
 
-_PIPE_LIMIT: Final = 1_000_000  # characters read from standard input; far beyond what a question may have
+_PIPE_LIMIT: Final = 1_000_000  # bytes read from standard input; far beyond what a question may have
 
 
 def ask(options: argparse.Namespace) -> int:
     """Exit code 0 answered or refused, 1 an error turn, 2 invalid input, of which nothing is stored."""
     try:
         response = _asked(options)
-    except UsageError as error:
+    except AskbookError as error:
         if not options.json:
             return report(error)
         profile = options.profile or "default"
         print_json(failed_response(error, profile=profile, thread_id=options.thread).model_dump(mode="json"))
-        return 2
+        return 2 if isinstance(error, UsageError) else 1
     if options.json:
         print_json(response.model_dump(mode="json"))
     else:
@@ -43,22 +43,35 @@ def _asked(options: argparse.Namespace) -> Response:
         "score_threshold": number(options.threshold, "--threshold", 0, 1, whole=False),
         "filter": options.filter,
     }
-    question = sys.stdin.read(_PIPE_LIMIT) if options.question == "-" else options.question
+    question = _piped() if options.question == "-" else options.question
     check_question(question, profile.limits.max_question_characters)
+    if options.thread is not None:
+        check_thread_id(options.thread)
     preload()
     return asyncio.run(_turn(options, settings, question, knobs))
+
+
+def _piped() -> str:
+    """Standard input as UTF-8, whatever the locale; other bytes become lone surrogates, which no question may have."""
+    return sys.stdin.buffer.read(_PIPE_LIMIT).decode("utf-8-sig", "surrogateescape")
 
 
 async def _turn(
     options: argparse.Namespace, settings: Settings, question: str, knobs: dict[str, float | str | None]
 ) -> Response:
     async with opened(options, settings) as agent:
+        from pydantic import ValidationError
+
         from state import Context
 
         parts = agent.services.parts(None)
         if parts.quotes and parts.profile.model.api_key_env:
             say(f"{parts.key_variable} is not set, so the answer quotes the book's own sentences.")
-        return await agent.ask(question, thread_id=options.thread, context=Context.model_validate(knobs))
+        try:
+            context = Context.model_validate(knobs)
+        except ValidationError as error:  # the numbers are checked already: what is left is the filter
+            raise UsageError("--filter is no text of at most 2,000 characters.", code="filter") from error
+        return await agent.ask(question, thread_id=options.thread, context=context)
 
 
 def _show(response: Response) -> None:
@@ -76,4 +89,4 @@ def exit_code(response: Response) -> int:
     """2 for input that was turned away, 1 for an error turn, else 0."""
     if response.error is None:
         return 0
-    return 2 if response.error.code in ("empty_question", "question_too_long", "unknown_profile") else 1
+    return 2 if response.error.code in ("empty_question", "question_too_long", "not_text", "unknown_profile") else 1

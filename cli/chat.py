@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -31,8 +32,8 @@ async def _chat(options: argparse.Namespace, settings: Settings) -> int:
     async with opened(options, settings) as agent:
         session = Session(agent, settings, options.profile or settings.profile)
         usual = agent.services.parts(session.profile).profile.memory.thread
-        if options.thread or options.newest or usual:
-            await session.resume(options.thread or (None if options.newest else usual))
+        if options.thread is not None or options.newest or usual:
+            await session.resume(usual if options.thread is None and not options.newest else options.thread)
         await _greet(session)
         async for line in _lines(settings):
             try:
@@ -64,6 +65,8 @@ async def _greet(session: Session) -> None:
 async def _lines(settings: Settings) -> AsyncIterator[str]:
     """The lines that are typed, with history and editing on a terminal; plain lines from a pipe."""
     if not sys.stdin.isatty():
+        if isinstance(sys.stdin, io.TextIOWrapper):  # other bytes are refused as a question and do not end the chat
+            sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
         while line := await asyncio.to_thread(sys.stdin.readline):
             yield line
         return
@@ -89,8 +92,8 @@ async def _do(session: Session, line: str) -> None:
     if not line:
         return
     word, _, rest = line.partition(" ")
-    name = word.removeprefix("/") if word.startswith("/") else {"clear": "clear", "exit": "quit"}.get(line.lower(), "")
-    if not name:
+    name = word.removeprefix("/") if word.startswith("/") else {"clear": "clear", "exit": "quit"}.get(line.lower())
+    if name is None:
         await _answer(session, line)
     elif name == "retry":
         await _answer(session, await session.take_back())

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cli.terminal import console, counted, one_line, printable, say
+from rag.conversation import check_thread_id
 from rag.errors import UsageError
 from rag.profile_loader import profile_folders, profile_names
 from rag.profiles import profile_of
@@ -42,7 +43,7 @@ class Session:
     async def resume(self, thread_id: str | None) -> None:
         """Go on with a stored conversation, the newest unless one is named; one that is new begins under its name."""
         known = await self.agent.threads()
-        self.thread_id = thread_id or (known[0] if known else self.thread_id)
+        self.thread_id = check_thread_id(thread_id) if thread_id is not None else next(iter(known), self.thread_id)
         if self.thread_id in known:
             self.resumed = len((await self.agent.conversation(self.thread_id))["turns"])
 
@@ -76,6 +77,7 @@ async def _help(_session: Session, _rest: str) -> None:
 
 
 async def _sources(session: Session, _rest: str) -> None:
+    """The passages that the last answer cites; a refusal has none."""
     for citation in _citations(session):
         print(f"  [{citation.marker}] {printable(citation.breadcrumb or citation.title)}  ({citation.score:.2f})")
         print(f"      {printable(citation.url)}")
@@ -180,7 +182,10 @@ def _last(session: Session) -> Response:
 
 
 def _citations(session: Session) -> list[Citation]:
-    return _last(session).citations
+    """At least one. Raises `UsageError` where nothing was cited."""
+    if not (found := _last(session).citations):
+        raise UsageError("The last answer has no sources.")
+    return found
 
 
 COMMANDS: Final = {

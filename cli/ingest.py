@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.terminal import print_json, progress_bar, say
+from rag.errors import UsageError
 from rag.profiles import profile_of
 from rag.settings import Settings
 
@@ -28,9 +29,13 @@ def ingest(options: argparse.Namespace) -> int:
 async def _run(options: argparse.Namespace, settings: Settings, progress: Any) -> Any:
     from rag.ingest.pipeline import ingest as run_ingestion
     from rag.retrieval.sparse import Bm25Encoder
-    from rag.services import BOOK, build_embedder, collection_index, vector_cache
+    from rag.services import BOOK, MANUAL, build_embedder, collection_index, vector_cache
 
-    index = collection_index(settings, options.collection or settings.qdrant_collection_name or BOOK)
+    name = options.collection or settings.qdrant_collection_name or BOOK
+    if name == MANUAL:
+        hint = "Choose another --collection."
+        raise UsageError(f'The collection "{MANUAL}" is kept for askbook\'s own manual.', code="collection", hint=hint)
+    index = collection_index(settings, name)
     try:
         return await run_ingestion(
             [Path(source) for source in options.sources],

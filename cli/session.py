@@ -21,8 +21,11 @@ def preload() -> None:
 
 
 def _import_libraries() -> None:
-    import onnxruntime  # noqa: F401
     import tokenizers  # noqa: F401
+
+    from rag.retrieval.runtime import onnx_runtime
+
+    onnx_runtime()
 
 
 @asynccontextmanager

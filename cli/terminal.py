@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import re
@@ -27,7 +28,12 @@ def printable(text: str, instead: str = "") -> str:
 
 
 def print_json(data: Any) -> None:
-    print(json.dumps(data, ensure_ascii=False, indent=2))
+    text = json.dumps(data, ensure_ascii=False, indent=2)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:  # a narrow locale, or bytes that were no text: JSON has its own way to write them
+        text = json.dumps(data, indent=2)
+    print(text)
 
 
 def one_line(text: str, taken: int) -> str:
@@ -65,6 +71,9 @@ def report(error: Exception) -> int:
             say(error.info().user_message)
         say(" ".join(part for part in (error.message, error.hint) if part))
         return 2 if isinstance(error, UsageError) else 1
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        say("There is no room on the disk. Make room, then try again.")
+        return 1
     logging.getLogger("askbook").debug("unexpected", exc_info=error)
     say(f"Something went wrong inside askbook ({type(error).__name__}). Please report it.")
     return 1

@@ -18,15 +18,19 @@ def threads(options: argparse.Namespace) -> int:
     result = asyncio.run(_run(options, Settings.from_env()))
     if options.json:
         print_json(result)
-    else:
-        print(_text(options.action, result))
+    elif text := _text(options.action, result):
+        print(text)
     return 0
 
 
 async def _run(options: argparse.Namespace, settings: Settings) -> Any:
-    from graph.memory import conversation, delete_thread, open_memory, prune, thread_ids
+    from graph.memory import FILE, conversation, delete_thread, open_memory, prune, thread_ids
     from rag.conversation import unknown_thread
 
+    if not (settings.home / FILE).exists():  # looking for a conversation makes no memory
+        if options.action in ("list", "prune"):
+            return [] if options.action == "list" else {"checkpoints_deleted": 0}
+        raise unknown_thread(options.id)
     async with open_memory(settings.home, persistent=True) as memory:
         if options.action == "prune":
             return {"checkpoints_deleted": await prune(memory)}
@@ -56,11 +60,7 @@ def _text(action: str, result: Any) -> str:
     if action == "list":
         if not result:
             say("There are no stored conversations.")
-        return "\n".join(
-            f"{one['thread_id']}  {one['updated_at'][:16].replace('T', ' ')}  {counted(one['turns'], 'turn'):>9}  "
-            f"{one_line(one['first_question'], 68)}"
-            for one in result
-        )
+        return "\n".join(_row(one) for one in result)
     if action == "delete":
         return f"Deleted {result['deleted']}."
     if action == "prune":
@@ -68,9 +68,15 @@ def _text(action: str, result: Any) -> str:
     return as_markdown(result)
 
 
+def _row(one: dict[str, Any]) -> str:
+    when = one["updated_at"][:16].replace("T", " ")
+    size = counted(one["turns"], "turn")
+    return f"{printable(one['thread_id'])}  {when}  {size:>9}  {one_line(one['first_question'], 68)}"
+
+
 def as_markdown(one: dict[str, Any]) -> str:
     """A conversation to read: each question as a heading, the answer with its sources below."""
-    lines = [f"# Conversation {one['thread_id']}", ""]
+    lines = [f"# Conversation {printable(one['thread_id'])}", ""]
     for turn in one["turns"]:
         lines += [f"## {turn['turn_number']}. {printable(turn['question'])}", "", printable(turn["content"]), ""]
     return "\n".join(lines)

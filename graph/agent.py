@@ -13,7 +13,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from graph.build import STEPS, build_graph
 from graph.memory import Saver, broken_memory, conversation, delete_thread, open_memory, thread_config, thread_ids
-from rag.conversation import check_question, failed_response, turns, unknown_thread
+from rag.conversation import check_question, check_thread_id, failed_response, turns, unknown_thread
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.ports import Services
 from rag.services import Progress, open_services
@@ -63,9 +63,9 @@ class Agent:
         context: Context | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> AsyncIterator[Event]:
-        """The same turn as it happens; the last event is the response."""
+        """The same turn as it happens; the last event is the response. Raises `UsageError` for an impossible id."""
         profile = self.services.parts((context or Context()).profile).profile
-        thread = thread_id or profile.memory.thread or new_id()
+        thread = (profile.memory.thread or new_id()) if thread_id is None else check_thread_id(thread_id)
         asked = HumanMessage(id=new_id(), content=question)
         try:
             check_question(question, profile.limits.max_question_characters)

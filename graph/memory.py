@@ -59,6 +59,7 @@ async def open_memory(home: Path, *, persistent: bool) -> AsyncIterator[Saver]:
 def _make_private(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    path.chmod(0o600)  # a file of another program's making too; SQLite's journals take its permissions
 
 
 def broken_memory(error: Exception, path: Path | None = None) -> MemoryFailureError:

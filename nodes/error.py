@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import logging
 import time
+import traceback
 from typing import Final
 
 from langchain_core.messages import HumanMessage
-from langgraph.errors import NodeError, NodeTimeoutError
+from langgraph.errors import GraphBubbleUp, NodeError, NodeTimeoutError
 from langgraph.graph import END
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from nodes.run import Update, has_new_question, last_message
+from nodes.run import AsyncNode, Update, has_new_question, last_message
 from rag.errors import AskbookError
 from rag.types import ErrorInfo, ErrorType, new_id
 from state import EMPTY_BOARD, AgentState, Context, Draft, Turn
@@ -30,9 +31,7 @@ def to_error(state: AgentState, error: NodeError) -> Command[str]:
     A second failure while the first is being reported ends the run: reporting it again could fail for ever.
     """
     failure = as_failure(error.error, error.node)
-    # A foreign exception's text may hold a key, so only a bug of ours is logged with all that it says.
-    bug = error.error if failure.code == "internal" else None
-    log.warning("%s failed: %s (%s)", error.node, failure.message, failure.code, exc_info=bug)
+    log.warning("%s failed: %s (%s)", error.node, failure.message, failure.code)
     draft = state.get("draft")
     at_the_door = error.node == "idle" and has_new_question(state)
     if draft is not None and draft.get("status") == "error" and not at_the_door:
@@ -52,7 +51,27 @@ def as_failure(failure: BaseException, node: str) -> AskbookError:
     if isinstance(failure, NodeTimeoutError | TimeoutError):
         what = "The search" if searching else "The model"
         return AskbookError(error_type, "timeout", f"{what} did not answer in time.")
+    # A bug, and the log says where. Not what the exception says: a foreign text may hold a key.
+    frames = "".join(traceback.format_tb(failure.__traceback__))
+    log.error("%s raised %s:\n%s", node, type(failure).__name__, frames)
     return AskbookError(error_type, "internal", f"{node} raised {type(failure).__name__}.")
+
+
+def guarded(node: AsyncNode, name: str) -> AsyncNode:
+    """The node, raising nothing but `AskbookError`.
+
+    LangGraph keeps the `repr` of what a node raises in the checkpoint, and a foreign exception's text may hold a key.
+    """
+
+    async def guard(state: AgentState, runtime: Runtime[Context]) -> Update:
+        try:
+            return await node(state, runtime)
+        except (AskbookError, GraphBubbleUp):  # the latter is how LangGraph interrupts a node
+            raise
+        except Exception as failure:
+            raise as_failure(failure, name) from None
+
+    return guard
 
 
 def error_draft(info: ErrorInfo) -> Draft:

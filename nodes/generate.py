@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
+from nodes.error import guarded
 from nodes.run import AsyncNode, Update, run_of
 from rag.budget import Fitted, estimate_tokens, fit
 from rag.citations import AnswerWriter
@@ -83,7 +84,7 @@ def make_generate(parts_of: PartsOf) -> AsyncNode:
             "draft": _finish(parts, call, turn["began"]) | {"tokens_used": tokens},
         }
 
-    return generate
+    return guarded(generate, "generate")
 
 
 def _fit(parts: Parts, state: AgentState, question: str, passages: list[Passage]) -> Fitted:

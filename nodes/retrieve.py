@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
+from nodes.error import guarded
 from nodes.run import AsyncNode, Update, run_of
 from rag.book import Where
 from rag.conversation import history
@@ -36,7 +37,7 @@ def make_retrieve(parts_of: PartsOf) -> AsyncNode:
             "retrievals": [record],
         }
 
-    return retrieve
+    return guarded(retrieve, "retrieve")
 
 
 def where_of(runtime: Runtime[Context]) -> Where | None:

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langgraph.runtime import Runtime
 
+from nodes.error import guarded
 from nodes.retrieve import where_of
 from nodes.run import AsyncNode, Update, run_of
 from rag.book import Where
@@ -46,7 +47,7 @@ def make_tools(parts_of: PartsOf) -> AsyncNode:
             "retrievals": state.get("retrievals", []) + records,
         }
 
-    return tools
+    return guarded(tools, "tools")
 
 
 def _calls(exchange: Sequence[AnyMessage]) -> list[dict[str, Any]]:

@@ -40,7 +40,7 @@ class Weights:
 
 WITH_EMBEDDER: Final = Weights(Features(1.75, 2.68, 1.65, 1.24, 2.02, -1.50), -6.50)
 WORDS_ONLY: Final = Weights(Features(0.0, 1.77, 2.33, 1.74, 2.96, -1.47), -4.90)
-THRESHOLD: Final = 0.35  # of the probability; lower answers more, and more often beside the question
+THRESHOLD: Final = 0.33  # of the probability; lower answers more, and more often beside the question
 
 
 def features(reading: Reading) -> Features:

@@ -6,6 +6,7 @@ and what `threads show` prints, so a conversation that is read back still shows 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -21,6 +22,12 @@ _REMEMBERED: Final = (
 
 
 _WARN_BEFORE: Final = 2  # turns before the limit
+# What a terminal sends for a colour or a key, and the control characters left over: no question means them, and a word
+# that carries one ("\x1b[31mROS") is found nowhere.
+_ESCAPE: Final = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])|[\x00-\x08\x0e-\x1f\x7f]"
+)
+_LONGEST_THREAD: Final = 255  # code points
 
 
 class Exchange(NamedTuple):
@@ -31,11 +38,14 @@ class Exchange(NamedTuple):
 
 
 def check_question(text: str, longest: int) -> str:
-    """The question without surrounding white space. Raises `InvalidQuestionError` when it is empty or too long.
+    """The question without terminal control sequences and surrounding white space.
 
-    `longest` is in code points.
+    Raises `InvalidQuestionError` when it is empty, longer than `longest` code points, or no text at all: bytes that are
+    not UTF-8 arrive as lone surrogates, which can neither be embedded nor printed.
     """
-    question = text.strip()
+    if not _is_text(text):
+        raise InvalidQuestionError("The question is not UTF-8 text.", code="not_text", hint="Send it as UTF-8.")
+    question = _ESCAPE.sub("", text).strip()
     if not question:
         raise InvalidQuestionError("The question is empty.", code="empty_question", hint="Ask something.")
     if len(question) > longest:
@@ -77,6 +87,20 @@ def turn_limit(most: int) -> AskbookError:
 def retrieval_history(finished: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Every search of a conversation, oldest first, from its `turns`: tool, query, count, mean score, time."""
     return [dict(search) for turn in finished for search in turn.get("retrievals") or []]
+
+
+def check_thread_id(thread_id: str) -> str:
+    """The id of a conversation as given. Raises `UsageError` for one that could not be listed on a line of its own."""
+    if not thread_id.strip() or len(thread_id) > _LONGEST_THREAD or not thread_id.isprintable():
+        raise UsageError(
+            f"A conversation's id has 1 to {_LONGEST_THREAD} printable characters; {thread_id[:40]!a} has not.",
+            code="thread_id",
+        )
+    return thread_id
+
+
+def _is_text(text: str) -> bool:
+    return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def response_metadata(response: Response, question: str) -> dict[str, Any]:

@@ -80,8 +80,8 @@ class QuotingChatModel(BaseChatModel):
         )
 
     def _pieces(self, messages: Sequence[BaseMessage]) -> list[str]:
-        passages, question = _asked(messages)
-        reading = read(question, passages, self.embedder)
+        passages, question, said = _asked(messages)
+        reading = read(question, passages, self.embedder, said=said)
         if not answers(reading, words_only=self.embedder is None):
             return [self.refusal]
         return excerpt(reading) or [self.refusal]
@@ -90,12 +90,22 @@ class QuotingChatModel(BaseChatModel):
 _FINISHED = {"finish_reason": "stop"}
 
 
-def _asked(messages: Sequence[BaseMessage]) -> tuple[list[NumberedPassage], str]:
-    """The last human message's passages and question; a follow-up ("and on Windows?") with the question before it."""
+def _asked(messages: Sequence[BaseMessage]) -> tuple[list[NumberedPassage], str, str]:
+    """The last human message's passages and question, and what was said before that need not be said again.
+
+    A follow-up ("and on Windows?", "tell me more") is read with the questions before it, back to one that stands by
+    itself, and wants what the answers so far have not quoted.
+    """
     human = [str(message.text) for message in messages if isinstance(message, HumanMessage)]
     if not human:
-        return [], ""
+        return [], "", ""
     passages, question = parse_prompt(human[-1])
-    if len(human) > 1 and refers_back(question):
-        question = f"{parse_prompt(human[-2])[1]} {question}"
-    return passages, question
+    if len(human) == 1 or not refers_back(question):
+        return passages, question, ""
+    asked = [question]
+    for earlier in reversed(human[:-1]):
+        asked.insert(0, parse_prompt(earlier)[1])
+        if not refers_back(asked[0]):
+            break
+    said = "\n".join(str(message.text) for message in messages if isinstance(message, AIMessage))
+    return passages, " ".join(asked), said

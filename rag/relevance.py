@@ -61,6 +61,7 @@ class Candidate:
     aside: bool
     opens: bool  # it is the first of its section
     leads: str  # the kind of what follows that it introduces, "" where nothing does
+    said: bool = False  # an earlier answer quoted it
     held: float = 0.0  # weighted share of the question's terms that it holds, 0..1
     cosine: float = 0.0
     score: float = 0.0
@@ -78,14 +79,16 @@ class Reading:
     everything: frozenset[str] = frozenset()
 
 
-def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder | None) -> Reading:
-    """Score every quotable unit of the passages; `ranked` holds the best first."""
+def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder | None, *, said: str = "") -> Reading:
+    """Score every quotable unit of the passages; `ranked` holds the best first. What `said` holds is not said again."""
+    known = " ".join(said.split())
     wanted = _with_abbreviations(terms(question), passages)
     reading = Reading(question, shape(question), wanted, [_candidates(passage) for passage in passages])
     everything: set[str] = set()
     for rank, candidates in enumerate(reading.passages):
         for candidate in candidates:
             everything |= candidate.own | candidate.context
+            candidate.said = " ".join(candidate.unit.text.split()) in known
             candidate.held = held(wanted, candidate)
             candidate.score = candidate.held + fitness(candidate, reading) - 0.02 * rank
     reading.everything = frozenset(everything)
@@ -200,6 +203,8 @@ def held(wanted: Sequence[Term], candidate: Candidate) -> float:
 def is_quotable(candidate: Candidate) -> bool:
     """Headings answer nothing, a question is no answer, and a unit that holds [1] would cite what it does not mean."""
     unit = candidate.unit
+    if candidate.said:
+        return False
     if unit.kind == "heading" or unit.text.rstrip("*_ ").endswith("?") or _POINTER.search(unit.text[:60]):
         return False
     return unit.kind == "code" or not any(m[1] for m in _MARKER.finditer(unit.text))

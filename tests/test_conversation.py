@@ -58,6 +58,12 @@ def test_a_longer_question_is_refused_with_both_numbers() -> None:
         check_question("x" * 2001, 2000)
 
 
+def test_a_question_that_is_no_text_is_refused() -> None:
+    with pytest.raises(InvalidQuestionError) as caught:
+        check_question(b"caf\xe9".decode("utf-8", "surrogateescape"), 100)
+    assert caught.value.code == "not_text"
+
+
 def test_length_is_counted_in_code_points() -> None:
     assert check_question("日" * 10, 10)
 

@@ -198,3 +198,14 @@ async def test_no_message_at_all_is_an_error_turn() -> None:
     values = await machine.graph.ainvoke(InputState(messages=[]), thread_config("t"))
     assert values["response"]["error"]["code"] == "no_question"
     assert values["messages"] == []
+
+
+async def test_what_a_foreign_exception_says_is_neither_stored_nor_logged(caplog: pytest.LogCaptureFixture) -> None:
+    machine = Machine(failures=[KeyError("key sk-canary")])
+    response = await machine.ask("What is a node?", thread="t")
+    assert response.error is not None
+    assert (response.error.error_type, response.error.code) == ("retrieval_error", "internal")
+    writes = [str(found.pending_writes) async for found in machine.agent.memory.alist(thread_config("t"))]
+    assert any("__error__" in one for one in writes)
+    assert "canary" not in "".join(writes) + caplog.text
+    assert "retrieve raised KeyError" in caplog.text

@@ -222,3 +222,11 @@ async def test_a_book_that_has_its_collection_alone_drops_what_other_sources_bro
     report = await bench.run(moved, alone=True)
     assert {chunk.source for chunk in bench.index.chunks} == {moved.as_posix()}
     assert report.documents.deleted == 2
+
+
+async def test_a_book_without_any_text_is_refused(bench: Bench) -> None:
+    for page in bench.source.iterdir():
+        page.write_text("")
+    with pytest.raises(UsageError, match="no text"):
+        await bench.run()
+    assert bench.index.replaced == 0

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
+from rag.citations import without_markers
 from rag.prompt_format import format_passages, format_question
 from rag.quoting import QuotingChatModel
 from rag.types import Passage
@@ -167,6 +168,29 @@ def test_a_follow_up_is_read_with_the_question_before_it() -> None:
     before = [HumanMessage("What is colcon?"), AIMessage("`colcon` is the build tool.")]
     assert ask("And what does it replace?", before=before) != REFUSAL
     assert "catkin" in ask("And what does it replace?", before=before)
+
+
+def test_more_about_a_subject_is_not_what_was_said_of_it_already() -> None:
+    first = ask("What is a node?")
+    assert "A **node** is a process" in first
+    before = [HumanMessage("What is a node?"), AIMessage(without_markers(first))]
+    assert "A **node** is a process" not in ask("Tell me more", before=before)
+
+
+def test_follow_ups_in_a_row_are_read_with_the_question_that_names_the_subject() -> None:
+    before = [
+        HumanMessage("What is colcon?"),
+        AIMessage("It builds."),
+        HumanMessage("Tell me more"),
+        AIMessage("It builds quickly."),
+    ]
+    assert "catkin" in ask("And what does it replace?", before=before)
+
+
+def test_the_same_question_again_gets_the_same_answer() -> None:
+    first = ask("What is a node?")
+    before = [HumanMessage("What is a node?"), AIMessage(without_markers(first))]
+    assert ask("What is a node?", before=before) == first
 
 
 def test_the_stream_is_the_answer_in_pieces() -> None:

@@ -61,7 +61,7 @@ def test_dates_versions_and_bare_numbers_are_names(name: str) -> None:
     "bad", ["", "x.org/docs", "ftp://x.org", "file:///etc", "https://", "http://[", "https://x.org?q=1"]
 )
 def test_a_base_url_that_is_no_web_address_is_wrong_usage(bad: str) -> None:
-    with pytest.raises(UsageError, match="not a web address"):
+    with pytest.raises(UsageError, match="not a plain web address"):
         checked_base_url(bad)
 
 
@@ -78,3 +78,9 @@ def test_the_generator_is_known_by_its_files(tmp_path: Path) -> None:
     assert detect(docs, [docs], ["Text"]) == "docusaurus"
     (docs / "SUMMARY.md").touch()
     assert detect(docs, [docs], ["Text"]) == "mdbook"
+
+
+def test_a_base_url_with_a_password_is_refused_without_repeating_it() -> None:
+    with pytest.raises(UsageError) as caught:
+        checked_base_url("https://user:hunter2@example.org/docs")
+    assert "hunter2" not in str(caught.value)

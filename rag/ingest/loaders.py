@@ -78,9 +78,10 @@ def load_source(source: Path, *, base_url: str | None = None, skip: Collection[s
     for file in files:
         path = file.relative_to(root).as_posix()
         try:
+            path.encode()  # a name in another encoding could be neither stored nor printed
             texts[path] = _read(file)
         except (OSError, ValueError) as error:
-            failures.append(Failure(source.as_posix(), path, _reason(error)))
+            failures.append(Failure(source.as_posix(), os.fsencode(path).decode("utf-8", "replace"), _reason(error)))
     if not texts:
         why = f": {failures[0].path}: {failures[0].reason}" if failures else ""
         raise UsageError(f"No page could be read in {source}{why}.", code="no_pages", hint=_KINDS)
@@ -101,8 +102,10 @@ def _files(source: Path, skip: Collection[str]) -> tuple[Path, Path, list[Path]]
     """The resolved source, the folder its paths are relative to, and its pages in a stable order."""
     try:
         resolved = source.expanduser().resolve()
-    except (OSError, RuntimeError) as error:
-        raise UsageError(f"The source {source} cannot be opened: {error}.", code="source") from error
+        resolved.as_posix().encode()
+    except (OSError, RuntimeError, UnicodeEncodeError) as error:
+        why = _reason(error) if isinstance(error, UnicodeEncodeError) else error
+        raise UsageError(f"The source {source} cannot be opened: {why}.", code="source") from error
     if resolved.is_dir():
         return resolved, resolved, sorted(_walk(resolved, skip), key=lambda f: f.relative_to(resolved).parts)
     if not resolved.exists():
@@ -137,6 +140,8 @@ def _read(file: Path) -> tuple[bytes, str]:
 
 
 def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, UnicodeEncodeError):
+        return "its name is not UTF-8; rename it"
     if isinstance(error, UnicodeDecodeError):
         return (
             f"it is not UTF-8 text: byte 0x{error.object[error.start]:02x} at position {error.start}; save it as UTF-8"

@@ -87,6 +87,9 @@ async def ingest(
     info, entries = await _held(index, dry_run=dry_run)
     _check_models(info, index, embedder, sparse, sources)
     plan = await asyncio.to_thread(_plan, loaded, entries, embedder, alone=alone)
+    if not plan.total:
+        names = ", ".join(str(source) for source in sources)
+        raise UsageError(f"There is no text in {names}.", code="no_text", hint="A book needs pages with text in them.")
     texts = list(dict.fromkeys(c.embedded_text for c in plan.write))
     known = await asyncio.to_thread(vectors.get, embedder.model_id, texts) if texts else {}
     missing = [text for text in texts if text not in known]

@@ -26,12 +26,15 @@ def checked_base_url(base_url: str) -> str:
     """The address without a slash at its end; raises `UsageError` unless it is a plain http(s) address."""
     try:
         parts = urlsplit(base_url.strip())
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and not (parts.query or parts.fragment)
+        # A name and password in it would stand in every citation.
+        plain = not (parts.query or parts.fragment or parts.username or parts.password)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and plain
     except ValueError:
         valid = False
     if not valid:
+        shown = base_url if "@" not in base_url else "https://…@" + base_url.rpartition("@")[2]
         raise UsageError(
-            f"The base URL {base_url!r} is not a web address.",
+            f"The base URL {shown!r} is not a plain web address.",
             code="base_url",
             hint="Give the address the pages stand under, such as --base-url https://example.org/docs.",
         )

@@ -13,6 +13,7 @@ from typing import Any, Final
 from langchain_core.embeddings import Embeddings
 
 from rag.errors import UsageError
+from rag.retrieval.runtime import onnx_runtime
 
 MINILM_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY: Final = Path(__file__).parent.parent / "data" / "vocab.txt"
@@ -52,9 +53,9 @@ class OnnxEmbeddings(Embeddings):
         self.dimension = len(self.embed_query("dimension"))
 
     def _load(self, weights: bytes, vocabulary: Path, threads: int | None) -> None:
-        import onnxruntime
         from tokenizers import BertWordPieceTokenizer
 
+        onnxruntime = onnx_runtime()
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         if threads:

@@ -1,0 +1,101 @@
+"""The chat through a pipe, and the conversations that it leaves behind."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rag.profile_loader import profile_names
+from tests.command_line import CommandLine, Done
+
+QUESTION = "How many teeth does a widget have?"
+BESIDE = "Who won the 1998 world cup?"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, tiny_book: Path) -> CommandLine:
+    """A command line whose home already holds the tiny book. Tests of memory use a thread of their own."""
+    opened = CommandLine(tmp_path_factory.mktemp("work"))
+    shutil.copytree(tiny_book, opened.home)
+    return opened
+
+
+@pytest.fixture(scope="module")
+def answered(run: CommandLine) -> Done:
+    return run("ask", QUESTION, "--thread", "answered", "--json")
+
+
+# --- conversations --------------------------------------------------------------------------------------------------
+
+
+def test_a_conversation_is_listed_shown_exported_and_deleted(run: CommandLine) -> None:
+    content = run("ask", QUESTION, "--thread", "kept", "--json").data["plain_content"]
+    listed = {one["thread_id"]: one for one in run("threads", "list", "--json").data}
+    assert (listed["kept"]["turns"], listed["kept"]["first_question"]) == (1, QUESTION)
+    shown = run("threads", "show", "kept", "--json").data
+    assert [(turn["question"], turn["plain_content"]) for turn in shown["turns"]] == [(QUESTION, content)]
+    assert shown["turns"][0]["citations"]
+    assert f"## 1. {QUESTION}" in run("threads", "export", "kept").out
+    assert run("threads", "delete", "kept").code == 0
+    assert run("threads", "show", "kept").code == 2
+
+
+def test_pruning_leaves_the_conversations(run: CommandLine) -> None:
+    chat(run, QUESTION, options=("--thread", "pruned"))
+    assert run("threads", "prune", "--json").data["checkpoints_deleted"] > 0
+    assert run("ask", QUESTION, "--thread", "pruned", "--json").data["turn_number"] == 2
+
+
+# --- the chat, through a pipe ---------------------------------------------------------------------------------------
+
+
+def chat(run: CommandLine, *lines: str, options: tuple[str, ...] = ()) -> Done:
+    return run("chat", *options, stdin="\n".join(lines) + "\n")
+
+
+def test_a_chat_answers_shows_its_sources_and_takes_a_turn_back(run: CommandLine, answered: Done) -> None:
+    done = chat(run, "/help", QUESTION, "/sources", "/why", "/show 1", "/undo", "/quit")
+    assert done.code == 0
+    assert "No model is set, so answers quote the book's own sentences." in done.err
+    assert answered.data["content"] in done.out
+    assert f"“{answered.data['citations'][0]['quote']}”" in done.out
+    assert "searched  How many teeth" in done.out
+    assert "Took back: How many teeth" in done.err
+
+
+def test_what_was_taken_back_is_not_in_the_conversation(run: CommandLine) -> None:
+    chat(run, QUESTION, BESIDE, "/undo", options=("--thread", "undone"))
+    shown = run("threads", "show", "undone", "--json").data
+    assert [turn["question"] for turn in shown["turns"]] == [QUESTION]
+
+
+def test_the_newest_conversation_is_gone_on_with(run: CommandLine) -> None:
+    chat(run, QUESTION, options=("--thread", "newest"))
+    assert "Going on with conversation newest (1 turn)." in chat(run, "/quit", options=("-c",)).err
+
+
+def test_a_command_that_cannot_be_done_is_one_line_and_the_chat_goes_on(run: CommandLine) -> None:
+    done = chat(run, "/bogus", "/show 1", "/sources", "/undo", "/retry", "/export", "/profile nobody", "/help")
+    assert done.code == 0
+    assert "/sources" in done.out
+    assert done.err.partition("/help.\n\n")[2].splitlines() == [
+        "There is no command /bogus. Type /help for those there are.",
+        "There is no answer yet.",
+        "There is no answer yet.",
+        "There is no turn to take back.",
+        "There is no turn to take back.",
+        "/export needs the name of a file.",
+        f'There is no profile "nobody". Profiles: {", ".join(profile_names())}.',
+    ]
+
+
+def test_a_conversation_is_exported_to_a_new_file_only(run: CommandLine) -> None:
+    done = chat(run, QUESTION, "/export talk.md", "/export talk.md")
+    assert QUESTION in (run.folder / "talk.md").read_text()
+    assert "talk.md exists already." in done.err
+
+
+def test_a_failed_turn_in_a_pipe_is_exit_code_1(run: CommandLine) -> None:
+    assert chat(run, "x" * 2001).code == 1

@@ -1,0 +1,124 @@
+"""The command line and wrong input: one line that says what to do, exit code 2, and nothing is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import CommandLine
+
+LONG = "x" * 2001
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> CommandLine:
+    return CommandLine(tmp_path)
+
+
+def test_every_command_explains_itself(run: CommandLine) -> None:
+    commands = ["chat", "ask", "search", "ingest", "passages", "threads", "doctor"]
+    whole = run("--help")
+    assert whole.code == 0
+    assert all(f"    {name} " in whole.out for name in commands)
+
+
+@pytest.mark.parametrize("command", ["chat", "ask", "search", "ingest", "passages", "threads", "doctor"])
+def test_a_command_has_help(command: str, run: CommandLine) -> None:
+    done = run(command, "--help")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"usage: run.py {command}")
+
+
+WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("ask", ""), "The question is empty."),
+    (("ask", LONG), "The question has 2,001 characters; at most 2,000 are allowed."),
+    (("ask", "Why?", "--threshold", "1.5"), "--threshold must be a number from 0 to 1, not '1.5'."),
+    (("ask", "Why?", "--threshold", "nan"), "--threshold must be a number from 0 to 1, not 'nan'."),
+    (("ask", "Why?", "-k", "0"), "-k must be a whole number from 1 to 20, not '0'."),
+    (("ask", "Why?", "-k", "21"), "-k must be a whole number from 1 to 20, not '21'."),
+    (("ask", "Why?", "-k", "abc"), "-k must be a whole number from 1 to 20, not 'abc'."),
+    (("ask", "Why?", "-k", "2.5"), "-k must be a whole number from 1 to 20, not '2.5'."),
+    (("ask", "Why?", "--profile", "nobody"), 'There is no profile "nobody". Profiles: book-agent, default'),
+    (("chat", "--profile", "nobody"), 'There is no profile "nobody".'),
+    (("doctor", "--bogus"), "unrecognized arguments: --bogus"),
+    (("search", ""), "The question is empty."),
+    (("search", "Why?", "-k", "0"), "-k must be a whole number from 1 to 20, not '0'."),
+    (("search", "Why?", "--history", "absent.json"), "absent.json cannot be read."),
+    (("ask", "Why?", "--collection", "../elsewhere"), '"../elsewhere" cannot be the name of a collection.'),
+    (("ingest", "absent"), "There is no absent."),
+    (("ingest", "."), "No page could be read in"),
+    (("threads", "show", "nope"), 'There is no conversation "nope".'),
+    (("threads", "export", "nope"), 'There is no conversation "nope".'),
+    (("threads", "delete", "nope"), 'There is no conversation "nope".'),
+    (("threads", "show"), "threads show needs the id of a conversation."),
+    (("bogus",), "invalid choice: 'bogus'"),
+    (("ask",), "the following arguments are required: QUESTION"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG, ids=[" ".join(one)[:40] for one, _ in WRONG])
+def test_wrong_input_is_one_line_and_writes_nothing(arguments: tuple[str, ...], said: str, run: CommandLine) -> None:
+    done = run(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert done.err.count("\n") == 1
+    assert list(run.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("stdin", "said"), [(b"", "The question is empty."), (b"caf\xe9?", "The question is not UTF-8 text.")]
+)
+def test_a_wrong_question_from_standard_input_is_one_line(stdin: bytes, said: str, run: CommandLine) -> None:
+    done = run("ask", "-", stdin=stdin)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert said in done.err
+    assert not run.home.exists()
+
+
+@pytest.mark.parametrize("command", [("ask", "Why?"), ("search", "Why?"), ("chat",), ("doctor",), ("threads", "list")])
+def test_a_broken_number_in_the_env_file_is_named(command: tuple[str, ...], run: CommandLine) -> None:
+    (run.folder / ".env").write_text("AGENT_TOP_K=many\n")
+    done = run(*command)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "AGENT_TOP_K in .env: 'many' is not allowed; it must be a whole number.\n"
+    assert not run.home.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("ask", ""), "empty_question"),
+        (("ask", LONG), "question_too_long"),
+        (("ask", "Why?", "-k", "0"), "out_of_range"),
+        (("ask", "Why?", "--profile", "nobody"), "unknown_profile"),
+        (("search", ""), "empty_question"),
+        (("search", "Why?", "-k", "99"), "out_of_range"),
+    ],
+)
+def test_wrong_input_with_json_still_prints_the_answer_with_its_error(
+    arguments: tuple[str, ...], code: str, run: CommandLine
+) -> None:
+    done = run(*arguments, "--json")
+    assert (done.code, done.err) == (2, "")
+    assert done.data["error"]["code"] == code
+    assert not run.home.exists()
+
+
+def test_a_list_of_no_conversations_is_empty_and_makes_no_memory(run: CommandLine) -> None:
+    assert run("threads", "list", "--json").data == []
+    assert run("threads", "prune", "--json").data == {"checkpoints_deleted": 0}
+    assert not run.home.exists()
+
+
+def test_a_key_is_never_shown(run: CommandLine) -> None:
+    done = run("ask", "Why?", OPENAI_API_KEY="sk-canary", OPENAI_BASE_URL="no-address")
+    assert done.code == 2
+    assert "canary" not in done.out + done.err
+
+
+def test_a_book_is_not_read_into_the_manual(run: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text("# Page\n\nText.")
+    done = run("ingest", str(tmp_path), "--collection", "manual")
+    assert done.code == 2
+    assert "manual" in done.err

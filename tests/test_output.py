@@ -1,0 +1,68 @@
+"""Where the results go may be gone, full, or speak another encoding: no traceback, and the right exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def _run(arguments: list[str], stdout: int, home: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, str(ROOT / "run.py"), *arguments]
+    clean = {"PATH": os.environ["PATH"], "HOME": str(home), "ASKBOOK_HOME": str(home)} | environment
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, cwd=home, env=clean, check=False, timeout=60)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_gone_ends_the_program_quietly(tmp_path: Path, unbuffered: str) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = _run(["threads", "list", "--json"], write, tmp_path, PYTHONUNBUFFERED=unbuffered)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_closed_standard_output_is_no_failure(tmp_path: Path) -> None:
+    shell = f'"{sys.executable}" "{ROOT / "run.py"}" threads list --json >&-'
+    clean = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "ASKBOOK_HOME": str(tmp_path)}
+    done = subprocess.run(["sh", "-c", shell], stderr=subprocess.PIPE, cwd=tmp_path, env=clean, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_output_that_cannot_be_written_is_one_line_and_code_1(tmp_path: Path) -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    done = _run(["threads", "list", "--json"], full, tmp_path)
+    os.close(full)
+    assert (done.returncode, done.stderr.decode()) == (1, "There is no room on the disk. Make room, then try again.\n")
+
+
+def test_a_narrow_encoding_costs_a_character_and_not_the_answer(tmp_path: Path) -> None:
+    done = _run(["threads", "show", "ü → 1", "--json"], subprocess.PIPE, tmp_path, PYTHONIOENCODING="ascii")
+    assert done.returncode == 2
+    assert b"There is no conversation" in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_json_stays_exact_in_a_narrow_encoding(tmp_path: Path) -> None:
+    arguments = ["ask", "", "--thread", "ü → 1", "--json"]
+    done = _run(arguments, subprocess.PIPE, tmp_path, PYTHONIOENCODING="ascii")
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["thread_id"] == "ü → 1"
+
+
+def test_json_is_printed_when_the_memory_cannot_be_opened(tmp_path: Path, tiny_book: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(tiny_book, home)
+    (home / "memory.sqlite").unlink(missing_ok=True)
+    (home / "memory.sqlite").write_bytes(b"this is no database, and long enough to be looked at" * 40)
+    done = _run(["ask", "What is a widget?", "--json"], subprocess.PIPE, home)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["error"]["code"] == "memory_broken"
