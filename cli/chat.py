@@ -33,8 +33,7 @@ async def _chat(options: argparse.Namespace, settings: Settings) -> int:
         session = Session(agent, settings, options.profile or settings.profile)
         usual = agent.services.parts(session.profile).profile.memory.thread
         if options.thread is not None or options.newest or usual:
-            asked_for = None if options.newest else usual
-            await session.resume(options.thread if options.thread is not None else asked_for)
+            await session.resume(usual if options.thread is None and not options.newest else options.thread)
         await _greet(session)
         async for line in _lines(settings):
             try:

@@ -65,7 +65,7 @@ class Agent:
     ) -> AsyncIterator[Event]:
         """The same turn as it happens; the last event is the response. Raises `UsageError` for an impossible id."""
         profile = self.services.parts((context or Context()).profile).profile
-        thread = check_thread_id(thread_id) if thread_id is not None else profile.memory.thread or new_id()
+        thread = (profile.memory.thread or new_id()) if thread_id is None else check_thread_id(thread_id)
         asked = HumanMessage(id=new_id(), content=question)
         try:
             check_question(question, profile.limits.max_question_characters)

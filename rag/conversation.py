@@ -21,13 +21,13 @@ _REMEMBERED: Final = (
 )  # fmt: skip
 
 
+_WARN_BEFORE: Final = 2  # turns before the limit
 # What a terminal sends for a colour or a key, and the control characters left over: no question means them, and a word
 # that carries one ("\x1b[31mROS") is found nowhere.
 _ESCAPE: Final = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])|[\x00-\x08\x0e-\x1f\x7f]"
 )
 _LONGEST_THREAD: Final = 255  # code points
-_WARN_BEFORE: Final = 2  # turns before the limit
 
 
 class Exchange(NamedTuple):
@@ -55,20 +55,6 @@ def check_question(text: str, longest: int) -> str:
             hint="Ask it in fewer words.",
         )
     return question
-
-
-def check_thread_id(thread_id: str) -> str:
-    """The id of a conversation as given. Raises `UsageError` for one that could not be listed on a line of its own."""
-    if not thread_id.strip() or len(thread_id) > _LONGEST_THREAD or not thread_id.isprintable():
-        raise UsageError(
-            f"A conversation's id has 1 to {_LONGEST_THREAD} printable characters; {thread_id[:40]!a} has not.",
-            code="thread_id",
-        )
-    return thread_id
-
-
-def _is_text(text: str) -> bool:
-    return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def notices(number: int, messages: int, *, max_turns: int | None, max_messages: int | None) -> list[str]:
@@ -101,6 +87,20 @@ def turn_limit(most: int) -> AskbookError:
 def retrieval_history(finished: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Every search of a conversation, oldest first, from its `turns`: tool, query, count, mean score, time."""
     return [dict(search) for turn in finished for search in turn.get("retrievals") or []]
+
+
+def check_thread_id(thread_id: str) -> str:
+    """The id of a conversation as given. Raises `UsageError` for one that could not be listed on a line of its own."""
+    if not thread_id.strip() or len(thread_id) > _LONGEST_THREAD or not thread_id.isprintable():
+        raise UsageError(
+            f"A conversation's id has 1 to {_LONGEST_THREAD} printable characters; {thread_id[:40]!a} has not.",
+            code="thread_id",
+        )
+    return thread_id
+
+
+def _is_text(text: str) -> bool:
+    return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def response_metadata(response: Response, question: str) -> dict[str, Any]:

@@ -16,7 +16,8 @@ RESPONSE = {
     "notices",
     "id", "request_id", "thread_id", "turn_number", "status", "fallback_reason", "phase", "processing_state",
     "metadata", "profile", "model", "content", "plain_content", "citations", "retrievals", "retrieved_chunks",
-    "retrieval_count", "tool_calls", "grounding", "tokens_used", "llm_calls", "timings_ms", "created_at", "error",
+    "retrieval_count", "tool_calls", "grounding", "tokens_used", "llm_calls", "timings_ms", "created_at",
+    "error",
 }  # fmt: skip
 CITATION = {
     "id", "marker", "title", "heading", "breadcrumb", "chapter", "page_number", "url", "source_file_path", "chunk_id",

@@ -87,7 +87,7 @@ def test_a_command_that_cannot_be_done_is_one_line_and_the_chat_goes_on(run: Com
         "There is no turn to take back.",
         "There is no turn to take back.",
         "/export needs the name of a file.",
-        'There is no profile "nobody". Profiles: ' + ", ".join(profile_names()) + ".",
+        f'There is no profile "nobody". Profiles: {", ".join(profile_names())}.',
     ]
 
 
