@@ -38,10 +38,10 @@ def clean_environment(patch: pytest.MonkeyPatch, address: str) -> None:
     patch.setenv("OPENAI_BASE_URL", address)
 
 
-def calls(name: str, arguments: Any, call_id: str = "call-1") -> Reply:
+def calls(name: str, arguments: Any, call_id: str = "call-1", **fields: Any) -> Reply:
     """The model's call of a tool; arguments that are a text are sent as they stand."""
     sent = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return Reply(tool={"id": call_id, "name": name, "arguments": sent}, finish="tool_calls")
+    return Reply(tool={"id": call_id, "name": name, "arguments": sent}, finish="tool_calls", **fields)
 
 
 class Searcher(FakeSearcher):
