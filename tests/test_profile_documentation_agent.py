@@ -1,0 +1,238 @@
+"""What the design of the documentation agent promises, over HTTP: configuration, citations, conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from pydantic import SecretStr
+
+from rag.errors import UsageError
+from rag.message_rules import problems
+from rag.models import build_model
+from rag.profile_loader import FOLDER
+from rag.profiles import load_profile
+from rag.services import choose_collection
+from rag.settings import Settings
+from tests.fakes import passage
+from tests.fakes_ingest import FakeEmbedder
+from tests.openai_server import Endpoint, answer, openai_server
+from tests.profile_endpoint import Wired, calls, clean_environment, over_book
+
+NAME, TOOL = "documentation-agent", "retrieve_documentation"
+REFUSAL = "I don't have information about that in the book content"
+INSTALLATION = passage(
+    1, "You need Python 3.11.", title="Chapter 2: Installation", heading="Prerequisites", breadcrumb=""
+)
+USAGE = passage(2, "Run the agent from a shell.", title="Chapter 3: Usage", heading="", breadcrumb="")
+GOOD = answer("You need Python 3.11 ", "[1].")
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    with openai_server() as opened:
+        clean_environment(monkeypatch, opened.address)
+        yield opened
+
+
+@pytest.fixture
+def wired(endpoint: Endpoint) -> Wired:
+    return Wired(endpoint, NAME, passages=[INSTALLATION, USAGE])
+
+
+# --- agent configuration --------------------------------------------------------------------------------------------
+
+
+async def test_the_model_is_the_designs_at_temperature_zero_and_the_length_is_left_to_it(wired: Wired) -> None:
+    await wired.ask(GOOD)
+    body = wired.sent[0]
+    assert (body["model"], body["temperature"]) == ("gpt-3.5-turbo", 0.0)
+    assert not {"max_tokens", "max_completion_tokens"} & body.keys()
+
+
+async def test_the_environment_names_another_model(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_MODEL", "gpt-4-turbo")
+    wired = Wired(endpoint, NAME)
+    response = await wired.ask(answer("A node is a process [1]."))
+    assert wired.sent[0]["model"] == response.model == "gpt-4-turbo"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "using ONLY information retrieved from the documentation. You have access to a retrieval tool",
+        "- ALWAYS call the retrieve_documentation tool before answering any question",
+        "- ONLY use information from the retrieved chunks in your answers",
+        f'- If no relevant chunks are found, respond with: "{REFUSAL}"',
+        "- NEVER use external knowledge, make assumptions, or invent information",
+        "- Include source citations (page titles and section headings) in your answers",
+        "- For follow-up questions, you may reference previous answers but still call the tool if",
+        '- Include inline citations like "(from Chapter 2: Installation)"',
+        "- If multiple sources are used, list all relevant chapters/sections",
+    ],
+)
+async def test_the_system_prompt_says_every_rule_of_the_design(said: str, wired: Wired) -> None:
+    await wired.ask(GOOD)
+    assert said in wired.sent[0]["messages"][0]["content"]
+
+
+@pytest.mark.parametrize("temperature", ["-0.1", "1.1"])
+def test_a_temperature_outside_zero_to_one_is_refused(temperature: str, tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(f'extends = "{NAME}"\n[model]\ntemperature = {temperature}\n')
+    with pytest.raises(UsageError, match="it must be from 0 to 1"):
+        load_profile("own", [tmp_path, FOLDER])
+
+
+def test_an_empty_system_prompt_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(f'extends = "{NAME}"\ninstructions = " "\n')
+    with pytest.raises(UsageError, match="the instructions must not be empty"):
+        load_profile("own", [tmp_path, FOLDER])
+
+
+@pytest.mark.parametrize("key", ["pk-" + 40 * "x", "sk-" + 36 * "x"])
+def test_a_key_for_openai_that_is_short_or_begins_otherwise_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(UsageError, match='must start with "sk-" and have at least 40 characters') as caught:
+        build_model(load_profile(NAME), _openai(key), FakeEmbedder())
+    assert key not in f"{caught.value} {caught.value.hint}"
+
+
+def test_a_key_of_forty_characters_that_begins_with_sk_is_accepted() -> None:
+    assert not build_model(load_profile(NAME), _openai("sk-" + 37 * "x"), FakeEmbedder()).quotes
+
+
+async def test_the_key_of_another_endpoint_may_have_any_form(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "local")
+    await Wired(endpoint, NAME).ask(answer("A node is a process [1]."))
+    assert endpoint.requests[0].headers["authorization"] == "Bearer local"
+
+
+async def test_the_collection_is_the_environments_else_documentation_on_the_server() -> None:
+    profile = load_profile(NAME)
+    server = Settings(_env_file=None, qdrant_url="http://127.0.0.1:1")  # type: ignore[call-arg]  # fields by name
+    other = server.model_copy(update={"qdrant_collection_name": "mine"})
+    assert [await choose_collection(one, profile, None) for one in (server, other)] == ["documentation", "mine"]
+
+
+# --- the answer -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "marker", ["[1]", "(from Chapter 2: Installation)", "(from Chapter 2: Installation, Prerequisites)"]
+)
+async def test_a_source_is_named_by_its_chapter_inside_the_sentence(marker: str, wired: Wired) -> None:
+    response = await wired.ask(answer("You need Python 3.11 ", marker, "."))
+    assert response.content == "You need Python 3.11 (from Chapter 2: Installation)."
+    assert [(one.title, one.heading) for one in response.citations] == [("Chapter 2: Installation", "Prerequisites")]
+
+
+async def test_every_chapter_that_was_used_is_named(wired: Wired) -> None:
+    response = await wired.ask(answer("You need Python 3.11 [1]. Run the agent from a shell [2]."))
+    assert response.content == (
+        "You need Python 3.11 (from Chapter 2: Installation). Run the agent from a shell (from Chapter 3: Usage)."
+    )
+
+
+async def test_a_chapter_that_was_not_retrieved_is_not_named(wired: Wired) -> None:
+    response = await wired.ask(answer("You need Python 3.11 [1] (from Chapter 9: Magic)."))
+    assert response.content == "You need Python 3.11 (from Chapter 2: Installation)."
+
+
+async def test_what_only_the_models_search_found_can_be_cited(endpoint: Endpoint) -> None:
+    wired = Wired(endpoint, NAME, passages=[INSTALLATION], later=[[USAGE]])
+    response = await wired.ask(calls(TOOL, {"query": "shell"}), answer("Run it from a shell (from Chapter 3: Usage)."))
+    assert response.content == "Run it from a shell (from Chapter 3: Usage)."
+    assert [one.title for one in response.citations] == ["Chapter 3: Usage"]
+
+
+async def test_without_a_chunk_the_refusal_is_given_and_no_model_is_asked(endpoint: Endpoint) -> None:
+    wired = Wired(endpoint, NAME, passages=[])
+    response = await wired.ask()
+    assert (response.status, response.content, wired.sent) == ("fallback", REFUSAL, [])
+
+
+async def test_the_models_own_refusal_is_the_sentence_of_the_design_without_sources(wired: Wired) -> None:
+    response = await wired.ask(answer(REFUSAL))
+    assert (response.status, response.content, response.citations) == ("fallback", REFUSAL, [])
+
+
+# --- the conversation -----------------------------------------------------------------------------------------------
+
+
+async def test_every_request_begins_with_the_system_and_keeps_the_order_of_roles(wired: Wired) -> None:
+    await wired.ask(calls(TOOL, {"query": "q"}), GOOD)
+    assert wired.roles == ["system", "user", "assistant", "tool"]
+    await wired.ask(GOOD, question="Tell me more")
+    assert wired.roles == ["system", "user", "assistant", "user"]
+    assert [problems(body["messages"]) for body in wired.sent] == [[], [], []]
+
+
+async def test_a_tools_answer_names_the_call_that_it_answers(wired: Wired) -> None:
+    await wired.ask(calls(TOOL, {"query": "q"}, "call-7"), GOOD)
+    call, result = wired.sent[-1]["messages"][-2:]
+    assert (call["tool_calls"][0]["function"]["name"], call["tool_calls"][0]["id"]) == (TOOL, "call-7")
+    assert result["tool_call_id"] == "call-7"
+
+
+async def test_a_follow_up_is_sent_with_the_question_and_answer_before_it(wired: Wired) -> None:
+    await wired.ask(GOOD)
+    await wired.ask(GOOD, question="Tell me more")
+    assert [message["content"] for message in wired.sent[-1]["messages"][1:3]] == [
+        "What is a node?",
+        "You need Python 3.11.",
+    ]
+
+
+async def test_every_conversation_has_a_uuid_of_its_own(wired: Wired) -> None:
+    first, second = [await wired.ask(GOOD, thread_id=None) for _ in range(2)]
+    assert UUID(first.thread_id) != UUID(second.thread_id)
+
+
+async def test_twenty_questions_are_answered_and_the_next_is_not_sent(wired: Wired) -> None:
+    turns = [await wired.ask(GOOD) for _ in range(20)]
+    assert [(turn.turn_number, turn.status) for turn in turns] == [(n, "success") for n in range(1, 21)]
+    beyond = await wired.ask(GOOD)
+    assert beyond.error is not None
+    assert beyond.error.message == "This conversation has reached its limit of 20 turns."
+    assert len(wired.sent) == 20
+
+
+async def test_the_history_of_retrieval_logs_every_call_with_count_mean_score_and_time(
+    endpoint: Endpoint, tiny_book: Path
+) -> None:
+    endpoint.script += [calls(TOOL, {"query": "gadget paint", "top_k": 1}), answer("A widget has four teeth [1].")]
+    async with over_book(tiny_book, NAME) as agent:
+        await agent.ask("How many teeth has a widget?", thread_id="t")
+        log = (await agent.conversation("t"))["retrieval_history"]
+    assert [(one["tool_name"], one["query"]) for one in log] == [
+        (TOOL, "How many teeth has a widget?"),
+        (TOOL, "gadget paint"),
+    ]
+    assert log[1]["results_count"] == 1
+    assert all(0 < one["avg_similarity"] <= 1 and datetime.fromisoformat(one["timestamp"]) for one in log)
+
+
+async def test_a_conversation_ends_with_the_process_and_nothing_of_it_is_stored(
+    endpoint: Endpoint, tiny_book: Path
+) -> None:
+    before = _memories(tiny_book)
+    endpoint.script.append(answer("A widget has four teeth [1]."))
+    async with over_book(tiny_book, NAME) as agent:
+        await agent.ask("How many teeth has a widget?", thread_id="t")
+        assert await agent.threads() == ["t"]
+    async with over_book(tiny_book, NAME) as agent:
+        assert await agent.threads() == []
+    assert _memories(tiny_book) == before
+
+
+def _openai(key: str) -> Settings:
+    """Settings for OpenAI's own endpoint, which is not called."""
+    return Settings(_env_file=None, openai_api_key=SecretStr(key))  # type: ignore[call-arg]  # fields by name
+
+
+def _memories(home: Path) -> list[bytes]:
+    return [file.read_bytes() for file in sorted(home.rglob("memory*"))]

@@ -1,0 +1,145 @@
+"""The search tool that the design of the documentation agent promises: its schema, its bounds, its JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag.errors import RetrievalError
+from tests.fakes import passage
+from tests.openai_server import Endpoint, answer, openai_server
+from tests.profile_endpoint import Wired, calls, clean_environment, over_book
+
+NAME, TOOL = "documentation-agent", "retrieve_documentation"
+INSTALLATION = passage(
+    1, "You need Python 3.11.", title="Chapter 2: Installation", heading="Prerequisites", breadcrumb=""
+)
+USAGE = passage(2, "Run the agent from a shell.", title="Chapter 3: Usage", heading="", breadcrumb="")
+GOOD = answer("You need Python 3.11 ", "[1].")
+SCHEMA = {
+    "type": "function",
+    "function": {
+        "name": TOOL,
+        "description": "Search the book documentation for relevant information based on a question or topic. "
+        "Returns chunks of text from the book with metadata about their source.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "query": {
+                    "type": "string",
+                    "description": "The question or topic to search for in the documentation",
+                },
+                "top_k": {
+                    "type": "integer",
+                    "description": "Number of most relevant chunks to retrieve (default: 5)",
+                    "default": 5,
+                },
+                "similarity_threshold": {
+                    "type": "number",
+                    "description": "Minimum similarity score for results (0.0-1.0, default: 0.0)",
+                    "default": 0.0,
+                },
+            },
+            "required": ["query"],
+        },
+    },
+}
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    with openai_server() as opened:
+        clean_environment(monkeypatch, opened.address)
+        yield opened
+
+
+@pytest.fixture
+def wired(endpoint: Endpoint) -> Wired:
+    return Wired(endpoint, NAME, passages=[INSTALLATION, USAGE])
+
+
+async def test_the_tool_is_offered_exactly_as_the_design_has_it(wired: Wired) -> None:
+    await wired.ask(GOOD)
+    assert wired.sent[0]["tools"] == [SCHEMA]
+
+
+async def test_a_call_without_options_searches_for_five_chunks_of_any_score(wired: Wired) -> None:
+    await wired.ask(calls(TOOL, {"query": "python version"}), GOOD)
+    assert wired.searcher.asked[1][:3] == ("python version", 5, 0.0)
+
+
+@pytest.mark.parametrize(("top_k", "threshold"), [(1, 0.0), (20, 1.0)])
+async def test_a_call_may_use_the_whole_range(top_k: int, threshold: float, wired: Wired) -> None:
+    await wired.ask(calls(TOOL, {"query": "q", "top_k": top_k, "similarity_threshold": threshold}), GOOD)
+    assert wired.searcher.asked[1][:3] == ("q", top_k, threshold)
+
+
+async def test_what_the_tool_found_is_the_json_of_the_design(wired: Wired) -> None:
+    await wired.ask(calls(TOOL, {"query": "python version"}), GOOD)
+    said = json.loads(wired.tool_said)
+    assert wired.tool_said == json.dumps(said, indent=2)
+    assert list(said) == ["results", "total_results", "query"]
+    assert (said["total_results"], said["query"]) == (2, "python version")
+    assert {name: value for name, value in said["results"][0].items() if name != "number"} == {
+        "chunk_text": "You need Python 3.11.",
+        "page_title": "Chapter 2: Installation",
+        "section_heading": "Prerequisites",
+        "source_url": "https://book.example/page-1",
+        "similarity_score": 0.9,
+        "rank": 1,
+    }
+
+
+async def test_ranks_count_from_one_and_a_missing_heading_is_null(wired: Wired) -> None:
+    await wired.ask(calls(TOOL, {"query": "q"}), GOOD)
+    results = json.loads(wired.tool_said)["results"]
+    assert [(one["rank"], one["section_heading"]) for one in results] == [(1, "Prerequisites"), (2, None)]
+
+
+async def test_a_search_that_finds_nothing_answers_with_an_empty_list(endpoint: Endpoint) -> None:
+    wired = Wired(endpoint, NAME, passages=[INSTALLATION], later=[[]])
+    await wired.ask(calls(TOOL, {"query": "q"}), GOOD)
+    assert json.loads(wired.tool_said) == {"results": [], "total_results": 0, "query": "q"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "query"),
+    [
+        ({"query": "q", "top_k": 0}, "top_k must be a whole number from 1 to 20", "q"),
+        ({"query": "q", "top_k": 21}, "top_k must be a whole number from 1 to 20", "q"),
+        ({"query": "q", "similarity_threshold": -0.1}, "similarity_threshold must be a number from 0 to 1", "q"),
+        ({"query": "q", "similarity_threshold": 1.1}, "similarity_threshold must be a number from 0 to 1", "q"),
+        ({"query": "  "}, "query must not be empty", "  "),
+        ({}, "query is required", ""),
+        ("nodes, please", "The arguments are not valid JSON.", ""),
+    ],
+)
+async def test_a_call_against_the_rules_gets_the_error_json_and_the_turn_goes_on(
+    arguments: Any, error: str, query: str, wired: Wired
+) -> None:
+    response = await wired.ask(calls(TOOL, arguments), GOOD)
+    assert json.loads(wired.tool_said) == {"error": error, "query": query}
+    assert (response.status, len(wired.searcher.asked)) == ("success", 1)
+
+
+async def test_a_failing_search_gets_the_error_json_and_the_turn_goes_on(wired: Wired) -> None:
+    wired.searcher.failure = RetrievalError("index_unreachable", "Qdrant cannot be reached.")
+    response = await wired.ask(calls(TOOL, {"query": "q"}), GOOD)
+    assert json.loads(wired.tool_said) == {"error": "Qdrant cannot be reached.", "query": "q"}
+    assert response.status == "success"
+
+
+async def test_scores_of_a_real_search_are_from_zero_to_one_and_nothing_is_empty(
+    endpoint: Endpoint, tiny_book: Path
+) -> None:
+    endpoint.script += [calls(TOOL, {"query": "gadget"}), answer("A widget has four teeth [1].")]
+    async with over_book(tiny_book, NAME) as agent:
+        await agent.ask("How many teeth has a widget?")
+    results = json.loads(endpoint.requests[1].body["messages"][-1]["content"])["results"]
+    assert results
+    assert all(0 <= one["similarity_score"] <= 1 for one in results)
+    assert all(one["chunk_text"] and one["page_title"] and one["source_url"] for one in results)
