@@ -1,0 +1,272 @@
+"""The profile robotics-tutor over real HTTP: agent, retrieval tool, conversation turns, citations, session."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag.errors import RetrievalError
+from rag.profiles import load_profile
+from rag.services import choose_collection
+from rag.settings import Settings
+from tests.fakes import passage
+from tests.openai_server import Reply, answer
+from tests.profile_wire import OPENAI_KEY, Wire, calls, open_wire
+
+TOOL = "retrieve_textbook_content"
+SESSION = "robotics_chatbot"
+GOOD = answer("A node is ", "a process [1", "].")
+
+
+@pytest.fixture
+def wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
+    with open_wire("robotics-tutor", tmp_path, monkeypatch) as opened:
+        yield opened
+
+
+# --- the agent ------------------------------------------------------------------------------------------------------
+
+
+async def test_the_tutors_instructions_hold_the_grounding_rule_and_the_citation_format(wire: Wire) -> None:
+    await wire.ask(GOOD)
+    system = wire.sent()[0]
+    assert system["role"] == "system"
+    assert system["content"].startswith(
+        "You are an expert tutor for Physical AI & Humanoid Robotics.\n"
+        "Answer using ONLY textbook content. ALWAYS cite sources with [Title](URL)."
+    )
+
+
+async def test_the_model_is_gpt_4(wire: Wire) -> None:
+    response = await wire.ask(GOOD)
+    assert wire.endpoint.requests[0].body["model"] == response.model == "gpt-4"
+
+
+@pytest.mark.parametrize("model", ["gpt-3.5-turbo", "gpt-4o"])
+async def test_openai_model_names_another_model(model: str, wire: Wire) -> None:
+    wire.model = model
+    await wire.ask(GOOD)
+    assert wire.endpoint.requests[0].body["model"] == model
+
+
+async def test_openai_api_key_is_the_key_of_the_model(wire: Wire) -> None:
+    await wire.ask(GOOD)
+    assert wire.endpoint.requests[0].headers["authorization"] == f"Bearer {OPENAI_KEY}"
+
+
+async def test_the_window_of_gpt_4_is_8k_tokens(wire: Wire) -> None:
+    assert wire.profile.model.context_window == 8192
+
+
+# --- the retrieval tool ---------------------------------------------------------------------------------------------
+
+
+async def test_the_one_tool_is_offered_with_a_query_and_k(wire: Wire) -> None:
+    await wire.ask(GOOD)
+    parameters = {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "User's question or search query"},
+            "k": {"type": "integer", "description": "Number of top results (default: 3)", "default": 3},
+        },
+        "required": ["query"],
+    }
+    description = "Retrieve relevant content from Physical AI & Humanoid Robotics textbook."
+    function = {"name": TOOL, "description": description, "parameters": parameters}
+    assert wire.endpoint.requests[0].body["tools"] == [{"type": "function", "function": function}]
+
+
+async def test_k_is_3_where_the_model_sets_none(wire: Wire) -> None:
+    await wire.ask(calls(TOOL, query="topics"), GOOD)
+    assert [(asked[0], asked[1]) for asked in wire.searcher.asked][1] == ("topics", 3)
+
+
+@pytest.mark.parametrize("k", [1, 10])
+async def test_k_may_be_from_1_to_10(k: int, wire: Wire) -> None:
+    await wire.ask(calls(TOOL, query="topics", k=k), GOOD)
+    assert wire.searcher.asked[1][1] == k
+    assert wire.tool_said()["error"] is None
+
+
+@pytest.mark.parametrize("k", [0, 11, -1, 2.5, "three", True])
+async def test_any_other_k_is_answered_with_an_error_and_not_searched(k: Any, wire: Wire) -> None:
+    response = await wire.ask(calls(TOOL, query="topics", k=k), GOOD)
+    assert wire.tool_said() == {"results": [], "error": "Retrieval failed: k must be a whole number from 1 to 10"}
+    assert len(wire.searcher.asked) == 1
+    assert response.status == "success"
+
+
+async def test_an_empty_query_is_answered_with_an_error_and_not_searched(wire: Wire) -> None:
+    await wire.ask(calls(TOOL, query="  "), GOOD)
+    assert wire.tool_said() == {"results": [], "error": "Retrieval failed: query must not be empty"}
+    assert len(wire.searcher.asked) == 1
+
+
+async def test_arguments_that_are_no_json_are_answered_with_an_error(wire: Wire) -> None:
+    broken = Reply(tool={"id": "call-1", "name": TOOL, "arguments": "ROS 2, please"}, finish="tool_calls")
+    response = await wire.ask(broken, GOOD)
+    assert wire.tool_said() == {"results": [], "error": "Retrieval failed: The arguments are not valid JSON."}
+    assert response.status == "success"
+
+
+async def test_a_result_has_rank_score_url_title_heading_and_text(wire: Wire) -> None:
+    await wire.ask(calls(TOOL, query="nodes", k=1), GOOD)
+    said = wire.tool_said()
+    assert list(said) == ["results", "error"]
+    assert said["error"] is None
+    (result,) = said["results"]
+    assert result.pop("number") == 1  # by which the model cites it
+    assert result == {
+        "rank": 1,
+        "score": 0.9,
+        "url": "https://book.example/page-1",
+        "title": "Page 1",
+        "heading": "Nodes",
+        "text": "A node is a process.",
+    }
+
+
+async def test_results_are_ranked_from_1_by_their_score(wire: Wire) -> None:
+    await wire.ask(calls(TOOL, query="nodes"), GOOD)
+    results = wire.tool_said()["results"]
+    assert [(one["rank"], one["score"]) for one in results] == [(1, 0.9), (2, 0.8)]
+
+
+async def test_finding_nothing_is_no_error(wire: Wire) -> None:
+    wire.searcher.later = [[]]
+    await wire.ask(calls(TOOL, query="cooking"), GOOD)
+    assert wire.tool_said() == {"results": [], "error": None}
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("embedding_failed", "Embedding generation failed"),
+        ("index_unreachable", "Textbook search unavailable"),
+        ("no_index", "Textbook search unavailable"),
+        ("timeout", "Retrieval failed: It broke."),
+    ],
+)
+async def test_a_failure_of_the_tool_is_told_to_the_model_and_the_turn_goes_on(
+    code: str, said: str, wire: Wire
+) -> None:
+    wire.searcher.later_failures = [RetrievalError(code, "It broke.")]
+    response = await wire.ask(calls(TOOL, query="topics"), GOOD)
+    assert wire.tool_said() == {"results": [], "error": said}
+    assert response.status == "success"
+
+
+# --- citations ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_citation_is_a_link_of_page_title_and_heading(wire: Wire) -> None:
+    response = await wire.ask(GOOD)
+    assert response.content == "A node is a process [Page 1 - Nodes](https://book.example/page-1#nodes)."
+
+
+async def test_a_citation_of_a_page_without_heading_is_a_link_of_its_title(wire: Wire) -> None:
+    wire.searcher.passages = [passage(1, heading="", link="https://book.example/page-1")]
+    response = await wire.ask(GOOD)
+    assert response.content == "A node is a process [Page 1](https://book.example/page-1)."
+
+
+@pytest.mark.parametrize(
+    "written", ["[Page 1](https://book.example/page-1)", "[Page 1 - Nodes](https://book.example/page-1)"]
+)
+async def test_a_link_that_the_model_writes_itself_is_checked_and_counts_as_citation(written: str, wire: Wire) -> None:
+    response = await wire.ask(answer(f"A node is a process {written}."))
+    assert [(one.title, one.heading, one.url) for one in response.citations] == [
+        ("Page 1", "Nodes", "https://book.example/page-1#nodes")
+    ]
+    assert response.content == "A node is a process [Page 1 - Nodes](https://book.example/page-1#nodes)."
+
+
+async def test_several_sources_are_several_links_each_after_what_it_says(wire: Wire) -> None:
+    response = await wire.ask(answer("A node is a process [1]. A topic is a bus [2]."))
+    assert response.content == (
+        "A node is a process [Page 1 - Nodes](https://book.example/page-1#nodes). "
+        "A topic is a bus [Page 2 - Nodes](https://book.example/page-2#nodes)."
+    )
+
+
+async def test_a_link_to_a_page_that_was_not_retrieved_is_no_citation(wire: Wire) -> None:
+    response = await wire.ask(answer("A node is a process [Elsewhere](https://elsewhere.example/x)."))
+    assert response.citations == []
+    assert "elsewhere.example" not in response.content
+
+
+async def test_what_was_streamed_is_the_answer_with_its_links(wire: Wire) -> None:
+    response = await wire.ask(GOOD)
+    assert "".join(event.data["text"] for event in wire.events if event.type == "sentence") == response.content
+
+
+# --- conversation turns and the session -----------------------------------------------------------------------------
+
+
+async def test_a_turn_is_stored_with_everything_that_belongs_to_it(wire: Wire) -> None:
+    response = await wire.ask(calls(TOOL, query="What is ROS 2?", k=3), GOOD, question="What is ROS 2?")
+    (turn,) = await wire.stored(SESSION)
+    assert (turn["turn_number"], turn["question"]) == (1, "What is ROS 2?")
+    assert turn["tool_calls"] == [{"name": TOOL, "args": {"query": "What is ROS 2?", "k": 3}}]
+    assert [(one["rank"], one["score"], one["url"]) for one in turn["retrieved_chunks"]] == [
+        (1, 0.9, "https://book.example/page-1"),
+        (2, 0.8, "https://book.example/page-2"),
+    ]
+    assert turn["content"] == response.content
+    assert datetime.fromisoformat(turn["created_at"]).tzinfo is not None
+
+
+async def test_a_turn_without_a_tool_call_has_an_empty_list_of_them(wire: Wire) -> None:
+    await wire.ask(GOOD)
+    assert (await wire.stored(SESSION))[0]["tool_calls"] == []
+
+
+async def test_an_empty_question_is_refused_and_not_stored(wire: Wire) -> None:
+    response = await wire.ask(question="  ")
+    assert (response.status, response.error and response.error.code) == ("error", "empty_question")
+    assert wire.endpoint.requests == []
+
+
+async def test_the_session_goes_on_after_a_restart(wire: Wire) -> None:
+    await wire.ask(GOOD, question="What is ROS 2?")
+    second = await wire.ask(GOOD, question="How do I install it?")
+    assert (second.thread_id, second.turn_number) == (SESSION, 2)
+    assert [(one["role"], one["content"]) for one in wire.sent()[1:3]] == [
+        ("user", "What is ROS 2?"),
+        ("assistant", "A node is a process."),
+    ]
+
+
+async def test_the_search_of_a_follow_up_knows_the_turn_before(wire: Wire) -> None:
+    await wire.ask(GOOD, question="What is ROS 2?")
+    await wire.ask(GOOD, question="How do I install it?")
+    assert [past.question for past in wire.searcher.asked[1][4]] == ["What is ROS 2?"]
+
+
+async def test_turns_are_numbered_without_a_limit(wire: Wire) -> None:
+    assert [(await wire.ask(GOOD)).turn_number for _ in range(6)] == [1, 2, 3, 4, 5, 6]
+    assert wire.profile.limits.max_turns is None
+
+
+async def test_the_session_is_kept_in_a_sqlite_file(wire: Wire) -> None:
+    await wire.ask(GOOD)
+    with closing(sqlite3.connect(wire.home / "memory.sqlite")) as database:
+        assert database.execute("select distinct thread_id from checkpoints").fetchall() == [(SESSION,)]
+
+
+async def test_a_stored_turn_is_not_changed_by_the_next(wire: Wire) -> None:
+    await wire.ask(GOOD)
+    before = await wire.stored(SESSION)
+    await wire.ask(answer("A topic is a bus [2]."))
+    assert (await wire.stored(SESSION))[:1] == before
+
+
+async def test_on_a_server_of_ones_own_the_collection_is_robotics_textbook() -> None:
+    settings = Settings(_env_file=None, qdrant_url="https://qdrant.example")  # type: ignore[call-arg]  # its own argument
+    assert await choose_collection(settings, load_profile("robotics-tutor"), None) == "robotics_textbook"
