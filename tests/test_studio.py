@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -17,7 +18,10 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
+from graph.assistants import assistant_id, create_assistants, wait_for
 from graph.studio import is_free
+from rag.profile_loader import profile_names
+from state import Context
 
 ROOT = Path(__file__).parent.parent
 START_SECONDS = 120  # it takes six on a quiet machine
@@ -47,6 +51,7 @@ def server(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     address = f"http://127.0.0.1:{port}"
     try:
         _wait(address, process, work / "log")
+        _wait_for_assistants(work / "log")
         yield address
     finally:
         os.killpg(process.pid, signal.SIGINT)
@@ -68,6 +73,13 @@ def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
         except httpx.TransportError:
             time.sleep(0.2)
     raise AssertionError(f"the server did not start: {log.read_text()}")
+
+
+def _wait_for_assistants(log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while "Studio's assistants" not in log.read_text():
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.2)
 
 
 @pytest.fixture
@@ -127,6 +139,43 @@ async def test_an_unknown_profile_is_told_and_ends_no_thread(client: LangGraphCl
     )
     assert isinstance(values, dict)
     assert values["response"]["error"]["code"] == "unknown_profile"
+
+
+async def test_each_profile_is_an_assistant_of_its_name(client: LangGraphClient) -> None:
+    for name in profile_names():
+        assistant = await client.assistants.get(assistant_id(name))
+        assert (assistant["name"], assistant["graph_id"]) == (name, "agent")
+        assert assistant["context"] == {"profile": name}
+        assert assistant["description"]
+
+
+async def test_creating_the_assistants_again_changes_nothing(client: LangGraphClient, server: str) -> None:
+    before = await client.assistants.search(limit=100)
+    await asyncio.to_thread(create_assistants, server, {name: "another text" for name in profile_names()})
+    after = await client.assistants.search(limit=100)
+    assert sorted(after, key=str) == sorted(before, key=str)
+
+
+@pytest.mark.parametrize("profile", profile_names())
+async def test_a_run_with_an_assistant_is_answered_by_its_profile(client: LangGraphClient, profile: str) -> None:
+    thread = await client.threads.create()
+    values = await client.runs.wait(thread["thread_id"], assistant_id(profile), input=question("What is a widget?"))
+    assert isinstance(values, dict)
+    assert (values["response"]["profile"], values["response"]["status"]) == (profile, "success")
+
+
+async def test_the_form_of_an_assistant_holds_the_safe_knobs_and_nothing_else(client: LangGraphClient) -> None:
+    schemas = await client.assistants.get_schemas(assistant_id("default"))
+    form = schemas["context_schema"]
+    assert form is not None
+    assert set(form["properties"]) == set(Context.model_fields) == {
+        "profile", "top_k", "score_threshold", "filter", "temperature", "max_tokens", "citation_style",
+    }  # fmt: skip
+    assert form["additionalProperties"] is False
+
+
+def test_the_helper_gives_up_when_its_server_is_gone() -> None:
+    assert not wait_for(f"http://127.0.0.1:{free_port()}", server=-1)
 
 
 def test_a_port_that_is_taken_is_not_free() -> None:
