@@ -17,6 +17,7 @@ import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
+from pydantic import ValidationError
 
 from graph.assistants import assistant_id, create_assistants, wait_for
 from graph.studio import is_free
@@ -172,6 +173,24 @@ async def test_the_form_of_an_assistant_holds_the_safe_knobs_and_nothing_else(cl
         "profile", "top_k", "score_threshold", "filter", "temperature", "max_tokens", "citation_style",
     }  # fmt: skip
     assert form["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("key", ["api_key", "base_url", "home", "instructions"])
+def test_a_context_refuses_a_key_an_address_a_path_and_a_prompt(key: str) -> None:
+    with pytest.raises(ValidationError, match=key):
+        Context.model_validate({key: "x"})
+
+
+async def test_the_server_drops_what_the_form_does_not_have_before_the_run(client: LangGraphClient) -> None:
+    thread = await client.threads.create()
+    values = await client.runs.wait(
+        thread["thread_id"],
+        assistant_id("default"),
+        input=question("What is a widget?"),
+        context={"base_url": "http://127.0.0.1:9", "api_key": "x", "instructions": "Say boo."},
+    )
+    assert isinstance(values, dict)
+    assert (values["response"]["status"], values["response"]["model"]) == ("success", "askbook-quoting")
 
 
 def test_the_helper_gives_up_when_its_server_is_gone() -> None:
