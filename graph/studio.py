@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from graph.assistants import start_helper
+
 QUIET: Final = {
     "LANGGRAPH_CLI_NO_ANALYTICS": "1",
     "LANGGRAPH_NO_VERSION_CHECK": "true",
@@ -29,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"LangGraph Studio's server: http://127.0.0.1:{port} (its API: /docs). Ctrl-C ends it.", file=sys.stderr)
     options = ["--no-browser", "--no-reload", "--host", "127.0.0.1", "--port", str(port)]
     command = [sys.executable, "-m", "langgraph_cli", "dev", *options, "--n-jobs-per-worker", RUNS_AT_ONCE]
+    start_helper(f"http://127.0.0.1:{port}")
     os.execve(sys.executable, command, os.environ | QUIET)  # no shell, our own arguments
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -16,8 +17,12 @@ import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
+from pydantic import ValidationError
 
+from graph.assistants import assistant_id, create_assistants, wait_for
 from graph.studio import is_free
+from rag.profile_loader import profile_names
+from state import Context
 
 ROOT = Path(__file__).parent.parent
 START_SECONDS = 120  # it takes six on a quiet machine
@@ -47,6 +52,7 @@ def server(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     address = f"http://127.0.0.1:{port}"
     try:
         _wait(address, process, work / "log")
+        _wait_for_assistants(work / "log")
         yield address
     finally:
         os.killpg(process.pid, signal.SIGINT)
@@ -68,6 +74,13 @@ def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
         except httpx.TransportError:
             time.sleep(0.2)
     raise AssertionError(f"the server did not start: {log.read_text()}")
+
+
+def _wait_for_assistants(log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while "Studio's assistants" not in log.read_text():
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.2)
 
 
 @pytest.fixture
@@ -127,6 +140,61 @@ async def test_an_unknown_profile_is_told_and_ends_no_thread(client: LangGraphCl
     )
     assert isinstance(values, dict)
     assert values["response"]["error"]["code"] == "unknown_profile"
+
+
+async def test_each_profile_is_an_assistant_of_its_name(client: LangGraphClient) -> None:
+    for name in profile_names():
+        assistant = await client.assistants.get(assistant_id(name))
+        assert (assistant["name"], assistant["graph_id"]) == (name, "agent")
+        assert assistant["context"] == {"profile": name}
+        assert assistant["description"]
+
+
+async def test_creating_the_assistants_again_changes_nothing(client: LangGraphClient, server: str) -> None:
+    before = await client.assistants.search(limit=100)
+    await asyncio.to_thread(create_assistants, server, {name: "another text" for name in profile_names()})
+    after = await client.assistants.search(limit=100)
+    assert sorted(after, key=str) == sorted(before, key=str)
+
+
+@pytest.mark.parametrize("profile", profile_names())
+async def test_a_run_with_an_assistant_is_answered_by_its_profile(client: LangGraphClient, profile: str) -> None:
+    thread = await client.threads.create()
+    values = await client.runs.wait(thread["thread_id"], assistant_id(profile), input=question("What is a widget?"))
+    assert isinstance(values, dict)
+    assert (values["response"]["profile"], values["response"]["status"]) == (profile, "success")
+
+
+async def test_the_form_of_an_assistant_holds_the_safe_knobs_and_nothing_else(client: LangGraphClient) -> None:
+    schemas = await client.assistants.get_schemas(assistant_id("default"))
+    form = schemas["context_schema"]
+    assert form is not None
+    assert set(form["properties"]) == set(Context.model_fields) == {
+        "profile", "top_k", "score_threshold", "filter", "temperature", "max_tokens", "citation_style",
+    }  # fmt: skip
+    assert form["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("key", ["api_key", "base_url", "home", "instructions"])
+def test_a_context_refuses_a_key_an_address_a_path_and_a_prompt(key: str) -> None:
+    with pytest.raises(ValidationError, match=key):
+        Context.model_validate({key: "x"})
+
+
+async def test_the_server_drops_what_the_form_does_not_have_before_the_run(client: LangGraphClient) -> None:
+    thread = await client.threads.create()
+    values = await client.runs.wait(
+        thread["thread_id"],
+        assistant_id("default"),
+        input=question("What is a widget?"),
+        context={"base_url": "http://127.0.0.1:9", "api_key": "x", "instructions": "Say boo."},
+    )
+    assert isinstance(values, dict)
+    assert (values["response"]["status"], values["response"]["model"]) == ("success", "askbook-quoting")
+
+
+def test_the_helper_gives_up_when_its_server_is_gone() -> None:
+    assert not wait_for(f"http://127.0.0.1:{free_port()}", server=-1)
 
 
 def test_a_port_that_is_taken_is_not_free() -> None:

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Walk the whole way that a question takes, over whatever is configured here, and print a checklist.
+
+`python examples/check_workflow.py [--profile P]`. The questions are made of the book's own headings, so any book will
+do. The conversation it has is forgotten at the end. Exit code 1 when a check failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sqlite3
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # a script sees its own folder only
+
+from cli.terminal import counted, printable, progress_bar
+from graph.agent import Agent, open_agent
+from rag.errors import AskbookError
+from rag.profiles import profile_of
+from rag.services import build_embedder
+from rag.settings import Settings
+from rag.types import Citation, Quote, Response, new_id
+from state import Context
+
+BESIDE: Final = "Which zorblax did Quenda Vimpelström juggle in Ombrifax?"  # of words that no book has
+FOLLOW_UP: Final = "Tell me more about that."
+TRIES: Final = 8  # headings that are asked until one is answered: "Overview" is no question
+ADVICE: Final = 'Mend that, then run this again; "python run.py doctor" checks each part by itself.'
+
+
+class CheckError(Exception):
+    """A check that failed: what was found, and what to do about it."""
+
+    def __init__(self, found: str, advice: str) -> None:
+        super().__init__(found)
+        self.advice = advice
+
+
+class Asked(NamedTuple):
+    """A question that was put, with its answer."""
+
+    question: str
+    response: Response
+
+
+class Checklist:
+    """Prints a line for each check as it is made. Once a check has failed, those that rest on it are left out."""
+
+    def __init__(self) -> None:
+        self.failed = False
+
+    async def check(self, name: str, work: Callable[[], Awaitable[str]]) -> None:
+        """Make one check, which returns what it found."""
+        if self.failed:
+            print(f"-     {name:<13} not checked, since a check before it failed")
+            return
+        try:
+            self._line("ok  ", name, await work())
+        except CheckError as failure:
+            self._fail(name, str(failure), failure.advice)
+        except AskbookError as failure:
+            self._fail(name, failure.message, failure.hint or ADVICE)
+        except Exception as failure:  # a checklist says also this in a line; there is nobody above to tell
+            self._fail(name, f"{type(failure).__name__}: {failure}", ADVICE)
+
+    def _fail(self, name: str, found: str, advice: str) -> None:
+        self.failed = True
+        self._line("FAIL", name, found)
+        print(f"      {'':<13} {printable(advice)}")
+
+    def _line(self, mark: str, name: str, text: str) -> None:
+        print(f"{mark}  {name:<13} {' '.join(printable(text).split())}", flush=True)
+
+
+class Workflow:
+    """The checks in their order; each leaves what the next ones need."""
+
+    settings: Settings
+    agent: Agent
+    encoder: str
+
+    def __init__(self, profile: str | None, opened: AsyncExitStack) -> None:
+        self.name = profile
+        self.opened = opened
+        self.thread = f"check-{new_id()}"
+        self.turns: list[Asked] = []
+
+    async def read_settings(self) -> str:
+        self.settings = Settings.from_env()
+        return f"conversations and books in {self.settings.home}"
+
+    async def load_profile(self) -> str:
+        profile = profile_of(self.settings, self.name).in_environment(self.settings)
+        self.name = profile.name
+        return f"{profile.name}: {profile.description}"
+
+    async def embed(self) -> str:
+        embedder = build_embedder(self.settings)
+        length = len(embedder.embed_query("one vector"))
+        if length != embedder.dimension:
+            raise CheckError(
+                f"a vector has {length} numbers, not {embedder.dimension}", "Check ASKBOOK_EMBEDDING_MODEL."
+            )
+        self.encoder = embedder.model_id
+        return f"{self.encoder}, {length} dimensions"
+
+    async def open_book(self) -> str:
+        with progress_bar("Indexing the manual") as progress:
+            self.agent = await self.opened.enter_async_context(open_agent(self.settings, self.name, progress=progress))
+        self.opened.push_async_callback(self._tidy)
+        info = await self.agent.services.index.info()
+        if info is None or not info.chunks:
+            name = self.agent.services.index.collection
+            raise CheckError(f'the book "{name}" is not there', f'Run "python run.py ingest PATH --collection {name}".')
+        if info.embedding_model != self.encoder:
+            raise CheckError(f"it was indexed with {info.embedding_model}", "Ingest the book again, with this model.")
+        return f'"{info.collection}", {counted(info.chunks, "passage")}'
+
+    async def ask_the_book(self) -> str:
+        tried = 0
+        for question in await self._headings():
+            tried += 1
+            response = await self._ask(question)
+            if response.status == "success":
+                self.turns = [Asked(question, response)]
+                by = "the book's own sentences" if self.agent.services.parts(None).quotes else response.model
+                return f'"{question}" was answered by {by}'
+            await self.agent.clear(self.thread)
+        raise CheckError(
+            f"none of {counted(tried, 'heading')} of the book was answered",
+            'Look at what is found with "python run.py search HEADING"; the score threshold may be too high.',
+        )
+
+    async def _headings(self) -> list[str]:
+        """Headings from all over the book, none twice, those with most below them first."""
+        index = self.agent.services.index
+        ids = sorted(entry.id for entry in await index.entries())
+        chunks = sorted(await index.fetch(ids[:: max(1, len(ids) // 40)]), key=lambda chunk: -len(chunk.text))
+        longest = self.agent.services.parts(None).profile.limits.max_question_characters
+        return list(dict.fromkeys((chunk.heading or chunk.title)[:longest] for chunk in chunks))[:TRIES]
+
+    async def resolve_citations(self) -> str:
+        citations = self.turns[0].response.citations
+        if not citations:
+            raise CheckError("the answer cites nothing", "Take a model that follows instructions, or ask again.")
+        for citation in citations:
+            await self._compare(citation)
+        quotes = sum(max(1, len(citation.occurrences)) for citation in citations)
+        return f"{counted(len(citations), 'citation')}, {counted(quotes, 'quote')} as stored, word for word"
+
+    async def _compare(self, citation: Citation) -> None:
+        found = await self.agent.services.index.fetch([citation.chunk_id])
+        place = f"[{citation.marker}] {citation.chunk_id}"
+        if not found or found[0].sha256 != citation.chunk_sha256:
+            raise CheckError(f"{place} is not the passage that is stored", "Ingest the book again, then ask again.")
+        for quote in [Quote.of(citation), *citation.occurrences]:
+            if not quote.quote or found[0].text[quote.start : quote.end] != quote.quote:
+                raise CheckError(f"{place} does not say: {quote.quote}", "Please report it.")
+
+    async def refuse(self) -> str:
+        sentence = self.agent.services.parts(None).profile.answer.refusal
+        response = await self._ask(BESIDE)
+        self.turns.append(Asked(BESIDE, response))
+        if response.status != "fallback" or response.content != sentence or response.citations:
+            raise CheckError(
+                f"a question beside the book was answered: {response.content[:80]}",
+                "Take a model that follows instructions, or unset its key to have the book quoted.",
+            )
+        return f"beside the book: {sentence}"
+
+    async def follow_up(self) -> str:
+        response = await self._ask(FOLLOW_UP)
+        self.turns.append(Asked(FOLLOW_UP, response))
+        if (response.thread_id, response.turn_number) != (self.thread, 3):
+            raise CheckError(f"it became turn {response.turn_number} of {response.thread_id}", "Please report it.")
+        return f'"{FOLLOW_UP}" is turn 3 of the conversation'
+
+    async def read_back(self) -> str:
+        await self._stored(self.turns)
+        return f"{counted(len(self.turns), 'turn')}, as they were answered"
+
+    async def undo(self) -> str:
+        question = await self.agent.undo(self.thread)
+        if question != FOLLOW_UP:
+            raise CheckError(f"another question was taken back: {question}", "Please report it.")
+        await self._stored(self.turns[:-1])
+        return "the last turn was taken back, the others are there"
+
+    async def forget(self) -> str:
+        await self.agent.clear(self.thread)
+        if self.thread in await self.agent.threads():
+            raise CheckError(f"{self.thread} is still stored", "Please report it.")
+        return "the conversation of this check is gone"
+
+    async def _tidy(self) -> None:
+        """Leave no conversation behind, also where a check failed before the one that clears it."""
+        with suppress(sqlite3.Error):  # a memory that fails has been reported by then
+            await self.agent.clear(self.thread)
+
+    async def _stored(self, expected: Sequence[Asked]) -> None:
+        turns = (await self.agent.conversation(self.thread))["turns"]
+        found = [(turn["question"], turn["content"]) for turn in turns]
+        if found != [(asked.question, asked.response.content) for asked in expected]:
+            raise CheckError(f"{counted(len(found), 'turn')} read back, and not what was answered", "Please report it.")
+
+    async def _ask(self, question: str) -> Response:
+        response = await self.agent.ask(question, thread_id=self.thread, context=Context(profile=self.name))
+        if response.error is not None:
+            failure = response.error
+            raise CheckError(f"{failure.code}: {failure.message}", failure.hint or failure.user_message)
+        return response
+
+
+async def walk(profile: str | None) -> bool:
+    """Make every check. Returns whether all of them passed."""
+    checklist = Checklist()
+    async with AsyncExitStack() as opened:
+        workflow = Workflow(profile, opened)
+        await checklist.check("settings", workflow.read_settings)
+        await checklist.check("profile", workflow.load_profile)
+        await checklist.check("embedding", workflow.embed)
+        await checklist.check("book", workflow.open_book)
+        await checklist.check("answer", workflow.ask_the_book)
+        await checklist.check("citations", workflow.resolve_citations)
+        await checklist.check("refusal", workflow.refuse)
+        await checklist.check("follow-up", workflow.follow_up)
+        await checklist.check("conversation", workflow.read_back)
+        await checklist.check("undo", workflow.undo)
+        await checklist.check("clear", workflow.forget)
+    return not checklist.failed
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit code 0 when every check passed, 1 when one failed, 130 when it was interrupted."""
+    parser = argparse.ArgumentParser(prog="check_workflow.py", description="Check the whole way of a question.")
+    parser.add_argument("--profile", metavar="P", help="the profile that answers (default: ASKBOOK_PROFILE or default)")
+    try:
+        return 0 if asyncio.run(walk(parser.parse_args(arguments).profile)) else 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

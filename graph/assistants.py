@@ -1,0 +1,99 @@
+"""The assistants of LangGraph Studio: one for each profile, under the profile's name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+from uuid import NAMESPACE_URL, uuid5
+
+import httpx
+
+from rag.errors import UsageError
+from rag.profile_loader import profile_folders, profile_names
+from rag.profiles import load_profile
+from rag.settings import Settings
+
+GRAPH: Final = "agent"
+START_SECONDS: Final = 300.0  # a server that takes longer to answer has no assistants
+_PAUSE: Final = 0.3  # seconds between two looks at the server
+
+
+def assistant_id(profile: str) -> str:
+    """The id of a profile's assistant: a UUID that is the same on every machine."""
+    return str(uuid5(NAMESPACE_URL, f"askbook:profile:{profile}"))
+
+
+def descriptions(settings: Settings) -> dict[str, str]:
+    """What each profile of this process says of itself, by name.
+
+    Raises `UsageError` for the first profile whose file is broken.
+    """
+    folders = profile_folders(settings)
+    return {name: load_profile(name, folders).description for name in profile_names(folders)}
+
+
+def create_assistants(address: str, profiles: Mapping[str, str]) -> None:
+    """One assistant for each profile, by name with its description. Those that exist stay as they are.
+
+    Raises the client's exceptions where the server does not answer.
+    """
+    from langgraph_sdk import get_sync_client
+
+    with get_sync_client(url=address, api_key=None) as client:
+        for name, description in profiles.items():
+            client.assistants.create(
+                GRAPH,
+                assistant_id=assistant_id(name),
+                name=name,
+                description=description,
+                context={"profile": name},
+                if_exists="do_nothing",
+            )
+
+
+def start_helper(address: str) -> None:
+    """Start a child that creates the assistants once the server answers; it ends by itself, and with the server.
+
+    A child and no thread, since this process becomes the server. It has its input from nowhere and shares the output.
+    """
+    subprocess.Popen([sys.executable, "-m", "graph.assistants", address, str(os.getpid())], stdin=subprocess.DEVNULL)
+
+
+def wait_for(address: str, server: int, seconds: float = START_SECONDS) -> bool:
+    """Wait until the server answers; False when our parent, the process `server`, or the time is over first."""
+    deadline = time.monotonic() + seconds
+    while os.getppid() == server and time.monotonic() < deadline:
+        with suppress(httpx.TransportError):  # it has not opened its port yet
+            if httpx.get(f"{address}/ok", timeout=5, trust_env=False).status_code == httpx.codes.OK:
+                return True
+        time.sleep(_PAUSE)
+    return False
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The helper: `ADDRESS SERVER_PID`. Exit code 1 when there are no assistants, which no turn needs."""
+    address, server = arguments
+    try:
+        profiles = descriptions(Settings.from_env())
+        if not wait_for(address, int(server)):
+            return 1
+        create_assistants(address, profiles)
+    except UsageError as error:
+        print(f"Studio has no assistants for the profiles: {error.message} {error.hint}".rstrip(), file=sys.stderr)
+        return 1
+    except httpx.HTTPError as error:
+        print(f"Studio has no assistants for the profiles: {type(error).__name__}.", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:  # Ctrl-C reaches the server and this process alike
+        return 130
+    print(f"Studio's assistants, one for each profile: {', '.join(profiles)}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
