@@ -215,6 +215,13 @@ async def test_conversations_and_messages_have_ids_and_times_of_their_own(wire: 
     assert turn["citations"][0]["title"] == "Page 1"
 
 
+async def test_a_conversation_knows_when_it_began_and_the_tokens_of_all_its_turns(wire: Wire) -> None:
+    first, _ = await wire.ask(GOOD, thread="t"), await wire.ask(GOOD, thread="t")
+    stored = await wire.conversation("t")
+    assert (stored["started_at"], stored["total_tokens"]) == (first.created_at, 2 * 18)
+    assert [turn["tokens_used"]["total"] for turn in stored["turns"]] == [18, 18]
+
+
 async def test_after_clear_only_the_system_prompt_is_left_of_the_conversation(wire: Wire) -> None:
     await wire.ask(GOOD, thread="t")
     await wire.clear("t")
