@@ -14,7 +14,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from rag.conversation import retrieval_history, turns
+from rag.conversation import retrieval_history, total_tokens, turns
 from rag.errors import MemoryFailureError
 
 Saver = BaseCheckpointSaver[Any]
@@ -100,7 +100,9 @@ async def conversation(saver: Saver, thread_id: str) -> dict[str, Any] | None:
     finished = turns(found.checkpoint["channel_values"].get("messages", []))
     return {
         "thread_id": thread_id,
+        "started_at": finished[0]["created_at"] if finished else None,
         "updated_at": found.checkpoint["ts"],
+        "total_tokens": total_tokens(finished),
         "turns": finished,
         "retrieval_history": retrieval_history(finished),
     }

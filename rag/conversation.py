@@ -17,7 +17,7 @@ from rag.types import Response, new_id
 
 _REMEMBERED: Final = (
     "request_id", "turn_number", "status", "fallback_reason", "profile", "model", "plain_content", "citations",
-    "retrieved_chunks", "retrievals", "tool_calls", "created_at", "error",
+    "retrieved_chunks", "retrievals", "tool_calls", "tokens_used", "created_at", "error",
 )  # fmt: skip
 
 
@@ -101,6 +101,11 @@ def check_thread_id(thread_id: str) -> str:
 
 def _is_text(text: str) -> bool:
     return not any("\ud800" <= c <= "\udfff" for c in text)
+
+
+def total_tokens(finished: Sequence[Mapping[str, Any]]) -> int:
+    """The tokens that a conversation has used, from its `turns`; one stored before they were kept counts none."""
+    return sum((turn.get("tokens_used") or {}).get("total", 0) for turn in finished)
 
 
 def response_metadata(response: Response, question: str) -> dict[str, Any]:

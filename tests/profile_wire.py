@@ -84,13 +84,14 @@ class Wire:
         assert response is not None
         return response
 
-    async def stored(self, thread: str) -> list[dict[str, Any]]:
-        """The turns of a conversation, read back from the file."""
+    async def conversation(self, thread: str) -> dict[str, Any]:
+        """A conversation, read back from the file."""
         async with open_memory(self.home, persistent=True) as memory:
-            conversation = await Agent(build_graph(self).compile(checkpointer=memory), self, memory).conversation(
-                thread
-            )
-        turns: list[dict[str, Any]] = conversation["turns"]
+            return await Agent(build_graph(self).compile(checkpointer=memory), self, memory).conversation(thread)
+
+    async def stored(self, thread: str) -> list[dict[str, Any]]:
+        """Its turns."""
+        turns: list[dict[str, Any]] = (await self.conversation(thread))["turns"]
         return turns
 
     async def clear(self, thread: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -17,8 +18,9 @@ from rag.errors import RetrievalError
 from rag.profile_sections import ModelSection, RetrievalSection
 from rag.profiles import load_profile
 from rag.types import Response
+from tests.command_line import CommandLine
 from tests.fakes import passage
-from tests.openai_server import answer, calls_tool, refuses
+from tests.openai_server import answer, calls_tool, openai_server, refuses
 from tests.profile_wire import OPENAI_KEY, OWN_KEY, QUESTION, Wire, open_wire
 
 REFUSAL = "I don't have information about that in the book content"
@@ -213,12 +215,35 @@ async def test_conversations_and_messages_have_ids_and_times_of_their_own(wire: 
     assert turn["citations"][0]["title"] == "Page 1"
 
 
+async def test_a_conversation_knows_when_it_began_and_the_tokens_of_all_its_turns(wire: Wire) -> None:
+    first, _ = await wire.ask(GOOD, thread="t"), await wire.ask(GOOD, thread="t")
+    stored = await wire.conversation("t")
+    assert (stored["started_at"], stored["total_tokens"]) == (first.created_at, 2 * 18)
+    assert [turn["tokens_used"]["total"] for turn in stored["turns"]] == [18, 18]
+
+
 async def test_after_clear_only_the_system_prompt_is_left_of_the_conversation(wire: Wire) -> None:
     await wire.ask(GOOD, thread="t")
     await wire.clear("t")
     response = await wire.ask(GOOD, thread="t")
     assert response.turn_number == 1
     assert [message["role"] for message in wire.sent()] == ["system", "user"]
+
+
+def test_clear_in_the_chat_starts_the_conversation_afresh(tiny_book: Path, tmp_path: Path) -> None:
+    run = CommandLine(tmp_path)
+    shutil.copytree(tiny_book, run.home)
+    (run.home / "profiles").mkdir()
+    question = "How many teeth does a widget have?"
+    with openai_server() as endpoint:
+        endpoint.script += [answer("It has four teeth [1].")] * 3
+        own = f'extends = "isaac-sim"\n[model]\nbase_url = "{endpoint.address}"\napi_key_env = "OWN_API_KEY"\n'
+        (run.home / "profiles" / "isaac-sim.toml").write_text(own)
+        typed = "\n".join([question, question, "clear", question, ""])
+        keys = {"OWN_API_KEY": OWN_KEY, "OPENAI_API_KEY": OPENAI_KEY}
+        run("chat", "--profile", "isaac-sim", stdin=typed, **keys)
+    assert [len(request.body["messages"]) for request in endpoint.requests] == [2, 4, 2]
+    assert {request.headers["authorization"] for request in endpoint.requests} == {f"Bearer {OWN_KEY}"}
 
 
 # --- errors ---------------------------------------------------------------------------------------------------------

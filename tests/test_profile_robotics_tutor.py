@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,8 +16,9 @@ from rag.errors import RetrievalError
 from rag.profiles import load_profile
 from rag.services import choose_collection
 from rag.settings import Settings
+from tests.command_line import CommandLine
 from tests.fakes import passage
-from tests.openai_server import Reply, answer
+from tests.openai_server import Reply, answer, openai_server
 from tests.profile_wire import OPENAI_KEY, Wire, calls, open_wire
 
 TOOL = "retrieve_textbook_content"
@@ -270,3 +272,15 @@ async def test_a_stored_turn_is_not_changed_by_the_next(wire: Wire) -> None:
 async def test_on_a_server_of_ones_own_the_collection_is_robotics_textbook() -> None:
     settings = Settings(_env_file=None, qdrant_url="https://qdrant.example")  # type: ignore[call-arg]  # its own argument
     assert await choose_collection(settings, load_profile("robotics-tutor"), None) == "robotics_textbook"
+
+
+def test_the_command_line_goes_on_with_the_session_in_another_process(tiny_book: Path, tmp_path: Path) -> None:
+    run = CommandLine(tmp_path)
+    shutil.copytree(tiny_book, run.home)
+    asked = ("ask", "How many teeth does a widget have?", "--profile", "robotics-tutor", "--json")
+    with openai_server() as endpoint:
+        endpoint.script += [answer("It has four teeth [1]."), answer("It has four teeth [1].")]
+        done = [run(*asked, OPENAI_API_KEY=OPENAI_KEY, OPENAI_BASE_URL=endpoint.address).data for _ in range(2)]
+    assert [(one["thread_id"], one["turn_number"]) for one in done] == [(SESSION, 1), (SESSION, 2)]
+    assert done[0]["content"].startswith("It has four teeth [Widgets](")
+    assert endpoint.requests[1].body["messages"][2]["content"] == "It has four teeth."
