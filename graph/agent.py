@@ -166,10 +166,7 @@ class Agent:
         return await thread_ids(self.memory)
 
     async def conversation(self, thread_id: str) -> dict[str, Any]:
-        """A stored conversation: thread_id, started_at, updated_at, total_tokens, turns, retrieval_history.
-
-        Raises `UsageError` for an unknown one.
-        """
+        """A stored conversation as `graph.memory.conversation` has it. Raises `UsageError` for an unknown one."""
         found = await conversation(self.memory, thread_id)
         if found is None:
             raise unknown_thread(thread_id)

@@ -93,7 +93,10 @@ async def thread_ids(saver: Saver) -> list[str]:
 
 
 async def conversation(saver: Saver, thread_id: str) -> dict[str, Any] | None:
-    """A stored conversation as `threads show` prints it; None where there is none with a turn in it."""
+    """A stored conversation as `threads show` prints it; None where there is none.
+
+    `started_at` is when its first turn was answered, None before; `turn_count` how many turns it has.
+    """
     found = await saver.aget_tuple(thread_config(thread_id))
     if found is None:
         return None
@@ -103,6 +106,7 @@ async def conversation(saver: Saver, thread_id: str) -> dict[str, Any] | None:
         "started_at": finished[0]["created_at"] if finished else None,
         "updated_at": found.checkpoint["ts"],
         "total_tokens": total_tokens(finished),
+        "turn_count": len(finished),
         "turns": finished,
         "retrieval_history": retrieval_history(finished),
     }

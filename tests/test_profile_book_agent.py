@@ -203,7 +203,12 @@ async def test_sources_are_the_chunks_that_were_cited_and_no_others(wired: Wired
     assert [(one.marker, one.score) for one in response.citations] == [(2, 0.5)]
 
 
-async def test_without_sources_there_is_no_footer(endpoint: Endpoint) -> None:
+async def test_an_answer_that_cites_nothing_has_no_sources_and_no_footer(wired: Wired) -> None:
+    response = await wired.ask(answer("A node is a process."))
+    assert (response.content, response.citations) == ("A node is a process.", [])
+
+
+async def test_where_nothing_was_found_there_is_no_footer(endpoint: Endpoint) -> None:
     response = await Wired(endpoint, NAME, passages=[]).ask()
     assert (response.citations, response.retrieval_count) == ([], 0)
     assert response.content == "I don't have information about that in the book content"
@@ -272,4 +277,5 @@ async def test_a_conversation_is_kept_with_its_id_model_and_times(endpoint: Endp
         "How many teeth has a widget?",
         "gpt-4o-mini",
     )
-    assert datetime.fromisoformat(turn["created_at"])
+    started = datetime.fromisoformat(stored["started_at"])
+    assert datetime.fromisoformat(turn["created_at"]) == started <= datetime.fromisoformat(stored["updated_at"])

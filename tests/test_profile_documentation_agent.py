@@ -17,10 +17,11 @@ from rag.profile_loader import FOLDER
 from rag.profiles import load_profile
 from rag.services import choose_collection
 from rag.settings import Settings
+from tests.command_line import CommandLine
 from tests.fakes import passage
 from tests.fakes_ingest import FakeEmbedder
 from tests.openai_server import Endpoint, answer, openai_server
-from tests.profile_endpoint import Wired, calls, clean_environment, over_book
+from tests.profile_endpoint import KEY, Wired, calls, clean_environment, over_book
 
 NAME, TOOL = "documentation-agent", "retrieve_documentation"
 REFUSAL = "I don't have information about that in the book content"
@@ -116,6 +117,20 @@ async def test_the_collection_is_the_environments_else_documentation_on_the_serv
     server = Settings(_env_file=None, qdrant_url="http://127.0.0.1:1")  # type: ignore[call-arg]  # fields by name
     other = server.model_copy(update={"qdrant_collection_name": "mine"})
     assert [await choose_collection(one, profile, None) for one in (server, other)] == ["documentation", "mine"]
+
+
+def test_key_address_and_model_may_stand_in_the_env_file(endpoint: Endpoint, tiny_book: Path, tmp_path: Path) -> None:
+    lines = [f"OPENAI_API_KEY={KEY}", f"OPENAI_BASE_URL={endpoint.address}", "OPENAI_MODEL=gpt-4-turbo"]
+    (tmp_path / ".env").write_text("\n".join([*lines, "QDRANT_COLLECTION_NAME=book"]))
+    endpoint.script.append(answer("Every widget has exactly four teeth [1]."))
+    asking = ("ask", "How many teeth has a widget?", "--profile", NAME, "--json")
+    done = CommandLine(tmp_path)(*asking, ASKBOOK_HOME=str(tiny_book))
+    assert (done.code, done.data["model"], done.data["content"]) == (
+        0,
+        "gpt-4-turbo",
+        "Every widget has exactly four teeth (from Widgets).",
+    )
+    assert endpoint.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------
@@ -214,6 +229,12 @@ async def test_the_history_of_retrieval_logs_every_call_with_count_mean_score_an
     ]
     assert log[1]["results_count"] == 1
     assert all(0 < one["avg_similarity"] <= 1 and datetime.fromisoformat(one["timestamp"]) for one in log)
+
+
+async def test_a_conversation_counts_its_questions_and_knows_when_it_started(wired: Wired) -> None:
+    first, _ = [await wired.ask(GOOD) for _ in range(2)]
+    stored = await wired.agent.conversation("t")
+    assert (stored["turn_count"], stored["started_at"]) == (2, first.created_at)
 
 
 async def test_a_conversation_ends_with_the_process_and_nothing_of_it_is_stored(
