@@ -137,7 +137,7 @@ class FakeSearcher:
             retrieval_time_ms=1.0,
         )
         self.passages = self.later.pop(0) if self.later else self.passages
-        return Found(kept, record, Trace((question,), ("dense", "sparse"), threshold, ()))
+        return Found(kept, record, Trace((question,), (1.0,), ("dense", "sparse"), threshold, ()))
 
 
 class FakeServices:

@@ -26,7 +26,12 @@ class FakeIndex:
         return self._info
 
     async def search(
-        self, legs: Sequence[Sequence[float] | SparseVector], *, limit: int, where: Where | None = None
+        self,
+        legs: Sequence[Sequence[float] | SparseVector],
+        *,
+        limit: int,
+        where: Where | None = None,
+        complete: bool = False,
     ) -> list[list[Hit]]:
         return [[] for _ in legs]
 

@@ -22,7 +22,9 @@ from rag.retrieval.payload import (
     best,
     from_payload,
     is_empty,
+    missing,
     point_ids,
+    rescored,
     to_entry,
     to_hit,
     to_payload,
@@ -71,7 +73,12 @@ class ServerIndex:
             return _info(self.collection, described.config.metadata, counted.count)
 
     async def search(
-        self, legs: Sequence[Sequence[float] | SparseVector], *, limit: int, where: Where | None = None
+        self,
+        legs: Sequence[Sequence[float] | SparseVector],
+        *,
+        limit: int,
+        where: Where | None = None,
+        complete: bool = False,
     ) -> list[list[Hit]]:
         found: list[list[Hit]] = [[] for _ in legs]
         asked = {i: limit + TIE_SLACK for i, leg in enumerate(legs) if limit > 0 and not is_empty(leg)}
@@ -88,6 +95,17 @@ class ServerIndex:
                     else:
                         found[i] = ranking
                 asked = deeper
+            return await self._completed(legs, found) if complete else found
+
+    async def _completed(
+        self, legs: Sequence[Sequence[float] | SparseVector], found: list[list[Hit]]
+    ) -> list[list[Hit]]:
+        lacking = missing(legs, found)
+        if lacking:
+            requests = [_rescoring(legs[i], list(hits)) for i, hits in lacking.items()]
+            answers = await self._client.query_batch_points(self.collection, requests=requests)
+            for (i, hits), answer in zip(lacking.items(), answers, strict=True):
+                found[i] = found[i] + rescored(hits, [(str(p.id), p.score) for p in answer.points])
         return found
 
     async def fetch(self, ids: Sequence[str]) -> list[Chunk]:
@@ -205,15 +223,29 @@ def _request(leg: Sequence[float] | SparseVector, limit: int, where: Where | Non
         prefix = models.MatchPrefix(prefix=where.url_prefix)
         restriction = models.Filter(must=[models.FieldCondition(key=URL, match=prefix)])
     return models.QueryRequest(
-        query=models.SparseVector(indices=list(leg.indices), values=list(leg.values))
-        if isinstance(leg, SparseVector)
-        else list(leg),
+        query=_query(leg),
         using=SPARSE if sparse else DENSE,
         limit=limit,
         filter=restriction,
         with_payload=True,
         with_vector=[DENSE],
     )
+
+
+def _rescoring(leg: Sequence[float] | SparseVector, ids: list[str]) -> Any:
+    """The leg's scores of these points, without what is known of them already."""
+    from qdrant_client import models
+
+    among = models.Filter(must=[models.HasIdCondition(has_id=list(ids))])
+    return models.QueryRequest(query=_query(leg), using=SPARSE, limit=len(ids), filter=among)
+
+
+def _query(leg: Sequence[float] | SparseVector) -> Any:
+    from qdrant_client import models
+
+    if isinstance(leg, SparseVector):
+        return models.SparseVector(indices=list(leg.indices), values=list(leg.values))
+    return list(leg)
 
 
 def _row(point: Point) -> Any:
