@@ -6,11 +6,12 @@ import asyncio
 import shlex
 import time
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from rag.book import Chunk, IndexEntry, IndexInfo, Point
+from rag.book import RECIPE, Chunk, IndexEntry, IndexInfo, Point
 from rag.errors import RetrievalError, UsageError
 from rag.ingest.chunking import chunk
 from rag.ingest.loaders import LoadResult, load_source
@@ -86,6 +87,8 @@ async def ingest(
     loaded = await asyncio.to_thread(_load, sources, base_url, skip)
     info, entries = await _held(index, dry_run=dry_run)
     _check_models(info, index, embedder, sparse, sources)
+    if info is not None and info.recipe != RECIPE:
+        entries = [replace(entry, document_sha256="") for entry in entries]  # every page counts as changed
     plan = await asyncio.to_thread(_plan, loaded, entries, embedder, alone=alone)
     if not plan.total:
         names = ", ".join(str(source) for source in sources)
@@ -96,7 +99,7 @@ async def ingest(
     if not dry_run and not plan.is_empty:
         known |= await _embed(missing, embedder, vectors, progress)
         points = await asyncio.to_thread(_points, plan.write, known, sparse)
-        info = IndexInfo(index.collection, embedder.model_id, embedder.dimension, sparse.model_id, plan.total)
+        info = IndexInfo(index.collection, embedder.model_id, embedder.dimension, sparse.model_id, plan.total, RECIPE)
         await index.replace(info, add=points, remove=plan.remove)
     return _report(loaded, plan, index.collection, embedder.model_id, len(missing), time.monotonic() - began)
 
@@ -179,7 +182,7 @@ async def _embed(
 
 
 def _points(chunks: Sequence[Chunk], vectors: dict[str, list[float]], sparse: SparseEncoder) -> list[Point]:
-    return [Point(c, vectors[c.embedded_text], sparse.encode_document(c.embedded_text)) for c in chunks]
+    return [Point(c, vectors[c.embedded_text], sparse.encode_document(c.worded_text)) for c in chunks]
 
 
 def _report(

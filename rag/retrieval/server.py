@@ -211,6 +211,7 @@ def _info(collection: str, metadata: Any, chunks: int) -> IndexInfo:
         dimension=int(record.get("dimension", 0)),
         sparse_model=str(record.get("sparse_model", "")),
         chunks=chunks,
+        recipe=str(record.get("recipe", "")),
     )
 
 
