@@ -29,9 +29,7 @@ DRAWS: Final = 4
 ELSEWHERE: Final = [
     Exchange("How long do I boil an egg?", "Six minutes for a soft yolk, ten for a hard one."),
     Exchange("Does salt in the water matter?", "It keeps the white together if the shell cracks."),
-    Exchange(
-        "Which cheese goes with pears?", "Blue cheese: its salt and the fruit go together."
-    ),
+    Exchange("Which cheese goes with pears?", "Blue cheese: its salt and the fruit go together."),
     Exchange("When was the Eiffel Tower built?", "It was built from 1887 to 1889 for the World's Fair in Paris."),
     Exchange("And how high is it?", "The tower is 330 metres high with its antennas."),
 ]

@@ -120,9 +120,11 @@ async def _answer(session: Session, question: str) -> None:
 
 async def _stream(session: Session, question: str) -> None:
     view = _View()
+    session.trace = None
     try:
         async for event in session.agent.stream(question, thread_id=session.thread_id, context=session.context()):
             view.take(event)
+            session.trace = event.data.get("trace", session.trace)
             if event.response is not None:
                 session.last = event.response
                 session.failed = session.failed or event.response.error is not None

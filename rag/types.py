@@ -212,8 +212,9 @@ class Response(Record):
 class Event:
     """One step of a turn as it happens: `data` holds the fields of `type`.
 
-    `phase` {phase} · `retrieval` the `Retrieval` · `sentence` {text} · `retract` {} withdraws every sentence so far ·
-    `response` the `Response`, last. The `text` of all sentences, concatenated, equals the response's `content`.
+    `phase` {phase} · `retrieval` the `Retrieval`, the first of a turn with its `trace` · `sentence` {text} ·
+    `retract` {} withdraws every sentence so far · `response` the `Response`, last. The `text` of all sentences,
+    concatenated, equals the response's `content`.
     """
 
     type: Literal["phase", "retrieval", "sentence", "retract", "response"]

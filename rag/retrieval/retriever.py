@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
 
 from rag.book import Chunk, SparseVector, Where
 from rag.conversation import Exchange
@@ -18,6 +18,7 @@ from rag.retrieval.index import check_models
 from rag.types import Passage, Retrieval
 
 DEPTH: Final = 100  # hits of each leg that are looked at: a passage that no leg has so high is not the best of all
+SHOWN: Final = 20  # candidates of a trace that is printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,15 @@ class Trace:
     legs: tuple[str, ...]
     threshold: float
     candidates: tuple[Candidate, ...]
+
+    def as_data(self, most: int = SHOWN) -> dict[str, Any]:
+        """The trace as JSON data, with its best `most` candidates."""
+        return {
+            "queries": [{"text": t, "weight": w} for t, w in zip(self.queries, self.weights, strict=True)],
+            "legs": list(self.legs),
+            "threshold": self.threshold,
+            "candidates": [asdict(candidate) for candidate in self.candidates[:most]],
+        }
 
 
 @dataclass(frozen=True, slots=True)
