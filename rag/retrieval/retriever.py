@@ -12,7 +12,8 @@ from rag.book import Chunk, SparseVector, Where
 from rag.conversation import Exchange
 from rag.errors import AskbookError, RetrievalError
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
-from rag.retrieval.candidates import Candidate, Query, ordered, weighed
+from rag.retrieval.candidates import Candidate, Outcome, Query, ordered, weighed
+from rag.retrieval.duplicates import Fingerprint
 from rag.retrieval.followup import contexts
 from rag.retrieval.index import check_models
 from rag.types import Passage, Retrieval
@@ -129,19 +130,20 @@ class Retriever:
 
 
 def gated(found: Iterable[tuple[Chunk, Candidate]], *, k: int, threshold: float) -> list[Candidate]:
-    """The candidates in the same order with what became of each: `k` are kept, no text twice."""
-    texts: set[str] = set()
+    """The candidates in the same order with what became of each: `k` are kept, none that says what another says."""
+    prints: list[Fingerprint] = []
     candidates: list[Candidate] = []
     for chunk, candidate in found:
+        outcome: Outcome
         if candidate.cosine < threshold:
-            candidates.append(replace(candidate, outcome="below_threshold"))
-        elif chunk.text in texts:
-            candidates.append(replace(candidate, outcome="duplicate"))
-        elif len(texts) == k:
-            candidates.append(replace(candidate, outcome="beyond_k"))
+            outcome = "below_threshold"
+        elif len(prints) == k:
+            outcome = "beyond_k"
         else:
-            texts.add(chunk.text)
-            candidates.append(replace(candidate, outcome="kept"))
+            mine = Fingerprint.of(chunk.text)
+            outcome = "duplicate" if any(mine.same(one) for one in prints) else "kept"
+            prints += [mine] if outcome == "kept" else []
+        candidates.append(replace(candidate, outcome=outcome))
     return candidates
 
 
