@@ -15,6 +15,7 @@ from rag.grounding_evidence import Sources, Support, Word, support, words_of
 from rag.grounding_facts import missing_facts
 from rag.grounding_polarity import contradictions
 from rag.grounding_reading import line, read
+from rag.grounding_slots import Slots
 from rag.grounding_sorts import claim_of
 
 Sort = Literal["claim", "heading", "lead", "code", "remark"]
@@ -62,8 +63,9 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "") -> Verdict
     sources = Sources([read(passage) for passage in passages], frozenset(line(known, 0, len(known)).places))
     words = words_of(said, sources)
     found = support(words, sources)
-    reasons = list(missing_facts(said, words, sources))
-    reasons += contradictions(said, words, sources)
+    slots = Slots(words, sources)
+    reasons = list(missing_facts(said, sources, slots))
+    reasons += contradictions(said, words, slots)
     if found.share < CLOSE or not sources.sites:
         reasons.append("distant: the passages say nothing like it")
     passage, start, end = _evidence(found, words, sources)

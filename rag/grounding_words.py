@@ -99,6 +99,11 @@ def _token(start: int, end: int, raw: str, word: str, first: bool) -> Token:
     return Token(start, end, word, key, weight, raw[:1].isupper(), first, raw[:1].isdigit())
 
 
+def key_of(word: str) -> str:
+    """The key of a word in small letters."""
+    return _measure(word)[0]
+
+
 @lru_cache(maxsize=50_000)
 def _measure(word: str) -> tuple[str, float]:
     """The key and the weight of a word in small letters."""
