@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag.grounding_lexicon import synonyms
+from rag.grounding_lexicon import ALIASES
 from rag.grounding_reading import Line, Reading, windows
 
 WIDTH: Final = 3  # neighbouring lines that together may say what one sentence says
@@ -58,7 +58,7 @@ class Sources:
 
     def forms(self, key: str) -> frozenset[str]:
         """What a word of the sentence may stand as: itself, a word of the same sense, else one of the same family."""
-        found = {key, *synonyms(key)} & self.holders.keys()
+        found = {key, *ALIASES.get(key, ())} & self.holders.keys()
         if key not in self.holders:
             found |= set(self._family(key))
         return frozenset(found)

@@ -6,118 +6,82 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from rag.grounding_doubt import DENIAL, TURN, Standing, doubt
 from rag.grounding_evidence import Word
+from rag.grounding_negation import cues, scopes
 from rag.grounding_opposites import CUES, implied, opposites
 from rag.grounding_reading import Line
 from rag.grounding_slots import Slots
-from rag.grounding_words import Token
 
-REACH: Final = 6  # tokens after a cue of negation within which stands what it denies
-MARGIN: Final = 0.1
-DENIED: Final = 0.4
+LEAST: Final = 0.2  # fit below which an opposite is about something else
+AS_USUAL: Final = 0.4  # ... and the same, as a share of how well the words around fit
+OTHER_WORD: Final = 0.95  # what an opposite, or a word of the same side, fits against the word itself
+IMPLIED: Final = 0.9  # ... and a denial without a "not" against one
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One word of the sentence against its best places in the passages, those that say the same and those that say the
-    opposite: 0..1 each. `sort` is "negation" or "comparison"."""
+    """One word of the sentence: its standing is that of the passages' places that say the same of it (`own`) against
+    those that say the opposite (`rival`). `sort` is "negation" or "comparison"."""
 
     index: int
     sort: str
-    alike: float
-    unlike: float
-    denied: bool
+    standing: Standing
 
 
 def contradictions(said: Line, words: Sequence[Word], slots: Slots) -> Iterator[str]:
     """The reasons, as `rag.grounding.Verdict` has them."""
     for turn in turns(said, words, slots):
-        if turn.unlike > turn.alike + MARGIN:
+        if doubt(turn.standing, TURN) > 0:
             yield f"{turn.sort}: the passages say the opposite of {said.tokens[turn.index].word!r}"
-    for index, fit in denials(said, slots):
-        if fit < DENIED:
-            yield f"negation: the passages do not say {said.tokens[index].word!r} of this"
+    for turn in denials(said, slots):
+        if doubt(turn.standing, DENIAL) > 0:
+            yield f"negation: the passages do not say {said.tokens[turn.index].word!r} of this"
 
 
-def turns(said: Line, words: Sequence[Word], slots: Slots) -> list[Turn]:
+def turns(said: Line, words: Sequence[Word], slots: Slots) -> Iterator[Turn]:
+    """The words that the passages have somewhere the other way round."""
     denied = scopes(said.tokens)
     by_index = {word.index: word.forms for word in words}
-    names = {i for i, t in enumerate(said.tokens) if t.capital and not t.first}
-    found = []
     for index, token in enumerate(said.tokens):
-        if token.word in CUES or index in names:
+        same, other = opposites().get(token.key, (_NONE, _NONE))
+        if token.word in CUES or (token.capital and not token.first) or not (same or index in by_index):
             continue
-        same, other = opposites().get(token.key, (frozenset(), frozenset()))
-        forms = by_index.get(index, frozenset()) | {token.key} if same or index in by_index else frozenset()
-        if not forms:
+        if token.word in ("least", "most") and index and said.tokens[index - 1].word == "at":
             continue
-        alike = unlike = 0.0
-        sort = "comparison"
-        for keys, side in ((forms | same, True), (other - forms, False)):
-            for number, at in slots.sites(keys):
-                line = slots.sources.sites[number].line
-                negated = at in _scopes_of(slots, number)
-                fit = slots.fit(index, index, number, at)
-                if line.tokens[at].key != token.key:
-                    fit *= 0.95
-                if side == (negated == (index in denied)):
-                    alike = max(alike, fit)
-                elif fit > unlike:
-                    unlike, sort = fit, "negation" if side else "comparison"
-        found.append(Turn(index, sort, alike, unlike, index in denied))
-    return found
+        forms = by_index.get(index, _NONE) | {token.key}
+        own = _sides(index, forms | same, True, index in denied, slots)
+        turned = _sides(index, other - forms, False, index in denied, slots)
+        rival, usual = max(own[1], turned[1]), slots.usual(index)
+        if rival > max(LEAST, AS_USUAL * usual):
+            sort = "negation" if own[1] >= turned[1] else "comparison"
+            yield Turn(index, sort, Standing(max(own[0], turned[0]), rival, usual))
 
 
-def denials(said: Line, slots: Slots) -> list[tuple[int, float]]:
+_NONE: Final[frozenset[str]] = frozenset()
+
+
+def _sides(index: int, keys: frozenset[str], same: bool, denied: bool, slots: Slots) -> tuple[float, float]:
+    """The best fits of the keys' places that say what the sentence says at `index`, and of those that say the opposite.
+    An opposite that is denied says the same."""
+    best = [0.0, 0.0]
+    for number, at in slots.sites(keys):
+        line = slots.sources.sites[number].line
+        fit = slots.fit(index, index, number, at)
+        if line.tokens[at].key != slots.said.tokens[index].key:
+            fit *= OTHER_WORD
+        side = 0 if same == ((at in slots.denied(number)) == denied) else 1
+        best[side] = max(best[side], fit)
+    return best[0], best[1]
+
+
+def denials(said: Line, slots: Slots) -> Iterator[Turn]:
     """Each cue of negation of the sentence, with the best fit of a denial in the passages."""
-    found = []
     for index in cues(said.tokens):
         best = 0.0
         for number in slots.lines:
             line = slots.sources.sites[number].line
-            own = cues(line.tokens)
-            for at in own:
-                best = max(best, slots.fit(index, index, number, at))
-            for at, token in enumerate(line.tokens):
-                if token.key in implied():
-                    best = max(best, 0.9 * slots.fit(index, index, number, at))
-        found.append((index, best))
-    return found
-
-
-def cues(tokens: Sequence[Token]) -> list[int]:
-    """Where something is denied; "not only" and "no more than" deny nothing."""
-    found = []
-    for index, token in enumerate(tokens):
-        if token.word not in CUES:
-            continue
-        after = tokens[index + 1].word if index + 1 < len(tokens) else ""
-        if token.word == "not" and after in ("only", "just", "merely", "simply", "solely"):
-            continue
-        if token.word == "no" and after in ("more", "less", "fewer", "matter", "doubt", ".", "one"):
-            continue
-        found.append(index)
-    return found
-
-
-def scopes(tokens: Sequence[Token]) -> frozenset[int]:
-    """The tokens that are denied: the next one or two words of content after a cue."""
-    found: set[int] = set()
-    for cue in cues(tokens):
-        content = 0
-        for index in range(cue + 1, min(len(tokens), cue + 1 + REACH)):
-            token = tokens[index]
-            if token.breaks or token.word in ("but", "because", "although", "and", "which"):
-                break
-            if token.word in CUES:
-                break
-            if token.key in opposites() or token.content:
-                found.symmetric_difference_update({index})
-            content += token.content
-            if content >= 2:
-                break
-    return frozenset(found)
-
-
-def _scopes_of(slots: Slots, number: int) -> frozenset[int]:
-    return scopes(slots.sources.sites[number].line.tokens)
+            best = max([best, *(slots.fit(index, index, number, at) for at in cues(line.tokens))])
+            implied_at = (at for at, token in enumerate(line.tokens) if token.key in implied())
+            best = max([best, *(IMPLIED * slots.fit(index, index, number, at) for at in implied_at)])
+        yield Turn(index, "negation", Standing(best, 0.0, slots.usual(index)))

@@ -8,12 +8,16 @@ So the sentence puts Pam where the passages have Michael.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Final
 
 from rag.grounding_evidence import Sources, Word
+from rag.grounding_negation import scopes
+from rag.grounding_reading import Line
 
-NEAR: Final = 5.0  # tokens: at this distance a word says half as much about a place as one beside it
-SHIFT: Final = 4.0  # tokens: a word that stands this much nearer or farther counts half
+NEAR: Final = 3.0  # tokens: at this distance a word says half as much about a place as one beside it
+CLAUSE: Final = 1.0  # a word beyond a comma or bracket counts that much less
+SHIFT: Final = 2.0  # tokens: a word that stands this much nearer or farther counts half
 SAME_LINE: Final = 0.4  # what a word counts at least that stands in the same line
 AROUND: Final = 0.3  # ... and in the line before or after, or in a heading
 REACH: Final = 12  # lines that are looked at: those that hold most of the sentence
@@ -22,12 +26,16 @@ REACH: Final = 12  # lines that are looked at: those that hold most of the sente
 class Slots:
     """The sentence's words, found in the lines that hold most of them."""
 
-    def __init__(self, words: Sequence[Word], sources: Sources) -> None:
+    def __init__(self, said: Line, words: Sequence[Word], sources: Sources) -> None:
+        self.said = said
         self.words = words
+        self._denied: dict[int, frozenset[int]] = {}
+        self._clause = list(accumulate(token.breaks for token in said.tokens))
         self.sources = sources
         self.lines = frozenset(self._fullest())
         self._places: dict[int, list[tuple[int, ...] | None]] = {}
         self._fits: dict[tuple[int, int, int, int], float] = {}
+        self._bests: dict[int, float] = {}
 
     def _fullest(self) -> list[int]:
         """The lines that hold most of the sentence, by weight."""
@@ -62,7 +70,8 @@ class Slots:
             if first <= word.index <= last:
                 continue
             distance = word.index - first if word.index < first else word.index - last
-            weight = word.weight / (1.0 + abs(distance) / NEAR)
+            breaks = abs(self._clause[word.index] - self._clause[first])
+            weight = word.weight / (1.0 + abs(distance) / NEAR) / (1.0 + CLAUSE * breaks)
             total += weight
             if places is None:
                 continue
@@ -77,6 +86,26 @@ class Slots:
     def best(self, first: int, last: int, sites: Iterable[tuple[int, int]]) -> float:
         """The best fit among places of the passages, each a line and a token; 0 without any."""
         return max((self.fit(first, last, number, at) for number, at in sites), default=0.0)
+
+    def usual(self, index: int) -> float:
+        """How well the words around a token of the sentence fit their own best places: near 1 where the sentence is
+        taken from a passage as it stands, low where it says things in its own words."""
+        if not self._bests:
+            for word in self.words:
+                self._bests[word.index] = self.best(word.index, word.index, self.sites(word.forms))
+        total = got = 0.0
+        for word in self.words:
+            if word.index != index:
+                weight = word.weight / (1.0 + abs(word.index - index) / NEAR)
+                total += weight
+                got += weight * self._bests[word.index]
+        return got / total if total else 0.0
+
+    def denied(self, number: int) -> frozenset[int]:
+        """The tokens of a line that it denies."""
+        if number not in self._denied:
+            self._denied[number] = scopes(self.sources.sites[number].line.tokens)
+        return self._denied[number]
 
     def sites(self, forms: Iterable[str]) -> list[tuple[int, int]]:
         """Where any of the keys stands, in the lines that are looked at."""
