@@ -60,9 +60,10 @@ def sentences(text: str) -> list[str]:
 
 
 def whole_sentences(text: str) -> list[str]:
-    """Sentences of running text, of six words at least, that end in a full stop."""
-    found = [u.text for u in units(text) if u.kind == "sentence" and u.text.endswith(".") and len(u.text.split()) >= 6]
-    return [s.split("\n")[-1] if "\n" in s and len(s.split("\n")[-1].split()) >= 6 else s for s in found]
+    """Sentences of running text, of six words at least, that end in a full stop, each on one line."""
+    title = text.partition("\n")[0]
+    found = [u.text.removeprefix(f"{title}\n") for u in units(text) if u.kind == "sentence" and u.text.endswith(".")]
+    return [" ".join(sentence.split()) for sentence in found if len(sentence.split()) >= 6]
 
 
 def cases(data: Path) -> Iterator[Case]:
@@ -77,7 +78,7 @@ def cases(data: Path) -> Iterator[Case]:
             if not set(stranger[2]) & set(passages):
                 yield Case(part, "reference", "of another answer", sentence, tuple(passages))
         stated = [s for p in passages for s in whole_sentences(p)]
-        for sentence in rng.sample(stated, min(4, len(stated))):
+        for sentence in rng.sample(stated, min(3, len(stated))):
             yield from _with_mutants(part, "passage", sentence, passages, stock, rng)
     for book, folder in BOOKS.items():
         yield from book_cases(book, data / "books" / folder)

@@ -73,10 +73,15 @@ def _judged(said: Line, sources: Sources, code: Sequence[str]) -> Verdict:
     slots = Slots(said, words, sources)
     found = support(words, sources)
     reasons = [*doubtful_facts(said, sources, slots), *code, *contradictions(said, words, slots)]
-    if found.share < CLOSE or not sources.sites:
+    if found.share < CLOSE or not sources.sites or _speaks_of_itself(said, sources):
         reasons.append("distant: the passages say nothing like it")
     passage, start, end = _evidence(found, words, sources)
     return Verdict(not reasons, tuple(dict.fromkeys(reasons)), "claim", passage, start, end, round(found.share, 4))
+
+
+def _speaks_of_itself(said: Line, sources: Sources) -> bool:
+    """Does it say "I" where no passage does?"""
+    return any(token.word == "i" and token.capital for token in said.tokens) and "i" not in sources.holders
 
 
 def _evidence(found: Support, words: Sequence[Word], sources: Sources) -> tuple[int | None, int, int]:
