@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import statistics
 import time
 import zlib
@@ -26,6 +27,7 @@ from rag.sentences import sentence_spans, units
 
 BOOKS = {"physical-ai": "physical-ai/docs", "rust": "rust/src", "react-native": "react-native/docs"}
 AS_IS = "as it is"
+_NEXT_ITEM = re.compile(r" \d{1,2}\.$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,9 @@ def half(turn: str) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentence_spans(text)]
+    """Its sentences; where a list was run into the text ("1. Drugs 2. Infection"), without the number of the next item."""
+    found = [text[start:end] for start, end in sentence_spans(text)]
+    return [_NEXT_ITEM.sub("", sentence) for sentence in found] if " 1. " in text and " 2. " in text else found
 
 
 def whole_sentences(text: str) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-_SPAN: Final = re.compile(r"`{1,2}([^`\n]{1,400})`{1,2}")
+_SPAN: Final = re.compile(r"(?<!`)(`{1,2})(?!`)((?:(?!'')[^`\n]){1,400})\1(?!`)")  # not ``quoted''
 _BARE: Final = re.compile(
     r"(?<![\w/.:-])(?:"
     r"--[A-Za-z][\w-]*"  # --release
@@ -26,7 +26,10 @@ _LONGEST: Final = 4000  # code points of a sentence that are looked through
 def code_words(sentence: str) -> list[str]:
     """What stands in backticks, and bare words that only code has: paths, flags, names with `_` or `::`."""
     text = sentence[:_LONGEST]
-    return [*(m[1].strip() for m in _SPAN.finditer(text)), *(m[0].strip("_") for m in _BARE.finditer(_SPAN.sub(" ", text)))]
+    return [
+        *(m[2].strip() for m in _SPAN.finditer(text)),
+        *(m[0].strip("_") for m in _BARE.finditer(_SPAN.sub(" ", text))),
+    ]
 
 
 def unstated_code(sentence: str, passages: Sequence[str]) -> Iterator[str]:

@@ -46,4 +46,5 @@ DENIAL: Final = Weights(2.55, -6.09, 0.0, 0.0, 0.77, 5.45, 0.0)
 
 def doubt(standing: Standing, weights: Weights) -> float:
     """The log odds that it was changed."""
-    return sum(float(a) * b for a, b in zip(standing.features(), astuple(weights), strict=True))
+    weighed = zip(standing.features(), astuple(weights), strict=True)
+    return float(sum(feature * weight for feature, weight in weighed))

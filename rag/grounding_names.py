@@ -1,4 +1,4 @@
-"""The names of a sentence: people, places, products, months; anything written with a capital that a text needs to hold."""
+"""The names of a sentence: people, places, products, months; what is written with a capital and a text must hold."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rag.grounding_slots import Slots
 from rag.grounding_words import Token
 
 UNCOMMON: Final = 0.8  # weight from which a word at the beginning of a sentence is taken for a name
+_NO_NAMES: Final = ("ly", "ing", "ed", "tion", "ment", "ness", "ity")  # endings of words that merely begin a sentence
 _DATES: Final = (
     "january february march april may june july august september october november december monday tuesday wednesday "
     "thursday friday saturday sunday"
@@ -49,7 +50,7 @@ def names_of(said: Line, sources: Sources) -> list[Name]:
 def is_name(token: Token) -> bool:
     if not token.capital or not token.content or len(token.word) < 2:
         return False
-    return not token.first or token.weight >= UNCOMMON
+    return not token.first or (token.weight >= UNCOMMON and not token.word.endswith(_NO_NAMES))
 
 
 def _opens_name(index: int, said: Line, sources: Sources) -> bool:
