@@ -6,7 +6,6 @@ No address reaches a reader because a model wrote it. One is kept where the pass
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -57,10 +56,14 @@ def same_address(url: str) -> str:
 
 def addresses_in(text: str) -> frozenset[str]:
     """Every address that the text states, in the form of `same_address`; not those in orders to a reader of it."""
-    text = without_orders(text)
+    return frozenset(map(same_address, written_addresses(without_orders(text))))
+
+
+def written_addresses(text: str) -> list[str]:
+    """The addresses in the text as they are written, code or not, the longest first."""
     found = [trimmed(match[0]) for match in _ADDRESS.finditer(text)]
     found += [text[start:end] for start, end in bare_names(text)]
-    return frozenset(map(same_address, found))
+    return sorted(set(found), key=len, reverse=True)
 
 
 def safe_address(url: str) -> str:
@@ -78,8 +81,3 @@ def _scheme(url: str) -> str:
         return urlsplit(url).scheme.lower()
     except ValueError:
         return "unreadable"
-
-
-def allowed_addresses(texts: Iterable[str]) -> frozenset[str]:
-    """What stands in any of the texts."""
-    return frozenset().union(*map(addresses_in, texts))

@@ -1,7 +1,7 @@
 """What a model writes beside words: citation markers, links, addresses, tags. One parser reads all of it.
 
 `parse` cuts a text into segments in one pass; nothing of it is looked at more than a bounded number of times. What
-becomes of a segment is decided elsewhere (`rag.compose`), since an address may stay only where the cited passage has it.
+becomes of a segment is decided in `rag.compose`, since an address may stay only where the cited passage has it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,16 @@ from rag.sentences import code_spans
 
 Kind = Literal["text", "code", "marker", "link", "tag", "author", "void"]
 
+_GAP: Final = r"[ \t]{0,3}+"
 _SEP: Final = r"(?:[ \t]{0,3}+(?:[,;–—-]|and|to|&)[ \t]{0,3}+)"
-_WORD: Final = r"(?:[Ss]ources?|[Pp]assages?|[Rr]ef(?:erence)?s?|[Cc]itations?|[Dd]oc(?:ument)?s?|[Cc]hunks?|[Cc]ontext)"
+_WORD: Final = (
+    r"(?:[Ss]ources?|[Pp]assages?|[Rr]ef(?:erence)?s?|[Cc]itations?|[Dd]oc(?:ument)?s?|[Cc]hunks?|[Cc]ontext)"
+)
 _NUMBER: Final = rf"(?:{_WORD}[ \t:.#№]{{0,3}}+)?+\d{{1,4}}+"
 _NUMBERS: Final = rf"{_NUMBER}(?:{_SEP}{_NUMBER}){{0,20}}+"
-_PLACE: Final = r"(?:[ \t]?(?:†|:[ \t]|,[ \t](?=p\.|pp\.|page|sec|ch|line|§))[^\[\]【】\n]{0,80})?"  # [1†source], [1, p. 3]
+_PLACE: Final = (
+    r"(?:[ \t]?(?:†|:[ \t]|,[ \t](?=p\.|pp\.|page|sec|ch|line|§))[^\[\]【】\n]{0,80})?"  # [1†source], [1, p. 3]
+)
 _DEST: Final = (
     r"\([ \t]{0,3}(?P<%s><[^<>\n]{0,2000}>|[^\s()<>]{0,2000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,200}){0,3})"
     r"(?:[ \t]{1,3}(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'))?[ \t]{0,3}\)"
@@ -32,9 +37,10 @@ _WORK: Final = rf"{_NAME},? (?:1[5-9]|20)\d\d[a-z]?(?:, pp?\. ?\d{{1,5}})?"
 _TOKEN: Final = re.compile(
     "|".join(
         (
-            rf"\[(?P<square>(?P<two>\[)?[\^†]?[ \t]{{0,3}}(?P<n1>{_NUMBERS}){_PLACE}[ \t]{{0,3}}\](?(two)\]))(?:{_DEST % 'd1'}|(?!\())",
-            rf"\[(?P<label>{_LABEL})\](?:{_DEST % 'd2'}|(?P<ref>\[\^?[ \t]{{0,3}}{_NUMBERS}[ \t]{{0,3}}\]))",
-            rf"【(?:[ \t]{{0,3}}(?P<n2>{_NUMBERS}){_PLACE}|(?P<odd>[^【】\n]{{0,100}}†[^【】\n]{{0,100}}))[ \t]{{0,3}}】",
+            rf"\[(?P<square>(?P<two>\[)?[\^†]?{_GAP}(?P<n1>{_NUMBERS}){_PLACE}{_GAP}\](?(two)\]))"
+            rf"(?:{_DEST % 'd1'}|(?!\())",
+            rf"\[(?P<label>{_LABEL})\](?:{_DEST % 'd2'}|(?P<ref>\[\^?{_GAP}{_NUMBERS}{_GAP}\]))",
+            rf"【(?:{_GAP}(?P<n2>{_NUMBERS}){_PLACE}|(?P<odd>[^【】\n]{{0,100}}†[^【】\n]{{0,100}})){_GAP}】",
             rf"!\[(?P<image>{_LABEL})\](?:{_DEST % 'd3'}|\[[^\[\]\n]{{0,100}}\])",
             rf"<[sS][uU][pP]>[ \t]?\[?(?P<n3>{_NUMBERS})\]?[ \t]?</[sS][uU][pP]>",
             r"<(?P<auto>(?:[A-Za-z][A-Za-z0-9+.-]{1,20}:|www\.)[^<>\s]{0,2000}|[^<>\s@]{1,100}@[^<>\s]{1,200})>",

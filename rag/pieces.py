@@ -15,8 +15,8 @@ from rag.sentences import ends_sentence
 
 LONGEST: Final = 10_000  # code points of a piece; no sentence is that long, and what is cut off there is none
 
-# Where inline code begins or ends, and where a piece may end: white space behind the end of a sentence or of a line, and
-# the full stops that no white space follows.
+# Where inline code begins or ends, and where a piece may end: white space behind the end of a sentence or of a line,
+# and the full stops that no white space follows.
 _EVENT: Final = re.compile(
     r"(?P<ticks>(?<!`)`++(?=[^`]))|(?P<space>(?<=[.!?…\"'”’)\]】*_>])[ \t]++(?=\S)|(?<![ \t\n])[ \t]*+\n\s*+(?=\S))"
     r"|(?P<wide>(?<![。！？])[。！？]++[」』”’）]*+(?=\S))"
@@ -132,7 +132,9 @@ def _marker_follows(text: str, at: int, *, own_line: bool) -> bool | None:
     if text[at] not in "[【":
         return False
     found = _MARKERS.match(text, at)
-    if len(text) - (found.end() if found else at) < _LOOK and (found is None or text[found.end() :][:1] in ("", "[", "【")):
+    if len(text) - (found.end() if found else at) < _LOOK and (
+        found is None or text[found.end() :][:1] in ("", "[", "【")
+    ):
         closed = found is None and re.match(r"[\[【]{1,2}[^\]】\n]*[\]】\n]", text[at:])
         return False if closed else None
     if found is None:
@@ -147,7 +149,7 @@ def _opens_fence(line: str) -> str:
 
 
 def _ends_sentence(text: str, begin: int, end: int, after: int) -> bool | None:
-    """Whether a sentence ends at `end`, its markers and closing quotes included; `after` is where the next may begin."""
+    """Whether a sentence ends at `end`, its markers and quotes included; `after` is where the next may begin."""
     while text[end - 1] in "]】" and (marker := _MARKER_BEHIND.search(text, max(begin, end - _LOOK), end)):
         end = marker.start()
     while end > begin and text[end - 1] in _AFTER_SENTENCE:

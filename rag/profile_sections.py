@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from rag.types import CitationStyle, Footer
+from rag.types import CitationStyle, Footer, GroundingMode
 
 Text = Annotated[str, Field(min_length=1)]
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -75,6 +75,7 @@ class RetrievalSection(Section):
 class AnswerSection(Section):
     """`accepts` names the citation forms that the instructions ask a model for, beside our `[n]`.
 
+    `grounding` says what becomes of a sentence that its citations do not support: removed, marked or let through.
     `marker_rule` appends our rule about passages and markers to the instructions. `footer` belongs to the style
     "numbered"; the other styles name their source where they stand.
     """
@@ -83,6 +84,7 @@ class AnswerSection(Section):
     citation_style: CitationStyle = "numbered"
     footer: Footer = "list"
     accepts: Annotated[tuple[Literal["source", "title", "chapter"], ...], Field(strict=False)] = ()
+    grounding: GroundingMode = "strict"
     marker_rule: bool = True
 
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 
-from rag.citations import without_markers
 from rag.conversation import Exchange
+from rag.markers import without_markers
 from rag.profiles import Profile
 from rag.prompt_format import format_passages, format_question, new_boundary
 from rag.types import Passage

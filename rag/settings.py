@@ -14,6 +14,7 @@ from pydantic import Field, PrivateAttr, SecretStr, ValidationError, model_valid
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rag.errors import UsageError
+from rag.types import GroundingMode
 
 
 def _env(name: str, default: Any = None, **rules: Any) -> Any:
@@ -41,6 +42,7 @@ class Settings(BaseSettings):
     agent_max_turns: Annotated[int | None, Field(ge=1, le=100_000)] = _env(
         "AGENT_MAX_TURNS", description="most turns of a conversation"
     )
+    grounding: GroundingMode | None = _env("ASKBOOK_GROUNDING", description="what becomes of unsupported sentences")
     home: Path = _env("ASKBOOK_HOME", Path(".askbook"), description="folder of index, memory and caches")
     profile: str = _env("ASKBOOK_PROFILE", "default", description="profile to use")
     embedding_model: Path | None = _env("ASKBOOK_EMBEDDING_MODEL", description="folder of another ONNX model")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.citations import AnswerWriter
+from rag.answer import AnswerWriter, Manner
 from rag.context import format_for_agent, format_for_prompt, format_sources_footer
 from tests.fakes import passage
 
@@ -49,9 +49,9 @@ def test_nothing_has_no_footer() -> None:
 
 def test_an_answer_may_have_the_footer_with_scores_of_what_it_cites() -> None:
     writer = AnswerWriter(
-        [passage(1, link="https://b.example/p", score=0.826), passage(2)], "numbered", "No.", footer="scores"
+        [passage(1, link="https://b.example/p", score=0.826), passage(2)], Manner("No.", footer="scores", mode="off")
     )
     writer.feed("It is so [1].")
     footer = writer.close()[-1]
     assert footer == "\n---\n**Sources:**\n[1] https://b.example/p (score: 0.83)"
-    assert writer.content == f"It is so [1].{footer}"
+    assert writer.shown.content == f"It is so [1].{footer}"
