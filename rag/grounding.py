@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
+from rag.grounding_code import unstated_code, unstated_lines
 from rag.grounding_evidence import Sources, Support, Word, support, words_of
-from rag.grounding_facts import missing_facts
+from rag.grounding_facts import absent_numbers, doubtful_facts
 from rag.grounding_polarity import contradictions
-from rag.grounding_reading import line, read
-from rag.grounding_sorts import claim_of
+from rag.grounding_reading import Line, line, read
+from rag.grounding_slots import Slots
+from rag.grounding_sorts import Sort, claim_of
 
-Sort = Literal["claim", "heading", "lead", "code", "remark"]
-
-CLOSE: Final = 0.5  # share of a sentence's words, by weight, that the passages must hold near one another
+CLOSE: Final = 0.4  # share of a sentence's words, by weight, that the passages must hold near one another
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +55,28 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "") -> Verdict
     that the passages stand under (titles, headings, breadcrumbs): names in it may be said, but it supports nothing by
     itself. Never raises; takes time in proportion to the text.
     """
-    sort, claim = claim_of(sentence, passages)
-    if sort != "claim":
-        return Verdict(True, (), sort, None, 0, 0, 1.0)
-    said = line(claim, 0, len(claim))
+    sort, text = claim_of(sentence)
+    said = line(text, 0, len(text))
     sources = Sources([read(passage) for passage in passages], frozenset(line(known, 0, len(known)).places))
+    code = [f"code: {word} is not in the passages" for word in unstated_code(sentence, passages)]
+    if sort == "code":
+        code = [f"code: {row} is not in the passages" for row in unstated_lines(sentence, passages)]
+        return Verdict(not code, tuple(code), sort, None, 0, 0, 0.0 if code else 1.0)
+    if sort != "claim":
+        reasons = [*absent_numbers(said, sources), *code]
+        return Verdict(not reasons, tuple(reasons), sort, None, 0, 0, 0.0 if reasons else 1.0)
+    return _judged(said, sources, code)
+
+
+def _judged(said: Line, sources: Sources, code: Sequence[str]) -> Verdict:
     words = words_of(said, sources)
+    slots = Slots(said, words, sources)
     found = support(words, sources)
-    reasons = list(missing_facts(said, words, sources))
-    reasons += contradictions(said, words, sources)
+    reasons = [*doubtful_facts(said, sources, slots), *code, *contradictions(said, words, slots)]
     if found.share < CLOSE or not sources.sites:
         reasons.append("distant: the passages say nothing like it")
     passage, start, end = _evidence(found, words, sources)
-    return Verdict(not reasons, tuple(reasons), "claim", passage, start, end, round(found.share, 4))
+    return Verdict(not reasons, tuple(dict.fromkeys(reasons)), "claim", passage, start, end, round(found.share, 4))
 
 
 def _evidence(found: Support, words: Sequence[Word], sources: Sources) -> tuple[int | None, int, int]:

@@ -8,13 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag.grounding_lexicon import synonyms
+from rag.grounding_lexicon import ALIASES
 from rag.grounding_reading import Line, Reading, windows
 
 WIDTH: Final = 3  # neighbouring lines that together may say what one sentence says
 PLACES: Final = 3  # stretches that one sentence may draw on
 AROUND: Final = 0.8  # what a word counts that stands in the line before or after, or in a heading
 NEAR: Final = 5.0  # tokens: at this distance a word says half as much about a fact as one beside it
+SHIFT: Final = 4.0  # tokens: a word that stands this much nearer or farther counts half
+AROUND_SLOT: Final = 0.3
 SHARED: Final = 5  # letters that two stems of one family share at least
 
 
@@ -56,7 +58,7 @@ class Sources:
 
     def forms(self, key: str) -> frozenset[str]:
         """What a word of the sentence may stand as: itself, a word of the same sense, else one of the same family."""
-        found = {key, *synonyms(key)} & self.holders.keys()
+        found = {key, *ALIASES.get(key, ())} & self.holders.keys()
         if key not in self.holders:
             found |= set(self._family(key))
         return frozenset(found)
@@ -93,12 +95,17 @@ def _shared(one: str, other: str) -> int:
 
 
 def words_of(line: Line, sources: Sources) -> list[Word]:
-    """The content words of a sentence, in order."""
-    return [
-        Word(index, sources.forms(token.key), token.weight)
-        for index, token in enumerate(line.tokens)
-        if token.content and not token.digits
-    ]
+    """The content words and the numbers of a sentence, in order."""
+    numbers = {q.first: q for q in line.quantities if not q.vague}
+    inside = {index for q in numbers.values() for index in range(q.first, q.last + 1)}
+    found: list[Word] = []
+    for index, token in enumerate(line.tokens):
+        if quantity := numbers.get(index):
+            forms = frozenset(key for value in quantity.values if (key := f"#{value}") in sources.holders)
+            found.append(Word(index, forms, 0.8))
+        elif token.content and index not in inside and not token.digits:
+            found.append(Word(index, sources.forms(token.key), token.weight))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,30 +154,3 @@ def _best_stretch(
         if score > most:
             best, most = stretch, score
     return best, sum(weight for forms, weight in left.items() if not where[forms].isdisjoint(best))
-
-
-def nearness(anchor: int, last: int, words: Sequence[Word], number: int, at: int, sources: Sources) -> float:
-    """How much of what the sentence says near its tokens `anchor..last` also stands near token `at` of a line: 0..1."""
-    site = sources.sites[number].line
-    beside = [line.places for line in sources.around(number)]
-    title = sources.titles[sources.sites[number].passage] | sources.known
-    total = got = 0.0
-    for word in words:
-        if anchor <= word.index <= last:
-            continue
-        distance = anchor - word.index if word.index < anchor else word.index - last
-        weight = word.weight / (1.0 + distance / NEAR)
-        total += weight
-        got += weight * _stands(word.forms, site, beside, title, at)
-    return got / total if total else 1.0
-
-
-def _stands(
-    forms: frozenset[str], line: Line, beside: Sequence[dict[str, tuple[int, ...]]], title: frozenset[str], at: int
-) -> float:
-    gaps = [abs(place - at) for form in forms for place in line.places.get(form, ())]
-    if gaps:
-        return 1.0 / (1.0 + max(0, min(gaps) - 6) / 20.0)
-    if any(form in places for form in forms for places in beside):
-        return 0.6
-    return 0.6 if not forms.isdisjoint(title) else 0.0

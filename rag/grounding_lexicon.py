@@ -53,7 +53,13 @@ destroy destruction; deny denial; marry marriage; apply application applications
 explode explosion; permit permission; admit admission; invade invasion; include inclusion; intend intention; respond
 response; begin beginning; popular popularity; able ability; responsible responsibility; possible possibility; available
 availability; north northern; south southern; east eastern; west western; perform performance; maintain maintenance;
-appear appearance; exist existence; refer reference; differ difference different; absent absence; present presence
+appear appearance; exist existence; refer reference; differ difference different; absent absence; present presence;
+britain british; england english; france french; spain spanish; germany german; netherlands dutch; wales welsh; scotland
+scottish scots; ireland irish; greece greek greeks; poland polish; denmark danish; sweden swedish; finland finnish; norway
+norwegian; turkey turkish; portugal portuguese; switzerland swiss; china chinese; japan japanese; vietnam vietnamese; europe
+european; america american; africa african; asia asian; india indian; russia russian; italy italian; canada canadian;
+mexico mexican; brazil brazilian; australia australian; egypt egyptian; rome roman; israel israeli; peru peruvian;
+=us usa; television tv; mathematics math maths; percent percentage; photograph photo photos; advertisement ad ads
 """
 
 
@@ -68,8 +74,15 @@ def _irregular() -> dict[str, str]:
 
 IRREGULAR: Final = _irregular()
 
-NEGATIONS: Final = frozenset("not no never nor neither without none nobody nothing nowhere".split())
-
-
-def synonyms(key: str) -> frozenset[str]:
-    return frozenset()
+# Keys that a name may also stand as.
+ALIASES: Final = {
+    "=us": ("america", "unit"),
+    "america": ("=us",),
+    "unit": ("=us", "uk", "un"),
+    "state": ("=us",),
+    "uk": ("britain", "unit"),
+    "britain": ("uk",),
+    "eu": ("europe",),
+    "televis": ("tv",),
+    "tv": ("televis",),
+}

@@ -50,7 +50,11 @@ def line(text: str, start: int, end: int, heading: bool = False) -> Line:
     places: dict[str, list[int]] = {}
     for index, token in enumerate(found):
         places.setdefault(token.key, []).append(index)
-    return Line(start, end, heading, found, quantities(found), {key: tuple(at) for key, at in places.items()})
+    counted = quantities(found)
+    for quantity in counted:
+        for value in quantity.values:
+            places.setdefault(f"#{value}", []).append(quantity.first)
+    return Line(start, end, heading, found, counted, {key: tuple(at) for key, at in places.items()})
 
 
 def _lines(text: str) -> Iterator[Line]:

@@ -7,6 +7,7 @@ cuts the text; nothing looks further than a token or two ahead.
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -16,6 +17,7 @@ from rag.terms import rarity, stem
 
 _TOKEN: Final = re.compile(
     r"(?:[^\W\d_]\.){2,}"  # U.S.
+    r"|[vV]\d+(?:\.\d+)+"  # v1.2.3
     r"|\d+(?:[.,:]\d+)*(?:[^\W\d_]+(?:\d|[^\W\d_])*)?"  # 1,000  2.6  10:30  3rd  5km
     r"|[^\W\d_](?:[^\W_]|['’ʼ](?=[^\W\d_]))*"  # word  don't  H1N1
     r"|[^\w\s]"
@@ -75,7 +77,9 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
 
 
 def _split(raw: str) -> list[tuple[int, int, str]]:
-    word = raw.translate(_QUOTES).lower() if "'" in raw or not raw.isascii() else raw.lower()
+    word = raw.lower() if raw.isascii() else _plain(raw)
+    if word[0] == "v" and word[1:2].isdigit() and "." in word:
+        return [(0, len(raw), word[1:])]
     if "." in word and word[0].isalpha():
         word = word.replace(".", "")
         return [(0, len(raw), f"={word}" if word in _SHOUTED else word)]
@@ -94,9 +98,20 @@ def _split(raw: str) -> list[tuple[int, int, str]]:
     return [(0, len(raw), word)]
 
 
+def _plain(raw: str) -> str:
+    """Small letters without accents: Perú is Peru."""
+    parts = unicodedata.normalize("NFKD", raw.translate(_QUOTES).lower())
+    return "".join(c for c in parts if not unicodedata.combining(c)) or raw
+
+
 def _token(start: int, end: int, raw: str, word: str, first: bool) -> Token:
     key, weight = _measure(word)
-    return Token(start, end, word, key, weight, raw[:1].isupper(), first, raw[:1].isdigit())
+    return Token(start, end, word, key, weight, raw[:1].isupper(), first, word[:1].isdigit())
+
+
+def key_of(word: str) -> str:
+    """The key of a word in small letters."""
+    return _measure(word)[0]
 
 
 @lru_cache(maxsize=50_000)
