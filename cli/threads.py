@@ -46,6 +46,18 @@ async def _run(options: argparse.Namespace, settings: Settings) -> Any:
         return one
 
 
+async def stored(settings: Settings, thread_id: str) -> dict[str, Any]:
+    """A stored conversation as `threads show` prints it. Raises `UsageError` for an unknown one; makes no memory."""
+    from graph.memory import FILE, conversation, open_memory
+    from rag.conversation import unknown_thread
+
+    if (settings.home / FILE).exists():
+        async with open_memory(settings.home, persistent=True) as memory:
+            if found := await conversation(memory, thread_id):
+                return found
+    raise unknown_thread(thread_id)
+
+
 def _summary(one: dict[str, Any]) -> dict[str, Any]:
     first = one["turns"][0]["question"]
     return {

@@ -23,6 +23,7 @@ _BARE: Final = re.compile(
 )
 _NAME: Final = re.compile(r"[\w.+%@-]{0,200}[\w-]$")
 _ADDRESS: Final = re.compile(rf"(?:https?://|ftp://|www\.|mailto:){URL}{{1,2000}}", re.IGNORECASE)
+_DESTINATION: Final = re.compile(r"\]\([ \t]{0,3}<?([^\s()<>]{1,2000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,200}){0,3})")
 
 
 def bare_names(text: str) -> list[tuple[int, int]]:
@@ -56,7 +57,9 @@ def same_address(url: str) -> str:
 
 def addresses_in(text: str) -> frozenset[str]:
     """Every address that the text states, in the form of `same_address`; not those in orders to a reader of it."""
-    return frozenset(map(same_address, written_addresses(without_orders(text))))
+    text = without_orders(text)
+    links = [match[1] for match in _DESTINATION.finditer(text)]
+    return frozenset(map(same_address, written_addresses(text) + links))
 
 
 def written_addresses(text: str) -> list[str]:
