@@ -24,6 +24,7 @@ from rag.errors import AskbookError
 from rag.faults import model_error
 from rag.ports import Parts, PartsOf
 from rag.prompts import build_prompt, system_prompt
+from rag.smalltalk import is_small_talk
 from rag.tool import tool_schema
 from rag.types import Passage, Tokens, ToolCall
 from state import AgentState, Context, Draft
@@ -60,8 +61,9 @@ def make_generate(parts_of: PartsOf) -> AsyncNode:
         parts = run_of(runtime, parts_of)
         passages = [Passage.model_validate(data) for data in state.get("passages", [])]
         if not passages:
-            runtime.stream_writer({"type": "sentence", "text": parts.profile.answer.refusal})
-            return {"phase": "IDLE", "draft": _refusal(parts, "no_passage")}
+            draft = _small_talk(parts) if is_small_talk(turn["question"]) else _refusal(parts, "no_passage")
+            runtime.stream_writer({"type": "sentence", "text": draft["content"]})
+            return {"phase": "IDLE", "draft": draft}
         fitted = _fit(parts, state, turn["question"], passages)
         exchange, style = state.get("exchange", []), parts.profile.answer
         prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
@@ -185,6 +187,11 @@ def _finish(parts: Parts, call: _Call, began: float) -> Draft:
     first = round((call.first_shown - began) * 1000, 1) if call.first_shown else None
     draft["timings_ms"] = {"first_token": first, "generation": round((time.time() - call.began) * 1000, 1)}
     return draft
+
+
+def _small_talk(parts: Parts) -> Draft:
+    sentence = parts.profile.answer.smalltalk
+    return Draft(status="fallback", fallback_reason="smalltalk", content=sentence, plain_content=sentence)
 
 
 def _refusal(parts: Parts, reason: str) -> Draft:
