@@ -6,11 +6,26 @@ import re
 from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from rag.types import CitationStyle, Footer
 
-Text = Annotated[str, Field(min_length=1)]
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("it must not be empty")
+    return value
+
+
+def _one_line(value: str) -> str:
+    """A text that is shown on a line of a terminal: what repaints the screen has no place in it."""
+    if not value.isprintable():
+        raise ValueError("it must be one line of printable characters")
+    return value
+
+
+Text = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
+Line = Annotated[Text, Field(max_length=200), AfterValidator(_one_line)]
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]
 TopK = Annotated[int, Field(ge=1, le=20)]
 
@@ -47,7 +62,8 @@ class ModelSection(Section):
     def _is_an_address(cls, value: str | None) -> str | None:
         if value is not None:
             parts = urlsplit(value)
-            if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+            whole = parts.hostname and parts.port != 0 and not re.search(r"\s", value)  # `port` raises beyond 65535
+            if parts.scheme not in ("http", "https") or not whole or parts.username or parts.query:
                 raise ValueError("it must be an http:// or https:// address without a user name or a query")
         return value
 
@@ -152,6 +168,9 @@ class Parameter(Section):
             if (self.default, self.minimum, self.maximum) != (None, None, None):
                 raise ValueError("a query has no default, minimum or maximum")
             return self
+        given = (self.default, self.minimum, self.maximum)
+        if self.type == "integer" and any(isinstance(one, float) for one in given):
+            raise ValueError("its default, minimum and maximum must be whole numbers")
         least, most = self.bounds()
         if not _RANGE_OF[self.sets][0] <= least <= most <= _RANGE_OF[self.sets][1]:
             raise ValueError("its bounds must be from {} to {}".format(*_RANGE_OF[self.sets]))
