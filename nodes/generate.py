@@ -23,7 +23,7 @@ from rag.conversation import history
 from rag.errors import AskbookError
 from rag.patience import USUAL, Patience
 from rag.ports import Parts, PartsOf
-from rag.prompts import build_prompt, system_prompt
+from rag.prompts import build_prompt, reminder, system_prompt
 from rag.types import Passage, ToolCall
 from state import AgentState, Context, Draft, Turn
 
@@ -96,7 +96,7 @@ def _fit(parts: Parts, state: AgentState, question: str, passages: list[Passage]
     return fit(
         window=parts.profile.model.context_window,
         max_tokens=parts.profile.model.max_tokens,
-        system=system_prompt(parts.profile) + said,
+        system=system_prompt(parts.profile) + reminder(parts.profile) + said,
         question=question,
         history=history(state.get("messages", [])[:-1]),
         passages=passages,

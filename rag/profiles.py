@@ -22,6 +22,7 @@ from rag.profile_sections import (
     LimitsSection,
     MemorySection,
     ModelSection,
+    PromptSection,
     RetrievalSection,
     Section,
     Text,
@@ -39,6 +40,7 @@ class Profile(Section):
     description: Text
     instructions: Text
     model: ModelSection = ModelSection()
+    prompt: PromptSection = PromptSection()
     retrieval: RetrievalSection = RetrievalSection()
     tool: ToolSection | None = None
     answer: AnswerSection = AnswerSection()
