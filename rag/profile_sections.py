@@ -46,9 +46,13 @@ class KeyForm(Section):
 
 
 class ModelSection(Section):
-    """`base_url` with `api_key_env`, the variable that holds its key, names an endpoint other than OpenAI's."""
+    """`base_url` with `api_key_env`, the variable that holds its key, names an endpoint other than OpenAI's.
+
+    `fallback` is a model of the same endpoint, which is asked when the first has failed.
+    """
 
     name: Annotated[str, Field(pattern=_MODEL_NAME)] = "gpt-4o-mini"
+    fallback: Annotated[str, Field(pattern=_MODEL_NAME)] | None = None
     temperature: Unit | None = 0.0
     max_tokens: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     context_window: Annotated[int, Field(ge=1024, le=10_000_000)] = 8192
@@ -78,9 +82,17 @@ class ModelSection(Section):
     def _fits_together(self) -> Self:
         if (self.base_url is None) != (self.api_key_env is None):
             raise ValueError("base_url and api_key_env are only allowed together")
+        if self.fallback == self.name:
+            raise ValueError(f"fallback must be another model than {self.name}")
         if self.max_tokens is not None and self.max_tokens >= self.context_window:
             raise ValueError(f"max_tokens must be less than context_window, {self.context_window}")
         return self
+
+
+class PromptSection(Section):
+    """`layout` "question" repeats the rules after the question, where small models follow them better."""
+
+    layout: Literal["system", "question"] = "system"
 
 
 class RetrievalSection(Section):

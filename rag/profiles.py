@@ -25,6 +25,7 @@ from rag.profile_sections import (
     Line,
     MemorySection,
     ModelSection,
+    PromptSection,
     RetrievalSection,
     Section,
     Text,
@@ -43,6 +44,7 @@ class Profile(Section):
     description: Line
     instructions: Text
     model: ModelSection = ModelSection()
+    prompt: PromptSection = PromptSection()
     retrieval: RetrievalSection = RetrievalSection()
     tool: ToolSection | None = None
     answer: AnswerSection = AnswerSection()

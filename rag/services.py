@@ -11,6 +11,7 @@ from typing import Final
 from rag.errors import RetrievalError
 from rag.models import build_model, endpoint_of
 from rag.ports import ChunkIndex, Embedder, Parts, SparseEncoder
+from rag.profile_sections import PromptSection
 from rag.profiles import Profile, profile_of
 from rag.retrieval.embeddings import OnnxEmbeddings
 from rag.retrieval.index import list_collections, open_index
@@ -51,6 +52,8 @@ class LiveServices:
 
     def _build(self, profile: Profile) -> Parts:
         model, model_name, quotes = build_model(profile, self.settings, self.embedder)
+        if quotes:  # it reads the question to the end of the prompt, and needs no rules
+            profile = profile.model_copy(update={"prompt": PromptSection()})
         tool_name = profile.tool.name if profile.tool else "retrieve"
         retriever = Retriever(self.embedder, self.sparse, self.index, tool_name=tool_name)
         variable = endpoint_of(profile, self.settings).variable
