@@ -12,8 +12,10 @@ from rag.errors import RetrievalError
 from rag.models import build_model, endpoint_of
 from rag.ports import ChunkIndex, Embedder, Parts, SparseEncoder
 from rag.profiles import Profile, profile_of
+from rag.retrieval.clients import Server
 from rag.retrieval.embeddings import OnnxEmbeddings
 from rag.retrieval.index import list_collections, open_index
+from rag.retrieval.layout import layout_of
 from rag.retrieval.retriever import Retriever
 from rag.retrieval.sparse import Bm25Encoder
 from rag.retrieval.vectors import VectorCache
@@ -78,15 +80,25 @@ async def choose_collection(settings: Settings, profile: Profile, given: str | N
         return given or settings.qdrant_collection_name or BOOK
     if profile.book.collection and settings.qdrant_url:
         return profile.book.collection
-    known = await list_collections(home=settings.home, qdrant_url=settings.qdrant_url, qdrant_api_key=_key(settings))
+    known = await list_collections(home=settings.home, server=server_of(settings))
     return BOOK if BOOK in known else MANUAL
 
 
-def collection_index(settings: Settings, collection: str) -> ChunkIndex:
-    """The index of one book, whether it exists or not. Raises `UsageError` for a name that cannot be one."""
-    return open_index(
-        home=settings.home, collection=collection, qdrant_url=settings.qdrant_url, qdrant_api_key=_key(settings)
-    )
+def collection_index(settings: Settings, collection: str, profile: Profile | None = None) -> ChunkIndex:
+    """The index of one book, whether it exists or not; `profile` says how to read it if somebody else made it.
+
+    Raises `UsageError` for a name that cannot be one.
+    """
+    layout = layout_of(profile.book) if profile else None
+    return open_index(home=settings.home, collection=collection, server=server_of(settings), layout=layout)
+
+
+def server_of(settings: Settings) -> Server | None:
+    """The Qdrant server of this process, None where books are in a folder."""
+    if not settings.qdrant_url:
+        return None
+    key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
+    return Server(settings.qdrant_url, key, settings.qdrant_grpc_port)
 
 
 @asynccontextmanager
@@ -119,15 +131,15 @@ async def build_services(
     """
     chosen = await asyncio.to_thread(profile_of, settings, profile)
     book = await choose_collection(settings, chosen, collection)
-    services = await asyncio.to_thread(_build, settings, profile, book)
+    services = await asyncio.to_thread(_build, settings, chosen, profile, book)
     if book == MANUAL:
         await index_manual(settings, services.embedder, services.sparse, progress)
     return services
 
 
-def _build(settings: Settings, profile: str, book: str) -> LiveServices:
+def _build(settings: Settings, chosen: Profile, profile: str, book: str) -> LiveServices:
     """The part of opening that reads files and loads libraries: no work for an event loop."""
-    services = LiveServices(settings, profile, build_embedder(settings), collection_index(settings, book))
+    services = LiveServices(settings, profile, build_embedder(settings), collection_index(settings, book, chosen))
     services.parts(profile)
     return services
 
@@ -165,7 +177,3 @@ async def _is_encoded_by(index: ChunkIndex, embedder: Embedder, sparse: SparseEn
             raise
         return False
     return info is None or (info.embedding_model, info.sparse_model) == (embedder.model_id, sparse.model_id)
-
-
-def _key(settings: Settings) -> str | None:
-    return settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None

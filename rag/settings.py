@@ -34,6 +34,9 @@ class Settings(BaseSettings):
     qdrant_url: str | None = _env("QDRANT_URL", description="address of a Qdrant server")
     qdrant_api_key: SecretStr | None = _env("QDRANT_API_KEY", description="key of the Qdrant server")
     qdrant_collection_name: str | None = _env("QDRANT_COLLECTION_NAME", description="book to ask")
+    qdrant_grpc_port: Annotated[int | None, Field(ge=1, le=65535)] = _env(
+        "QDRANT_GRPC_PORT", description="port of the Qdrant server for gRPC"
+    )
     agent_top_k: Annotated[int | None, Field(ge=1, le=20)] = _env("AGENT_TOP_K", description="passages a question")
     agent_score_threshold: Annotated[float | None, Field(ge=0, le=1)] = _env(
         "AGENT_SCORE_THRESHOLD", description="least score of a passage"

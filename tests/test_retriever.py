@@ -261,6 +261,7 @@ class BrokenEmbedder(ToyEmbedder):
 
 async def test_a_question_that_cannot_be_embedded_is_a_failure_of_its_own(tmp_path: Path) -> None:
     index = EdgeIndex(tmp_path, "toy")
+    await index.replace(replace(INFO, collection="toy"), add=[], remove=[])
     with pytest.raises(RetrievalError, match=r"could not be embedded \(RuntimeError\)") as caught:
         await Retriever(BrokenEmbedder(), ToySparse(), index).retrieve("north", k=5, threshold=0.0)
     assert caught.value.code == "embedding_failed"

@@ -90,9 +90,9 @@ class Retriever:
         """
         started = time.perf_counter()
         asked = queries(question, history)
-        # Nearly free: the collection is looked at while the question is embedded.
-        info, vectors = await asyncio.gather(self._index.info(), asyncio.to_thread(self._embed, asked))
-        check_models(info, self._index.collection, self._embedder, self._sparse)
+        info = await self._index.info()
+        check_models(info, self._index.collection, self._embedder, self._sparse)  # before what may be billed
+        vectors = await asyncio.to_thread(self._embed, asked)
         legs: list[Sequence[float] | SparseVector] = []
         for text, vector in zip(asked, vectors, strict=True):
             legs += [vector, self._sparse.encode_query(text)]
