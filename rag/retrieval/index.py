@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
-from rag.ports import ChunkIndex, SparseEncoder
+from rag.ports import ChunkIndex, Embedder, SparseEncoder
 from rag.retrieval.faults import mismatch, no_collection
 from rag.retrieval.generations import Generations, collection_name
 from rag.retrieval.payload import CONTENT, DENSE, METADATA, SPARSE, from_payload, to_payload
@@ -98,14 +98,35 @@ def as_vector_store(index: ChunkIndex, embeddings: Embeddings, sparse: SparseEnc
     )
 
 
+async def checked(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> IndexInfo:
+    """What the collection says of itself, if it exists and was encoded by these models. Nothing is embedded.
+
+    Raises `RetrievalError` "no_index", and "embedding_mismatch" with the command that mends it.
+    """
+    stored = await index.info()
+    try:
+        return check_models(stored, index.collection, embedder, sparse)
+    except RetrievalError as error:
+        if stored is None or error.code != "embedding_mismatch":
+            raise
+        sources = {entry.source for entry in await index.entries()} - {""}
+        raise mismatch(stored, *_ours(stored, embedder, sparse), sources) from error
+
+
 def check_models(stored: IndexInfo | None, collection: str, embedder: Any, sparse: SparseEncoder) -> IndexInfo:
     """What the collection says of itself, if it exists and was encoded by these models; raises `RetrievalError`."""
     if stored is None:
         raise no_collection(collection)
-    ours = (embedder.model_id, embedder.dimension, sparse.model_id)
+    ours = _ours(stored, embedder, sparse)
     if (stored.embedding_model, stored.dimension, stored.sparse_model) != ours:
         raise mismatch(stored, *ours)
     return stored
+
+
+def _ours(stored: IndexInfo, embedder: Any, sparse: SparseEncoder) -> tuple[str, int, str]:
+    """What ours would encode. The dimension of a model that is not known yet is the one that it has in its book."""
+    same = embedder.model_id == stored.embedding_model
+    return embedder.model_id, embedder.dimension or (stored.dimension if same else 0), sparse.model_id
 
 
 def _server(url: str, key: str | None) -> AsyncQdrantClient:
