@@ -25,7 +25,7 @@ Kind = Literal["search_document", "search_query"]
 Wire = Callable[[list[str], Kind], Any]
 
 BATCH: Final = 96  # texts of one request; Cohere takes no more
-TIMEOUT = 15.0  # seconds for the connection, and for each read of the answer
+TIMEOUT = 10.0  # seconds for the connection, and for each read of the answer
 
 
 class HostedEmbeddings(Embeddings):

@@ -87,7 +87,7 @@ def hosted_error(failure: Exception, part: Part, service: Service) -> AskbookErr
         f"{part}_{ending}",
         f"{_DOES[part]}: {said}",
         hint=hint.format(key=service.key_variable, url=service.url_variable, model=service.model_variable),
-        retry_after=retry_after(failure) if kind == "rate_limit" else None,
+        retry_after=retry_after(failure),
         retryable=passing,
     )
 

@@ -23,7 +23,7 @@ def most_tokens(text: str) -> int:
         if len(unit) == 1:
             total += 1
         elif unit.isascii():
-            total += -(-len(unit) // 3)
+            total += -(-len(unit) // (2 if unit.isupper() else 3))
         else:
             wide = sum(1 for letter in unit if ord(letter) > _WIDE)
             total += wide + -(-(len(unit) - wide) // 2)
