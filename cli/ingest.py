@@ -41,9 +41,10 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
             [Path(source) for source in options.sources],
             base_url=options.base_url,
             index=index,
-            embedder=build_embedder(settings),
+            embedder=build_embedder(settings, profile, name),
             sparse=Bm25Encoder(),
             vectors=vector_cache(settings),
+            rebuild=options.rebuild,
             dry_run=options.dry_run,
             progress=progress,
         )
@@ -61,6 +62,9 @@ def _show(report: Any, *, dry_run: bool) -> None:
         f"{documents.deleted} deleted, {documents.failed} failed."
     )
     has = "would have" if dry_run else "has"
-    print(f'The book "{report.collection}" {has} {chunks.total} passages ({report.seconds:.1f} s).')
+    print(
+        f'The book "{report.collection}" {has} {chunks.total} passages, encoded by {report.embedding_model} '
+        f"({report.seconds:.1f} s)."
+    )
     if not dry_run:
         print('Ask it: python run.py ask "What is this book about?"')

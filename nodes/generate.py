@@ -21,6 +21,7 @@ from rag.budget import Fitted, fit
 from rag.citations import AnswerWriter
 from rag.conversation import history
 from rag.errors import AskbookError
+from rag.patience import USUAL, Patience
 from rag.ports import Parts, PartsOf
 from rag.prompts import build_prompt, system_prompt
 from rag.types import Passage, ToolCall
@@ -50,7 +51,7 @@ class _Call:
             self.emit({"type": "retract"})
 
 
-def make_generate(parts_of: PartsOf) -> AsyncNode:
+def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
     """The node `generate`. Raises `AskbookError` when the model fails; after a shown sentence that is final."""
 
     async def generate(state: AgentState, runtime: Runtime[Context]) -> Update:
@@ -85,7 +86,7 @@ def make_generate(parts_of: PartsOf) -> AsyncNode:
             "draft": _finish(parts, call, turn["began"]) | {"tokens_used": tokens},
         }
 
-    return guarded(generate, "generate")
+    return guarded(generate, "generate", patience)
 
 
 def _fit(parts: Parts, state: AgentState, question: str, passages: list[Passage]) -> Fitted:

@@ -76,8 +76,9 @@ def _is_overflow(failure: BaseException) -> bool:
 
 def retry_after(failure: BaseException) -> float | None:
     """The seconds that a `Retry-After` header names, if it names seconds."""
-    response: Any = getattr(failure, "response", None)
-    value = response.headers.get("retry-after") if response is not None else None
+    response: Any = getattr(failure, "response", failure)
+    headers = getattr(response, "headers", None) or {}  # Cohere's exceptions carry them themselves
+    value = headers.get("retry-after")
     try:
         seconds = float(value) if value is not None else math.nan
     except ValueError:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from rag import embedders
 from rag.errors import RetrievalError
 from rag.models import build_model, endpoint_of
-from rag.ports import ChunkIndex, Embedder, Parts, SparseEncoder
+from rag.ports import ChunkIndex, Embedder, Parts, Reranker, SparseEncoder
 from rag.profiles import Profile, profile_of
 from rag.retrieval.clients import Server
-from rag.retrieval.embeddings import OnnxEmbeddings
 from rag.retrieval.index import list_collections, open_index
-from rag.retrieval.layout import layout_of
+from rag.retrieval.layout import Layout, layout_of
 from rag.retrieval.retriever import Retriever
 from rag.retrieval.sparse import Bm25Encoder
 from rag.retrieval.vectors import VectorCache
@@ -29,11 +31,22 @@ Progress = Callable[[int, int], None]
 
 
 class LiveServices:
-    """What `rag.ports.Services` asks for, on the real libraries. Use `open_services`."""
+    """What `rag.ports.Services` asks for, on the real libraries. Use `open_services`.
 
-    def __init__(self, settings: Settings, profile: str, embedder: Embedder, index: ChunkIndex) -> None:
+    `embedder` is the book's. `local_embedder` runs in this process, whatever the book's does.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        profile: str,
+        embedder: Embedder,
+        index: ChunkIndex,
+        reranker: Reranker | None = None,
+    ) -> None:
         self.settings = settings
         self.embedder = embedder
+        self.reranker = reranker
         self.sparse: SparseEncoder = Bm25Encoder()
         self._index = index
         self._usual = profile
@@ -51,20 +64,41 @@ class LiveServices:
             self._parts[name] = self._build(profile_of(self.settings, name).in_environment(self.settings))
         return self._parts[name]
 
+    def _searched_with(self) -> str:
+        words = f"{self.embedder.model_id} {embedders.place_of(self.embedder)}"
+        if self.reranker is None:
+            return words
+        return f"{words}, reranked by {self.reranker.model_id} {embedders.place_of(self.reranker)}"
+
+    @cached_property
+    def local_embedder(self) -> Embedder:
+        if embedders.is_local(self.embedder):
+            return self.embedder
+        return embedders.build_embedder(embedders.local(self.settings), self.settings)
+
     def _build(self, profile: Profile) -> Parts:
-        model, model_name, quotes = build_model(profile, self.settings, self.embedder)
+        endpoint = endpoint_of(profile, self.settings)
+        # Whoever quotes compares each sentence of the passages: dozens of texts a turn.
+        embedder = self.embedder if endpoint.key else self.local_embedder
+        model, model_name, quotes = build_model(profile, self.settings, embedder)
         tool_name = profile.tool.name if profile.tool else "retrieve"
-        retriever = Retriever(self.embedder, self.sparse, self.index, tool_name=tool_name)
-        variable = endpoint_of(profile, self.settings).variable
-        return Parts(profile, model, model_name, quotes, retriever, variable)
+        retriever = Retriever(self.embedder, self.sparse, self.index, tool_name=tool_name, reranker=self.reranker)
+        return Parts(profile, model, model_name, quotes, retriever, endpoint.variable, self._searched_with())
 
     async def aclose(self) -> None:
         await self.index.aclose()
 
 
-def build_embedder(settings: Settings) -> Embedder:
-    """The embedding model of this process. Raises `UsageError` when it is missing or not what it should be."""
-    return OnnxEmbeddings(settings.embedding_model)
+def build_embedder(settings: Settings, profile: Profile | None = None, collection: str | None = None) -> Embedder:
+    """The embedding model of a book: see `rag.embedders.embedding_of`. The manual's is always inside this process.
+
+    Nothing is called. Raises `UsageError` when the model is missing or not what it should be.
+    """
+    if collection == MANUAL:
+        choice = embedders.local(settings)
+    else:
+        choice = embedders.embedding_of(settings, profile, collection)
+    return embedders.build_embedder(choice, settings)
 
 
 def vector_cache(settings: Settings) -> VectorCache:
@@ -89,7 +123,8 @@ def collection_index(settings: Settings, collection: str, profile: Profile | Non
 
     Raises `UsageError` for a name that cannot be one.
     """
-    layout = layout_of(profile.book) if profile else None
+    layout = layout_of(profile.book) if profile else Layout()
+    layout = replace(layout, embedding_model=embedders.model_id_of(layout.embedding_model))
     return open_index(home=settings.home, collection=collection, server=server_of(settings), layout=layout)
 
 
@@ -139,7 +174,8 @@ async def build_services(
 
 def _build(settings: Settings, chosen: Profile, profile: str, book: str) -> LiveServices:
     """The part of opening that reads files and loads libraries: no work for an event loop."""
-    services = LiveServices(settings, profile, build_embedder(settings), collection_index(settings, book, chosen))
+    embedder, index = build_embedder(settings, chosen, book), collection_index(settings, book, chosen)
+    services = LiveServices(settings, profile, embedder, index, embedders.build_reranker(settings))
     services.parts(profile)
     return services
 

@@ -16,11 +16,13 @@ from pydantic import Field
 from rag.book import Where
 from rag.conversation import Exchange
 from rag.errors import UsageError
+from rag.patience import Patience
 from rag.ports import ChunkIndex, Parts
 from rag.profiles import Profile, load_profile
 from rag.retrieval.retriever import Found, Trace
 from rag.types import Passage, Retrieval
 
+AT_ONCE = Patience(pace=0)  # what fails is tried again without waiting
 Reply = str | Exception | Sequence[AIMessageChunk | str | Exception]
 
 
@@ -138,6 +140,24 @@ class FakeSearcher:
         )
         self.passages = self.later.pop(0) if self.later else self.passages
         return Found(kept, record, Trace((question,), ("dense", "sparse"), threshold, ()))
+
+
+class FakeReranker:
+    """Puts texts into the order of `favourites`, words of which a text holds one; remembers what it was asked."""
+
+    model_id = "fake-reranker"
+
+    def __init__(self, *favourites: str, failure: Exception | None = None) -> None:
+        self.favourites = favourites
+        self.failure = failure
+        self.asked: list[tuple[str, list[str]]] = []
+
+    def rerank(self, question: str, texts: Sequence[str]) -> list[int]:
+        self.asked.append((question, list(texts)))
+        if self.failure:
+            raise self.failure
+        places = [next((i for i, word in enumerate(self.favourites) if word in text), 99) for text in texts]
+        return sorted(range(len(texts)), key=lambda i: places[i])
 
 
 class FakeServices:

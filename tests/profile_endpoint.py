@@ -22,7 +22,7 @@ from rag.profile_loader import FOLDER
 from rag.profiles import load_profile
 from rag.settings import Settings, variables
 from rag.types import Passage, Response
-from tests.fakes import FakeSearcher, passage
+from tests.fakes import AT_ONCE, FakeSearcher, passage
 from tests.fakes_ingest import FakeEmbedder
 from tests.openai_server import Endpoint, Reply
 
@@ -78,7 +78,7 @@ class Wired:
         self.searcher = Searcher(passages, later=later)
         self._parts = Parts(chosen, model, name, quotes, self.searcher)
         memory = InMemorySaver()
-        self.agent = Agent(build_graph(self).compile(checkpointer=memory), self, memory)
+        self.agent = Agent(build_graph(self, AT_ONCE).compile(checkpointer=memory), self, memory)
 
     @property
     def index(self) -> ChunkIndex:

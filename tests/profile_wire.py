@@ -14,7 +14,6 @@ from typing import Any, Final
 import pytest
 from pydantic import SecretStr
 
-from graph import build
 from graph.agent import Agent
 from graph.build import build_graph
 from graph.memory import open_memory
@@ -24,7 +23,7 @@ from rag.profiles import Profile, load_profile
 from rag.retrieval.retriever import Found
 from rag.settings import Settings
 from rag.types import Event, Response
-from tests.fakes import FakeSearcher, passage
+from tests.fakes import AT_ONCE, FakeSearcher, passage
 from tests.fakes_ingest import FakeEmbedder
 from tests.openai_server import Endpoint, Reply, openai_server
 
@@ -78,7 +77,7 @@ class Wire:
         """The response to a question that the endpoint answers with the script; `events` are those on the way."""
         self.endpoint.script[:] = script
         async with open_memory(self.home, persistent=self.profile.memory.persistent) as memory:
-            agent = Agent(build_graph(self).compile(checkpointer=memory), self, memory)
+            agent = Agent(build_graph(self, AT_ONCE).compile(checkpointer=memory), self, memory)
             self.events = [event async for event in agent.stream(question, thread_id=thread, **more)]
         response = self.events[-1].response
         assert response is not None
@@ -87,7 +86,9 @@ class Wire:
     async def conversation(self, thread: str) -> dict[str, Any]:
         """A conversation, read back from the file."""
         async with open_memory(self.home, persistent=True) as memory:
-            return await Agent(build_graph(self).compile(checkpointer=memory), self, memory).conversation(thread)
+            return await Agent(build_graph(self, AT_ONCE).compile(checkpointer=memory), self, memory).conversation(
+                thread
+            )
 
     async def stored(self, thread: str) -> list[dict[str, Any]]:
         """Its turns."""
@@ -96,7 +97,7 @@ class Wire:
 
     async def clear(self, thread: str) -> None:
         async with open_memory(self.home, persistent=True) as memory:
-            await Agent(build_graph(self).compile(checkpointer=memory), self, memory).clear(thread)
+            await Agent(build_graph(self, AT_ONCE).compile(checkpointer=memory), self, memory).clear(thread)
 
     def sent(self, request: int = -1) -> list[dict[str, Any]]:
         """The messages of a request."""
@@ -114,7 +115,6 @@ def open_wire(
     profile: str, home: Path, monkeypatch: pytest.MonkeyPatch, *, own_endpoint: bool = False
 ) -> Iterator[Wire]:
     """The profile with an endpoint that listens until the block ends, in an environment without any other."""
-    monkeypatch.setattr(build, "RETRY", build.RETRY._replace(initial_interval=0.0, max_interval=0.0, jitter=False))
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_ORG_ID", "OPENAI_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(OWN_VARIABLE, OWN_KEY)

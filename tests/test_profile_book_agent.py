@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from graph import build
 from rag.context import format_for_agent, format_sources_footer
 from rag.errors import UsageError
 from rag.message_rules import problems
@@ -229,11 +228,7 @@ async def test_tokens_used_count_every_call_of_a_turn(wired: Wired) -> None:
     assert (await wired.ask(searching, GOOD)).tokens_used.total == 25
 
 
-async def test_a_model_that_says_nothing_is_a_failure_and_never_an_empty_answer(
-    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    at_once = build.RETRY._replace(initial_interval=0.0, max_interval=0.0, jitter=False)
-    monkeypatch.setattr(build, "RETRY", at_once)
+async def test_a_model_that_says_nothing_is_a_failure_and_never_an_empty_answer(endpoint: Endpoint) -> None:
     wired = Wired(endpoint, NAME)
     response = await wired.ask(answer(""), answer(""), answer(""))
     assert response.error is not None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
-from rag.ports import ChunkIndex, SparseEncoder
+from rag.ports import ChunkIndex, Embedder, SparseEncoder
 from rag.retrieval.clients import Server
 from rag.retrieval.faults import mismatch, no_collection
 from rag.retrieval.generations import Generations, collection_name
@@ -104,16 +104,37 @@ def as_vector_store(index: ChunkIndex, embeddings: Embeddings, sparse: SparseEnc
     )
 
 
+async def checked(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> IndexInfo:
+    """What the collection says of itself, if it exists and was encoded by these models. Nothing is embedded.
+
+    Raises `RetrievalError` "no_index", and "embedding_mismatch" with the command that mends it.
+    """
+    stored = await index.info()
+    try:
+        return check_models(stored, index.collection, embedder, sparse)
+    except RetrievalError as error:
+        if stored is None or stored.foreign or error.code != "embedding_mismatch":
+            raise
+        sources = {entry.source for entry in await index.entries()} - {""}
+        raise mismatch(stored, *_ours(stored, embedder, sparse), sources) from error
+
+
 def check_models(stored: IndexInfo | None, collection: str, embedder: Any, sparse: SparseEncoder) -> IndexInfo:
     """What the collection says of itself, if it exists and was encoded by these models; raises `RetrievalError`."""
     if stored is None:
         raise no_collection(collection)
-    ours = (embedder.model_id, embedder.dimension, sparse.model_id)
+    ours = _ours(stored, embedder, sparse)
     # What made the sparse vectors of somebody else's collection is for the profile to know: it named them, or did not.
     theirs = (stored.embedding_model, stored.dimension, sparse.model_id if stored.foreign else stored.sparse_model)
     if theirs != ours:
         raise mismatch(stored, *ours)
     return stored
+
+
+def _ours(stored: IndexInfo, embedder: Any, sparse: SparseEncoder) -> tuple[str, int, str]:
+    """What ours would encode. The dimension of a model that is not known yet is the one that it has in its book."""
+    same = embedder.model_id == stored.embedding_model
+    return embedder.model_id, embedder.dimension or (stored.dimension if same else 0), sparse.model_id
 
 
 def _local_collections(folder: Path) -> list[str]:
