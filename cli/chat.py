@@ -50,6 +50,7 @@ async def _greet(session: Session) -> None:
     parts = session.agent.services.parts(session.profile)
     info = await session.book()
     say(f"{parts.profile.display_name or 'askbook'} · the book is {info}.")
+    say(f"Passages are found with {parts.searched_with}.")
     if parts.quotes:
         say(
             "No model is set, so answers quote the book's own sentences. "

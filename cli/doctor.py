@@ -78,8 +78,11 @@ async def _checks(options: argparse.Namespace, settings: Settings) -> list[Check
     profile = await _attempt(checks, "profile", lambda: _profile(options, settings))
     if profile is None:
         return checks
-    embedder = await _attempt(checks, "embedding", lambda: _embedding(settings))
+    collection = await _collection(options, settings, profile)
+    embedder = await _attempt(checks, "embedding", lambda: _embedding(settings, profile, collection))
     await _attempt(checks, "book", lambda: _book(options, settings, profile, embedder))
+    if settings.rerank != "off":
+        await _attempt(checks, "rerank", lambda: _rerank(settings))
     await _attempt(checks, "model", lambda: _model(settings, profile, embedder))
     await _attempt(checks, "memory", lambda: _memory(settings, profile))
     return checks
@@ -103,21 +106,50 @@ async def _profile(options: argparse.Namespace, settings: Settings) -> tuple[Any
     return profile, f"{name}: {retrieval.top_k} passages of score {retrieval.score_threshold:g} or more", ""
 
 
-async def _embedding(settings: Settings) -> tuple[Any, str, str]:
-    from rag.services import build_embedder
+async def _collection(options: argparse.Namespace, settings: Settings, profile: Any) -> str | None:
+    """The book, None where that cannot be said; why is a finding of its own check."""
+    from rag.services import choose_collection
 
-    embedder = build_embedder(settings)
-    embedder.embed_query("one vector")
-    return embedder, f"{embedder.model_id}, {embedder.dimension} dimensions, inside this process", ""
+    try:
+        return await choose_collection(settings, profile, options.collection)
+    except AskbookError:
+        return None
+
+
+async def _embedding(settings: Settings, profile: Any, collection: str | None) -> tuple[Any, str, str]:
+    """One vector, for real. Where only the manual is there, of the model that a book would be encoded by."""
+    from rag.embedders import embedding_of, place_of
+    from rag.services import BOOK, MANUAL, build_embedder
+
+    asked = BOOK if collection in (None, MANUAL) else collection
+    embedder = build_embedder(settings, profile, asked)
+    await asyncio.to_thread(embedder.embed_query, "one vector")
+    missing = embedding_of(settings, profile, asked).missing
+    hint = f"The profile names {profile.book.embedding_model}; set {missing} to use it." if missing else ""
+    return embedder, f"{embedder.model_id}, {embedder.dimension} dimensions, {place_of(embedder)}", hint
+
+
+async def _rerank(settings: Settings) -> tuple[Any, str, str]:
+    from rag.embedders import build_reranker, place_of
+
+    reranker = build_reranker(settings)
+    if reranker is None:
+        return None, "off", ""
+    await asyncio.to_thread(reranker.rerank, "one order", ["one text", "another"])
+    return None, f"{reranker.model_id}, {place_of(reranker)}", ""
 
 
 async def _book(options: argparse.Namespace, settings: Settings, profile: Any, embedder: Any) -> tuple[Any, str, str]:
+    from rag.retrieval.index import checked
+    from rag.retrieval.sparse import Bm25Encoder
     from rag.services import MANUAL, choose_collection, collection_index
 
     name = await choose_collection(settings, profile, options.collection)
     index = collection_index(settings, name)
     try:
         info = await index.info()
+        if info is not None and name != MANUAL and embedder is not None:
+            await checked(index, embedder, Bm25Encoder())
     finally:
         await index.aclose()
     place = "on the Qdrant server" if settings.qdrant_url else f"in {settings.home}"
@@ -126,13 +158,6 @@ async def _book(options: argparse.Namespace, settings: Settings, profile: Any, e
             return None, f"the manual, indexed {place} when it is first asked", ""
         hint = f'Run "python run.py ingest PATH --collection {name}".'
         raise AskbookError("retrieval_error", "no_index", f'There is no book in the collection "{name}".', hint=hint)
-    if embedder is not None and info.embedding_model != embedder.model_id:
-        raise AskbookError(
-            "retrieval_error",
-            "embedding_mismatch",
-            f'"{name}" was indexed with {info.embedding_model}, but questions are embedded with {embedder.model_id}.',
-            hint="Ingest it into another --collection, or set the embedding model it was made with.",
-        )
     hint = "Yours: python run.py ingest PATH" if name == MANUAL else ""
     return None, f'"{name}", {counted(info.chunks, "passage")}, {place}', hint
 

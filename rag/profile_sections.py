@@ -6,7 +6,7 @@ import re
 from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from rag.types import CitationStyle, Footer
 
@@ -32,6 +32,11 @@ TopK = Annotated[int, Field(ge=1, le=20)]
 # Keys with a home of their own: a profile that was copied from elsewhere must not send them to its endpoint.
 _OTHERS_KEYS: Final = frozenset({"OPENAI_API_KEY", "COHERE_API_KEY", "QDRANT_API_KEY", "ASKBOOK_API_KEY"})
 _MODEL_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$"
+
+
+def _as_list(value: Any) -> Any:
+    """A single text where several are allowed."""
+    return [value] if isinstance(value, str) else value
 
 
 class Section(BaseModel):
@@ -143,11 +148,40 @@ class MemorySection(Section):
     thread: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")] | None = None
 
 
+FieldPaths = Annotated[tuple[Text, ...], Field(strict=False), BeforeValidator(_as_list)]
+
+
+class PayloadSection(Section):
+    """Where the points of somebody else's collection keep what a passage is made of.
+
+    A value is a path into the payload, its keys separated by dots, or a list of paths that are tried in turn. What is
+    not named stays empty.
+    """
+
+    text: Annotated[FieldPaths, Field(min_length=1)]
+    title: FieldPaths = ()
+    heading: FieldPaths = ()
+    breadcrumb: FieldPaths = ()
+    url: FieldPaths = ()
+    source_file_path: FieldPaths = ()
+    chunk_index: FieldPaths = ()
+    chapter: FieldPaths = ()
+    page_number: FieldPaths = ()
+
+
 class BookSection(Section):
-    """`collection` is asked where a server is configured. `embedding_model` records what it was encoded with."""
+    """`collection` is asked where a server is configured. `embedding_model` is what it was encoded with.
+
+    `vector`, `sparse_vector` and `payload` say how to read a collection that somebody else made; `quantization` how a
+    collection is made.
+    """
 
     collection: Text | None = None
     embedding_model: Text | None = None
+    vector: str | None = None
+    sparse_vector: Text | None = None
+    quantization: Literal["off", "scalar", "binary"] = "off"
+    payload: PayloadSection | None = None
 
 
 # --- the tool -------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -32,9 +32,15 @@ class Settings(BaseSettings):
     openai_api_key: SecretStr | None = _env("OPENAI_API_KEY", description="key of the model's endpoint")
     openai_model: str | None = _env("OPENAI_MODEL", description="model to ask")
     openai_base_url: str | None = _env("OPENAI_BASE_URL", description="endpoint that speaks OpenAI's wire format")
+    cohere_api_key: SecretStr | None = _env("COHERE_API_KEY", description="key of Cohere")
+    cohere_model: str | None = _env("COHERE_MODEL", description="embedding model of Cohere")
+    cohere_base_url: str | None = _env("COHERE_BASE_URL", description="address that speaks Cohere's wire format")
     qdrant_url: str | None = _env("QDRANT_URL", description="address of a Qdrant server")
     qdrant_api_key: SecretStr | None = _env("QDRANT_API_KEY", description="key of the Qdrant server")
     qdrant_collection_name: str | None = _env("QDRANT_COLLECTION_NAME", description="book to ask")
+    qdrant_grpc_port: Annotated[int | None, Field(ge=1, le=65535)] = _env(
+        "QDRANT_GRPC_PORT", description="port of the Qdrant server for gRPC"
+    )
     agent_top_k: Annotated[int | None, Field(ge=1, le=20)] = _env("AGENT_TOP_K", description="passages a question")
     agent_score_threshold: Annotated[float | None, Field(ge=0, le=1)] = _env(
         "AGENT_SCORE_THRESHOLD", description="least score of a passage"
@@ -45,7 +51,10 @@ class Settings(BaseSettings):
     home: Path = _env("ASKBOOK_HOME", Path(".askbook"), description="folder of index, memory and caches")
     profile: str = _env("ASKBOOK_PROFILE", "default", description="profile to use")
     profiles: str | None = _env("ASKBOOK_PROFILES", description="profiles that others may choose, separated by commas")
-    embedding_model: Path | None = _env("ASKBOOK_EMBEDDING_MODEL", description="folder of another ONNX model")
+    embedding_model: Path | None = _env(
+        "ASKBOOK_EMBEDDING_MODEL", description="embedding model: a folder, a hosted model's name, or packaged"
+    )
+    rerank: Literal["off", "cohere"] = _env("ASKBOOK_RERANK", "off", description="who puts passages in order")
 
     _keys: dict[str, SecretStr] = PrivateAttr(default_factory=dict)  # other keys that stand in `.env`
 

@@ -142,6 +142,24 @@ class FakeSearcher:
         return Found(kept, record, Trace((question,), ("dense", "sparse"), threshold, ()))
 
 
+class FakeReranker:
+    """Puts texts into the order of `favourites`, words of which a text holds one; remembers what it was asked."""
+
+    model_id = "fake-reranker"
+
+    def __init__(self, *favourites: str, failure: Exception | None = None) -> None:
+        self.favourites = favourites
+        self.failure = failure
+        self.asked: list[tuple[str, list[str]]] = []
+
+    def rerank(self, question: str, texts: Sequence[str]) -> list[int]:
+        self.asked.append((question, list(texts)))
+        if self.failure:
+            raise self.failure
+        places = [next((i for i, word in enumerate(self.favourites) if word in text), 99) for text in texts]
+        return sorted(range(len(texts)), key=lambda i: places[i])
+
+
 class FakeServices:
     """Services over a scripted model and a fake search."""
 

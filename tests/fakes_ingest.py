@@ -62,6 +62,7 @@ class FakeEmbedder:
     model_id = "fake-embedder"
     dimension = 2
     max_tokens = 254
+    batch_size = 32
 
     def __init__(self) -> None:
         self.embedded: list[str] = []

@@ -19,6 +19,7 @@ from qdrant_client import AsyncQdrantClient
 from rag.book import IndexEntry, Where
 from rag.errors import RetrievalError
 from rag.ports import ChunkIndex
+from rag.retrieval.clients import Server
 from rag.retrieval.edge import EdgeIndex
 from rag.retrieval.index import open_index
 from rag.retrieval.server import ServerIndex
@@ -50,7 +51,7 @@ async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     with listening(QdrantServer()) if request.param == "http" else nullcontext() as stand_in:
         address = stand_in.address if stand_in else os.environ["QDRANT_TEST_URL"]
         key = None if stand_in else os.environ.get("QDRANT_TEST_API_KEY")
-        made = open_index(home=tmp_path, collection=COLLECTION, qdrant_url=address, qdrant_api_key=key)
+        made = open_index(home=tmp_path, collection=COLLECTION, server=Server(address, key))
         await made.drop()  # what a run that was killed has left
         yield made
         await made.drop()
