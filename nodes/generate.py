@@ -16,7 +16,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from nodes.error import guarded
-from nodes.run import AsyncNode, Update, run_of
+from nodes.run import AsyncNode, Update, run_of, tell_phase
 from rag.budget import Fitted, estimate_tokens, fit
 from rag.citations import AnswerWriter
 from rag.conversation import history
@@ -56,7 +56,7 @@ def make_generate(parts_of: PartsOf) -> AsyncNode:
         turn = state.get("turn")
         if turn is None:
             raise AskbookError("invalid_input", "no_turn", "There is no open turn to answer.")
-        runtime.stream_writer({"type": "phase", "phase": "GENERATING"})
+        tell_phase(runtime, "GENERATING", "tool_executed" if state.get("exchange") else "processing")
         parts = run_of(runtime, parts_of)
         passages = [Passage.model_validate(data) for data in state.get("passages", [])]
         if not passages:

@@ -49,6 +49,8 @@ def build_prompt(
     """
     messages: list[BaseMessage] = [SystemMessage(system_prompt(profile))]
     for past in history:
-        messages += [HumanMessage(past.question), AIMessage(without_markers(past.answer))]
-    block = format_passages(passages, new_boundary())
+        answer = without_markers(past.answer)
+        if past.question.strip() and answer.strip():  # endpoints refuse a message without a word
+            messages += [HumanMessage(past.question), AIMessage(answer)]
+    block = "\n\n".join(filter(None, [profile.answer.context_title, format_passages(passages, new_boundary())]))
     return [*messages, HumanMessage(f"{block}\n\n{format_question(question)}"), *exchange]

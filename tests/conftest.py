@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from rag.ingest.pipeline import IngestReport, ingest
 from rag.retrieval.sparse import Bm25Encoder
 from rag.services import BOOK, build_embedder, collection_index, vector_cache
-from rag.settings import Settings
+from rag.settings import Settings, variables
+from tests.openai_server import OPENAI_KEY, Endpoint, openai_server
 
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 
@@ -81,3 +83,20 @@ def physical_ai(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("physical-ai")
     asyncio.run(index_book(source, home, "https://book.example.org/docs"))
     return home
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    """A scripted endpoint of OpenAI's wire format, in an environment that names it, its key, and nothing else of ours.
+
+    What may be tried again is tried at once.
+    """
+    from graph import build
+
+    monkeypatch.setattr(build, "RETRY", build.RETRY._replace(initial_interval=0.0, max_interval=0.0, jitter=False))
+    for name in (*variables(), "OPENAI_ORG_ID", "OPENAI_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with openai_server() as opened:
+        monkeypatch.setenv("OPENAI_API_KEY", OPENAI_KEY)
+        monkeypatch.setenv("OPENAI_BASE_URL", opened.address)
+        yield opened

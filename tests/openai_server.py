@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
 Data = dict[str, Any]
+OPENAI_KEY: Final = "sk-canary-0123456789-0123456789-0123456789"
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def close(stream: Stream, **state: Any) -> dict[str, Any]:
 def test_idle_closes_a_turn_that_has_a_draft(stream: Stream) -> None:
     update = close(stream)
     assert update["phase"] == "IDLE"
-    assert stream.written == [{"type": "phase", "phase": "IDLE"}]
+    assert stream.written == [{"type": "phase", "phase": "IDLE", "processing_state": "response_generated"}]
     assert update["response"]["content"] == ANSWER["content"]
 
 
@@ -256,7 +256,7 @@ def test_a_bug_is_named_by_its_class_and_not_by_its_text() -> None:
 def test_error_drops_a_tool_call_that_was_never_answered(stream: Stream) -> None:
     update = error(asked(exchange=[wanting({"args": {"query": "q"}, "id": "a"})]), stream.runtime)
     assert update["exchange"] == []
-    assert stream.written == [{"type": "phase", "phase": "ERROR"}]
+    assert stream.written == [{"type": "phase", "phase": "ERROR", "processing_state": "failed"}]
 
 
 def test_error_keeps_the_turn_that_failed(stream: Stream) -> None:

@@ -99,7 +99,7 @@ async def test_the_server_refuses_a_profile_that_is_not_on_offer_and_the_thread_
         return _Built(ScriptedModel(script=[ANSWER]), FakeSearcher([passage()]))
 
     monkeypatch.setattr(server, "build_services", build)
-    monkeypatch.setattr(server.Settings, "from_env", lambda: offering(profiles="default"))
+    monkeypatch.setattr(Settings, "from_env", lambda: offering(profiles="default"))
     graph = build_graph(SharedServices()).compile()
     asked: Any = {"messages": [{"role": "user", "content": "What is a node?"}]}
     refused = await graph.ainvoke(asked, context=Context(profile="isaac-sim"))

@@ -48,7 +48,7 @@ def test_a_passage_that_was_given_is_only_named() -> None:
 
 
 def test_a_search_without_anything_new_says_so() -> None:
-    assert tool_answer(TOOL, [], 0, SEARCH) == "No further passages found."
+    assert tool_answer(TOOL, [], 0, SEARCH) == "No relevant content found in the book."
 
 
 def test_the_documentation_agent_answers_with_indented_json() -> None:
