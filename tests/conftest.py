@@ -12,6 +12,7 @@ from rag.ingest.pipeline import IngestReport, ingest
 from rag.retrieval.sparse import Bm25Encoder
 from rag.services import BOOK, build_embedder, collection_index, vector_cache
 from rag.settings import Settings, variables
+from tests.command_line import QUESTION, CommandLine, Done
 from tests.openai_server import OPENAI_KEY, Endpoint, openai_server
 
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
@@ -100,3 +101,15 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
         monkeypatch.setenv("OPENAI_API_KEY", OPENAI_KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", opened.address)
         yield opened
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, tiny_book: Path) -> CommandLine:
+    """A command line whose home already holds the tiny book. Tests of memory use a thread of their own."""
+    return CommandLine(tmp_path_factory.mktemp("work"), tiny_book)
+
+
+@pytest.fixture(scope="module")
+def answered(run: CommandLine) -> Done:
+    """The answer to the question about the tiny book, as JSON."""
+    return run("ask", QUESTION, "--thread", "answered", "--json")

@@ -100,6 +100,19 @@ def passage(number: int = 1, text: str = "A node is a process.", **fields: Any) 
     return Passage(number=number, text=text, **(values | fields))
 
 
+def retrieval(query: str = "q", **fields: Any) -> Retrieval:
+    """The record of a search."""
+    values: dict[str, Any] = {
+        "tool_name": "search_book",
+        "filter_applied": None,
+        "results_count": 1,
+        "total_chunks_found": 1,
+        "avg_similarity": 0.5,
+        "retrieval_time_ms": 1.0,
+    }
+    return Retrieval(query=query, **(values | fields))
+
+
 class FakeSearcher:
     """Finds `passages` for every question, or raises `failures` in turn first. Remembers what it was asked.
 
@@ -130,14 +143,9 @@ class FakeSearcher:
         if self.failures:
             raise self.failures.pop(0)
         kept = [one for one in self.passages if one.score >= threshold][:k]
-        record = Retrieval(
-            tool_name="search_book",
-            query=question,
-            filter_applied=where.url_prefix if where else None,
-            results_count=len(kept),
-            total_chunks_found=len(self.passages),
-            avg_similarity=0.5,
-            retrieval_time_ms=1.0,
+        prefix = where.url_prefix if where else None
+        record = retrieval(
+            question, filter_applied=prefix, results_count=len(kept), total_chunks_found=len(self.passages)
         )
         self.passages = self.later.pop(0) if self.later else self.passages
         return Found(kept, record, Trace((question,), ("dense", "sparse"), threshold, ()))

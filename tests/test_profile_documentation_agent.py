@@ -80,7 +80,7 @@ def test_a_temperature_outside_zero_to_one_is_refused(temperature: str, tmp_path
 
 def test_an_empty_system_prompt_is_refused(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(f'extends = "{NAME}"\ninstructions = " "\n')
-    with pytest.raises(UsageError, match="instructions: '.*' is not allowed; it must not be empty"):
+    with pytest.raises(UsageError, match=r"instructions: '.*' is not allowed; it must not be empty"):
         load_profile("own", [tmp_path, FOLDER])
 
 

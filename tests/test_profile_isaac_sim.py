@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from datetime import datetime
 from pathlib import Path
 from uuid import UUID
@@ -234,8 +233,7 @@ async def test_after_clear_only_the_system_prompt_is_left_of_the_conversation(wi
 
 
 def test_clear_in_the_chat_starts_the_conversation_afresh(tiny_book: Path, tmp_path: Path) -> None:
-    run = CommandLine(tmp_path)
-    shutil.copytree(tiny_book, run.home)
+    run = CommandLine(tmp_path, tiny_book)
     (run.home / "profiles").mkdir()
     question = "How many teeth does a widget have?"
     with openai_server() as endpoint:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from contextlib import closing
 from datetime import datetime
@@ -278,8 +277,7 @@ async def test_on_a_server_of_ones_own_the_collection_is_robotics_textbook() -> 
 
 
 def test_the_command_line_goes_on_with_the_session_in_another_process(tiny_book: Path, tmp_path: Path) -> None:
-    run = CommandLine(tmp_path)
-    shutil.copytree(tiny_book, run.home)
+    run = CommandLine(tmp_path, tiny_book)
     asked = ("ask", "How many teeth does a widget have?", "--profile", "robotics-tutor", "--json")
     with openai_server() as endpoint:
         endpoint.script += [answer("It has four teeth [1]."), answer("It has four teeth [1].")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from datetime import datetime
 from pathlib import Path
 from uuid import UUID
@@ -283,8 +282,7 @@ async def test_a_failed_request_can_be_asked_again(wire: Wire) -> None:
 def test_from_the_command_line_the_tool_searches_the_book_and_the_answer_cites_its_file(
     tiny_book: Path, tmp_path: Path
 ) -> None:
-    run = CommandLine(tmp_path)
-    shutil.copytree(tiny_book, run.home)
+    run = CommandLine(tmp_path, tiny_book)
     with openai_server() as endpoint:
         endpoint.script += [calls(TOOL, {"query": "How many teeth has a widget?"}), answer("It has four teeth [1].")]
         asked = ("ask", "How many teeth does a widget have?", "--profile", "textbook-assistant", "--json")
