@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 from pydantic import SecretStr
 
+from cli.commands import COMMANDS, Session
 from rag.errors import UsageError
 from rag.message_rules import problems
 from rag.models import build_model
@@ -250,3 +251,14 @@ def _openai(key: str) -> Settings:
 
 def _memories(home: Path) -> list[bytes]:
     return [file.read_bytes() for file in sorted(home.rglob("memory*"))]
+
+
+async def test_a_chat_that_is_stored_says_so_when_it_changes_to_this_profile(
+    endpoint: Endpoint, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with Wire("default", endpoint).agent() as agent:
+        session = Session(agent, Settings.from_env(None), "default")
+        await COMMANDS["profile"].run(session, NAME)
+        await COMMANDS["profile"].run(session, "default")
+    said = f"This chat is stored all the same. Start with --profile {NAME} for one that is not.\n"
+    assert capsys.readouterr().err == said

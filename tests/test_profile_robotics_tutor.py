@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from cli.chat import greet
+from cli.commands import Session
 from rag.errors import RetrievalError
 from rag.profiles import load_profile
 from rag.services import choose_collection
@@ -42,8 +44,10 @@ async def test_the_tutors_instructions_hold_the_grounding_rule_and_the_citation_
     )
 
 
-def test_the_tutor_is_shown_as_robotics_tutor() -> None:
-    assert load_profile("robotics-tutor").display_name == "Robotics Tutor"
+async def test_the_tutor_is_shown_as_robotics_tutor(wire: Wire, capsys: pytest.CaptureFixture[str]) -> None:
+    async with wire.agent() as agent:
+        await greet(Session(agent, Settings.from_env(None), "robotics-tutor"))
+    assert capsys.readouterr().err.startswith("Robotics Tutor · the book is ")
 
 
 async def test_the_model_is_gpt_4(wire: Wire) -> None:
