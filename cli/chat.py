@@ -13,7 +13,7 @@ from typing import Any
 
 from cli.commands import COMMANDS, Leave, Session
 from cli.session import opened, preload
-from cli.terminal import console, counted, printable, report, say
+from cli.terminal import console, counted, printable, report, say, waiting
 from rag.errors import AskbookError, UsageError
 from rag.profiles import profile_of
 from rag.settings import Settings
@@ -147,6 +147,8 @@ class _View:
     def take(self, event: Event) -> None:
         if event.type == "phase" and self._status is not None and event.data["phase"] == "GENERATING":
             self._status.update("Reading")
+        elif event.type == "waiting":
+            self._wait(waiting(event.data))
         elif event.type == "sentence" and self._stream is not None:
             self._quiet()
             self._stream.feed(event.data["text"])
@@ -154,6 +156,13 @@ class _View:
             self._stream.retract()
         elif event.response is not None:
             self._finish(event.response)
+
+    def _wait(self, line: str) -> None:
+        """On a terminal the line stands beside the spinner until the step begins again."""
+        if self._status is not None:
+            self._status.update(line)
+        else:
+            say(line)
 
     def _finish(self, response: Response) -> None:
         self.close()

@@ -15,6 +15,7 @@ from graph.build import STEPS, build_graph
 from graph.memory import Saver, broken_memory, conversation, delete_thread, open_memory, thread_config, thread_ids
 from rag.conversation import check_question, check_thread_id, failed_response, turns, unknown_thread
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
+from rag.patience import USUAL, Patience
 from rag.ports import Services
 from rag.retrieval_context import RetrievalContext
 from rag.services import Progress, open_services
@@ -24,7 +25,7 @@ from state import EMPTY_BOARD, AgentState, Context, InputState
 
 Graph = CompiledStateGraph[AgentState, Context, InputState, AgentState]
 
-_PASSED_ON: Final = frozenset({"phase", "retrieval", "sentence", "retract"})
+_PASSED_ON: Final = frozenset({"phase", "retrieval", "waiting", "sentence", "retract"})
 
 
 class Agent:
@@ -202,14 +203,15 @@ async def open_agent(
     *,
     collection: str | None = None,
     progress: Progress | None = None,
+    patience: Patience = USUAL,
 ) -> AsyncIterator[Agent]:
     """An agent with its services, closed at exit.
 
-    `profile` is the settings' unless given; `collection` is the book. Raises `UsageError` for what is configured
-    wrongly and `MemoryFailureError` when the memory cannot be opened.
+    `profile` is the settings' unless given; `collection` is the book; `patience` says how failed steps are retried.
+    Raises `UsageError` for what is configured wrongly and `MemoryFailureError` when the memory cannot be opened.
     """
     name = profile or settings.profile
     async with open_services(settings, profile=name, collection=collection, progress=progress) as services:
         persistent = services.parts(name).profile.memory.persistent
         async with open_memory(settings.home, persistent=persistent) as memory:
-            yield Agent(build_graph(services).compile(checkpointer=memory), services, memory)
+            yield Agent(build_graph(services, patience).compile(checkpointer=memory), services, memory)

@@ -9,11 +9,12 @@ from nodes.run import AsyncNode, Update, run_of, tell_phase
 from rag.book import Where
 from rag.conversation import history
 from rag.errors import AskbookError
+from rag.patience import USUAL, Patience
 from rag.ports import PartsOf
 from state import AgentState, Context
 
 
-def make_retrieve(parts_of: PartsOf) -> AsyncNode:
+def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
     """The node `retrieve`. Raises `AskbookError` when the search fails, which is not the same as finding nothing."""
 
     async def retrieve(state: AgentState, runtime: Runtime[Context]) -> Update:
@@ -37,7 +38,7 @@ def make_retrieve(parts_of: PartsOf) -> AsyncNode:
             "retrievals": [record],
         }
 
-    return guarded(retrieve, "retrieve")
+    return guarded(retrieve, "retrieve", patience)
 
 
 def where_of(runtime: Runtime[Context]) -> Where | None:

@@ -29,7 +29,8 @@ class AskbookError(Exception):
     """A failure of a turn or of a command.
 
     `message` says what happened, with the value; `hint` says what to do. `code` is finer than `error_type` and stable.
-    Both texts may be stored and shown, so they never hold a key or an address with credentials.
+    Both texts may be stored and shown, so they never hold a key or an address with credentials. `told_to_wait` is the
+    time in whole seconds that a service named; `retry_after` is what the user is told, who is always told one.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class AskbookError(Exception):
         self.hint = hint
         self.retryable = retryable
         self.retry_after = math.ceil(retry_after) if retry_after is not None else None
+        self.told_to_wait = self.retry_after
         if error_type == "rate_limit" and self.retry_after is None:
             self.retry_after = RATE_LIMIT_SECONDS
 

@@ -89,7 +89,8 @@ class RetrievalSection(Section):
 
 
 class AnswerSection(Section):
-    """`accepts` names the citation forms that the instructions ask a model for, beside our `[n]`.
+    """`smalltalk` answers a greeting or thanks. `accepts` names the citation forms that the instructions ask a model
+    for, beside our `[n]`.
 
     `context_title` stands above the passages in a prompt. `marker_rule` appends our rule about passages and markers to
     the instructions. `footer` belongs to the style
@@ -97,6 +98,7 @@ class AnswerSection(Section):
     """
 
     refusal: Text = "I don't have information about that in the book content"
+    smalltalk: Text = "You are welcome here: ask me anything about the book."
     citation_style: CitationStyle = "numbered"
     footer: Footer = "list"
     accepts: Annotated[tuple[Literal["source", "title", "chapter"], ...], Field(strict=False)] = ()

@@ -220,11 +220,11 @@ class Response(Record):
 class Event:
     """One step of a turn as it happens: `data` holds the fields of `type`.
 
-    `phase` {phase, processing_state} · `retrieval` the `Retrieval` · `sentence` {text} · `retract` {} withdraws every
-    sentence so far · `response` the `Response`, last. The `text` of all sentences, concatenated, equals the response's
-    `content`.
+    `phase` {phase, processing_state} · `retrieval` the `Retrieval` · `waiting` {seconds, reason} before a step is tried
+    again, because a service asked for it · `sentence` {text} · `retract` {} withdraws every sentence so far ·
+    `response` the `Response`, last. The `text` of all sentences, concatenated, equals the response's `content`.
     """
 
-    type: Literal["phase", "retrieval", "sentence", "retract", "response"]
+    type: Literal["phase", "retrieval", "waiting", "sentence", "retract", "response"]
     data: Mapping[str, Any] = field(default_factory=dict)
     response: Response | None = None

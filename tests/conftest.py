@@ -88,13 +88,7 @@ def physical_ai(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    """A scripted endpoint of OpenAI's wire format, in an environment that names it, its key, and nothing else of ours.
-
-    What may be tried again is tried at once.
-    """
-    from graph import build
-
-    monkeypatch.setattr(build, "RETRY", build.RETRY._replace(initial_interval=0.0, max_interval=0.0, jitter=False))
+    """A scripted endpoint of OpenAI's wire format, in an environment that names it, its key, and nothing else."""
     for name in (*variables(), "OPENAI_ORG_ID", "OPENAI_PROXY"):
         monkeypatch.delenv(name, raising=False)
     with openai_server() as opened:

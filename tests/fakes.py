@@ -19,11 +19,13 @@ from pydantic import Field
 from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
 from rag.conversation import Exchange
 from rag.errors import UsageError
+from rag.patience import Patience
 from rag.ports import ChunkIndex, Parts
 from rag.profiles import Profile, load_profile
 from rag.retrieval.retriever import Found, Trace
 from rag.types import Passage, Retrieval
 
+AT_ONCE = Patience(pace=0)  # what fails is tried again without waiting
 Reply = str | Exception | Sequence[AIMessageChunk | str | Exception]
 
 

@@ -21,7 +21,7 @@ from rag.profiles import load_profile
 from rag.retrieval.retriever import Found
 from rag.settings import Settings
 from rag.types import Event, Passage, Response
-from tests.fakes import FakeEmbedder, FakeIndex, FakeSearcher, passage
+from tests.fakes import AT_ONCE, FakeEmbedder, FakeIndex, FakeSearcher, passage
 from tests.openai_server import Endpoint, Reply
 
 OWN_KEY: Final = "own-canary-0123456789"
@@ -82,10 +82,10 @@ class Wire:
     @asynccontextmanager
     async def agent(self) -> AsyncIterator[Agent]:
         if self.home is None:
-            yield Agent(build_graph(self).compile(checkpointer=self._memory), self, self._memory)
+            yield Agent(build_graph(self, AT_ONCE).compile(checkpointer=self._memory), self, self._memory)
             return
         async with open_memory(self.home, persistent=self.profile.memory.persistent) as memory:
-            yield Agent(build_graph(self).compile(checkpointer=memory), self, memory)
+            yield Agent(build_graph(self, AT_ONCE).compile(checkpointer=memory), self, memory)
 
     async def ask(self, *script: Reply, question: str = QUESTION, thread: str | None = None, **more: Any) -> Response:
         """The response to a question that the endpoint answers with the script; `events` are those on the way."""
