@@ -75,6 +75,8 @@ def _print_profile(values: list[EffectiveValue]) -> None:
 async def _checks(options: argparse.Namespace, settings: Settings) -> list[Check]:
     """Each check is made even when an earlier one failed, except that nothing can be checked without a profile."""
     checks: list[Check] = []
+    if settings.profiles is not None:
+        await _attempt(checks, "offer", lambda: _offer(settings))
     profile = await _attempt(checks, "profile", lambda: _profile(options, settings))
     if profile is None:
         return checks
@@ -104,6 +106,13 @@ async def _profile(options: argparse.Namespace, settings: Settings) -> tuple[Any
     retrieval = profile.retrieval
     name = f"{profile.name} ({profile.display_name})" if profile.display_name else profile.name
     return profile, f"{name}: {retrieval.top_k} passages of score {retrieval.score_threshold:g} or more", ""
+
+
+async def _offer(settings: Settings) -> tuple[Any, str, str]:
+    from rag.offer import offer_of
+
+    offer = offer_of(settings)
+    return offer, f"others may choose {', '.join(offer.names)}; {offer.usual} answers where none is named", ""
 
 
 async def _collection(options: argparse.Namespace, settings: Settings, profile: Any) -> str | None:
