@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from typing import Final
 
 _NUMBER: Final = re.compile(r"(?<![\w.,:])\d+(?:[.,]\d+)*(?![\w]|[.,:]\d)")
-_WORDS: Final = "two three four five six seven eight nine ten eleven twelve fifteen twenty thirty fifty hundred".split()
+_WORDS: Final = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "fifteen", "twenty", "thirty", "fifty", "hundred"]
 _NUMBER_WORD: Final = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
 _NAME: Final = re.compile(r"(?<![.!?:] )(?<!^)\b[A-Z][^\W\d_]{2,}(?: (?:of |the )?[A-Z][^\W\d_]{2,}){0,2}")
 _NO_NAMES: Final = frozenset(
-    "the a an in on at for but and however while although after before when since this that these those it he she they "
-    "his her its their there if as by from to with some many most both also yes no according during january february march april may june "
-    "july august september october november december monday tuesday wednesday thursday friday saturday sunday i".split()
+    ["the", "a", "an", "in", "on", "at", "for", "but", "and", "however", "while", "although", "after", "before", "when", "since", "this", "that", "these", "those", "it", "he", "she", "they", "his", "her", "its", "their", "there", "if", "as", "by", "from", "to", "with", "some", "many", "most", "both", "also", "yes", "no", "according", "during", "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "i"]
 )
 _UNITS: Final = [
     ("years", "months"), ("year", "month"), ("days", "weeks"), ("day", "week"), ("hours", "minutes"), ("minutes", "seconds"),
@@ -36,8 +34,7 @@ _AUXILIARY: Final = re.compile(
 )
 _PAST: Final = re.compile(r"(?<=[a-z]) ((?!need|speed|indeed|exceed|hundred|feed|seed|breed)[a-z]{3,}ed)\b(?! by\b)")
 _NO_SUBJECT: Final = frozenset(
-    "is are was were be been being has have had a an the of and or to by in on at with for from as very most more well highly also not "
-    "than that which newly so called now often first then its his her their this these those some all no".split()
+    ["is", "are", "was", "were", "be", "been", "being", "has", "have", "had", "a", "an", "the", "of", "and", "or", "to", "by", "in", "on", "at", "with", "for", "from", "as", "very", "most", "more", "well", "highly", "also", "not", "than", "that", "which", "newly", "so", "called", "now", "often", "first", "then", "its", "his", "her", "their", "this", "these", "those", "some", "all", "no"]
 )
 _DROPS: Final = [
     (re.compile(r"\b(is|are|was|were|has|have|had|can|could|will|would|should|may|might|must|did|does|do)( ?n't| not)\b(?! only| just| merely)", re.I), r"\1"),

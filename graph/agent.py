@@ -15,7 +15,9 @@ from graph.build import STEPS, build_graph
 from graph.memory import Saver, broken_memory, conversation, delete_thread, open_memory, thread_config, thread_ids
 from rag.conversation import check_question, check_thread_id, failed_response, turns, unknown_thread
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
+from rag.patience import USUAL, Patience
 from rag.ports import Services
+from rag.retrieval_context import RetrievalContext
 from rag.services import Progress, open_services
 from rag.settings import Settings
 from rag.types import Event, Response, new_id
@@ -23,7 +25,7 @@ from state import EMPTY_BOARD, AgentState, Context, InputState
 
 Graph = CompiledStateGraph[AgentState, Context, InputState, AgentState]
 
-_PASSED_ON: Final = frozenset({"phase", "retrieval", "sentence", "retract"})
+_PASSED_ON: Final = frozenset({"phase", "retrieval", "waiting", "sentence", "retract"})
 
 
 class Agent:
@@ -166,11 +168,22 @@ class Agent:
         return await thread_ids(self.memory)
 
     async def conversation(self, thread_id: str) -> dict[str, Any]:
-        """A stored conversation as `graph.memory.conversation` has it. Raises `UsageError` for an unknown one."""
+        """A stored conversation as `rag.transcript` has it. Raises `UsageError` for an unknown one."""
         found = await conversation(self.memory, thread_id)
         if found is None:
             raise unknown_thread(thread_id)
         return found
+
+    async def last_retrieval(self, thread_id: str) -> RetrievalContext | None:
+        """What the newest turn of a conversation was answered from, as it is stored now; None before any search.
+
+        Raises `UsageError` for an unknown conversation.
+        """
+        searched = [turn for turn in (await self.conversation(thread_id))["turns"] if turn.get("retrievals")]
+        if not searched:
+            return None
+        shown = [one["chunk_id"] for one in searched[-1]["retrieved_chunks"] or []]
+        return RetrievalContext.of_turn(searched[-1], await self.services.index.fetch(shown))
 
     async def _state(self, thread_id: str) -> Mapping[str, Any]:
         snapshot = await self.graph.aget_state(thread_config(thread_id))
@@ -190,14 +203,15 @@ async def open_agent(
     *,
     collection: str | None = None,
     progress: Progress | None = None,
+    patience: Patience = USUAL,
 ) -> AsyncIterator[Agent]:
     """An agent with its services, closed at exit.
 
-    `profile` is the settings' unless given; `collection` is the book. Raises `UsageError` for what is configured
-    wrongly and `MemoryFailureError` when the memory cannot be opened.
+    `profile` is the settings' unless given; `collection` is the book; `patience` says how failed steps are retried.
+    Raises `UsageError` for what is configured wrongly and `MemoryFailureError` when the memory cannot be opened.
     """
     name = profile or settings.profile
     async with open_services(settings, profile=name, collection=collection, progress=progress) as services:
         persistent = services.parts(name).profile.memory.persistent
         async with open_memory(settings.home, persistent=persistent) as memory:
-            yield Agent(build_graph(services).compile(checkpointer=memory), services, memory)
+            yield Agent(build_graph(services, patience).compile(checkpointer=memory), services, memory)

@@ -97,7 +97,7 @@ class AnswerWriter:
         if self._said_no and self.refused is None:
             found.append("The model also said that the book does not answer a part of the question.")
         if self._intake.cut:
-            found.append("The model reached its longest answer; the unfinished sentence at the end was left out.")
+            found.append("The unfinished sentence at its end was left out.")
         return found
 
     # --- lines are judged -------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def new_boundary() -> str:
 
 
 def as_data(text: str) -> str:
-    """A text of the book as it stands in a prompt: only what is visible, and nothing that could pass for the prompt's."""
+    """A text of the book as it stands in a prompt: what is visible of it, and nothing that passes for the prompt's."""
     return _SIGN_TO_ESCAPE.sub(r"\1\\", _TO_ESCAPE.sub(r"\1\\", plain_lines(text)))
 
 

@@ -1,4 +1,4 @@
-"""A stored conversation's citations against the book as it is now: is each passage still there, and does it say that?"""
+"""A stored conversation's citations against the book as it is now: is each passage there, and does it still say so?"""
 
 from __future__ import annotations
 

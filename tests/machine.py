@@ -15,7 +15,7 @@ from graph.memory import thread_config
 from rag.profiles import Profile
 from rag.types import Passage, Response
 from state import AgentState, Context, InputState
-from tests.fakes import FakeSearcher, FakeServices, ScriptedModel, passage
+from tests.fakes import AT_ONCE, FakeSearcher, FakeServices, ScriptedModel, passage
 
 ANSWER = "A node is a process [1]."
 
@@ -40,7 +40,7 @@ class Machine:
         self.searcher = FakeSearcher(passages, failures, later)
         self.services = FakeServices(self.model, self.searcher, profile, quotes=quotes)
         self.memory = memory or InMemorySaver()
-        self.graph = build_graph(self.services).compile(checkpointer=self.memory)
+        self.graph = build_graph(self.services, AT_ONCE).compile(checkpointer=self.memory)
         self.agent = Agent(self.graph, self.services, self.memory)
         self.events: list[dict[str, Any]] = []
 
