@@ -8,7 +8,7 @@ would make a marker or an address which nobody has checked are dropped.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
@@ -17,10 +17,12 @@ from rag.links import addresses_in, safe_address, same_address, written_addresse
 from rag.markers import Segment, parse, without_markers
 
 _HOLE: Final = "\x00"  # stands where something was taken out; no visible text has it
+_TAG: Final = "\x01"  # the same for a tag, which parts no words
 _HOLLOW: Final = re.compile(
     f"[ \t]*(?:\\((?:[\\s,;:–-]*{_HOLE})+[\\s,;:–-]*\\)|\\[(?:\\s*{_HOLE})+\\s*\\]|<(?:\\s*{_HOLE})+\\s*>)"
 )
 _HELD: Final = re.compile(f"(?P<before>(?:^|(?<=\n)))(?:{_HOLE}[ \t]*)+|[ \t]*{_HOLE}+")
+_LOOKS: Final = re.compile(r"[\[【]\s*\d{1,4}\s*[\]】]")
 _BRACKETS: Final = re.compile(r"[\[\]【】<>]|\]?\(|\)(?=\()")
 _KEPT_TAGS: Final = re.compile(
     r"</?(?!script|style|iframe|object|embed|form|img|svg|link|meta|a\b|video|audio|base)[^=]*>"
@@ -77,7 +79,7 @@ class Composer:
         shown = list(first.shown)
         for attempt in range(4):
             again = _Pass(self, allowed, {*own, *cited}, strip=True)
-            if [one.numbers for one in _flat(plain) if one.kind == "marker"] == shown and not _foreign(plain, allowed):
+            if _is_settled(plain, shown, allowed):
                 return Composed(
                     plain, tuple(dict.fromkeys(n for one in shown for n in one)), first.unknown, first.links
                 )
@@ -116,6 +118,7 @@ class _Pass:
 
     def run(self, text: str) -> str:
         joined = "".join(map(self._one, parse(text)))
+        joined = re.sub(rf"(?<=[ \t]){_TAG}+[ \t]+|{_TAG}", "", joined)
         return _HELD.sub("", _HOLLOW.sub(_HOLE, joined))
 
     def _one(self, segment: Segment) -> str:
@@ -128,7 +131,7 @@ class _Pass:
                 harmless = not _HTML.match(segment.raw) or (
                     self._stands(segment.raw) and _KEPT_TAGS.fullmatch(segment.raw) is not None
                 )
-                return self._text(segment.raw) if harmless else _HOLE
+                return self._text(segment.raw) if harmless else _TAG
             case "author":
                 if self._named(segment.words):
                     return segment.raw
@@ -188,9 +191,15 @@ def _flat(text: str) -> list[Segment]:
     return found
 
 
-def _foreign(text: str, allowed: frozenset[str]) -> bool:
-    urls = [one.url for one in _flat(text) if one.url] + written_addresses(text)
-    return any(same_address(url) not in allowed for url in urls)
+def _is_settled(plain: str, shown: Sequence[tuple[int, ...]], allowed: frozenset[str]) -> bool:
+    """Whether a reader finds the markers that are meant, nothing that looks like another, and no foreign address."""
+    found = _flat(plain)
+    if [one.numbers for one in found if one.kind == "marker"] != shown:
+        return False
+    if any(one.kind == "text" and _LOOKS.search(one.raw) for one in found):
+        return False
+    urls = [one.url for one in found if one.url] + written_addresses(plain)
+    return all(same_address(url) in allowed for url in urls)
 
 
 def _without_foreign(code: str, allowed: frozenset[str]) -> tuple[str, int]:

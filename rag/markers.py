@@ -38,7 +38,7 @@ _TOKEN: Final = re.compile(
     "|".join(
         (
             rf"\[(?P<square>(?P<two>\[)?[\^†]?{_GAP}(?P<n1>{_NUMBERS}){_PLACE}{_GAP}\](?(two)\]))"
-            rf"(?:{_DEST % 'd1'}|(?!\())",
+            rf"(?:{_DEST % 'd1'})?",
             rf"\[(?P<label>{_LABEL})\](?:{_DEST % 'd2'}|(?P<ref>\[\^?{_GAP}{_NUMBERS}{_GAP}\]))",
             rf"【(?:{_GAP}(?P<n2>{_NUMBERS}){_PLACE}|(?P<odd>[^【】\n]{{0,100}}†[^【】\n]{{0,100}})){_GAP}】",
             rf"!\[(?P<image>{_LABEL})\](?:{_DEST % 'd3'}|\[[^\[\]\n]{{0,100}}\])",

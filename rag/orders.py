@@ -27,6 +27,8 @@ _ORDER: Final = re.compile(
         (?:your|the|this|each|every|any|all)\s(?:\w+\s){{0,2}}?{_ANSWER}(?:['’]s?)?(?!\w)
     | \bin\s(?:your|the|this|each|every)\s(?:\w+\s){{0,2}}?{_ANSWER},
     | \b(?:your|this)\s(?:\w+\s)?(?:reply|response|answer)\b
+    | ^\W*(?:please\s)?(?:replace|convert|change|substitute|swap|scramble|shift|reverse|encode|misspell|capitali[sz]e)\b
+        [^\n]{{0,40}} \b(?:letters?|vowels?|consonants?)\b
     | \b(?:ignore|disregard|forget|override|bypass)\b [^\n]{{0,60}} \b(?:instructions?|prompts?|rules?|guidelines?|
         above|previous|prior|earlier|before|everything)\b
     | \b(?:new|updated|real|actual|hidden|secret)\s(?:system\s)?(?:instructions?|prompt|task)\s*:

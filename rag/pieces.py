@@ -162,4 +162,5 @@ def _ends_sentence(text: str, begin: int, end: int, after: int) -> bool | None:
     follower = tail.lstrip(_BEFORE_SENTENCE)[:1]
     if not follower:
         return None if len(tail) < 40 else True
-    return ends_sentence(text, begin, end, "`" if tail[0] == "`" else follower)
+    # A small letter begins a sentence too: hidden in the one before, it would be checked together with that.
+    return ends_sentence(text, begin, end, "`" if tail[0] == "`" or follower.islower() else follower)
