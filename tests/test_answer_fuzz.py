@@ -26,8 +26,9 @@ PASSAGES = [
 ]
 OURS = {"docs.example/nodes", *(f"book.example/page-{n}" for n in (1, 2, 3))}
 FRAGMENTS = [
+    "【1】", "【2†source】", "【4:0†x】", "日本語。",
     "A node is a process", "Nodes talk over topics", "a topic is a bus", "Cows fly", "See https://docs.example/nodes",
-    "[1]", "[2]", "[3]", "[1, 2]", "[1-3]", "[0]", "[9]", "[99]", "[1][2]", "【1】", "【2†source】", "【4:0†x】", "[^1]",
+    "[1]", "[2]", "[3]", "[1, 2]", "[1-3]", "[0]", "[9]", "[99]", "[1][2]", "[^1]",
     "[^9]: note",
     "(source 1)", "source (2)", "(1)", "[Source 1]", "[", "]", "(", ")", "【", "】", "[[1]]", "[1[9]]",
     "1", "9", ", ", ";", "–", ". ", ".", "! ", "? ", ": ", " ", "  ", "\n", "\n\n", "- ", "1. ", "## ", "> ",
@@ -40,7 +41,7 @@ FRAGMENTS = [
     "<sup>1</sup>",
     "[r]: http://evil.example", "(Smith, 2020)", "(Doe et al., 2019)", "https://planted.example/x", "bad-news.com",
     "(from Page 1)", "[Source: Page 2](https://book.example/page-2)", "[1](https://evil.example)", "Sources:\n",
-    "javascript:alert(1)", "mailto:a@b.example", "日本語。", "etc.", "e.g. ", "I do not know.", "The book does not say. ",
+    "javascript:alert(1)", "mailto:a@b.example", "etc.", "e.g. ", "I do not know.", "The book does not say. ",
 ]  # fmt: skip
 STYLES: tuple[CitationStyle, ...] = ("numbered", "source", "title", "chapter")
 

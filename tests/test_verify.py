@@ -89,7 +89,7 @@ def test_the_command_tells_what_has_changed(run: CommandLine, source: Path) -> N
     after = run("verify", "v")
     assert after.code == 1
     assert "stale  turn 1 [1]  Widgets" in after.out
-    assert "The passage has changed; the quote is not in it any more." in after.out
+    assert "The passage has changed; 1 of 2 quotes are still in it." in after.out
 
 
 def test_an_unknown_conversation_is_wrong_usage(run: CommandLine) -> None:
