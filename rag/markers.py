@@ -33,29 +33,29 @@ _INNER: Final = r"(?:\\.|[^\[\]\\\n]{1,300}+){0,20}+"
 _LABEL: Final = rf"(?:\\.|[^\[\]\\\n]{{1,300}}+|\[{_INNER}\](?:\([^()\s]{{0,500}}+\))?+){{0,20}}+"
 _NAME: Final = r"[A-Z][\w'’-]{1,40}(?:,? (?:et al\.?|and|&|[A-Z][\w'’.-]{0,40})){0,6}"
 _WORK: Final = rf"{_NAME},? (?:1[5-9]|20)\d\d[a-z]?(?:, pp?\. ?\d{{1,5}})?"
-# Every branch begins with a literal sign, so the engine skips to the next of these signs without trying the branches.
-_TOKEN: Final = re.compile(
-    "|".join(
-        (
-            rf"\[(?P<square>(?P<two>\[)?[\^†]?{_GAP}(?P<n1>{_NUMBERS}){_PLACE}{_GAP}\](?(two)\]))"
-            rf"(?:{_DEST % 'd1'})?",
-            rf"\[(?P<label>{_LABEL})\](?:{_DEST % 'd2'}|(?P<ref>\[\^?{_GAP}{_NUMBERS}{_GAP}\]))",
-            rf"【(?:{_GAP}(?P<n2>{_NUMBERS}){_PLACE}|(?P<odd>[^【】\n]{{0,100}}†[^【】\n]{{0,100}})){_GAP}】",
-            rf"!\[(?P<image>{_LABEL})\](?:{_DEST % 'd3'}|\[[^\[\]\n]{{0,100}}\])",
-            rf"<[sS][uU][pP]>[ \t]?\[?(?P<n3>{_NUMBERS})\]?[ \t]?</[sS][uU][pP]>",
-            r"<(?P<auto>(?:[A-Za-z][A-Za-z0-9+.-]{1,20}:|www\.)[^<>\s]{0,2000}|[^<>\s@]{1,100}@[^<>\s]{1,200})>",
-            r"<(?P<tag>!--(?:[^-]|-(?!->)){0,2000}-->|[/!?]?[A-Za-z][A-Za-z0-9-]{0,30}(?:[\s/][^<>]{0,2000})?>)",
-            rf"\((?P<n4>{_WORD}[ \t:.#]{{0,3}}{_NUMBERS})\)",
-            rf"\((?:(?<=[Ss]ource \()|(?<=ources \()|(?<=assage \()|(?<=assages \())(?P<n5>{_NUMBERS})\)",
-            rf"\((?P<author>(?:see |cf\. |e\.g\.,? )?{_WORK}(?:; ?{_WORK}){{0,5}})\)",
-            rf"\[(?P<author2>(?:see |cf\. )?{_WORK}(?:; ?{_WORK}){{0,5}})\](?!\()",
-            *(rf"{first}(?P<url{first}>{rest}{URL}{{1,2000}})" for first, rest in (
-                ("h", "(?:[tT]{2}[pP][sS]?://)"), ("H", "(?:[tT]{2}[pP][sS]?://)"), ("f", "(?:tps?://|ile://)"),
-                ("w", r"[wW]{2}\."), ("W", r"[wW]{2}\."), ("m", "ailto:"), ("j", "avascript:"), ("d", "ata:[a-z]+/"),
-            )),
-        )
-    )
+_BRACKETED: Final = (
+    rf"\[(?P<square>(?P<two>\[)?[\^†]?{_GAP}(?P<n1>{_NUMBERS}){_PLACE}{_GAP}\](?(two)\]))(?:{_DEST % 'd1'})?",
+    rf"\[(?P<label>{_LABEL})\](?:{_DEST % 'd2'}|(?P<ref>\[\^?{_GAP}{_NUMBERS}{_GAP}\]))",
+    rf"【(?:{_GAP}(?P<n2>{_NUMBERS}){_PLACE}|(?P<odd>[^【】\n]{{0,100}}†[^【】\n]{{0,100}})){_GAP}】",
+    rf"!\[(?P<image>{_LABEL})\](?:{_DEST % 'd3'}|\[[^\[\]\n]{{0,100}}\])",
+    rf"\[(?P<author2>(?:see |cf\. )?{_WORK}(?:; ?{_WORK}){{0,5}})\](?!\()",
+)
+_OTHERS: Final = (
+    rf"<[sS][uU][pP]>[ \t]?\[?(?P<n3>{_NUMBERS})\]?[ \t]?</[sS][uU][pP]>",
+    r"<(?P<auto>(?:[A-Za-z][A-Za-z0-9+.-]{1,20}:|www\.)[^<>\s]{0,2000}|[^<>\s@]{1,100}@[^<>\s]{1,200})>",
+    r"<(?P<tag>!--(?:[^-]|-(?!->)){0,2000}-->|[/!?]?[A-Za-z][A-Za-z0-9-]{0,30}(?:[\s/][^<>]{0,2000})?>)",
+    rf"\((?P<n4>{_WORD}[ \t:.#]{{0,3}}{_NUMBERS})\)",
+    rf"\((?:(?<=[Ss]ource \()|(?<=ources \()|(?<=assage \()|(?<=assages \())(?P<n5>{_NUMBERS})\)",
+    rf"\((?P<author>(?:see |cf\. |e\.g\.,? )?{_WORK}(?:; ?{_WORK}){{0,5}})\)",
+    *(rf"{first}(?P<url{first}>{rest}{URL}{{1,2000}})" for first, rest in (
+        ("h", "(?:[tT]{2}[pP][sS]?://)"), ("H", "(?:[tT]{2}[pP][sS]?://)"), ("f", "(?:tps?://|ile://)"),
+        ("w", r"[wW]{2}\."), ("W", r"[wW]{2}\."), ("m", "ailto:"), ("j", "avascript:"), ("d", "ata:[a-z]+/"),
+    )),
 )  # fmt: skip
+# Every branch begins with a literal sign, so the engine skips to the next of these signs without trying the branches.
+_TOKEN: Final = re.compile("|".join(_BRACKETED + _OTHERS))
+_UNBRACKETED: Final = re.compile("|".join(_OTHERS))
+_REACH: Final = 2600  # code points of a token behind its last closing bracket, at most
 _NUMBER_IN: Final = re.compile(r"\d{1,4}|[–—-]|\bto\b")
 LONGEST_RANGE: Final = 20
 
@@ -77,18 +77,25 @@ def parse(text: str) -> list[Segment]:
     """The text in segments; their `raw` joined is the text. Takes time in proportion to the text, whatever it is."""
     found: list[Segment] = []
     position = 0
+    closed = max(text.rfind("]"), text.rfind("】"))
     for start, end in [*(code_spans(text) if "`" in text else []), (len(text), len(text))]:
-        position = _read(text, position, start, found)
+        position = _read(text, position, start, closed, found)
         if end > position:
             found.append(Segment("code", text[position:end]))
             position = end
     return found
 
 
-def _read(text: str, begin: int, end: int, found: list[Segment]) -> int:
+def _next(text: str, position: int, closed: int) -> re.Match[str] | None:
+    """The next token. Behind the last closing bracket, at `closed`, an opening one opens nothing."""
+    found = _TOKEN.search(text, position, closed + _REACH) if position <= closed else None
+    return found or _UNBRACKETED.search(text, position)
+
+
+def _read(text: str, begin: int, end: int, closed: int, found: list[Segment]) -> int:
     """Read up to inline code; return where that begins to count, since a link may hold code in its words."""
     position = begin
-    while (match := _TOKEN.search(text, position)) and match.start() < end:
+    while (match := _next(text, position, closed)) and match.start() < end:
         segment = _segment(match)
         found.extend(_words(text[position : match.start()]))
         found.append(segment)

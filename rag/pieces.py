@@ -97,7 +97,7 @@ class PieceCutter:
         return None
 
     def _text_end(self, begin: int) -> int | None:
-        for event in _EVENT.finditer(self._buffer, self._scanned):
+        for event in _EVENT.finditer(self._buffer, self._scanned, begin + LONGEST + _LOOK):
             if event.end() >= begin + LONGEST:
                 return begin + LONGEST
             if ticks := event["ticks"]:
