@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import statistics
 import time
 import zlib
@@ -26,6 +27,7 @@ from rag.sentences import sentence_spans, units
 
 BOOKS = {"physical-ai": "physical-ai/docs", "rust": "rust/src", "react-native": "react-native/docs"}
 AS_IS = "as it is"
+_NEXT_ITEM = re.compile(r" \d{1,2}\.$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +58,16 @@ def half(turn: str) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentence_spans(text)]
+    """Its sentences; where a list was run into the text ("1. Drugs 2. Infection"), without the number of the next item."""
+    found = [text[start:end] for start, end in sentence_spans(text)]
+    return [_NEXT_ITEM.sub("", sentence) for sentence in found] if " 1. " in text and " 2. " in text else found
 
 
 def whole_sentences(text: str) -> list[str]:
-    """Sentences of running text, of six words at least, that end in a full stop."""
-    found = [u.text for u in units(text) if u.kind == "sentence" and u.text.endswith(".") and len(u.text.split()) >= 6]
-    return [s.split("\n")[-1] if "\n" in s and len(s.split("\n")[-1].split()) >= 6 else s for s in found]
+    """Sentences of running text, of six words at least, that end in a full stop, each on one line."""
+    title = text.partition("\n")[0]
+    found = [u.text.removeprefix(f"{title}\n") for u in units(text) if u.kind == "sentence" and u.text.endswith(".")]
+    return [" ".join(sentence.split()) for sentence in found if len(sentence.split()) >= 6]
 
 
 def cases(data: Path) -> Iterator[Case]:
@@ -77,7 +82,7 @@ def cases(data: Path) -> Iterator[Case]:
             if not set(stranger[2]) & set(passages):
                 yield Case(part, "reference", "of another answer", sentence, tuple(passages))
         stated = [s for p in passages for s in whole_sentences(p)]
-        for sentence in rng.sample(stated, min(4, len(stated))):
+        for sentence in rng.sample(stated, min(3, len(stated))):
             yield from _with_mutants(part, "passage", sentence, passages, stock, rng)
     for book, folder in BOOKS.items():
         yield from book_cases(book, data / "books" / folder)

@@ -15,7 +15,9 @@ from typing import Final
 _NUMBER: Final = re.compile(r"(?<![\w.,:])\d+(?:[.,]\d+)*(?![\w]|[.,:]\d)")
 _WORDS: Final = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "fifteen", "twenty", "thirty", "fifty", "hundred"]
 _NUMBER_WORD: Final = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
-_NAME: Final = re.compile(r"(?<![.!?:] )(?<!^)\b[A-Z][^\W\d_]{2,}(?: (?:of |the )?[A-Z][^\W\d_]{2,}){0,2}")
+_NAME: Final = re.compile(
+    r"(?<=[a-z,;] )[A-Z][^\W\d_]{2,}(?: (?:of |the )?[A-Z][^\W\d_]{2,}){0,2}"
+)  # not at a beginning
 _NO_NAMES: Final = frozenset(
     ["the", "a", "an", "in", "on", "at", "for", "but", "and", "however", "while", "although", "after", "before", "when", "since", "this", "that", "these", "those", "it", "he", "she", "they", "his", "her", "its", "their", "there", "if", "as", "by", "from", "to", "with", "some", "many", "most", "both", "also", "yes", "no", "according", "during", "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "i"]
 )

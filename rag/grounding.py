@@ -7,8 +7,9 @@ orders, the passages must do so the same way round.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 from rag.grounding_code import unstated_code, unstated_lines
@@ -18,7 +19,11 @@ from rag.grounding_polarity import contradictions
 from rag.grounding_reading import Line, line, read
 from rag.grounding_slots import Slots
 from rag.grounding_sorts import Sort, claim_of
+from rag.wording import IDLE, LIGHT
 
+LONGEST: Final = 100  # tokens of a sentence that are checked together
+LONGEST_TEXT: Final = 5000  # code points; no sentence is longer
+STRANGE: Final = 1
 CLOSE: Final = 0.4  # share of a sentence's words, by weight, that the passages must hold near one another
 
 
@@ -26,12 +31,13 @@ CLOSE: Final = 0.4  # share of a sentence's words, by weight, that the passages 
 class Verdict:
     """What the check found.
 
-    `reasons` say why a sentence is not supported, each as "kind: what", with the kind one of number, unit, name, code,
-    negation, comparison, distant; a supported sentence has none. `sort` is "claim" for a sentence that states something, else what it
-    is instead: a heading, a lead ("The steps are:"), a code block, or a remark about the conversation or about what
-    the passages do not say; these need no passage. `passage` is the index of the passage, and `start` and `end` the
-    place in it, in code points, of the one sentence that supports a claim best; None and 0, 0 without one. `score` is
-    the share of the sentence that the passages say, 0..1.
+    `reasons` say why a sentence is not supported, each as "kind: what", the kind one of number, unit, name, code,
+    negation, comparison and distant; a supported sentence has none. `sort` is "claim" for a sentence that states
+    something, else what it is instead: a "heading", a "lead" ("The steps are:"), a "code" block, a "remark" about the
+    conversation or about what the passages do not say. These need no citation; their numbers and their code are looked
+    for, and a heading or a lead may hold one word of content at most that no passage has. `passage` is the index of the
+    passage, and `start` and `end` the place in it, in code points, of the one sentence that supports a claim best;
+    None and 0, 0 without one. `score` is the share of the sentence, by weight, that the passages say, 0..1.
     """
 
     supported: bool
@@ -62,10 +68,33 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "") -> Verdict
     if sort == "code":
         code = [f"code: {row} is not in the passages" for row in unstated_lines(sentence, passages)]
         return Verdict(not code, tuple(code), sort, None, 0, 0, 0.0 if code else 1.0)
+    if len(text) > LONGEST_TEXT:
+        return Verdict(False, ("distant: it is too long for one sentence",), sort, None, 0, 0, 0.0)
     if sort != "claim":
-        reasons = [*absent_numbers(said, sources), *code]
-        return Verdict(not reasons, tuple(reasons), sort, None, 0, 0, 0.0 if reasons else 1.0)
-    return _judged(said, sources, code)
+        absent = (*absent_numbers(said, sources), *code, *_strange(sort, said, sources))
+        return Verdict(not absent, absent, sort, None, 0, 0, 0.0 if absent else 1.0)
+    if len(said.tokens) <= LONGEST:
+        return _judged(said, sources, code)
+    pieces = [_judged(piece, sources, code) for piece in _pieces(text, said)]
+    reasons = tuple(dict.fromkeys(reason for piece in pieces for reason in piece.reasons))
+    first = pieces[0]
+    return replace(first, supported=not reasons, reasons=reasons, score=min(piece.score for piece in pieces))
+
+
+def _strange(sort: Sort, said: Line, sources: Sources) -> Iterator[str]:
+    """A heading or a lead is made of the passages' words, of such as "overview", and of one other at most."""
+    if sort in ("heading", "lead"):
+        words = [token for token in said.tokens if token.content and not token.digits]
+        usual = LIGHT | IDLE | sources.known
+        strange = [t.word for t in words if not sources.forms(t.key) and t.word not in usual and t.key not in usual]
+        if len(strange) > STRANGE:
+            yield f"distant: the passages say nothing of {strange[0]} and {strange[1]}"
+
+
+def _pieces(text: str, said: Line) -> list[Line]:
+    """What is too long for a sentence, in pieces: the check of one takes time in proportion to its length squared."""
+    starts = [said.tokens[index].start for index in range(0, len(said.tokens), LONGEST)]
+    return [line(text, start, end) for start, end in pairwise([*starts, len(text)])]
 
 
 def _judged(said: Line, sources: Sources, code: Sequence[str]) -> Verdict:
@@ -73,10 +102,15 @@ def _judged(said: Line, sources: Sources, code: Sequence[str]) -> Verdict:
     slots = Slots(said, words, sources)
     found = support(words, sources)
     reasons = [*doubtful_facts(said, sources, slots), *code, *contradictions(said, words, slots)]
-    if found.share < CLOSE or not sources.sites:
+    if found.share < CLOSE or not sources.sites or _speaks_of_itself(said, sources):
         reasons.append("distant: the passages say nothing like it")
     passage, start, end = _evidence(found, words, sources)
     return Verdict(not reasons, tuple(dict.fromkeys(reasons)), "claim", passage, start, end, round(found.share, 4))
+
+
+def _speaks_of_itself(said: Line, sources: Sources) -> bool:
+    """Does it say "I" where no passage does?"""
+    return any(token.word == "i" and token.capital for token in said.tokens) and "i" not in sources.holders
 
 
 def _evidence(found: Support, words: Sequence[Word], sources: Sources) -> tuple[int | None, int, int]:

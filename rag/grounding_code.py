@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-_SPAN: Final = re.compile(r"`{1,2}([^`\n]{1,400})`{1,2}")
+_SPAN: Final = re.compile(r"(?<!`)(`{1,2})(?!`)((?:(?!'')[^`\n]){1,400})\1(?!`)")  # not ``quoted''
 _BARE: Final = re.compile(
     r"(?<![\w/.:-])(?:"
     r"--[A-Za-z][\w-]*"  # --release
     r"|[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+!?"  # std::io
     r"|[A-Za-z]\w*_\w+"  # base_link
     r"|[A-Za-z_][\w.]*\(\)"  # main()
-    r"|(?:\.{0,2}/)?(?:[\w.-]+/)+[\w-]+\.[a-z]{1,5}"  # src/main.rs
+    r"|(?:~?\.{0,2}/)?(?:[\w.-]+/)+[\w-]+\.[a-z]{1,5}"  # src/main.rs
     r"|\w[\w-]*\.(?:rs|py|toml|json|yaml|yml|xml|js|jsx|ts|tsx|md|mdx|sh|txt|cfg|lock|html|css|urdf|cpp|launch)\b"
     r")"
 )
@@ -26,7 +26,10 @@ _LONGEST: Final = 4000  # code points of a sentence that are looked through
 def code_words(sentence: str) -> list[str]:
     """What stands in backticks, and bare words that only code has: paths, flags, names with `_` or `::`."""
     text = sentence[:_LONGEST]
-    return [*(m[1].strip() for m in _SPAN.finditer(text)), *(m[0] for m in _BARE.finditer(_SPAN.sub(" ", text)))]
+    return [
+        *(m[2].strip() for m in _SPAN.finditer(text)),
+        *(m[0].strip("_") for m in _BARE.finditer(_SPAN.sub(" ", text))),
+    ]
 
 
 def unstated_code(sentence: str, passages: Sequence[str]) -> Iterator[str]:
@@ -61,12 +64,13 @@ def _forms(word: str) -> list[str]:
 
 
 def _holds(passage: str, word: str) -> bool:
-    """Does the word stand there and not as a part of a longer one?"""
+    """Does the word stand there and not as a part of a longer one? Underscores around a path are emphasis."""
+    joint = "" if "/" in word or "." in word else "_"
     at = passage.find(word)
     while at >= 0:
         before, after = passage[at - 1 : at], passage[at + len(word) : at + len(word) + 1]
-        left = not (word[0].isalnum() and (before.isalnum() or before == "_"))
-        if left and not (word[-1].isalnum() and (after.isalnum() or after == "_")):
+        left = not (word[0].isalnum() and (before.isalnum() or before == joint != ""))
+        if left and not (word[-1].isalnum() and (after.isalnum() or after == joint != "")):
             return True
         at = passage.find(word, at + 1)
     return False

@@ -38,12 +38,13 @@ class Weights:
     titled: float
 
 
-NAME: Final = Weights(-1.6, -4.84, 4.1, 4.86, -1.15, 5.12, -1.02)
-NUMBER: Final = Weights(-1.4, -5.14, 2.56, 2.92, -0.51, 4.86, 0.0)
-TURN: Final = Weights(0.1, -2.89, 1.67, 3.97, -0.61, 2.12, 0.0)
-DENIAL: Final = Weights(2.1, -6.22, 0.0, 0.0, 0.76, 5.59, 0.0)
+NAME: Final = Weights(-1.63, -4.74, 4.84, 3.58, -1.51, 4.81, -0.79)
+NUMBER: Final = Weights(-1.48, -5.34, 3.55, 3.29, -0.2, 4.3, 0.0)
+TURN: Final = Weights(0.4, -3.25, 2.54, 3.9, -0.77, 1.92, 0.0)
+DENIAL: Final = Weights(2.55, -6.09, 0.0, 0.0, 0.77, 5.45, 0.0)
 
 
 def doubt(standing: Standing, weights: Weights) -> float:
     """The log odds that it was changed."""
-    return sum(float(a) * b for a, b in zip(standing.features(), astuple(weights), strict=True))
+    weighed = zip(standing.features(), astuple(weights), strict=True)
+    return float(sum(feature * weight for feature, weight in weighed))

@@ -129,7 +129,9 @@ def support(words: Sequence[Word], sources: Sources) -> Support:
     if not total:
         return Support(1.0, (), frozenset(), 1.0)
     where = {forms: sources.lines_with(forms) for forms in left}
-    got, first, best, lines = 0.0, 0.0, (), set()
+    got, first = 0.0, 0.0
+    best: tuple[int, ...] = ()
+    lines: set[int] = set()
     for round_ in range(PLACES):
         stretch, gain = _best_stretch(left, where, sources)
         if gain <= 0 or (round_ and gain < 0.04 * total):

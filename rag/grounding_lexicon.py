@@ -1,10 +1,12 @@
-"""English for the support check: words without content, irregular forms, cues of negation, opposites, units, numerals.
+"""English for the support check: words without content, forms of one word, and other names of one thing.
 
 All of it is general English; nothing here knows a book.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
 from typing import Final
 
 _FUNCTION: Final = """
@@ -26,53 +28,19 @@ example instance such respectively especially particularly generally typically c
 """
 FUNCTION_WORDS: Final = frozenset(_FUNCTION.split())
 
-_IRREGULAR: Final = """
-be is are was were been being am; have has had having; do does did done; go went gone; say said; make made; get got
-gotten; take took taken; come came; see saw seen; know knew known; give gave given; find found; think thought; tell told;
-become became; leave left; feel felt; put; bring brought; begin began begun; keep kept; hold held; write wrote written;
-stand stood; hear heard; mean meant; meet met; pay paid; sit sat; speak spoke spoken; lie lay lain; lead led; grow grew
-grown; lose lost; fall fell fallen; send sent; build built; understand understood; draw drew drawn; break broke broken;
-spend spent; rise rose risen; drive drove driven; buy bought; wear wore worn; choose chose chosen; win won; fight fought;
-catch caught; teach taught; sell sold; shoot shot; show shown; sing sang sung; swim swam swum; throw threw thrown; fly
-flew flown; eat ate eaten; drink drank drunk; forget forgot forgotten; forgive forgave forgiven; freeze froze frozen;
-hide hid hidden; ride rode ridden; ring rang rung; shake shook shaken; steal stole stolen; strike struck; swear swore
-sworn; tear tore torn; wake woke woken; bear bore born borne; bind bound; bleed bled; breed bred; deal dealt; dig dug;
-feed fed; flee fled; hang hung; lay laid; lend lent; light lit; seek sought; shine shone; shrink shrank shrunk; sink
-sank sunk; sleep slept; slide slid; spin spun; spread; spring sprang sprung; stick stuck; sweep swept; weave wove woven;
-arise arose arisen; bite bit bitten; blow blew blown; creep crept; forbid forbade forbidden; foresee foresaw foreseen;
-overcome overcame; overthrow overthrew overthrown; undergo underwent undergone; undertake undertook undertaken;
-withdraw withdrew withdrawn; oversee oversaw overseen; run ran; die dead died dies dying death; man men; woman women;
-child children; person people persons; foot feet; tooth teeth; mouse mice; life lives; wife wives; wolf wolves; leaf
-leaves; half halves; good better best; bad worse worst; datum data; medium media; criterion criteria; phenomenon
-phenomena; analysis analyses; basis bases; crisis crises; index indices indexes; matrix matrices; vertex vertices;
-choice choose; decision decide decisions; believe belief beliefs; prove proof proven; succeed success successful; high
-height; deep depth; long length; wide width; strong strength; weigh weight; fly flight; sell sale sales; lose loss
-losses; grow growth; see sight; arrive arrival; bury burial; defend defense defence; extend extension extent; conclude
-conclusion; expand expansion; divide division; produce production; describe description; receive reception receipt;
-destroy destruction; deny denial; marry marriage; apply application applications; vary variety various variation;
-explode explosion; permit permission; admit admission; invade invasion; include inclusion; intend intention; respond
-response; begin beginning; popular popularity; able ability; responsible responsibility; possible possibility; available
-availability; north northern; south southern; east eastern; west western; perform performance; maintain maintenance;
-appear appearance; exist existence; refer reference; differ difference different; absent absence; present presence;
-britain british; england english; france french; spain spanish; germany german; netherlands dutch; wales welsh; scotland
-scottish scots; ireland irish; greece greek greeks; poland polish; denmark danish; sweden swedish; finland finnish; norway
-norwegian; turkey turkish; portugal portuguese; switzerland swiss; china chinese; japan japanese; vietnam vietnamese; europe
-european; america american; africa african; asia asian; india indian; russia russian; italy italian; canada canadian;
-mexico mexican; brazil brazilian; australia australian; egypt egyptian; rome roman; israel israeli; peru peruvian;
-=us usa; television tv; mathematics math maths; percent percentage; photograph photo photos; advertisement ad ads
-"""
+_FILE: Final = Path(__file__).parent / "data" / "irregular.txt"
 
 
-def _irregular() -> dict[str, str]:
+@cache
+def irregular() -> dict[str, str]:
+    """The word that an irregular form, a noun of the same family or a nation's adjective is compared as."""
     forms: dict[str, str] = {}
-    for group in _IRREGULAR.split(";"):
-        words = group.split()
-        for word in words[1:]:
-            forms.setdefault(word, words[0])
+    for row in _FILE.read_text(encoding="utf-8").splitlines():
+        first, *others = row.split()
+        for word in others:
+            forms.setdefault(word, first)
     return forms
 
-
-IRREGULAR: Final = _irregular()
 
 # Keys that a name may also stand as.
 ALIASES: Final = {

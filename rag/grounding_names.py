@@ -1,17 +1,17 @@
-"""The names of a sentence: people, places, products, months; anything written with a capital that a text needs to hold."""
+"""The names of a sentence: people, places, products, months; what is written with a capital and a text must hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from rag.grounding_evidence import Sources
 from rag.grounding_reading import Line
 from rag.grounding_slots import Slots
-from rag.grounding_words import Token, key_of
+from rag.grounding_words import Token
 
 UNCOMMON: Final = 0.8  # weight from which a word at the beginning of a sentence is taken for a name
+_NO_NAMES: Final = ("ly", "ing", "ed", "tion", "ment", "ness", "ity")  # endings of words that merely begin a sentence
 _DATES: Final = (
     "january february march april may june july august september october november december monday tuesday wednesday "
     "thursday friday saturday sunday"
@@ -37,7 +37,7 @@ def names_of(said: Line, sources: Sources) -> list[Name]:
     """The names, in order. A capital at the beginning of a sentence makes a name only of an uncommon word."""
     found: list[list[int]] = []
     for index, token in enumerate(said.tokens):
-        if not is_name(token):
+        if not is_name(token) and not _opens_name(index, said, sources):
             continue
         forms = _forms(token, sources)
         if found and found[-1][-1] == index - 1 and _adjoin(_forms(said.tokens[index - 1], sources), forms, sources):
@@ -50,7 +50,14 @@ def names_of(said: Line, sources: Sources) -> list[Name]:
 def is_name(token: Token) -> bool:
     if not token.capital or not token.content or len(token.word) < 2:
         return False
-    return not token.first or token.weight >= UNCOMMON
+    return not token.first or (token.weight >= UNCOMMON and not token.word.endswith(_NO_NAMES))
+
+
+def _opens_name(index: int, said: Line, sources: Sources) -> bool:
+    """Is it the first half of a name at the beginning of a sentence: "South Carolina"?"""
+    token, after = said.tokens[index], said.tokens[index + 1 : index + 2]
+    opens = token.first and token.capital and token.content and bool(after) and is_name(after[0])
+    return opens and bool(_forms(token, sources))
 
 
 def _forms(token: Token, sources: Sources) -> frozenset[str]:
@@ -89,13 +96,5 @@ def other_names(said: Line, sources: Sources, slots: Slots) -> list[tuple[int, i
         (number, at)
         for number in slots.lines
         for at, token in enumerate(sources.sites[number].line.tokens)
-        if token.key not in own and _is_rival(token, sources)
+        if token.key not in own and is_name(token)
     ]
-
-
-def _is_rival(token: Token, sources: Sources) -> bool:
-    return token.capital and token.content and len(token.word) > 1 and (not token.first or token.weight >= UNCOMMON)
-
-
-def initials(words: Iterator[str]) -> str:
-    return "".join(key_of(word)[:1] for word in words)

@@ -40,6 +40,6 @@ def scopes(tokens: Sequence[Token]) -> frozenset[int]:
             if token.key in opposites() or token.content:
                 found.symmetric_difference_update({index})
             content += token.content
-            if content >= DENIED:
-                break
+            if content >= DENIED or (token.content and token.key in opposites()):
+                break  # "not possible to lift" denies the possible, not the lifting
     return frozenset(found)

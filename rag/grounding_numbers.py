@@ -1,7 +1,7 @@
 """The quantities of a text, however they are written: 1,000 is 1000, "three" is 3, "50%" is "50 percent".
 
-A quantity is a value and what it counts: "40 -- 50 million people" holds 40 million and 50 million, "$5" and "5 dollars"
-are the same, "the 1990s" is 1990 with the unit "decade".
+A quantity is a value and what it counts: "40 -- 50 million people" holds 40 million and 50 million, "$5" and "5
+dollars" are the same, "the 1990s" is 1990 with the unit "decade".
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from rag.grounding_words import Token
 _DIGITS: Final = re.compile(r"(\d+(?:[.,:]\d+)*)(.*)", re.DOTALL)
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _RANGE: Final = frozenset({"-", "–", "—", "to", "or", "and", "through", "until", "−", "‐", "‑"})
+LONGEST_SPELT: Final = 12  # words of a number in words
 _LONGEST: Final = 18  # digits beyond which a number is compared as it is written
 
 
@@ -87,42 +88,51 @@ def _spelt(tokens: Sequence[Token], at: int) -> tuple[str, int, str, bool] | Non
     """Numbers in words: "twenty-five", "two hundred and six", "third", "one half"."""
     word = tokens[at].word
     if word in ORDINALS:
-        return str(ORDINALS[word]), at, "", word == "first" or word == "second"
+        return str(ORDINALS[word]), at, "", word in ("first", "second")
     if word in FRACTIONS:
         return FRACTIONS[word], at, "part", True
-    if word not in SMALL and not (word in ("hundred", "dozen") and _before(tokens, at) in ("a", "per")):
+    if word not in SMALL and not (word in ("hundred", "dozen") and at and tokens[at - 1].word == "a"):
         return None
-    total, last, at_now = 0, at, at
-    current = 0
-    while at_now < len(tokens):
-        word = tokens[at_now].word
-        if word in SMALL and (current % 100 == 0 or (current % 10 == 0 and SMALL[word] < 10 and current % 100 >= 20)):
-            current += SMALL[word]
-        elif word == "hundred":
-            current = (current or 1) * 100
-        elif word == "dozen":
-            current = (current or 1) * 12
-        elif word in ORDINALS and at_now > at and ORDINALS[word] < 10 and current % 10 == 0 and current:
-            return str(total + current + ORDINALS[word]), at_now, "", False
+    value, last = _summed(tokens, at)
+    after = last + 1
+    if after < len(tokens) and tokens[after].word == "-":
+        after += 1
+    if last == at and after < len(tokens) and tokens[after].word in _PARTS:
+        return f"{value}/{_PARTS[tokens[after].word]}", after, "part", False
+    return str(value), last, "", word == "one" and last == at
+
+
+def _summed(tokens: Sequence[Token], at: int) -> tuple[int, int]:
+    """The value of the number words from `at` on, and the last of them."""
+    total = current = 0
+    last = at
+    for index in range(at, min(len(tokens), at + LONGEST_SPELT)):
+        word = tokens[index].word
+        if word in _SCALES:
+            current = (current or 1) * _SCALES[word]
         elif word == "thousand" and current:
             total, current = total + current * 1000, 0
-        elif at_now > at and word in ("-", "and") and _continues(tokens, at_now, current):
-            at_now += 1
+        elif word in ORDINALS and index > at and current % 10 == 0 < current and ORDINALS[word] < 10:
+            return total + current + ORDINALS[word], index
+        elif word in SMALL and _adds(SMALL[word], current):
+            current += SMALL[word]
+        elif index > at and word in ("-", "and") and _continues(tokens, index, current):
             continue
         else:
             break
-        last = at_now
-        at_now += 1
-    if last + 2 < len(tokens) and last == at and tokens[last + 1].word in "-" and tokens[last + 2].word in _PARTS:
-        return f"{total + current}/{_PARTS[tokens[last + 2].word]}", last + 2, "part", False
-    if last + 1 < len(tokens) and last == at and tokens[last + 1].word in _PARTS:
-        return f"{total + current}/{_PARTS[tokens[last + 1].word]}", last + 1, "part", False
-    return str(total + current), last, "", tokens[at].word == "one" and last == at
+        last = index
+    return total + current, last
 
 
+def _adds(value: int, current: int) -> bool:
+    """May a number word follow what was read: "two hundred" + "six", "twenty" + "five", not "six" + "six"?"""
+    return current % 100 == 0 or (current % 10 == 0 and value < 10 and current % 100 >= 20)
+
+
+_SCALES: Final = {"hundred": 100, "dozen": 12}
 _PARTS: Final = {
-    "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fifth": 5, "fifths": 5, "sixths": 6, "eighths": 8, "tenth": 10,
-    "tenths": 10, "halves": 2, "half": 2, "fourths": 4,
+    "half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fourths": 4, "fifth": 5, "fifths": 5,
+    "sixths": 6, "eighths": 8, "tenth": 10, "tenths": 10,
 }  # fmt: skip
 
 
@@ -136,14 +146,10 @@ def _continues(tokens: Sequence[Token], at: int, current: int) -> bool:
     return current >= 100 and current % 100 == 0 and word in SMALL
 
 
-def _before(tokens: Sequence[Token], at: int) -> str:
-    return tokens[at - 1].word if at else ""
-
-
 def _scaled(tokens: Sequence[Token], last: int) -> tuple[int, int]:
     """The power of ten of the multipliers after a number: "1.2 million", "5-billion"."""
     power = 0
-    while last + 1 < len(tokens):
+    while last + 1 < len(tokens) and power < _LONGEST:
         step = 2 if tokens[last + 1].word == "-" and last + 2 < len(tokens) else 1
         word = tokens[last + step].word
         if word not in MULTIPLIERS or len(word) < 3:

@@ -81,7 +81,7 @@ def denials(said: Line, slots: Slots) -> Iterator[Turn]:
         best = 0.0
         for number in slots.lines:
             line = slots.sources.sites[number].line
-            best = max([best, *(slots.fit(index, index, number, at) for at in cues(line.tokens))])
-            implied_at = (at for at, token in enumerate(line.tokens) if token.key in implied())
-            best = max([best, *(IMPLIED * slots.fit(index, index, number, at) for at in implied_at)])
+            outright = [(number, at) for at in cues(line.tokens)]
+            hidden = [(number, at) for at, token in enumerate(line.tokens) if token.key in implied()]
+            best = max(best, slots.best(index, index, outright), IMPLIED * slots.best(index, index, hidden))
         yield Turn(index, "negation", Standing(best, 0.0, slots.usual(index)))

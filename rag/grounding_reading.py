@@ -63,6 +63,7 @@ def _lines(text: str) -> Iterator[Line]:
         yield line(text, 0, begin, heading=True)
     for unit in units(text):
         start = max(unit.start, begin)
+        start += len(text[start : unit.end]) - len(text[start : unit.end].lstrip())
         if unit.end > start:
             yield line(text, start, unit.end, unit.kind == "heading")
 

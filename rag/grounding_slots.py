@@ -8,7 +8,7 @@ So the sentence puts Pam where the passages have Michael.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Final
 
 from rag.grounding_evidence import Sources, Word
@@ -20,6 +20,8 @@ CLAUSE: Final = 1.0  # a word beyond a comma or bracket counts that much less
 SHIFT: Final = 2.0  # tokens: a word that stands this much nearer or farther counts half
 SAME_LINE: Final = 0.4  # what a word counts at least that stands in the same line
 AROUND: Final = 0.3  # ... and in the line before or after, or in a heading
+MOST: Final = 400  # places of one kind that are compared: enough for any prose
+SAME: Final = 40  # places of one word in one line
 REACH: Final = 12  # lines that are looked at: those that hold most of the sentence
 
 
@@ -46,14 +48,14 @@ class Slots:
         return sorted(held, key=lambda number: -held[number])[:REACH]
 
     def places(self, number: int) -> list[tuple[int, ...] | None]:
-        """For each word where it stands in a line; () where it stands beside the line or above, None where it does not."""
+        """For each word its tokens in a line; () where it stands beside the line or above it, else None."""
         if number not in self._places:
             site = self.sources.sites[number]
             beside = [line.places for line in self.sources.around(number)]
             title = self.sources.titles[site.passage] | self.sources.known
             found: list[tuple[int, ...] | None] = []
             for word in self.words:
-                at = tuple(place for form in word.forms for place in site.line.places.get(form, ()))
+                at = tuple(place for form in word.forms for place in site.line.places.get(form, ())[:SAME])
                 near = any(form in places for form in word.forms for places in beside)
                 found.append(at or (() if near or not word.forms.isdisjoint(title) else None))
             self._places[number] = found
@@ -61,7 +63,8 @@ class Slots:
 
     def fit(self, first: int, last: int, number: int, at: int) -> float:
         """How much of what the sentence says around its tokens `first..last` stands the same way around token `at` of
-        a line: 0..1. A word counts the more the nearer it is in the sentence, the less the more its distance differs."""
+        a line: 0..1. A word counts the more the nearer it is in the sentence, and the less the more its distance there
+        differs."""
         key = (first, last, number, at)
         if key in self._fits:
             return self._fits[key]
@@ -85,7 +88,7 @@ class Slots:
 
     def best(self, first: int, last: int, sites: Iterable[tuple[int, int]]) -> float:
         """The best fit among places of the passages, each a line and a token; 0 without any."""
-        return max((self.fit(first, last, number, at) for number, at in sites), default=0.0)
+        return max((self.fit(first, last, number, at) for number, at in islice(sites, MOST)), default=0.0)
 
     def usual(self, index: int) -> float:
         """How well the words around a token of the sentence fit their own best places: near 1 where the sentence is
@@ -114,5 +117,5 @@ class Slots:
             for form in forms
             for number in self.sources.holders.get(form, ())
             if number in self.lines
-            for at in self.sources.sites[number].line.places[form]
+            for at in self.sources.sites[number].line.places[form][:SAME]
         ]

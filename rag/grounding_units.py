@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import Final
 
-SMALL: Final = {
-    word: value
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-        "eighteen nineteen".split()
-    )
-} | {word: 10 * tens for tens, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
-ORDINALS: Final = {
-    word: value
-    for value, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
-        "sixteenth seventeenth eighteenth nineteenth twentieth".split(),
-        1,
-    )
-} | {"thirtieth": 30, "fortieth": 40, "fiftieth": 50, "hundredth": 100}
+_ONES: Final = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+eighteen nineteen
+"""
+_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ORDINALS: Final = """
+first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
+sixteenth seventeenth eighteenth nineteenth twentieth
+"""
+SMALL: Final = {word: value for value, word in enumerate(_ONES.split())} | {
+    word: 10 * tens for tens, word in enumerate(_TENS.split(), 2)
+}
+ORDINALS: Final = {word: value for value, word in enumerate(_ORDINALS.split(), 1)} | {
+    "thirtieth": 30,
+    "fortieth": 40,
+    "fiftieth": 50,
+    "hundredth": 100,
+}
 FRACTIONS: Final = {"half": "1/2", "quarter": "1/4"}
 # Powers of ten. Short ones count only where they stand against the digits: 5k, 3bn.
 MULTIPLIERS: Final = {
@@ -28,7 +31,8 @@ MULTIPLIERS: Final = {
 CURRENCIES: Final = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "₹": "rupee"}
 
 _UNITS: Final = """
-%: percent percentage pct; dollar: dollars usd; euro: euros eur; pound: pounds lb lbs gbp; yen; rupee: rupees; cent: cents;
+%: percent percentage pct; dollar: dollars usd; euro: euros eur; pound: pounds lb lbs gbp; yen; rupee: rupees;
+cent: cents;
 nanometre: nm nanometer nanometers nanometres; micrometre: µm um micron microns micrometer micrometers;
 millimetre: mm millimeter millimeters millimetres; centimetre: cm centimeter centimeters centimetres;
 metre: m meter meters metres; kilometre: km kilometer kilometers kilometres kms; inch: in inches; foot: feet ft;

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from rag.grounding_lexicon import FUNCTION_WORDS, IRREGULAR
+from rag.grounding_lexicon import FUNCTION_WORDS, irregular
 from rag.terms import rarity, stem
 
 _TOKEN: Final = re.compile(
@@ -60,7 +60,7 @@ class Token:
 
 
 def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ...]:
-    """The tokens of `text[start:end]`, with places in `text`. "didn't" gives "did" and "not", "cannot" "can" and "not"."""
+    """The tokens of `text[start:end]`, with places in `text`. "didn't" gives "did", "not"; "cannot" "can", "not"."""
     found: list[Token] = []
     first = True
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
@@ -123,5 +123,5 @@ def _measure(word: str) -> tuple[str, float]:
         return word, 0.0
     if word[0].isdigit():
         return word, 1.0
-    key = stem(IRREGULAR.get(word, word))
+    key = stem(irregular().get(word, word))
     return key, 0.0 if word in FUNCTION_WORDS else rarity(word)
