@@ -114,7 +114,7 @@ class MemorySection(Section):
 
 
 class BookSection(Section):
-    """`collection` is asked where a server is configured. `embedding_model` records what it was encoded with."""
+    """`collection` is asked where a server is configured. `embedding_model` is what it was encoded with."""
 
     collection: Text | None = None
     embedding_model: Text | None = None

@@ -11,10 +11,12 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from pydantic import SecretStr
 
 from cli.commands import COMMANDS
 from rag.errors import RATE_LIMIT_SECONDS, USER_MESSAGES
 from rag.faults import model_error
+from rag.retrieval.hosted_faults import Part, Service, hosted_error
 from rag.settings import variables
 from run import build_parser
 from tests.manual import DOCS, EVERYTHING, PAGES, ROOT, commands, raised_codes, section, sections, tokens
@@ -87,6 +89,17 @@ class _StatusError(Exception):
         self.status_code = status_code
 
 
+def _computed_codes() -> set[tuple[str | None, str]]:
+    """The codes that no call names, since a border makes them of what a client raised."""
+    failures = [*map(_StatusError, range(300, 600)), TimeoutError(), OSError(), ValueError(), Exception()]
+    unencodable = UnicodeEncodeError("ascii", "", 0, 1, "")
+    service = Service("A service", SecretStr(""), None, "", "", "")
+    parts: tuple[Part, ...] = ("embedding", "rerank")
+    errors = [model_error(failure) for failure in failures]
+    errors += [hosted_error(failure, part, service) for failure in [*failures, unencodable] for part in parts]
+    return {(error.error_type, error.code) for error in errors}
+
+
 def _listed_codes() -> set[tuple[str | None, str]]:
     found: set[tuple[str | None, str]] = set()
     for name in USER_MESSAGES:
@@ -95,17 +108,14 @@ def _listed_codes() -> set[tuple[str | None, str]]:
 
 
 def test_every_code_of_an_error_is_listed_under_its_type() -> None:
-    codes = raised_codes()
-    for failure in [*map(_StatusError, range(400, 600)), TimeoutError(), OSError(), ValueError(), Exception()]:
-        error = model_error(failure)
-        codes.add((error.error_type, error.code))
+    codes = raised_codes() | _computed_codes()
     listed = _listed_codes()
     assert not {(kind, code) for kind, code in codes if kind and (kind, code) not in listed}
     assert {code for _, code in codes} <= {code for _, code in listed}
 
 
 def test_no_code_is_listed_that_the_program_does_not_know() -> None:
-    known = {code for _, code in raised_codes()} | {model_error(_StatusError(n)).code for n in range(400, 600)}
+    known = {code for _, code in raised_codes() | _computed_codes()}
     assert {code for _, code in _listed_codes()} <= known
 
 
