@@ -49,7 +49,7 @@ async def _greet(session: Session) -> None:
     """Say which parts are in use, so that nobody takes a quoted sentence for a written one."""
     parts = session.agent.services.parts(session.profile)
     info = await session.book()
-    say(f"askbook · the book is {info}.")
+    say(f"{parts.profile.display_name or 'askbook'} · the book is {info}.")
     say(f"Passages are found with {parts.searched_with}.")
     if parts.quotes:
         say(

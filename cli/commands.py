@@ -143,7 +143,7 @@ async def _profile(session: Session, rest: str) -> None:
         session.profile = profile_of(session.settings, rest).name
     for name in profile_names(profile_folders(session.settings)):
         mark = "*" if name == session.profile else " "
-        print(f" {mark}{name:<20} {profile_of(session.settings, name).description}")
+        print(f" {mark}{name:<20} {profile_of(session.settings, name).said()}")
 
 
 async def _export(session: Session, rest: str) -> None:

@@ -28,12 +28,21 @@ class Check:
 
 
 def doctor(options: argparse.Namespace) -> int:
-    """Exit code 1 when a check failed."""
-    checks = asyncio.run(_checks(options))
-    values = _values(options)
+    """Exit code 1 when a check failed, 2 when the settings are broken, so that nothing can be checked."""
+    try:
+        settings = Settings.from_env()
+    except UsageError as error:
+        if not options.json:
+            raise
+        broken = Check("settings", ok=False, detail=error.message, hint=error.hint)
+        error_json = error.info().model_dump(mode="json")
+        print_json({"ok": False, "checks": [asdict(broken)], "profile": [], "error": error_json})
+        return 2
+    checks = asyncio.run(_checks(options, settings))
+    values = _values(options, settings)
     if options.json:
         found = {"ok": all(check.ok for check in checks), "checks": [asdict(check) for check in checks]}
-        print_json(found | {"profile": [value._asdict() for value in values]})
+        print_json(found | {"profile": [value._asdict() for value in values], "error": None})
     else:
         if options.profile:
             _print_profile(values)
@@ -44,9 +53,8 @@ def doctor(options: argparse.Namespace) -> int:
     return 0 if all(check.ok for check in checks) else 1
 
 
-def _values(options: argparse.Namespace) -> list[EffectiveValue]:
+def _values(options: argparse.Namespace, settings: Settings) -> list[EffectiveValue]:
     """The profile as it runs; empty where a check has said already that there is none."""
-    settings = Settings.from_env()
     try:
         return effective(options.profile or settings.profile, settings)
     except UsageError:
@@ -64,10 +72,9 @@ def _print_profile(values: list[EffectiveValue]) -> None:
         print()
 
 
-async def _checks(options: argparse.Namespace) -> list[Check]:
-    """Each check is made even when an earlier one failed, except that nothing can be checked without settings."""
+async def _checks(options: argparse.Namespace, settings: Settings) -> list[Check]:
+    """Each check is made even when an earlier one failed, except that nothing can be checked without a profile."""
     checks: list[Check] = []
-    settings = Settings.from_env()
     profile = await _attempt(checks, "profile", lambda: _profile(options, settings))
     if profile is None:
         return checks
@@ -95,7 +102,8 @@ async def _attempt(checks: list[Check], name: str, work: Callable[[], Awaitable[
 async def _profile(options: argparse.Namespace, settings: Settings) -> tuple[Any, str, str]:
     profile = profile_of(settings, options.profile).in_environment(settings)
     retrieval = profile.retrieval
-    return profile, f"{profile.name}: {retrieval.top_k} passages of score {retrieval.score_threshold:g} or more", ""
+    name = f"{profile.name} ({profile.display_name})" if profile.display_name else profile.name
+    return profile, f"{name}: {retrieval.top_k} passages of score {retrieval.score_threshold:g} or more", ""
 
 
 async def _collection(options: argparse.Namespace, settings: Settings, profile: Any) -> str | None:

@@ -1,7 +1,8 @@
 """IDLE: where a turn opens and where it closes.
 
 The machine rests here between questions. Entered with an unanswered question, `idle` checks it, clears the board and
-sends the machine on; entered with a draft, it makes the response of it and the machine comes to rest.
+sends the machine on, past the search where it is small talk; entered with a draft, it makes the response of it and the
+machine comes to rest.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from nodes.run import Node, Update, has_new_question, last_message, run_of
 from rag.conversation import check_question, notices, response_metadata, turn_limit
 from rag.errors import InvalidQuestionError
 from rag.ports import PartsOf
-from rag.types import Response, new_id
+from rag.smalltalk import is_small_talk
+from rag.types import Phase, Response, new_id
 from state import EMPTY_BOARD, AgentState, Context, Draft, Turn
 
 
@@ -55,7 +57,8 @@ def make_idle(parts_of: PartsOf) -> Node:
                 max_messages=profile.limits.max_messages,
             ),
         )
-        return EMPTY_BOARD | {"phase": "RETRIEVING", "turn": turn, "turn_number": number, "metadata": None}
+        phase: Phase = "GENERATING" if is_small_talk(question) else "RETRIEVING"
+        return EMPTY_BOARD | {"phase": phase, "turn": turn, "turn_number": number, "metadata": None}
 
     return idle
 

@@ -67,6 +67,8 @@ async def _search(
     A call with a `problem` gets the profile's error answer. The model may be stricter than the caller, never laxer.
     """
     tool = parts.profile.tool or ToolSection()
+    if call["name"] != tool.name:
+        problem = problem or f"There is no tool {str(call['name'])[:64]!r}; there is {tool.name}"
     asked = problem or read_arguments(tool, call["args"])
     if isinstance(asked, str):
         return refused_answer(tool, call["args"], asked), None

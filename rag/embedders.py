@@ -69,6 +69,14 @@ def embedding_of(settings: Settings, profile: Profile | None = None, collection:
     return named if _key(settings, named.provider) else usual._replace(missing=_KEYS[named.provider])
 
 
+def model_id_of(name: str) -> str:
+    """The id that the model of a profile embeds under, which an index is compared with; an unknown name is its own."""
+    if name in _PACKAGED:
+        return PACKAGED
+    hosted = _hosted(name)
+    return hosted.model if hosted else name
+
+
 def local(settings: Settings) -> Embedding:
     """The model inside this process, which costs nothing: for the manual, and for sentences that are quoted."""
     folder = settings.embedding_model

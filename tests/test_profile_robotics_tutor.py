@@ -45,6 +45,10 @@ async def test_the_tutors_instructions_hold_the_grounding_rule_and_the_citation_
     )
 
 
+def test_the_tutor_is_shown_as_robotics_tutor() -> None:
+    assert load_profile("robotics-tutor").display_name == "Robotics Tutor"
+
+
 async def test_the_model_is_gpt_4(wire: Wire) -> None:
     response = await wire.ask(GOOD)
     assert wire.endpoint.requests[0].body["model"] == response.model == "gpt-4"

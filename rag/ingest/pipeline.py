@@ -16,7 +16,7 @@ from rag.ingest.chunking import chunk
 from rag.ingest.loaders import LoadResult, load_source
 from rag.ingest.plan import Plan, make_plan
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
-from rag.retrieval.faults import rebuilding, way_back
+from rag.retrieval.faults import not_ours, rebuilding, way_back
 from rag.types import Record
 
 CHUNK_TOKENS: Final = 512  # the longest chunk, where the embedding model sees as much
@@ -110,9 +110,15 @@ async def ingest(
 
 
 async def _held(index: ChunkIndex, *, dry_run: bool) -> tuple[IndexInfo | None, list[IndexEntry]]:
-    """What the index holds. One whose files are broken holds nothing any more, and is built anew."""
+    """What the index holds. One whose files are broken holds nothing any more, and is built anew.
+
+    Raises `UsageError` for a collection that somebody else made, which is not read further.
+    """
     try:
-        return await index.info(), await index.entries()
+        info = await index.info()
+        if info is not None and info.foreign:
+            raise not_ours(index.collection)
+        return info, await index.entries()
     except RetrievalError as error:
         if error.code != "index_broken":
             raise

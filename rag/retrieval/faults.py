@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Collection
 
 from rag.book import IndexInfo
-from rag.errors import RetrievalError
+from rag.errors import RetrievalError, UsageError
 from rag.retrieval.models import HOSTED, PACKAGED
 
 
@@ -17,6 +17,15 @@ def no_collection(collection: str) -> RetrievalError:
     )
 
 
+def not_ours(collection: str) -> UsageError:
+    """Somebody else's collection is read and never written: what made it would not know what we added."""
+    return UsageError(
+        f'The collection "{collection}" was not made by askbook, so nothing is written into it.',
+        code="foreign_collection",
+        hint="Ingest into another collection: --collection NAME.",
+    )
+
+
 def mismatch(
     stored: IndexInfo, embedding_model: str, dimension: int, sparse_model: str, sources: Collection[str] = ()
 ) -> RetrievalError:
@@ -24,12 +33,31 @@ def mismatch(
 
     `sources` are what it was made from, for the command that mends it.
     """
+    if stored.foreign:
+        return _foreign_mismatch(stored, embedding_model, dimension)
     return RetrievalError(
         "embedding_mismatch",
         f'The collection "{stored.collection}" was encoded by {_names(*encoders(stored))}, not by '
         f"{_names(embedding_model, dimension, sparse_model)}.",
         hint=f'Run "{rebuilding(stored.collection, sources)}" to encode it again{_all_of(sources)}, or '
         f"{way_back(stored.embedding_model)}.",
+    )
+
+
+def _foreign_mismatch(stored: IndexInfo, embedding_model: str, dimension: int) -> RetrievalError:
+    name, size, back = stored.collection, stored.dimension, way_back(stored.embedding_model)
+    if not stored.embedding_model:
+        return RetrievalError(
+            "embedding_unknown",
+            f'The collection "{name}" does not say which model made its vectors of {size} dimensions.',
+            hint='Name the model in the profile: [book] embedding_model = "..."; '
+            f'"python run.py doctor --collection {name}" prints what to add.',
+        )
+    return RetrievalError(
+        "embedding_mismatch",
+        f'The collection "{name}" holds vectors of {size} dimensions, made by {stored.embedding_model} as the profile '
+        f"says; questions are embedded by {embedding_model} ({dimension} dimensions).",
+        hint=f"{back[0].upper()}{back[1:]}, or correct embedding_model in the section [book] of the profile.",
     )
 
 
