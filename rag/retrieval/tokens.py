@@ -14,8 +14,8 @@ def most_tokens(text: str) -> int:
     """At least as many as a subword tokenizer makes of the text: three letters a token, two outside of ASCII.
 
     Digits, marks, and letters of scripts without spaces count one each. Of 2,112 pieces of 1,400 characters from three
-    textbooks in Markdown, BERT's word pieces were 70 % of this in the middle and 97 % at most; `rag.budget` has the
-    estimate that is right on average, which is too low for one piece in ten.
+    textbooks in Markdown, BERT's word pieces were 70 % of this in the middle and 97 % at most (see
+    `bench/token_bound.py`). `rag.budget` has the estimate that is right on average, too low for one piece in ten.
     """
     total = 0
     for found in _UNIT.finditer(text):
