@@ -45,7 +45,8 @@ class Session:
         known = await self.agent.threads()
         self.thread_id = check_thread_id(thread_id) if thread_id is not None else next(iter(known), self.thread_id)
         if self.thread_id in known:
-            self.resumed = len((await self.agent.conversation(self.thread_id))["turns"])
+            found = await self.agent.memory.summary(self.thread_id)
+            self.resumed = found["turns"] if found else 0
 
     async def book(self) -> str:
         """The book in words: its name and size."""
@@ -132,10 +133,10 @@ async def _clear(session: Session, _rest: str) -> None:
 
 async def _threads(session: Session, _rest: str) -> None:
     for one in (await session.agent.threads())[:20]:
-        turns = (await session.agent.conversation(one))["turns"]
-        if turns:
+        found = await session.agent.memory.summary(one)
+        if found and found["first_question"]:
             mark = "*" if one == session.thread_id else " "
-            print(f" {mark}{one}  {counted(len(turns), 'turn'):>9}  {one_line(turns[0]['question'], 52)}")
+            print(f" {mark}{one}  {counted(found['turns'], 'turn'):>9}  {one_line(found['first_question'], 52)}")
 
 
 async def _profile(session: Session, rest: str) -> None:

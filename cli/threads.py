@@ -24,36 +24,25 @@ def threads(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace, settings: Settings) -> Any:
-    from graph.memory import FILE, conversation, delete_thread, open_memory, prune, thread_ids
+    from graph.memory import FILE, MemoryOptions, open_memory
     from rag.conversation import unknown_thread
 
     if not (settings.home / FILE).exists():  # looking for a conversation makes no memory
         if options.action in ("list", "prune"):
             return [] if options.action == "list" else {"checkpoints_deleted": 0}
         raise unknown_thread(options.id)
-    async with open_memory(settings.home, persistent=True) as memory:
+    async with open_memory(settings.home, options=MemoryOptions.of(settings)) as memory:
         if options.action == "prune":
-            return {"checkpoints_deleted": await prune(memory)}
+            return {"checkpoints_deleted": await memory.prune()}
         if options.action == "list":
-            found = [await conversation(memory, one) for one in await thread_ids(memory)]
-            return [_summary(one) for one in found if one and one["turns"]]
-        one = await conversation(memory, options.id)
-        if one is None:
+            found = [await memory.summary(one) for one in await memory.threads()]
+            return [one for one in found if one and one["first_question"]]
+        if options.id not in await memory.threads():
             raise unknown_thread(options.id)
         if options.action == "delete":
-            await delete_thread(memory, options.id)
+            await memory.delete(options.id)
             return {"deleted": options.id}
-        return one
-
-
-def _summary(one: dict[str, Any]) -> dict[str, Any]:
-    first = one["turns"][0]["question"]
-    return {
-        "thread_id": one["thread_id"],
-        "updated_at": one["updated_at"],
-        "turns": len(one["turns"]),
-        "first_question": first,
-    }
+        return await memory.conversation(options.id)
 
 
 def _text(action: str, result: Any) -> str:

@@ -9,6 +9,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import RetryPolicy, TimeoutPolicy
 
 from graph.routes import after_generate, after_idle
+from nodes.archive import archiving
 from nodes.error import error, last_resort, to_error
 from nodes.generate import make_generate
 from nodes.idle import make_idle
@@ -44,7 +45,7 @@ def build_graph(services: Services) -> Machine:
     failed = {"error": "failed"}
     graph: Machine = StateGraph(AgentState, context_schema=Context, input_schema=InputState)
     graph.set_node_defaults(error_handler=to_error)  # type: ignore[arg-type]  # typed as a node, called with the error too
-    graph.add_node("idle", make_idle(parts_of), destinations=failed)
+    graph.add_node("idle", archiving(make_idle(parts_of)), destinations=failed)
     graph.add_node("retrieve", make_retrieve(parts_of), retry_policy=RETRY, timeout=SEARCH, destinations=failed)
     graph.add_node("generate", make_generate(parts_of), retry_policy=RETRY, timeout=ANSWER, destinations=failed)
     graph.add_node("tools", make_tools(parts_of), timeout=SEARCH, destinations=failed)

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
 
 from graph.agent import Agent, open_agent
 from graph.build import build_graph
+from graph.memory import local_memory
 from rag.models import build_model
 from rag.ports import ChunkIndex, Parts
 from rag.profile_loader import FOLDER
@@ -77,8 +77,8 @@ class Wired:
         self.endpoint = endpoint
         self.searcher = Searcher(passages, later=later)
         self._parts = Parts(chosen, model, name, quotes, self.searcher)
-        memory = InMemorySaver()
-        self.agent = Agent(build_graph(self).compile(checkpointer=memory), self, memory)
+        memory = local_memory()
+        self.agent = Agent(memory.compile(build_graph(self)), self, memory)
 
     @property
     def index(self) -> ChunkIndex:

@@ -78,7 +78,7 @@ class Wire:
         """The response to a question that the endpoint answers with the script; `events` are those on the way."""
         self.endpoint.script[:] = script
         async with open_memory(self.home, persistent=self.profile.memory.persistent) as memory:
-            agent = Agent(build_graph(self).compile(checkpointer=memory), self, memory)
+            agent = Agent(memory.compile(build_graph(self)), self, memory)
             self.events = [event async for event in agent.stream(question, thread_id=thread, **more)]
         response = self.events[-1].response
         assert response is not None
@@ -87,7 +87,7 @@ class Wire:
     async def conversation(self, thread: str) -> dict[str, Any]:
         """A conversation, read back from the file."""
         async with open_memory(self.home, persistent=True) as memory:
-            return await Agent(build_graph(self).compile(checkpointer=memory), self, memory).conversation(thread)
+            return await Agent(memory.compile(build_graph(self)), self, memory).conversation(thread)
 
     async def stored(self, thread: str) -> list[dict[str, Any]]:
         """Its turns."""
@@ -96,7 +96,7 @@ class Wire:
 
     async def clear(self, thread: str) -> None:
         async with open_memory(self.home, persistent=True) as memory:
-            await Agent(build_graph(self).compile(checkpointer=memory), self, memory).clear(thread)
+            await Agent(memory.compile(build_graph(self)), self, memory).clear(thread)
 
     def sent(self, request: int = -1) -> list[dict[str, Any]]:
         """The messages of a request."""
