@@ -1,7 +1,7 @@
 """Measures a long conversation: bytes on the disk, CPU of a turn, time of a cold start.
 
 A turn has 5 passages of 1,500 characters and an answer of about 200 tokens that cites all of them; the model is a
-script. Run: .venv/bin/python bench/memory.py [--turns 1000] [--postgres URL]
+script. Run: .venv/bin/python bench/memory.py [--turns 1000] [--postgres]
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from graph.memory import Memory, MemoryOptions, open_memory
 from rag.types import Passage
 from tests.fakes import passage
 from tests.machine import Machine
+from tests.postgres import cluster, programs
 
 PASSAGES = 5
 PASSAGE_CHARACTERS = 1500
@@ -139,10 +141,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=1000)
     parser.add_argument("--keep", type=int, default=20)
-    parser.add_argument("--postgres", metavar="URL", help="measure this database instead of a SQLite file")
+    parser.add_argument("--postgres", action="store_true", help="in a PostgreSQL server of its own, not in a file")
     options = parser.parse_args()
-    url = SecretStr(options.postgres) if options.postgres else None
-    with tempfile.TemporaryDirectory() as folder:
+    with ExitStack() as opened:
+        folder = opened.enter_context(tempfile.TemporaryDirectory())
+        url = None
+        if options.postgres:
+            where = programs()
+            if where is None:
+                sys.exit("PostgreSQL is not on this machine (Debian: apt-get install postgresql).")
+            url = opened.enter_context(cluster(where)).url()
         asyncio.run(measure(Path(folder), MemoryOptions(database_url=url, keep_turns=options.keep), options.turns))
 
 

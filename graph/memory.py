@@ -130,6 +130,10 @@ def _database(
 ) -> AbstractAsyncContextManager[Database]:
     if not persistent:
         return nullcontext(LocalDatabase(written.steps, options.keep_turns))
+    if options.database_url:
+        from graph.memory_postgres import open_postgres
+
+        return open_postgres(options.database_url, written, options.keep_turns)
     from graph.memory_sqlite import open_sqlite
 
     return open_sqlite(home / FILE, written, options.keep_turns)

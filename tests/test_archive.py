@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from graph.conversations import thread_config
-from graph.memory import Memory, open_memory
+from graph.memory import Memory
 from nodes import archive
 from nodes.archive import namespace_of
 from rag.conversation import turns
@@ -23,12 +21,6 @@ from tests.machine import ANSWER, Machine
 from tests.stage import limited
 
 MANY = WINDOW + 2 * BLOCK + 1
-
-
-@pytest.fixture(params=["sqlite", "in memory"])
-async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Memory]:
-    async with open_memory(tmp_path, persistent=request.param == "sqlite") as opened:
-        yield opened
 
 
 async def converse(machine: Machine, number: int, thread: str = "t") -> list[str]:

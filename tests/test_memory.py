@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import stat
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import ormsgpack
@@ -20,12 +19,6 @@ from graph.memory_faults import memory_failure
 from rag.errors import MemoryFailureError
 from rag.types import Tokens
 from tests.machine import ANSWER, Machine
-
-
-@pytest.fixture(params=["sqlite", "in memory"])
-async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Memory]:
-    async with open_memory(tmp_path, persistent=request.param == "sqlite") as opened:
-        yield opened
 
 
 def counted(path: Path, table: str) -> int:
