@@ -27,9 +27,10 @@ from rag.errors import UsageError
 _CONNECTIONS: Final = 10  # of one process at most; each statement takes one for its own time only
 _WAIT_SECONDS: Final = 10.0  # for a connection
 _CONNECT_SECONDS: Final = 5
+_LOCK_SECONDS: Final = 10.0  # for a table or row that another transaction holds
 _PAUSE: Final = 0.05  # seconds between two looks at a lock
 _SETUP: Final = "askbook setup"
-_VACUUM_EVERY: Final = 100  # turns of this process; the server looks for dead rows by itself once a minute
+_VACUUM_EVERY: Final = 25  # turns of this process; the server looks for dead rows by itself once a minute
 _TABLES: Final = ("checkpoint_writes", "checkpoint_blobs", "checkpoints")
 
 Connection = psycopg.AsyncConnection[DictRow]
@@ -191,7 +192,9 @@ async def open_postgres(address: SecretStr, written: Serializers, keep: int) -> 
         min_size=1,
         max_size=_CONNECTIONS,
         timeout=_WAIT_SECONDS,
+        reconnect_timeout=_WAIT_SECONDS,  # the next statement tries again, however long the server was away
         open=False,
+        configure=_configure,
         check=AsyncConnectionPool.check_connection,  # after the server was away, the old ones are dead
     )
     try:
@@ -203,6 +206,10 @@ async def open_postgres(address: SecretStr, written: Serializers, keep: int) -> 
     finally:
         await pool.close()
         await locks.aclose()
+
+
+async def _configure(connection: Connection) -> None:
+    await connection.execute("select set_config('lock_timeout', %s, false)", (f"{_LOCK_SECONDS * 1000:.0f}ms",))
 
 
 async def _set_up(locks: AdvisoryLocks, pool: Pool, saver: PostgresSaver, store: AsyncPostgresStore) -> None:
