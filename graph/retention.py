@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata
 
 KEEP_TURNS: Final = 20
@@ -12,9 +13,12 @@ RESTS: Final = "rests"  # the key of a checkpoint's metadata that says that no t
 
 
 def at_rest(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> bool:
-    """Whether a turn has just ended here, by its answer or by being taken back."""
+    """Whether a turn has just ended here, by its answer or by being taken back, and no question waits."""
     values: Mapping[str, Any] = checkpoint["channel_values"]
-    return metadata.get("source") != "input" and values.get("phase") == "IDLE" and values.get("turn") is None
+    if metadata.get("source") == "input" or values.get("phase") != "IDLE" or values.get("turn") is not None:
+        return False
+    messages = values.get("messages") or []
+    return not (messages and isinstance(messages[-1], HumanMessage))
 
 
 def outdated(checkpoints: Iterable[tuple[str, bool]], keep: int) -> list[str]:
