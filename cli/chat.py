@@ -14,7 +14,7 @@ from typing import Any
 from cli.commands import COMMANDS, Leave, Session
 from cli.history import history_file
 from cli.session import opened, preload
-from cli.terminal import console, counted, printable, report, say
+from cli.terminal import console, counted, printable, report, say, waiting
 from rag.errors import AskbookError, UsageError
 from rag.profiles import profile_of
 from rag.settings import Settings
@@ -35,7 +35,7 @@ async def _chat(options: argparse.Namespace, settings: Settings) -> int:
         usual = agent.services.parts(session.profile).profile.memory.thread
         if options.thread is not None or options.newest or usual:
             await session.resume(usual if options.thread is None and not options.newest else options.thread)
-        await _greet(session)
+        await greet(session)
         await _offer(session)
         async for line in _lines(settings):
             try:
@@ -47,11 +47,12 @@ async def _chat(options: argparse.Namespace, settings: Settings) -> int:
     return 1 if session.failed and not sys.stdin.isatty() else 0
 
 
-async def _greet(session: Session) -> None:
+async def greet(session: Session) -> None:
     """Say which parts are in use, so that nobody takes a quoted sentence for a written one."""
     parts = session.agent.services.parts(session.profile)
     info = await session.book()
-    say(f"askbook · the book is {info}.")
+    say(f"{parts.profile.display_name or 'askbook'} · the book is {info}.")
+    say(f"Passages are found with {parts.searched_with}.")
     if parts.quotes:
         say(
             "No model is set, so answers quote the book's own sentences. "
@@ -165,6 +166,8 @@ class _View:
     def take(self, event: Event) -> None:
         if event.type == "phase" and self._status is not None and event.data["phase"] == "GENERATING":
             self._status.update("Reading")
+        elif event.type == "waiting":
+            self._wait(waiting(event.data))
         elif event.type == "sentence" and self._stream is not None:
             self._quiet()
             self._stream.feed(event.data["text"])
@@ -172,6 +175,13 @@ class _View:
             self._stream.retract()
         elif event.response is not None:
             self._finish(event.response)
+
+    def _wait(self, line: str) -> None:
+        """On a terminal the line stands beside the spinner until the step begins again."""
+        if self._status is not None:
+            self._status.update(line)
+        else:
+            say(line)
 
     def _finish(self, response: Response) -> None:
         self.close()

@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -50,6 +50,12 @@ def say(text: str) -> None:
         width = shutil.get_terminal_size().columns
         text = "\n".join(textwrap.fill(line, width, break_long_words=False) for line in text.split("\n"))
     print(text, file=sys.stderr)
+
+
+def waiting(data: Mapping[str, Any]) -> str:
+    """The line for an event `waiting`."""
+    what = "is busy" if "rate_limit" in data["reason"] else "failed"
+    return f"The service {what} and asks to wait. Trying again in {counted(data['seconds'], 'second')}."
 
 
 def counted(number: int, noun: str) -> str:

@@ -16,13 +16,15 @@ from graph.memory import Graph, Memory, MemoryOptions, open_memory
 from graph.taking_back import take_back
 from rag.conversation import check_question, check_thread_id, failed_response, unknown_thread
 from rag.errors import AskbookError, InvalidQuestionError, MemoryFailureError, UsageError
+from rag.patience import USUAL, Patience
 from rag.ports import Services
+from rag.retrieval_context import RetrievalContext
 from rag.services import Progress, open_services
 from rag.settings import Settings
 from rag.types import Event, Response, new_id
 from state import Context, InputState
 
-_PASSED_ON: Final = frozenset({"phase", "retrieval", "sentence", "retract"})
+_PASSED_ON: Final = frozenset({"phase", "retrieval", "waiting", "sentence", "retract"})
 
 
 @dataclass(frozen=True)
@@ -191,11 +193,22 @@ class Agent:
         return await self.memory.threads()
 
     async def conversation(self, thread_id: str) -> dict[str, Any]:
-        """A stored conversation as `graph.conversations` has it. Raises `UsageError` for an unknown one."""
+        """A stored conversation as `rag.transcript` has it. Raises `UsageError` for an unknown one."""
         found = await self.memory.conversation(thread_id)
         if found is None:
             raise unknown_thread(thread_id)
         return found
+
+    async def last_retrieval(self, thread_id: str) -> RetrievalContext | None:
+        """What the newest turn of a conversation was answered from, as it is stored now; None before any search.
+
+        Raises `UsageError` for an unknown conversation.
+        """
+        searched = [turn for turn in (await self.conversation(thread_id))["turns"] if turn.get("retrievals")]
+        if not searched:
+            return None
+        shown = [one["chunk_id"] for one in searched[-1]["retrieved_chunks"] or []]
+        return RetrievalContext.of_turn(searched[-1], await self.services.index.fetch(shown))
 
 
 def _event(response: Response) -> Event:
@@ -209,15 +222,16 @@ async def open_agent(
     *,
     collection: str | None = None,
     progress: Progress | None = None,
+    patience: Patience = USUAL,
 ) -> AsyncIterator[Agent]:
     """An agent with its services, closed at exit.
 
-    `profile` is the settings' unless given; `collection` is the book. Raises `UsageError` for what is configured
-    wrongly and `MemoryFailureError` when the memory cannot be opened.
+    `profile` is the settings' unless given; `collection` is the book; `patience` says how failed steps are retried.
+    Raises `UsageError` for what is configured wrongly and `MemoryFailureError` when the memory cannot be opened.
     """
     name = profile or settings.profile
     async with open_services(settings, profile=name, collection=collection, progress=progress) as services:
         persistent = services.parts(name).profile.memory.persistent
         options = MemoryOptions.of(settings)
         async with open_memory(settings.home, persistent=persistent, options=options) as memory:
-            yield Agent(memory.compile(build_graph(services)), services, memory)
+            yield Agent(memory.compile(build_graph(services, patience)), services, memory)

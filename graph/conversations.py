@@ -11,8 +11,9 @@ from langgraph.store.base import BaseStore
 
 from graph.savers import Saver
 from nodes.archive import get_blocks
-from rag.conversation import retrieval_history, total_tokens, turns
+from rag.conversation import turns
 from rag.past import NOTHING, is_recorded
+from rag.transcript import transcript
 from rag.types import Past
 
 
@@ -31,10 +32,8 @@ def unanswered(messages: Sequence[AnyMessage]) -> str | None:
 
 
 async def conversation(saver: Saver, store: BaseStore, thread_id: str) -> dict[str, Any] | None:
-    """A stored conversation as `threads show` prints it; None where there is none.
-
-    `started_at` is when its first turn was answered, None before; `turn_count` how many turns it has; `unanswered` the
-    question that was broken off after them, if one was.
+    """A stored conversation as `rag.transcript` has it, with the question that was broken off after its turns, if one
+    was, as `unanswered`; None where there is none.
     """
     found = await _newest(saver, thread_id)
     if found is None:
@@ -44,16 +43,7 @@ async def conversation(saver: Saver, store: BaseStore, thread_id: str) -> dict[s
     archived = await get_blocks(store, thread_id, range(1, _past(values)["blocks"] + 1))
     earlier: list[BaseMessage] = [message for block in archived for message in block]
     finished = turns([*earlier, *messages])
-    return {
-        "thread_id": thread_id,
-        "started_at": finished[0]["created_at"] if finished else None,
-        "updated_at": updated_at,
-        "total_tokens": total_tokens(finished),
-        "turn_count": len(finished),
-        "turns": finished,
-        "retrieval_history": retrieval_history(finished),
-        "unanswered": unanswered(messages),
-    }
+    return transcript(thread_id, finished, updated_at) | {"unanswered": unanswered(messages)}
 
 
 async def summary(saver: Saver, thread_id: str) -> dict[str, Any] | None:
@@ -67,9 +57,7 @@ async def summary(saver: Saver, thread_id: str) -> dict[str, Any] | None:
     first = past["first_question"] if past["turns"] else next((turn["question"] for turn in finished), None)
     return {
         "thread_id": thread_id,
-        "started_at": past["started_at"] or next((turn["created_at"] for turn in finished), None),
         "updated_at": updated_at,
-        "total_tokens": past["tokens"] + total_tokens(finished),
         "turns": past["turns"] + len(finished),
         "first_question": first or unanswered(messages),
         "unanswered": unanswered(messages),

@@ -8,12 +8,12 @@ from typing import Final, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 
-from rag.conversation import total_tokens, turns
+from rag.conversation import turns
 from rag.types import Past
 
 WINDOW: Final = 10  # turns; more than the history's share of a window of 8,192 tokens holds
 BLOCK: Final = 4  # turns that leave together: one after the other they would take a third more room
-NOTHING: Final = Past(blocks=0, turns=0, messages=0, tokens=0, started_at=None, first_question="")
+NOTHING: Final = Past(blocks=0, turns=0, messages=0, first_question="")
 
 
 class Cut(NamedTuple):
@@ -48,8 +48,6 @@ def with_blocks(past: Past, leaving: Sequence[Sequence[BaseMessage]]) -> Past:
         blocks=past["blocks"] + len(leaving),
         turns=past["turns"] + len(records),
         messages=past["messages"] + sum(len(block) for block in leaving),
-        tokens=past["tokens"] + total_tokens(records),
-        started_at=first["created_at"] if first else past["started_at"],
         first_question=first["question"] if first else past["first_question"],
     )
 
@@ -63,7 +61,5 @@ def without_block(past: Past, block: Sequence[BaseMessage]) -> Past:
         blocks=past["blocks"] - 1,
         turns=past["turns"] - back["turns"],
         messages=past["messages"] - back["messages"],
-        tokens=past["tokens"] - back["tokens"],
-        started_at=past["started_at"],
         first_question=past["first_question"],
     )

@@ -14,7 +14,7 @@ from graph.memory import Memory, local_memory
 from rag.profiles import Profile
 from rag.types import Passage, Response
 from state import AgentState, Context, InputState
-from tests.fakes import FakeSearcher, FakeServices, ScriptedModel, passage
+from tests.fakes import AT_ONCE, FakeSearcher, FakeServices, ScriptedModel, passage
 
 ANSWER = "A node is a process [1]."
 
@@ -39,7 +39,7 @@ class Machine:
         self.searcher = FakeSearcher(passages, failures, later)
         self.services = FakeServices(self.model, self.searcher, profile, quotes=quotes)
         self.memory = memory or local_memory()
-        self.graph = self.memory.compile(build_graph(self.services))
+        self.graph = self.memory.compile(build_graph(self.services, AT_ONCE))
         self.agent = Agent(self.graph, self.services, self.memory)
         self.events: list[dict[str, Any]] = []
 

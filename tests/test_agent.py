@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import HumanMessage
 
-from graph import build
 from graph.conversations import thread_config
 from graph.memory import open_memory
 from rag.errors import USER_MESSAGES, AskbookError, UsageError
@@ -17,11 +16,6 @@ from state import Context, InputState
 from tests.fakes import passage
 from tests.machine import ANSWER, Machine
 from tests.stage import limited
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "RETRY", build.RETRY._replace(initial_interval=0.0, max_interval=0.0, jitter=False))
 
 
 def final() -> AskbookError:

@@ -6,18 +6,12 @@ from typing import Any
 
 import pytest
 
-from graph import build
 from graph.conversations import thread_config
 from rag.errors import USER_MESSAGES, AskbookError, RetrievalError
 from state import EMPTY_BOARD, Context, InputState
 from tests.fakes import tool_call
 from tests.machine import ANSWER, Machine
 from tests.stage import limited
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "RETRY", build.RETRY._replace(initial_interval=0.0, max_interval=0.0, jitter=False))
 
 
 def passing() -> AskbookError:

@@ -12,7 +12,7 @@ from rag.models import OPENAI, QUOTING, build_model, check_key, endpoint_of
 from rag.profile_loader import FOLDER
 from rag.profiles import load_profile
 from rag.settings import Settings
-from tests.fakes_ingest import FakeEmbedder
+from tests.fakes import FakeEmbedder
 from tests.openai_server import answer, openai_server
 
 OPENROUTER = "https://openrouter.ai/api/v1"
