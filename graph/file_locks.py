@@ -28,7 +28,7 @@ class FileLocks:
     @asynccontextmanager
     async def tried(self, name: str) -> AsyncIterator[bool]:
         """Whether the lock could be had at once; then it is held for the block. Raises `MemoryFailureError`."""
-        path = self._folder / hashlib.sha256(name.encode()).hexdigest()[:32]
+        path = self._folder / f"turn-{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"
         with border(self._place):
             descriptor = self._acquire(path)
         if descriptor is None:
@@ -41,7 +41,6 @@ class FileLocks:
             os.close(descriptor)
 
     def _acquire(self, path: Path) -> int | None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         while True:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
             try:

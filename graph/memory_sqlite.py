@@ -21,7 +21,6 @@ from graph.serializing import Serializers
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
 
-LOCKS: Final = "locks"
 _WAIT_SECONDS: Final = 5  # for another process that writes
 _PRAGMAS: Final = (
     # A power cut may cost the last turn, never the file; a crash of the process costs nothing.
@@ -57,7 +56,7 @@ class SqliteSaver(KeptSaver, AsyncSqliteSaver):
 
 
 class SqliteDatabase:
-    """One file with its journals, and a folder of locks beside it."""
+    """One file with its journals, and beside it the locks of the turns that run."""
 
     def __init__(self, path: Path, saver: SqliteSaver, store: SealedStore) -> None:
         self.place = str(path)
@@ -65,7 +64,7 @@ class SqliteDatabase:
         self.store = store
         self._path = path
         self._inode = path.stat().st_ino
-        self._locks = FileLocks(path.parent / LOCKS, self.place)
+        self._locks = FileLocks(path.parent, self.place)
 
     async def thread_ids(self) -> list[str]:
         query = "select thread_id from checkpoints group by thread_id order by max(checkpoint_id) desc"

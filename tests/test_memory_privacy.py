@@ -56,7 +56,8 @@ async def test_every_file_is_the_users_alone_while_the_memory_is_open(tmp_path: 
                 modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [home, *home.rglob("*")]}
     finally:
         os.umask(before)
-    assert {f"{FILE}-wal", f"{FILE}-shm", "locks"} <= set(modes)
+    assert {f"{FILE}-wal", f"{FILE}-shm"} <= set(modes)
+    assert any(name.startswith("turn-") for name in modes)
     assert {name: mode for name, mode in modes.items() if mode not in (0o600, 0o700)} == {}
 
 
