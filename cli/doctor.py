@@ -189,10 +189,10 @@ async def _model(settings: Settings, profile: Any, embedder: Any) -> tuple[Any, 
 
 
 async def _memory(settings: Settings, profile: Any) -> tuple[Any, str, str]:
-    from graph.memory import FILE, open_memory, thread_ids
+    from graph.memory import MemoryOptions, open_memory
 
     if not profile.memory.persistent:
         return None, "conversations end with the process, as the profile says", ""
-    async with open_memory(settings.home, persistent=True) as memory:
-        stored = len(await thread_ids(memory))
-    return None, f"{settings.home / FILE}, {counted(stored, 'conversation')}", ""
+    async with open_memory(settings.home, options=MemoryOptions.of(settings)) as memory:
+        stored = len(await memory.threads())
+    return None, f"{memory.database.place}, {counted(stored, 'conversation')}", ""
