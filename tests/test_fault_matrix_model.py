@@ -120,6 +120,7 @@ async def test_a_model_that_fails_is_told_as_what_it_is_and_the_thread_goes_on(
     fault: Fault, later: bool, stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.INFO, logger="aiosqlite")  # it logs what the checkpoints hold, which is looked at anyway
     await check(stage, fault, f"thread-{next(_threads)}", caplog, later=later)
 
 
