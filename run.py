@@ -59,6 +59,7 @@ def _keeping(commands: argparse._SubParsersAction[_Parser]) -> None:
     ingest = _command(commands, "ingest", "read a book into the index")
     ingest.add_argument("sources", metavar="SOURCE", nargs="+", help="a folder or file of Markdown or MDX")
     ingest.add_argument("--base-url", metavar="URL", help="where the book's pages are on the web")
+    ingest.add_argument("--rebuild", action="store_true", help="encode the whole book again, with the models in use")
     ingest.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     _profile(ingest)
     _common(ingest)

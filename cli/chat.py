@@ -34,7 +34,7 @@ async def _chat(options: argparse.Namespace, settings: Settings) -> int:
         usual = agent.services.parts(session.profile).profile.memory.thread
         if options.thread is not None or options.newest or usual:
             await session.resume(usual if options.thread is None and not options.newest else options.thread)
-        await _greet(session)
+        await greet(session)
         async for line in _lines(settings):
             try:
                 await _do(session, line.strip())
@@ -45,11 +45,12 @@ async def _chat(options: argparse.Namespace, settings: Settings) -> int:
     return 1 if session.failed and not sys.stdin.isatty() else 0
 
 
-async def _greet(session: Session) -> None:
+async def greet(session: Session) -> None:
     """Say which parts are in use, so that nobody takes a quoted sentence for a written one."""
     parts = session.agent.services.parts(session.profile)
     info = await session.book()
-    say(f"askbook · the book is {info}.")
+    say(f"{parts.profile.display_name or 'askbook'} · the book is {info}.")
+    say(f"Passages are found with {parts.searched_with}.")
     if parts.quotes:
         say(
             "No model is set, so answers quote the book's own sentences. "

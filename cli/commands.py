@@ -140,10 +140,13 @@ async def _threads(session: Session, _rest: str) -> None:
 
 async def _profile(session: Session, rest: str) -> None:
     if rest:
-        session.profile = profile_of(session.settings, rest).name
+        before, chosen = profile_of(session.settings, session.profile), profile_of(session.settings, rest)
+        session.profile = chosen.name
+        if before.memory.persistent and not chosen.memory.persistent:
+            say(f"This chat is stored all the same. Start with --profile {chosen.name} for one that is not.")
     for name in profile_names(profile_folders(session.settings)):
         mark = "*" if name == session.profile else " "
-        print(f" {mark}{name:<20} {profile_of(session.settings, name).description}")
+        print(f" {mark}{name:<20} {profile_of(session.settings, name).said()}")
 
 
 async def _export(session: Session, rest: str) -> None:

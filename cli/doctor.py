@@ -29,12 +29,21 @@ class Check:
 
 
 def doctor(options: argparse.Namespace) -> int:
-    """Exit code 1 when a check failed."""
-    checks = asyncio.run(_checks(options))
-    values = _values(options)
+    """Exit code 1 when a check failed, 2 when the settings are broken, so that nothing can be checked."""
+    try:
+        settings = Settings.from_env()
+    except UsageError as error:
+        if not options.json:
+            raise
+        broken = Check("settings", ok=False, detail=error.message, hint=error.hint)
+        error_json = error.info().model_dump(mode="json")
+        print_json({"ok": False, "checks": [asdict(broken)], "profile": [], "error": error_json})
+        return 2
+    checks = asyncio.run(_checks(options, settings))
+    values = _values(options, settings)
     if options.json:
         found = {"ok": all(check.ok for check in checks), "checks": [asdict(check) for check in checks]}
-        print_json(found | {"profile": [value._asdict() for value in values]})
+        print_json(found | {"profile": [value._asdict() for value in values], "error": None})
     else:
         if options.profile:
             _print_profile(values)
@@ -45,9 +54,8 @@ def doctor(options: argparse.Namespace) -> int:
     return 0 if all(check.ok for check in checks) else 1
 
 
-def _values(options: argparse.Namespace) -> list[EffectiveValue]:
+def _values(options: argparse.Namespace, settings: Settings) -> list[EffectiveValue]:
     """The profile as it runs; empty where a check has said already that there is none."""
-    settings = Settings.from_env()
     try:
         return effective(options.profile or settings.profile, settings)
     except UsageError:
@@ -65,15 +73,19 @@ def _print_profile(values: list[EffectiveValue]) -> None:
         print()
 
 
-async def _checks(options: argparse.Namespace) -> list[Check]:
-    """Each check is made even when an earlier one failed, except that nothing can be checked without settings."""
+async def _checks(options: argparse.Namespace, settings: Settings) -> list[Check]:
+    """Each check is made even when an earlier one failed, except that nothing can be checked without a profile."""
     checks: list[Check] = []
-    settings = Settings.from_env()
+    if settings.profiles is not None:
+        await _attempt(checks, "offer", lambda: _offer(settings))
     profile = await _attempt(checks, "profile", lambda: _profile(options, settings))
     if profile is None:
         return checks
-    embedder = await _attempt(checks, "embedding", lambda: _embedding(settings))
+    collection = await _collection(options, settings, profile)
+    embedder = await _attempt(checks, "embedding", lambda: _embedding(settings, profile, collection))
     await _attempt(checks, "book", lambda: _book(options, settings, profile, embedder))
+    if settings.rerank != "off":
+        await _attempt(checks, "rerank", lambda: _rerank(settings))
     await _attempt(checks, "model", lambda: check_model(settings, profile, embedder))
     await _attempt(checks, "memory", lambda: _memory(settings, profile))
     return checks
@@ -93,24 +105,61 @@ async def _attempt(checks: list[Check], name: str, work: Callable[[], Awaitable[
 async def _profile(options: argparse.Namespace, settings: Settings) -> tuple[Any, str, str]:
     profile = profile_of(settings, options.profile).in_environment(settings)
     retrieval = profile.retrieval
-    return profile, f"{profile.name}: {retrieval.top_k} passages of score {retrieval.score_threshold:g} or more", ""
+    name = f"{profile.name} ({profile.display_name})" if profile.display_name else profile.name
+    return profile, f"{name}: {retrieval.top_k} passages of score {retrieval.score_threshold:g} or more", ""
 
 
-async def _embedding(settings: Settings) -> tuple[Any, str, str]:
-    from rag.services import build_embedder
+async def _offer(settings: Settings) -> tuple[Any, str, str]:
+    from rag.offer import offer_of
 
-    embedder = build_embedder(settings)
-    embedder.embed_query("one vector")
-    return embedder, f"{embedder.model_id}, {embedder.dimension} dimensions, inside this process", ""
+    offer = offer_of(settings)
+    return offer, f"others may choose {', '.join(offer.names)}; {offer.usual} answers where none is named", ""
+
+
+async def _collection(options: argparse.Namespace, settings: Settings, profile: Any) -> str | None:
+    """The book, None where that cannot be said; why is a finding of its own check."""
+    from rag.services import choose_collection
+
+    try:
+        return await choose_collection(settings, profile, options.collection)
+    except AskbookError:
+        return None
+
+
+async def _embedding(settings: Settings, profile: Any, collection: str | None) -> tuple[Any, str, str]:
+    """One vector, for real. Where only the manual is there, of the model that a book would be encoded by."""
+    from rag.embedders import embedding_of, place_of
+    from rag.services import BOOK, MANUAL, build_embedder
+
+    asked = BOOK if collection in (None, MANUAL) else collection
+    embedder = build_embedder(settings, profile, asked)
+    await asyncio.to_thread(embedder.embed_query, "one vector")
+    missing = embedding_of(settings, profile, asked).missing
+    hint = f"The profile names {profile.book.embedding_model}; set {missing} to use it." if missing else ""
+    return embedder, f"{embedder.model_id}, {embedder.dimension} dimensions, {place_of(embedder)}", hint
+
+
+async def _rerank(settings: Settings) -> tuple[Any, str, str]:
+    from rag.embedders import build_reranker, place_of
+
+    reranker = build_reranker(settings)
+    if reranker is None:
+        return None, "off", ""
+    await asyncio.to_thread(reranker.rerank, "one order", ["one text", "another"])
+    return None, f"{reranker.model_id}, {place_of(reranker)}", ""
 
 
 async def _book(options: argparse.Namespace, settings: Settings, profile: Any, embedder: Any) -> tuple[Any, str, str]:
+    from rag.retrieval.index import checked
+    from rag.retrieval.sparse import Bm25Encoder
     from rag.services import MANUAL, choose_collection, collection_index
 
     name = await choose_collection(settings, profile, options.collection)
     index = collection_index(settings, name)
     try:
         info = await index.info()
+        if info is not None and name != MANUAL and embedder is not None:
+            await checked(index, embedder, Bm25Encoder())
     finally:
         await index.aclose()
     place = "on the Qdrant server" if settings.qdrant_url else f"in {settings.home}"
@@ -119,13 +168,6 @@ async def _book(options: argparse.Namespace, settings: Settings, profile: Any, e
             return None, f"the manual, indexed {place} when it is first asked", ""
         hint = f'Run "python run.py ingest PATH --collection {name}".'
         raise AskbookError("retrieval_error", "no_index", f'There is no book in the collection "{name}".', hint=hint)
-    if embedder is not None and info.embedding_model != embedder.model_id:
-        raise AskbookError(
-            "retrieval_error",
-            "embedding_mismatch",
-            f'"{name}" was indexed with {info.embedding_model}, but questions are embedded with {embedder.model_id}.',
-            hint="Ingest it into another --collection, or set the embedding model it was made with.",
-        )
     hint = "Yours: python run.py ingest PATH" if name == MANUAL else ""
     return None, f'"{name}", {counted(info.chunks, "passage")}, {place}', hint
 

@@ -17,6 +17,7 @@ from rag.conversation import check_question, check_thread_id, failed_response, t
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.patience import USUAL, Patience
 from rag.ports import Services
+from rag.retrieval_context import RetrievalContext
 from rag.services import Progress, open_services
 from rag.settings import Settings
 from rag.types import Event, Response, new_id
@@ -167,11 +168,22 @@ class Agent:
         return await thread_ids(self.memory)
 
     async def conversation(self, thread_id: str) -> dict[str, Any]:
-        """A stored conversation as `graph.memory.conversation` has it. Raises `UsageError` for an unknown one."""
+        """A stored conversation as `rag.transcript` has it. Raises `UsageError` for an unknown one."""
         found = await conversation(self.memory, thread_id)
         if found is None:
             raise unknown_thread(thread_id)
         return found
+
+    async def last_retrieval(self, thread_id: str) -> RetrievalContext | None:
+        """What the newest turn of a conversation was answered from, as it is stored now; None before any search.
+
+        Raises `UsageError` for an unknown conversation.
+        """
+        searched = [turn for turn in (await self.conversation(thread_id))["turns"] if turn.get("retrievals")]
+        if not searched:
+            return None
+        shown = [one["chunk_id"] for one in searched[-1]["retrieved_chunks"] or []]
+        return RetrievalContext.of_turn(searched[-1], await self.services.index.fetch(shown))
 
     async def _state(self, thread_id: str) -> Mapping[str, Any]:
         snapshot = await self.graph.aget_state(thread_config(thread_id))

@@ -14,8 +14,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from rag.conversation import retrieval_history, total_tokens, turns
+from rag.conversation import turns
 from rag.errors import MemoryFailureError
+from rag.transcript import transcript
 
 Saver = BaseCheckpointSaver[Any]
 
@@ -93,23 +94,12 @@ async def thread_ids(saver: Saver) -> list[str]:
 
 
 async def conversation(saver: Saver, thread_id: str) -> dict[str, Any] | None:
-    """A stored conversation as `threads show` prints it; None where there is none.
-
-    `started_at` is when its first turn was answered, None before; `turn_count` how many turns it has.
-    """
+    """A stored conversation as `rag.transcript` has it; None where there is none."""
     found = await saver.aget_tuple(thread_config(thread_id))
     if found is None:
         return None
     finished = turns(found.checkpoint["channel_values"].get("messages", []))
-    return {
-        "thread_id": thread_id,
-        "started_at": finished[0]["created_at"] if finished else None,
-        "updated_at": found.checkpoint["ts"],
-        "total_tokens": total_tokens(finished),
-        "turn_count": len(finished),
-        "turns": finished,
-        "retrieval_history": retrieval_history(finished),
-    }
+    return transcript(thread_id, finished, found.checkpoint["ts"])
 
 
 async def delete_thread(saver: Saver, thread_id: str) -> None:

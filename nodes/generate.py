@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 
 from nodes.error import guarded
 from nodes.model_call import CUT, Call, call_model, tokens_used, was_cut
-from nodes.run import AsyncNode, Update, run_of
+from nodes.run import AsyncNode, Update, run_of, tell_phase
 from rag.budget import Fitted, fit
 from rag.citations import AnswerWriter
 from rag.conversation import history
@@ -24,6 +24,7 @@ from rag.errors import AskbookError
 from rag.patience import USUAL, Patience
 from rag.ports import Parts, PartsOf
 from rag.prompts import build_prompt, reminder, system_prompt
+from rag.smalltalk import is_small_talk
 from rag.types import Passage, ToolCall
 from state import AgentState, Context, Draft, Turn
 
@@ -58,12 +59,13 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
         turn = state.get("turn")
         if turn is None:
             raise AskbookError("invalid_input", "no_turn", "There is no open turn to answer.")
-        runtime.stream_writer({"type": "phase", "phase": "GENERATING"})
+        tell_phase(runtime, "GENERATING", "tool_executed" if state.get("exchange") else "processing")
         parts = run_of(runtime, parts_of)
         passages = [Passage.model_validate(data) for data in state.get("passages", [])]
         if not passages:
-            runtime.stream_writer({"type": "sentence", "text": parts.profile.answer.refusal})
-            return {"phase": "IDLE", "draft": _refusal(parts, "no_passage")}
+            draft = _small_talk(parts) if is_small_talk(turn["question"]) else _refusal(parts, "no_passage")
+            runtime.stream_writer({"type": "sentence", "text": draft["content"]})
+            return {"phase": "IDLE", "draft": draft}
         fitted = _fit(parts, state, turn["question"], passages)
         exchange, style = state.get("exchange", []), parts.profile.answer
         prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
@@ -141,6 +143,11 @@ def _finish(parts: Parts, call: _Call, began: float) -> Draft:
     first = round((call.first_shown - began) * 1000, 1) if call.first_shown else None
     draft["timings_ms"] = {"first_token": first, "generation": round((time.time() - call.began) * 1000, 1)}
     return draft
+
+
+def _small_talk(parts: Parts) -> Draft:
+    sentence = parts.profile.answer.smalltalk
+    return Draft(status="fallback", fallback_reason="smalltalk", content=sentence, plain_content=sentence)
 
 
 def _refusal(parts: Parts, reason: str) -> Draft:

@@ -163,8 +163,9 @@ def codes() -> set[tuple[ErrorType, str]]:
 
 def retry_after(failure: BaseException) -> float | None:
     """The seconds that the answer's headers name, if they name any."""
-    response: Any = getattr(failure, "response", None)
-    return seconds_named(response.headers) if response is not None else None
+    response: Any = getattr(failure, "response", failure)  # Cohere's exceptions carry the headers themselves
+    headers = getattr(response, "headers", None)
+    return seconds_named(headers) if headers else None
 
 
 def _status(failure: BaseException) -> int | None:

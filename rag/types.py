@@ -6,6 +6,7 @@ the public answer of `ask --json`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,6 +19,8 @@ from rag.book import Chunk
 
 Phase = Literal["IDLE", "RETRIEVING", "GENERATING", "ERROR"]
 Status = Literal["success", "fallback", "error"]
+# The same machine seen from the request: what has become of it. Before the first phase it is "received".
+ProcessingState = Literal["processing", "tool_call_needed", "tool_executed", "response_generated", "failed"]
 FallbackReason = Literal["no_passage", "unsupported", "model_refused", "smalltalk"]
 CitationStyle = Literal["numbered", "source", "title", "chapter"]
 Footer = Literal["list", "scores", "none"]
@@ -33,7 +36,12 @@ def new_id() -> str:
 
 def now() -> str:
     """The time now, ISO 8601 in UTC, to the millisecond."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    return iso_time(time.time())
+
+
+def iso_time(seconds: float) -> str:
+    """Seconds since the epoch as ISO 8601 in UTC, to the millisecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
 class Record(BaseModel):
@@ -212,9 +220,9 @@ class Response(Record):
 class Event:
     """One step of a turn as it happens: `data` holds the fields of `type`.
 
-    `phase` {phase} · `retrieval` the `Retrieval` · `waiting` {seconds, reason} before a step is tried again, because a
-    service asked for it · `sentence` {text} · `retract` {} withdraws every sentence so far · `response` the `Response`,
-    last. The `text` of all sentences, concatenated, equals the response's `content`.
+    `phase` {phase, processing_state} · `retrieval` the `Retrieval` · `waiting` {seconds, reason} before a step is tried
+    again, because a service asked for it · `sentence` {text} · `retract` {} withdraws every sentence so far ·
+    `response` the `Response`, last. The `text` of all sentences, concatenated, equals the response's `content`.
     """
 
     type: Literal["phase", "retrieval", "waiting", "sentence", "retract", "response"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from rag.ingest.pipeline import IngestReport, ingest
 from rag.retrieval.sparse import Bm25Encoder
 from rag.services import BOOK, build_embedder, collection_index, vector_cache
-from rag.settings import Settings
+from rag.settings import Settings, variables
+from tests.command_line import QUESTION, CommandLine, Done
+from tests.openai_server import OPENAI_KEY, Endpoint, openai_server
 
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 
@@ -81,3 +84,26 @@ def physical_ai(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("physical-ai")
     asyncio.run(index_book(source, home, "https://book.example.org/docs"))
     return home
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    """A scripted endpoint of OpenAI's wire format, in an environment that names it, its key, and nothing else."""
+    for name in (*variables(), "OPENAI_ORG_ID", "OPENAI_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with openai_server() as opened:
+        monkeypatch.setenv("OPENAI_API_KEY", OPENAI_KEY)
+        monkeypatch.setenv("OPENAI_BASE_URL", opened.address)
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, tiny_book: Path) -> CommandLine:
+    """A command line whose home already holds the tiny book. Tests of memory use a thread of their own."""
+    return CommandLine(tmp_path_factory.mktemp("work"), tiny_book)
+
+
+@pytest.fixture(scope="module")
+def answered(run: CommandLine) -> Done:
+    """The answer to the question about the tiny book, as JSON."""
+    return run("ask", QUESTION, "--thread", "answered", "--json")

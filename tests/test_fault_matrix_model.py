@@ -16,7 +16,7 @@ from rag.settings import Settings, variables
 from tests.fakes import AT_ONCE
 from tests.fault_matrix import Fault, Stage, check, refuses_connections, replies
 from tests.openai_server import Endpoint, Reply, answer, refuses
-from tests.profile_endpoint import calls
+from tests.profile_wire import calls
 from tests.wire import Reply as Any200
 from tests.wire import Request, cut_off, drops, empty, hangs, html, listening, malformed
 

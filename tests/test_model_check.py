@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,18 +10,10 @@ from cli.model_check import check_model
 from rag.errors import AskbookError
 from rag.profiles import Profile, load_profile
 from rag.settings import Settings
-from tests.fakes_ingest import FakeEmbedder
-from tests.openai_server import Endpoint, Reply, answer, openai_server, refuses
-from tests.profile_endpoint import clean_environment
+from tests.fakes import FakeEmbedder
+from tests.openai_server import Endpoint, Reply, answer, refuses
 
 YES = answer("Yes.")
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    with openai_server() as opened:
-        clean_environment(monkeypatch, opened.address)
-        yield opened
 
 
 async def checked(endpoint: Endpoint, *script: Reply, profile: Profile | None = None) -> tuple[str, str]:

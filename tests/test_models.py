@@ -14,7 +14,7 @@ from rag.models import OPENAI, QUOTING, Endpoint, build_model, check_key, endpoi
 from rag.profile_loader import FOLDER
 from rag.profiles import load_profile
 from rag.settings import Settings
-from tests.fakes_ingest import FakeEmbedder
+from tests.fakes import FakeEmbedder
 from tests.openai_server import answer, openai_server
 
 OPENROUTER = "https://openrouter.ai/api/v1"

@@ -21,8 +21,7 @@ from rag.ports import ChunkIndex, Parts
 from rag.profiles import Profile, load_profile
 from rag.settings import Settings
 from rag.types import Event, Response
-from tests.fakes import AT_ONCE, FakeSearcher, passage
-from tests.fakes_ingest import FakeEmbedder
+from tests.fakes import AT_ONCE, FakeEmbedder, FakeSearcher, passage
 from tests.openai_server import Endpoint, Reply, answer, calls_tool, openai_server, refuses
 
 KEY = "sk-canary-0123456789"

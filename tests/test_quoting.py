@@ -215,6 +215,7 @@ class OneHotEmbedder:
     model_id = "one-hot"
     dimension = 2
     max_tokens = 100
+    batch_size = 32
 
     def __init__(self, *words: str) -> None:
         self.words = words

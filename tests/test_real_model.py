@@ -19,7 +19,7 @@ from rag.errors import AskbookError
 from rag.models import build_model
 from rag.profiles import profile_of
 from rag.settings import Settings, variables
-from tests.fakes_ingest import FakeEmbedder
+from tests.fakes import FakeEmbedder
 from tests.llama_server import llama_server, model_file
 
 pytestmark = [
