@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from cli.model_check import check_model
 from cli.terminal import counted, print_json, printable
 from rag.errors import AskbookError, UsageError
 from rag.profiles import EffectiveValue, effective, profile_of
@@ -85,7 +86,7 @@ async def _checks(options: argparse.Namespace, settings: Settings) -> list[Check
     await _attempt(checks, "book", lambda: _book(options, settings, profile, embedder))
     if settings.rerank != "off":
         await _attempt(checks, "rerank", lambda: _rerank(settings))
-    await _attempt(checks, "model", lambda: _model(settings, profile, embedder))
+    await _attempt(checks, "model", lambda: check_model(settings, profile, embedder))
     await _attempt(checks, "memory", lambda: _memory(settings, profile))
     return checks
 
@@ -169,23 +170,6 @@ async def _book(options: argparse.Namespace, settings: Settings, profile: Any, e
         raise AskbookError("retrieval_error", "no_index", f'There is no book in the collection "{name}".', hint=hint)
     hint = "Yours: python run.py ingest PATH" if name == MANUAL else ""
     return None, f'"{name}", {counted(info.chunks, "passage")}, {place}', hint
-
-
-async def _model(settings: Settings, profile: Any, embedder: Any) -> tuple[Any, str, str]:
-    from rag.faults import model_error
-    from rag.models import OPENAI_KEY, build_model, endpoint_of
-
-    variable = endpoint_of(profile, settings).variable
-    model, name, quotes = build_model(profile, settings, embedder)
-    if quotes:
-        hint = f"To have answers written by a model, set {variable}"
-        hint += " (and OPENAI_BASE_URL)." if variable == OPENAI_KEY else "; the profile's endpoint asks for it."
-        return None, "none; the book's own sentences are quoted", hint
-    try:
-        await model.ainvoke("Say yes.", max_tokens=1)
-    except Exception as error:
-        raise model_error(error) from error
-    return None, f"{name} answers", ""
 
 
 async def _memory(settings: Settings, profile: Any) -> tuple[Any, str, str]:
