@@ -90,11 +90,12 @@ class ServerIndex:
             raise unmapped(self.collection, shape.fields, unread.payload)
         return found
 
-    async def sample(self, count: int) -> list[Any]:
-        """Some points as they are stored, with their payload: for a look at somebody else's collection."""
+    async def look_inside(self, count: int) -> tuple[Any, list[Any]]:
+        """The server's description of the collection, and the payloads of some points: to propose a mapping from."""
         with self._faults():
+            described = await self._client.get_collection(self.collection)
             points, _ = await self._client.scroll(self.collection, limit=count, with_payload=True, with_vectors=False)
-        return list(points)
+        return described, [point.payload for point in points]
 
     async def fetch(self, ids: Sequence[str]) -> list[Chunk]:
         wanted = server_ids(ids)

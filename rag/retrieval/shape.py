@@ -41,10 +41,9 @@ def shape_of(collection: str, described: Any, layout: Layout, chunks: int) -> Sh
     profile does not say which.
     """
     config = described.config
-    record = (config.metadata or {}).get(OURS)
     quantized = config.quantization_config is not None
-    if isinstance(record, Mapping):
-        return Shape(_recorded(collection, record, chunks), quantized=quantized)
+    if is_ours(described):
+        return Shape(_recorded(collection, config.metadata[OURS], chunks), quantized=quantized)
     name, params = _dense(collection, config.params.vectors, layout)
     sparse = _sparse(collection, config.params.sparse_vectors or {}, layout)
     info = IndexInfo(
@@ -64,6 +63,11 @@ def shape_of(collection: str, described: Any, layout: Layout, chunks: int) -> Sh
         negated=str(getattr(params.distance, "value", params.distance)) in _SMALLER_IS_NEARER,
         quantized=quantized or params.quantization_config is not None,
     )
+
+
+def is_ours(described: Any) -> bool:
+    """Whether askbook made the collection that qdrant-client describes."""
+    return isinstance((described.config.metadata or {}).get(OURS), Mapping)
 
 
 def record_of(info: IndexInfo) -> dict[str, Any]:
