@@ -111,6 +111,10 @@ def _create(server: QdrantServer, name: str, body: Any) -> Any:
     return True
 
 
+def _update(server: QdrantServer, name: str, body: Any) -> Any:
+    return server.engine.update_collection(name, metadata=models.UpdateCollection.model_validate(body).metadata)
+
+
 def _drop(server: QdrantServer, name: str, _body: Any) -> Any:
     return server.engine.delete_collection(name)
 
@@ -171,6 +175,7 @@ _ROUTES: Final[list[tuple[str, str, Handler]]] = [
     ("GET", rf"{_COLLECTION}/exists", _exists),
     ("GET", _COLLECTION, _describe),
     ("PUT", _COLLECTION, _create),
+    ("PATCH", _COLLECTION, _update),
     ("DELETE", _COLLECTION, _drop),
     ("PUT", rf"{_COLLECTION}/index", _index),
     ("PUT", rf"{_COLLECTION}/points", _upsert),
