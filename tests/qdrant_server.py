@@ -162,11 +162,14 @@ def _count(server: QdrantServer, name: str, body: Any) -> Any:
 
 
 def _query(server: QdrantServer, name: str, body: Any) -> Any:
-    return _plain(server.engine.query_batch_points(name, [models.QueryRequest.model_validate(body)]))[0]
+    return _query_batch(server, name, {"searches": [body]})[0]
 
 
 def _query_batch(server: QdrantServer, name: str, body: Any) -> Any:
-    return _plain(server.engine.query_batch_points(name, models.QueryRequestBatch.model_validate(body).searches))
+    searches = models.QueryRequestBatch.model_validate(body).searches
+    # How to search what is quantized: local mode, which searches exactly, warns that it does not need to know.
+    exact = [one.model_copy(update={"params": None}) for one in searches]
+    return _plain(server.engine.query_batch_points(name, exact))
 
 
 _COLLECTION: Final = r"/collections/([^/]+)"

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 BATCH: Final = 64  # points of one request: 64 vectors of 1,024 numbers are about a megabyte of JSON
 PAGE: Final = 512
+DEEPEST: Final = 1000  # points asked for where those without a text crowd out the others
 
 Leg = Sequence[float] | SparseVector
 
@@ -82,7 +83,8 @@ class ServerIndex:
                     read = hits(shape, legs[i], points, legs)
                     unread = unread or (points[0] if points and not read else None)
                     ranking = best(read, limit=limit, asked=size - len(points) + len(read))
-                    if ranking is None or (len(points) >= size and len(read) < limit and read):
+                    crowded = len(read) < min(limit, len(points)) and len(points) >= size < DEEPEST
+                    if ranking is None or crowded:
                         deeper[i] = size * 4
                     else:
                         found[i] = ranking
