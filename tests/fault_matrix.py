@@ -25,7 +25,8 @@ import pytest
 
 from cli.ask import exit_code
 from graph.agent import Agent
-from graph.memory import FILE, thread_config
+from graph.conversations import thread_config
+from graph.memory import FILE
 from rag.errors import RATE_LIMIT_SECONDS, USER_MESSAGES
 from rag.types import ErrorType, Event, Response
 from tests.wire import Reply, WireServer, away
@@ -57,7 +58,9 @@ class Stage:
     async def stored(self, thread: str) -> str:
         """All that is kept of the thread, in the state and on disk."""
         snapshot = await self.agent.graph.aget_state(thread_config(thread))
-        writes = [str(one.pending_writes) async for one in self.agent.memory.alist(thread_config(thread))]
+        writes = [
+            str(one.pending_writes) async for one in self.agent.memory.database.saver.alist(thread_config(thread))
+        ]
         return str(snapshot) + "".join(writes) + await asyncio.to_thread(_on_disk, self.home)
 
 

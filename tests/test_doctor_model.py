@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cli.model_check import check_model
+from cli.doctor_model import check_model
 from rag.errors import AskbookError
 from rag.profiles import Profile, load_profile
 from rag.settings import Settings
