@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sqlite3
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
@@ -20,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # a script sees
 
 from cli.terminal import counted, printable, progress_bar
 from graph.agent import Agent, open_agent
-from rag.errors import AskbookError
+from rag.errors import AskbookError, MemoryFailureError
 from rag.profiles import Profile, profile_of
 from rag.services import build_embedder, choose_collection
 from rag.settings import Settings
@@ -201,7 +200,7 @@ class Workflow:
 
     async def _tidy(self) -> None:
         """Leave no conversation behind, also where a check failed before the one that clears it."""
-        with suppress(sqlite3.Error):  # a memory that fails has been reported by then
+        with suppress(MemoryFailureError):  # a memory that fails has been reported by then
             await self.agent.clear(self.thread)
 
     async def _stored(self, expected: Sequence[Asked]) -> None:

@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 
 from nodes.error import guarded
 from nodes.model_call import CUT, Call, call_model, tokens_used, was_cut
-from nodes.run import AsyncNode, Update, run_of
+from nodes.run import AsyncNode, Update, run_of, tell_phase
 from rag.budget import Fitted, fit
 from rag.citations import AnswerWriter
 from rag.conversation import history
@@ -59,7 +59,7 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
         turn = state.get("turn")
         if turn is None:
             raise AskbookError("invalid_input", "no_turn", "There is no open turn to answer.")
-        runtime.stream_writer({"type": "phase", "phase": "GENERATING"})
+        tell_phase(runtime, "GENERATING", "tool_executed" if state.get("exchange") else "processing")
         parts = run_of(runtime, parts_of)
         passages = [Passage.model_validate(data) for data in state.get("passages", [])]
         if not passages:

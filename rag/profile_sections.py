@@ -109,7 +109,8 @@ class AnswerSection(Section):
     """`smalltalk` answers a greeting or thanks. `accepts` names the citation forms that the instructions ask a model
     for, beside our `[n]`.
 
-    `marker_rule` appends our rule about passages and markers to the instructions. `footer` belongs to the style
+    `context_title` stands above the passages in a prompt. `marker_rule` appends our rule about passages and markers to
+    the instructions. `footer` belongs to the style
     "numbered"; the other styles name their source where they stand.
     """
 
@@ -119,6 +120,7 @@ class AnswerSection(Section):
     footer: Footer = "list"
     accepts: Annotated[tuple[Literal["source", "title", "chapter"], ...], Field(strict=False)] = ()
     marker_rule: bool = True
+    context_title: Line | None = None
 
 
 class LimitsSection(Section):

@@ -60,7 +60,9 @@ def build_prompt(
     """
     messages: list[BaseMessage] = [SystemMessage(system_prompt(profile))]
     for past in history:
-        messages += [HumanMessage(past.question), AIMessage(without_markers(past.answer))]
-    block = format_passages(passages, new_boundary())
+        answer = without_markers(past.answer)
+        if past.question.strip() and answer.strip():  # endpoints refuse a message without a word
+            messages += [HumanMessage(past.question), AIMessage(answer)]
+    block = "\n\n".join(filter(None, [profile.answer.context_title, format_passages(passages, new_boundary())]))
     asked, rules = f"{block}\n\n{format_question(question)}", reminder(profile)
     return [*messages, HumanMessage(f"{asked}\n\n{rules}" if rules else asked), *exchange]

@@ -83,3 +83,18 @@ def test_a_broken_setting_is_json_too_where_json_is_asked_for(
 def test_a_profile_is_shown_with_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
     main(["doctor", "--profile", "robotics-tutor"])
     assert "robotics-tutor (Robotics Tutor): 3 passages of score 0 or more" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("listed", "code", "said"),
+    [
+        ("book-agent,isaac-sim", 0, "others may choose book-agent, isaac-sim; book-agent answers where none is named"),
+        ("nobody", 1, "ASKBOOK_PROFILES lists 'nobody', which is no profile."),
+    ],
+)
+def test_the_list_of_profiles_on_offer_is_checked(
+    listed: str, code: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ASKBOOK_PROFILES", listed)
+    assert main(["doctor"]) == code
+    assert said in capsys.readouterr().out
