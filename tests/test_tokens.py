@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import BertWordPieceTokenizer
 
@@ -45,12 +45,13 @@ def test_a_text_that_fits_is_one_piece_as_it_stands() -> None:
     assert pieces(" two  words\n", 10) == [" two  words\n"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None, derandomize=True)
+@example(" 00", 1)
 @given(st.text(max_size=400), st.integers(1, 30))
 def test_pieces_fit_and_leave_nothing_out(text: str, most: int) -> None:
     found = pieces(text, most)
     assert all(most_tokens(piece) <= most for piece in found)
-    assert "".join(found).split() == text.split() or "".join("".join(found).split()) == "".join(text.split())
+    assert "".join("".join(found).split()) == "".join(text.split())
 
 
 def test_a_word_longer_than_a_piece_is_cut_inside() -> None:

@@ -40,7 +40,7 @@ def pieces(text: str, most: int) -> list[str]:
         # A token is at least one character, so a slice of `most` characters always fits.
         for part in [word] if most_tokens(word) <= most else [word[i : i + most] for i in range(0, len(word), most)]:
             cost = most_tokens(part)
-            if cost > room:
+            if not found or cost > room:
                 found.append("")
                 room = most
             found[-1] += part
