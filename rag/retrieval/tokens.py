@@ -38,9 +38,11 @@ def pieces(text: str, most: int) -> list[str]:
     room = 0
     for word in _WORD.findall(text):
         # A token is at least one character, so a slice of `most` characters always fits.
-        for part in [word] if most_tokens(word) <= most else [word[i : i + most] for i in range(0, len(word), most)]:
+        whole = most_tokens(word) <= most
+        for begin in range(0, len(word), len(word) if whole else most):
+            part = word if whole else word[begin : begin + most]
             cost = most_tokens(part)
-            if not found or cost > room:
+            if begin or cost > room or not found:  # two slices of one word may cost more together
                 found.append("")
                 room = most
             found[-1] += part
