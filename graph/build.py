@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from langgraph.graph import START, StateGraph
 from langgraph.types import TimeoutPolicy
 
 from graph.retries import retry_policies
 from graph.routes import after_generate, after_idle
+from nodes.archive import archiving
 from nodes.error import error, last_resort, to_error
+from nodes.fallback import make_to_fallback
 from nodes.generate import make_generate
 from nodes.idle import make_idle
 from nodes.retrieve import make_retrieve
@@ -35,13 +37,21 @@ def build_graph(services: Services, patience: Patience = USUAL) -> Machine:
     """
     parts_of = services.parts
     retry = retry_policies(patience)
+    fallback: Any = make_to_fallback(parts_of)  # LangGraph types a handler as a node, and calls it with the error too
     failed = {"error": "failed"}
     graph: Machine = StateGraph(AgentState, context_schema=Context, input_schema=InputState)
     graph.set_node_defaults(error_handler=to_error)  # type: ignore[arg-type]  # typed as a node, called with the error too
-    graph.add_node("idle", make_idle(parts_of), destinations=failed)
+    graph.add_node("idle", archiving(make_idle(parts_of)), destinations=failed)
     retrieve, generate = make_retrieve(parts_of, patience), make_generate(parts_of, patience)
     graph.add_node("retrieve", retrieve, retry_policy=retry, timeout=SEARCH, destinations=failed)
-    graph.add_node("generate", generate, retry_policy=retry, timeout=ANSWER, destinations=failed)
+    graph.add_node(
+        "generate",
+        generate,
+        retry_policy=retry,
+        timeout=ANSWER,
+        error_handler=fallback,
+        destinations={**failed, "generate": "fallback model"},
+    )
     graph.add_node("tools", make_tools(parts_of), timeout=SEARCH, destinations=failed)
     graph.add_node("error", error, error_handler=last_resort)
     graph.add_edge(START, "idle")

@@ -17,7 +17,7 @@ from langgraph.graph import END
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from nodes.run import AsyncNode, Update, has_new_question, last_message
+from nodes.run import AsyncNode, Update, has_new_question, last_message, tell_phase
 from rag.errors import AskbookError
 from rag.patience import Patience
 from rag.types import ErrorInfo, ErrorType, new_id
@@ -73,9 +73,7 @@ def guarded(node: AsyncNode, name: str, patience: Patience | None = None) -> Asy
             error = as_failure(failure, name)
             if patience is not None:
                 _tell_wait(error, runtime, patience)
-            if error is failure:
-                raise
-            raise error from None
+            raise error from None  # whoever logs it would log what it came from as well
 
     return guard
 
@@ -100,7 +98,7 @@ def error_draft(info: ErrorInfo) -> Draft:
 
 def error(state: AgentState, runtime: Runtime[Context]) -> Update:
     """The node `error`: a turn that never opened gets a record, an unanswered tool call is dropped."""
-    runtime.stream_writer({"type": "phase", "phase": "ERROR"})
+    tell_phase(runtime, "ERROR", "failed")
     if state.get("turn") is not None:
         return {"exchange": []}
     # What lies on the board belongs to a turn that was broken off earlier.

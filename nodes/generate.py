@@ -15,17 +15,18 @@ from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from nodes.error import guarded
-from nodes.model_call import call_model, tokens_used
-from nodes.run import AsyncNode, Update, run_of
+from nodes.model_call import CUT, Call, call_model, tokens_used, was_cut
+from nodes.run import AsyncNode, Update, run_of, tell_phase
 from rag.budget import Fitted, fit
 from rag.citations import AnswerWriter
 from rag.conversation import history
 from rag.errors import AskbookError
 from rag.patience import USUAL, Patience
 from rag.ports import Parts, PartsOf
-from rag.prompts import build_prompt, system_prompt
+from rag.prompts import build_prompt, reminder, system_prompt
+from rag.smalltalk import is_small_talk
 from rag.types import Passage, ToolCall
-from state import AgentState, Context, Draft
+from state import AgentState, Context, Draft, Turn
 
 
 @dataclass
@@ -58,12 +59,13 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
         turn = state.get("turn")
         if turn is None:
             raise AskbookError("invalid_input", "no_turn", "There is no open turn to answer.")
-        runtime.stream_writer({"type": "phase", "phase": "GENERATING"})
+        tell_phase(runtime, "GENERATING", "tool_executed" if state.get("exchange") else "processing")
         parts = run_of(runtime, parts_of)
         passages = [Passage.model_validate(data) for data in state.get("passages", [])]
         if not passages:
-            runtime.stream_writer({"type": "sentence", "text": parts.profile.answer.refusal})
-            return {"phase": "IDLE", "draft": _refusal(parts, "no_passage")}
+            draft = _small_talk(parts) if is_small_talk(turn["question"]) else _refusal(parts, "no_passage")
+            runtime.stream_writer({"type": "sentence", "text": draft["content"]})
+            return {"phase": "IDLE", "draft": draft}
         fitted = _fit(parts, state, turn["question"], passages)
         exchange, style = state.get("exchange", []), parts.profile.answer
         prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
@@ -73,7 +75,7 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
         )
         call = _Call(writer, runtime.stream_writer)
         may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
-        message = await call_model(parts, prompt, call, fitted.answer_tokens, may_search=may_search)
+        message = await call_model(parts, Call(prompt, fitted.answer_tokens, may_search, turn["model"]), call)
         calls = state.get("llm_calls", 0) + (not parts.quotes)
         tokens = tokens_used(parts, (state.get("draft") or {}).get("tokens_used") or {}, prompt, message)
         if may_search and (message.tool_calls or message.invalid_tool_calls):
@@ -81,6 +83,7 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
             return _another_search(state, message) | {"llm_calls": calls, "draft": {"tokens_used": tokens}}
         return {
             "phase": "IDLE",
+            "turn": _noticed(turn, CUT) if was_cut(message) else turn,
             "llm_calls": calls,
             "passages": [passage.model_dump(mode="json") for passage in fitted.passages],
             "draft": _finish(parts, call, turn["began"]) | {"tokens_used": tokens},
@@ -95,12 +98,16 @@ def _fit(parts: Parts, state: AgentState, question: str, passages: list[Passage]
     return fit(
         window=parts.profile.model.context_window,
         max_tokens=parts.profile.model.max_tokens,
-        system=system_prompt(parts.profile) + said,
+        system=system_prompt(parts.profile) + reminder(parts.profile) + said,
         question=question,
         history=history(state.get("messages", [])[:-1]),
         passages=passages,
         budget=parts.profile.budget,
     )
+
+
+def _noticed(turn: Turn, notice: str) -> Turn:
+    return {**turn, "notices": [*turn.get("notices", []), notice]}
 
 
 def _rounds(state: AgentState) -> int:
@@ -109,9 +116,13 @@ def _rounds(state: AgentState) -> int:
 
 
 def _another_search(state: AgentState, message: AIMessage) -> Update:
-    asked = AIMessage(
-        content=message.text, tool_calls=message.tool_calls, invalid_tool_calls=message.invalid_tool_calls
-    )
+    # A call without an id, as small servers send it, could not be told from the next when it is answered.
+    named: list[Any] = [
+        {**call, "id": call["id"] or f"call-{n}"}
+        for n, call in enumerate([*message.tool_calls, *message.invalid_tool_calls], start=1)
+    ]
+    good = len(message.tool_calls)
+    asked = AIMessage(content=message.text, tool_calls=named[:good], invalid_tool_calls=named[good:])
     wanted = [ToolCall(name=call["name"], args=call["args"]).model_dump(mode="json") for call in message.tool_calls]
     return {
         "phase": "RETRIEVING",
@@ -132,6 +143,11 @@ def _finish(parts: Parts, call: _Call, began: float) -> Draft:
     first = round((call.first_shown - began) * 1000, 1) if call.first_shown else None
     draft["timings_ms"] = {"first_token": first, "generation": round((time.time() - call.began) * 1000, 1)}
     return draft
+
+
+def _small_talk(parts: Parts) -> Draft:
+    sentence = parts.profile.answer.smalltalk
+    return Draft(status="fallback", fallback_reason="smalltalk", content=sentence, plain_content=sentence)
 
 
 def _refusal(parts: Parts, reason: str) -> Draft:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from nodes.error import guarded
-from nodes.run import AsyncNode, Update, run_of
+from nodes.run import AsyncNode, Update, run_of, tell_phase
 from rag.book import Where
 from rag.conversation import history
 from rag.errors import AskbookError
@@ -21,7 +21,7 @@ def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
         turn = state.get("turn")
         if turn is None:
             raise AskbookError("invalid_input", "no_turn", "There is no open turn to search for.")
-        runtime.stream_writer({"type": "phase", "phase": "RETRIEVING"})
+        tell_phase(runtime, "RETRIEVING", "processing")
         parts = run_of(runtime, parts_of)
         found = await parts.retriever.retrieve(
             turn["question"],

@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from nodes.error import guarded
 from nodes.retrieve import where_of
-from nodes.run import AsyncNode, Update, run_of
+from nodes.run import AsyncNode, Update, run_of, tell_phase
 from rag.book import Where
 from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
@@ -25,7 +25,7 @@ def make_tools(parts_of: PartsOf) -> AsyncNode:
     """The node `tools`: every call gets an answer, a broken one the reason, so that the model can mend it."""
 
     async def tools(state: AgentState, runtime: Runtime[Context]) -> Update:
-        runtime.stream_writer({"type": "phase", "phase": "RETRIEVING"})
+        tell_phase(runtime, "RETRIEVING", "tool_call_needed")
         parts, where = run_of(runtime, parts_of), where_of(runtime)
         exchange = state.get("exchange", [])
         passages = [Passage.model_validate(data) for data in state.get("passages", [])]
@@ -67,6 +67,8 @@ async def _search(
     A call with a `problem` gets the profile's error answer. The model may be stricter than the caller, never laxer.
     """
     tool = parts.profile.tool or ToolSection()
+    if call["name"] != tool.name:
+        problem = problem or f"There is no tool {str(call['name'])[:64]!r}; there is {tool.name}"
     asked = problem or read_arguments(tool, call["args"])
     if isinstance(asked, str):
         return refused_answer(tool, call["args"], asked), None

@@ -7,10 +7,11 @@ Nodes and pipelines are written against these; the real adapters live in `rag.re
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
+from rag.dialect import Dialect
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -140,7 +141,8 @@ class Parts:
     """What a turn works with: its profile and the live objects that the profile names.
 
     `quotes` says that the model only quotes, so that its calls are no model calls: the key that `key_variable` names is
-    not set. `searched_with` names the models that find passages, and where they run.
+    not set. `dialect` is what has been learnt about the model since the process began. `searched_with` names the models
+    that find passages, and where they run.
     """
 
     profile: Profile
@@ -149,6 +151,7 @@ class Parts:
     quotes: bool
     retriever: Searcher
     key_variable: str = "OPENAI_API_KEY"
+    dialect: Dialect = field(default_factory=Dialect)
     searched_with: str = ""
 
 

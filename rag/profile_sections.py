@@ -6,11 +6,26 @@ import re
 from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from rag.types import CitationStyle, Footer
 
-Text = Annotated[str, Field(min_length=1)]
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("it must not be empty")
+    return value
+
+
+def _one_line(value: str) -> str:
+    """A text that is shown on a line of a terminal: what repaints the screen has no place in it."""
+    if not value.isprintable():
+        raise ValueError("it must be one line of printable characters")
+    return value
+
+
+Text = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
+Line = Annotated[Text, Field(max_length=200), AfterValidator(_one_line)]
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]
 TopK = Annotated[int, Field(ge=1, le=20)]
 
@@ -36,9 +51,13 @@ class KeyForm(Section):
 
 
 class ModelSection(Section):
-    """`base_url` with `api_key_env`, the variable that holds its key, names an endpoint other than OpenAI's."""
+    """`base_url` with `api_key_env`, the variable that holds its key, names an endpoint other than OpenAI's.
+
+    `fallback` is a model of the same endpoint, which is asked when the first has failed.
+    """
 
     name: Annotated[str, Field(pattern=_MODEL_NAME)] = "gpt-4o-mini"
+    fallback: Annotated[str, Field(pattern=_MODEL_NAME)] | None = None
     temperature: Unit | None = 0.0
     max_tokens: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     context_window: Annotated[int, Field(ge=1024, le=10_000_000)] = 8192
@@ -52,7 +71,8 @@ class ModelSection(Section):
     def _is_an_address(cls, value: str | None) -> str | None:
         if value is not None:
             parts = urlsplit(value)
-            if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+            whole = parts.hostname and parts.port != 0 and not re.search(r"\s", value)  # `port` raises beyond 65535
+            if parts.scheme not in ("http", "https") or not whole or parts.username or parts.query:
                 raise ValueError("it must be an http:// or https:// address without a user name or a query")
         return value
 
@@ -67,9 +87,17 @@ class ModelSection(Section):
     def _fits_together(self) -> Self:
         if (self.base_url is None) != (self.api_key_env is None):
             raise ValueError("base_url and api_key_env are only allowed together")
+        if self.fallback == self.name:
+            raise ValueError(f"fallback must be another model than {self.name}")
         if self.max_tokens is not None and self.max_tokens >= self.context_window:
             raise ValueError(f"max_tokens must be less than context_window, {self.context_window}")
         return self
+
+
+class PromptSection(Section):
+    """`layout` "question" repeats the rules after the question, where small models follow them better."""
+
+    layout: Literal["system", "question"] = "system"
 
 
 class RetrievalSection(Section):
@@ -78,17 +106,21 @@ class RetrievalSection(Section):
 
 
 class AnswerSection(Section):
-    """`accepts` names the citation forms that the instructions ask a model for, beside our `[n]`.
+    """`smalltalk` answers a greeting or thanks. `accepts` names the citation forms that the instructions ask a model
+    for, beside our `[n]`.
 
-    `marker_rule` appends our rule about passages and markers to the instructions. `footer` belongs to the style
+    `context_title` stands above the passages in a prompt. `marker_rule` appends our rule about passages and markers to
+    the instructions. `footer` belongs to the style
     "numbered"; the other styles name their source where they stand.
     """
 
     refusal: Text = "I don't have information about that in the book content"
+    smalltalk: Text = "You are welcome here: ask me anything about the book."
     citation_style: CitationStyle = "numbered"
     footer: Footer = "list"
     accepts: Annotated[tuple[Literal["source", "title", "chapter"], ...], Field(strict=False)] = ()
     marker_rule: bool = True
+    context_title: Line | None = None
 
 
 class LimitsSection(Section):
@@ -184,6 +216,9 @@ class Parameter(Section):
             if (self.default, self.minimum, self.maximum) != (None, None, None):
                 raise ValueError("a query has no default, minimum or maximum")
             return self
+        given = (self.default, self.minimum, self.maximum)
+        if self.type == "integer" and any(isinstance(one, float) for one in given):
+            raise ValueError("its default, minimum and maximum must be whole numbers")
         least, most = self.bounds()
         if not _RANGE_OF[self.sets][0] <= least <= most <= _RANGE_OF[self.sets][1]:
             raise ValueError("its bounds must be from {} to {}".format(*_RANGE_OF[self.sets]))

@@ -14,6 +14,7 @@ from rag import embedders
 from rag.errors import RetrievalError
 from rag.models import build_model, endpoint_of
 from rag.ports import ChunkIndex, Embedder, Parts, Reranker, SparseEncoder
+from rag.profile_sections import PromptSection
 from rag.profiles import Profile, profile_of
 from rag.retrieval.clients import Server
 from rag.retrieval.index import list_collections, open_index
@@ -64,11 +65,12 @@ class LiveServices:
             self._parts[name] = self._build(profile_of(self.settings, name).in_environment(self.settings))
         return self._parts[name]
 
-    def _searched_with(self) -> str:
+    def _searched_with(self, profile: Profile) -> str:
         words = f"{self.embedder.model_id} {embedders.place_of(self.embedder)}"
-        if self.reranker is None:
-            return words
-        return f"{words}, reranked by {self.reranker.model_id} {embedders.place_of(self.reranker)}"
+        if self.reranker is not None:
+            words += f", reranked by {self.reranker.model_id} {embedders.place_of(self.reranker)}"
+        missing = embedders.embedding_of(self.settings, profile, self.index.collection).missing
+        return f"{words}; the profile's own model needs {missing}" if missing else words
 
     @cached_property
     def local_embedder(self) -> Embedder:
@@ -81,9 +83,12 @@ class LiveServices:
         # Whoever quotes compares each sentence of the passages: dozens of texts a turn.
         embedder = self.embedder if endpoint.key else self.local_embedder
         model, model_name, quotes = build_model(profile, self.settings, embedder)
+        if quotes:  # it reads the question to the end of the prompt, and needs no rules
+            profile = profile.model_copy(update={"prompt": PromptSection()})
         tool_name = profile.tool.name if profile.tool else "retrieve"
         retriever = Retriever(self.embedder, self.sparse, self.index, tool_name=tool_name, reranker=self.reranker)
-        return Parts(profile, model, model_name, quotes, retriever, endpoint.variable, self._searched_with())
+        words = self._searched_with(profile)
+        return Parts(profile, model, model_name, quotes, retriever, endpoint.variable, searched_with=words)
 
     async def aclose(self) -> None:
         await self.index.aclose()

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from rag.allowed import allowed
 from rag.errors import UsageError
 
 
@@ -49,10 +50,16 @@ class Settings(BaseSettings):
     )
     home: Path = _env("ASKBOOK_HOME", Path(".askbook"), description="folder of index, memory and caches")
     profile: str = _env("ASKBOOK_PROFILE", "default", description="profile to use")
+    profiles: str | None = _env("ASKBOOK_PROFILES", description="profiles that others may choose, separated by commas")
     embedding_model: Path | None = _env(
         "ASKBOOK_EMBEDDING_MODEL", description="embedding model: a folder, a hosted model's name, or packaged"
     )
     rerank: Literal["off", "cohere"] = _env("ASKBOOK_RERANK", "off", description="who puts passages in order")
+    database_url: SecretStr | None = _env("ASKBOOK_DATABASE_URL", description="PostgreSQL database for conversations")
+    encryption_key: SecretStr | None = _env("ASKBOOK_ENCRYPTION_KEY", description="key to encrypt conversations with")
+    keep_turns: Annotated[int, Field(ge=1, le=10_000)] = _env(
+        "ASKBOOK_KEEP_TURNS", 20, description="turns whose checkpoint is kept"
+    )
 
     _keys: dict[str, SecretStr] = PrivateAttr(default_factory=dict)  # other keys that stand in `.env`
 
@@ -109,28 +116,5 @@ def _first_problem(error: ValidationError) -> str:
     problem = error.errors(include_url=False)[0]
     name = str(problem["loc"][0])
     place = "the environment" if name in os.environ else ".env"
-    shown = "the value" if "KEY" in name else repr(problem["input"])
-    return f"{name} in {place}: {shown} is not allowed; {allowed(problem)}."
-
-
-def allowed(problem: Any, limits_of_field: tuple[float, float] | None = None) -> str:
-    """What a pydantic problem says is allowed, as the end of a sentence; both limits are named where they are known."""
-    limits = problem.get("ctx", {})
-    kind = str(problem["type"])
-    if limits_of_field and kind.startswith(("greater_than", "less_than", "int_", "float_")):
-        number = "a whole number from" if kind.startswith("int_") else "from"
-        return f"it must be {number} {limits_of_field[0]:g} to {limits_of_field[1]:g}"
-    words = {
-        "int_parsing": "it must be a whole number",
-        "int_from_float": "it must be a whole number",
-        "float_parsing": "it must be a number",
-        "bool_parsing": "it must be true or false",
-        "extra_forbidden": "there is no such key",
-        "missing": "it is required",
-        "greater_than_equal": f"it must be at least {limits.get('ge')}",
-        "greater_than": f"it must be more than {limits.get('gt')}",
-        "less_than_equal": f"it must be at most {limits.get('le')}",
-        "string_too_short": "it must not be empty",
-    }
-    text = str(problem["msg"]).removeprefix("Value error, ")
-    return words.get(kind, text[:1].lower() + text[1:] if not text[:2].isupper() else text)
+    shown = "the value" if "KEY" in name or name == "ASKBOOK_DATABASE_URL" else repr(problem["input"])
+    return f"{name} in {place}: {shown} is not allowed; {allowed(problem, Settings)}."

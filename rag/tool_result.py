@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from rag.context import NOTHING_FOUND
 from rag.errors import AskbookError
 from rag.profile_sections import ResultField, ToolSection
 from rag.prompt_format import format_passages, new_boundary
@@ -77,5 +78,6 @@ def _as_passages(passages: Sequence[Passage], seen: int) -> str:
     lines = []
     if known:
         lines.append("Already given: " + ", ".join(f"[{passage.number}]" for passage in known) + ".")
-    lines.append(format_passages(new, new_boundary()) if new else "No further passages found.")
+    if new or not known:
+        lines.append(format_passages(new, new_boundary()) if new else NOTHING_FOUND)
     return "\n".join(lines)

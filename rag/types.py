@@ -6,10 +6,11 @@ the public answer of `ask --json`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,6 +19,8 @@ from rag.book import Chunk
 
 Phase = Literal["IDLE", "RETRIEVING", "GENERATING", "ERROR"]
 Status = Literal["success", "fallback", "error"]
+# The same machine seen from the request: what has become of it. Before the first phase it is "received".
+ProcessingState = Literal["processing", "tool_call_needed", "tool_executed", "response_generated", "failed"]
 FallbackReason = Literal["no_passage", "unsupported", "model_refused", "smalltalk"]
 CitationStyle = Literal["numbered", "source", "title", "chapter"]
 Footer = Literal["list", "scores", "none"]
@@ -33,7 +36,12 @@ def new_id() -> str:
 
 def now() -> str:
     """The time now, ISO 8601 in UTC, to the millisecond."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    return iso_time(time.time())
+
+
+def iso_time(seconds: float) -> str:
+    """Seconds since the epoch as ISO 8601 in UTC, to the millisecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
 class Record(BaseModel):
@@ -205,6 +213,18 @@ class Response(Record):
     error: ErrorInfo | None = None
 
 
+class Past(TypedDict):
+    """What a conversation still knows of the turns that have left its state for the archive, without looking there.
+
+    `blocks` is how many items they are in the archive.
+    """
+
+    blocks: int
+    turns: int
+    messages: int
+    first_question: str
+
+
 # --- what a stream of a turn consists of ----------------------------------------------------------------------------
 
 
@@ -212,9 +232,9 @@ class Response(Record):
 class Event:
     """One step of a turn as it happens: `data` holds the fields of `type`.
 
-    `phase` {phase} · `retrieval` the `Retrieval` · `waiting` {seconds, reason} before a step is tried again, because a
-    service asked for it · `sentence` {text} · `retract` {} withdraws every sentence so far · `response` the `Response`,
-    last. The `text` of all sentences, concatenated, equals the response's `content`.
+    `phase` {phase, processing_state} · `retrieval` the `Retrieval` · `waiting` {seconds, reason} before a step is tried
+    again, because a service asked for it · `sentence` {text} · `retract` {} withdraws every sentence so far ·
+    `response` the `Response`, last. The `text` of all sentences, concatenated, equals the response's `content`.
     """
 
     type: Literal["phase", "retrieval", "waiting", "sentence", "retract", "response"]

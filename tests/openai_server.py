@@ -11,7 +11,9 @@ from typing import Any, Final
 from tests import wire
 from tests.wire import EVENTS, JSON, Data, Request, WireServer, listening
 
-__all__ = ["Endpoint", "Reply", "Request", "answer", "calls_tool", "events", "openai_server", "refuses"]
+__all__ = ["OPENAI_KEY", "Endpoint", "Reply", "Request", "answer", "calls_tool", "events", "openai_server", "refuses"]
+
+OPENAI_KEY: Final = "sk-canary-0123456789-0123456789-0123456789"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pytest
 from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
 from rag.ingest.pipeline import IngestReport, ingest
-from tests.fakes_ingest import FakeEmbedder, FakeIndex, FakeSparse, FakeVectors
+from tests.fakes import FakeEmbedder, FakeIndex, FakeSparse, FakeVectors
 
 BATCH = FakeEmbedder.batch_size
 
