@@ -44,9 +44,11 @@ Clean a gadget with warm water once a month. Never use alcohol on the paint.
 }
 
 
-async def index_book(source: Path, home: Path, base_url: str | None = None) -> IngestReport:
-    """Read a book into the collection `book` of a home folder, as `run.py ingest` does."""
-    settings = Settings(_env_file=None, ASKBOOK_HOME=home)  # type: ignore[call-arg]  # fields go by their variables
+async def index_book(
+    source: Path, home: Path, base_url: str | None = None, settings: Settings | None = None
+) -> IngestReport:
+    """Read a book into the collection `book` of a home folder, or where `settings` say, as `run.py ingest` does."""
+    settings = settings or Settings(_env_file=None, ASKBOOK_HOME=home)  # type: ignore[call-arg]  # by their variables
     index = collection_index(settings, BOOK)
     try:
         return await ingest(
