@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from rag.answer import AnswerWriter, Manner
 from rag.markers import parse
@@ -37,7 +38,7 @@ def main() -> None:
     print(f"{'unit':10} {'parser':>8} {'writer':>8} {'by 4 KB':>8}")
     for unit in UNITS:
         text = unit * (MEGABYTE // len(unit))
-        times = [cost(lambda: parse(text)), cost(lambda: write(text, len(text))), cost(lambda: write(text, 4096))]
+        times = [cost(partial(parse, text)), cost(partial(write, text, len(text))), cost(partial(write, text, 4096))]
         print(f"{unit!r:10} " + " ".join(f"{one:8.0f}" for one in times))
 
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from cli.commands import COMMANDS, Leave, Session
+from cli.history import history_file
 from cli.session import opened, preload
 from cli.terminal import console, counted, printable, report, say, waiting
 from rag.errors import AskbookError, UsageError
@@ -35,6 +36,7 @@ async def _chat(options: argparse.Namespace, settings: Settings) -> int:
         if options.thread is not None or options.newest or usual:
             await session.resume(usual if options.thread is None and not options.newest else options.thread)
         await greet(session)
+        await _offer(session)
         async for line in _lines(settings):
             try:
                 await _do(session, line.strip())
@@ -75,11 +77,10 @@ async def _lines(settings: Settings) -> AsyncIterator[str]:
     from prompt_toolkit.completion import WordCompleter
     from prompt_toolkit.history import FileHistory
 
-    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file = settings.home / "history"
-    file.touch(mode=0o600)
     words = WordCompleter([f"/{name}" for name in COMMANDS], sentence=True)
-    prompt: PromptSession[str] = PromptSession("› ", history=FileHistory(str(file)), completer=words)
+    prompt: PromptSession[str] = PromptSession(
+        "› ", history=FileHistory(str(history_file(settings.home))), completer=words
+    )
     while True:
         try:
             yield await prompt.prompt_async()
@@ -89,40 +90,57 @@ async def _lines(settings: Settings) -> AsyncIterator[str]:
             return
 
 
+async def _offer(session: Session) -> None:
+    """Offer to finish the turn that was broken off, by Ctrl-C or with the process."""
+    question = await session.agent.unfinished(session.thread_id)
+    if question is not None:
+        session.offered = True
+        say(f'The answer to "{printable(question)}" was broken off. Finish it? [Y/n]')
+
+
 async def _do(session: Session, line: str) -> None:
-    if not line:
+    offered, session.offered = session.offered, False
+    if offered and line.lower() in ("", "y", "yes"):
+        line = "/resume"
+    elif not line or (offered and line.lower() in ("n", "no")):
         return
     word, _, rest = line.partition(" ")
     name = word.removeprefix("/") if word.startswith("/") else {"clear": "clear", "exit": "quit"}.get(line.lower())
     if name is None:
-        await _answer(session, line)
+        await _answer(session, _asked(session, line))
     elif name == "retry":
-        await _answer(session, await session.take_back())
+        await _answer(session, _asked(session, await session.take_back()))
+    elif name == "resume":
+        await _answer(session, session.agent.resume(session.thread_id, context=session.context()))
     elif name in COMMANDS:
         await COMMANDS[name].run(session, rest.strip())
     else:
         raise UsageError(f"There is no command {word}.", hint="Type /help for those there are.")
 
 
-async def _answer(session: Session, question: str) -> None:
-    """Ask and show. Ctrl-C stops the answer and not the program."""
-    task = asyncio.ensure_future(_stream(session, question))
+def _asked(session: Session, question: str) -> AsyncIterator[Event]:
+    return session.agent.stream(question, thread_id=session.thread_id, context=session.context())
+
+
+async def _answer(session: Session, events: AsyncIterator[Event]) -> None:
+    """Show a turn as it happens. Ctrl-C stops the answer and not the program."""
+    task = asyncio.ensure_future(_stream(session, events))
     loop = asyncio.get_running_loop()
     with suppress(NotImplementedError, RuntimeError):
         loop.add_signal_handler(signal.SIGINT, task.cancel)
     try:
         await task
     except asyncio.CancelledError:
-        say("\nStopped. The question is kept: /retry asks it again.")
+        say("\nStopped. The question is kept: /resume finishes its answer, /retry asks it again.")
     finally:
         with suppress(NotImplementedError, RuntimeError):
             loop.remove_signal_handler(signal.SIGINT)
 
 
-async def _stream(session: Session, question: str) -> None:
+async def _stream(session: Session, events: AsyncIterator[Event]) -> None:
     view = _View()
     try:
-        async for event in session.agent.stream(question, thread_id=session.thread_id, context=session.context()):
+        async for event in events:
             view.take(event)
             if event.response is not None:
                 session.last = event.response

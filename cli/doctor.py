@@ -6,9 +6,11 @@ import argparse
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
+from cli.doctor_book import check_book, proposal
+from cli.doctor_model import check_model
 from cli.terminal import counted, print_json, printable
 from rag.errors import AskbookError, UsageError
 from rag.profiles import EffectiveValue, effective, profile_of
@@ -25,6 +27,8 @@ class Check:
     ok: bool
     detail: str
     hint: str = ""
+    code: str = ""
+    proposal: str = ""
 
 
 def doctor(options: argparse.Namespace) -> int:
@@ -50,6 +54,8 @@ def doctor(options: argparse.Namespace) -> int:
             print(f"{'ok  ' if check.ok else 'FAIL'}  {check.name:<10} {printable(check.detail)}")
             if check.hint:
                 print(f"      {'':<10} {printable(check.hint)}")
+            for line in check.proposal.splitlines():
+                print(f"      {printable(line)}".rstrip())
     return 0 if all(check.ok for check in checks) else 1
 
 
@@ -82,10 +88,11 @@ async def _checks(options: argparse.Namespace, settings: Settings) -> list[Check
         return checks
     collection = await _collection(options, settings, profile)
     embedder = await _attempt(checks, "embedding", lambda: _embedding(settings, profile, collection))
-    await _attempt(checks, "book", lambda: _book(options, settings, profile, embedder))
+    await _attempt(checks, "book", lambda: check_book(settings, profile, collection, embedder))
+    checks[-1] = replace(checks[-1], proposal=await proposal(settings, profile, collection, checks[-1].code))
     if settings.rerank != "off":
         await _attempt(checks, "rerank", lambda: _rerank(settings))
-    await _attempt(checks, "model", lambda: _model(settings, profile, embedder))
+    await _attempt(checks, "model", lambda: check_model(settings, profile, embedder))
     await _attempt(checks, "memory", lambda: _memory(settings, profile))
     return checks
 
@@ -95,7 +102,7 @@ async def _attempt(checks: list[Check], name: str, work: Callable[[], Awaitable[
     try:
         built, detail, hint = await work()
     except AskbookError as error:
-        checks.append(Check(name, ok=False, detail=error.message, hint=error.hint))
+        checks.append(Check(name, ok=False, detail=error.message, hint=error.hint, code=error.code))
         return None
     checks.append(Check(name, ok=True, detail=detail, hint=hint))
     return built
@@ -115,22 +122,22 @@ async def _offer(settings: Settings) -> tuple[Any, str, str]:
     return offer, f"others may choose {', '.join(offer.names)}; {offer.usual} answers where none is named", ""
 
 
-async def _collection(options: argparse.Namespace, settings: Settings, profile: Any) -> str | None:
-    """The book, None where that cannot be said; why is a finding of its own check."""
+async def _collection(options: argparse.Namespace, settings: Settings, profile: Any) -> str | AskbookError:
+    """The book, or why that cannot be said: a finding of its own check."""
     from rag.services import choose_collection
 
     try:
         return await choose_collection(settings, profile, options.collection)
-    except AskbookError:
-        return None
+    except AskbookError as error:
+        return error
 
 
-async def _embedding(settings: Settings, profile: Any, collection: str | None) -> tuple[Any, str, str]:
+async def _embedding(settings: Settings, profile: Any, collection: str | AskbookError) -> tuple[Any, str, str]:
     """One vector, for real. Where only the manual is there, of the model that a book would be encoded by."""
     from rag.embedders import embedding_of, place_of
     from rag.services import BOOK, MANUAL, build_embedder
 
-    asked = BOOK if collection in (None, MANUAL) else collection
+    asked = collection if isinstance(collection, str) and collection != MANUAL else BOOK
     embedder = build_embedder(settings, profile, asked)
     await asyncio.to_thread(embedder.embed_query, "one vector")
     missing = embedding_of(settings, profile, asked).missing
@@ -148,51 +155,11 @@ async def _rerank(settings: Settings) -> tuple[Any, str, str]:
     return None, f"{reranker.model_id}, {place_of(reranker)}", ""
 
 
-async def _book(options: argparse.Namespace, settings: Settings, profile: Any, embedder: Any) -> tuple[Any, str, str]:
-    from rag.retrieval.index import checked
-    from rag.retrieval.sparse import Bm25Encoder
-    from rag.services import MANUAL, choose_collection, collection_index
-
-    name = await choose_collection(settings, profile, options.collection)
-    index = collection_index(settings, name)
-    try:
-        info = await index.info()
-        if info is not None and name != MANUAL and embedder is not None:
-            await checked(index, embedder, Bm25Encoder())
-    finally:
-        await index.aclose()
-    place = "on the Qdrant server" if settings.qdrant_url else f"in {settings.home}"
-    if info is None:
-        if name == MANUAL:
-            return None, f"the manual, indexed {place} when it is first asked", ""
-        hint = f'Run "python run.py ingest PATH --collection {name}".'
-        raise AskbookError("retrieval_error", "no_index", f'There is no book in the collection "{name}".', hint=hint)
-    hint = "Yours: python run.py ingest PATH" if name == MANUAL else ""
-    return None, f'"{name}", {counted(info.chunks, "passage")}, {place}', hint
-
-
-async def _model(settings: Settings, profile: Any, embedder: Any) -> tuple[Any, str, str]:
-    from rag.faults import model_error
-    from rag.models import OPENAI_KEY, build_model, endpoint_of
-
-    variable = endpoint_of(profile, settings).variable
-    model, name, quotes = build_model(profile, settings, embedder)
-    if quotes:
-        hint = f"To have answers written by a model, set {variable}"
-        hint += " (and OPENAI_BASE_URL)." if variable == OPENAI_KEY else "; the profile's endpoint asks for it."
-        return None, "none; the book's own sentences are quoted", hint
-    try:
-        await model.ainvoke("Say yes.", max_tokens=1)
-    except Exception as error:
-        raise model_error(error) from error
-    return None, f"{name} answers", ""
-
-
 async def _memory(settings: Settings, profile: Any) -> tuple[Any, str, str]:
-    from graph.memory import FILE, open_memory, thread_ids
+    from graph.memory import MemoryOptions, open_memory
 
     if not profile.memory.persistent:
         return None, "conversations end with the process, as the profile says", ""
-    async with open_memory(settings.home, persistent=True) as memory:
-        stored = len(await thread_ids(memory))
-    return None, f"{settings.home / FILE}, {counted(stored, 'conversation')}", ""
+    async with open_memory(settings.home, options=MemoryOptions.of(settings)) as memory:
+        stored = len(await memory.threads())
+    return None, f"{memory.database.place}, {counted(stored, 'conversation')}", ""

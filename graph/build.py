@@ -10,6 +10,7 @@ from langgraph.types import TimeoutPolicy
 
 from graph.retries import retry_policies
 from graph.routes import after_generate, after_idle
+from nodes.archive import archiving
 from nodes.error import error, last_resort, to_error
 from nodes.fallback import make_to_fallback
 from nodes.generate import make_generate
@@ -40,7 +41,7 @@ def build_graph(services: Services, patience: Patience = USUAL) -> Machine:
     failed = {"error": "failed"}
     graph: Machine = StateGraph(AgentState, context_schema=Context, input_schema=InputState)
     graph.set_node_defaults(error_handler=to_error)  # type: ignore[arg-type]  # typed as a node, called with the error too
-    graph.add_node("idle", make_idle(parts_of), destinations=failed)
+    graph.add_node("idle", archiving(make_idle(parts_of)), destinations=failed)
     retrieve, generate = make_retrieve(parts_of, patience), make_generate(parts_of, patience)
     graph.add_node("retrieve", retrieve, retry_policy=retry, timeout=SEARCH, destinations=failed)
     graph.add_node(

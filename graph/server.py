@@ -6,8 +6,8 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from graph.agent import Graph
 from graph.build import STEPS, build_graph
+from graph.memory import Graph
 from rag.offer import Offer, offer_of
 from rag.ports import ChunkIndex, Parts
 from rag.services import LiveServices, build_services

@@ -73,9 +73,7 @@ def guarded(node: AsyncNode, name: str, patience: Patience | None = None) -> Asy
             error = as_failure(failure, name)
             if patience is not None:
                 _tell_wait(error, runtime, patience)
-            if error is failure:
-                raise
-            raise error from None
+            raise error from None  # whoever logs it would log what it came from as well
 
     return guard
 

@@ -21,9 +21,10 @@ from rag.answer import AnswerWriter, Manner
 from rag.budget import Fitted, fit
 from rag.conversation import history
 from rag.errors import AskbookError
+from rag.exchange import given, said
 from rag.patience import USUAL, Patience
 from rag.ports import Parts, PartsOf
-from rag.prompts import build_prompt, reminder, system_prompt
+from rag.prompts import build_prompt, fixed_text
 from rag.smalltalk import is_small_talk
 from rag.types import Grounding, Passage, ToolCall
 from state import AgentState, Context, Draft, Turn
@@ -101,17 +102,24 @@ def _manner(parts: Parts, question: str) -> Manner:
 
 
 def _fit(parts: Parts, state: AgentState, question: str, passages: list[Passage]) -> Fitted:
-    """What of passages and history fits into the window beside the rest, the tool results among it."""
-    said = "\n".join(str(message.content) for message in state.get("exchange", []))
-    return fit(
-        window=parts.profile.model.context_window,
-        max_tokens=parts.profile.model.max_tokens,
-        system=system_prompt(parts.profile) + reminder(parts.profile) + said,
+    """What of passages and history fits into the window beside the rest, the tool and its results among it.
+
+    Passages that stand in a result stay, since they are in the prompt already.
+    """
+    profile, exchange = parts.profile, state.get("exchange", [])
+    stay = given(exchange)
+    fitted = fit(
+        window=profile.model.context_window,
+        max_tokens=profile.model.max_tokens,
+        system=fixed_text(profile) + said(exchange),
         question=question,
         history=history(state.get("messages", [])[:-1]),
-        passages=passages,
-        budget=parts.profile.budget,
+        passages=[passage for passage in passages if passage.number not in stay],
+        budget=profile.budget,
+        enough=bool(stay),
     )
+    kept = stay | {passage.number for passage in fitted.passages}
+    return fitted._replace(passages=[passage for passage in passages if passage.number in kept])
 
 
 def _noticed(turn: Turn, notice: str) -> Turn:

@@ -16,6 +16,7 @@ from langgraph.runtime import Runtime
 from nodes.run import Node, Update, has_new_question, last_message, run_of, tell_phase
 from rag.conversation import check_question, notices, response_metadata, turn_limit
 from rag.errors import InvalidQuestionError
+from rag.past import NOTHING
 from rag.ports import PartsOf
 from rag.smalltalk import is_small_talk
 from rag.types import Phase, Response, iso_time, new_id
@@ -53,10 +54,12 @@ def make_idle(parts_of: PartsOf) -> Node:
             model=parts.model_name,
             notices=notices(
                 number,
-                len(state["messages"]) + 2,  # the answer, and the system's message that no state holds
+                # With those in the archive, the answer, and the system's message that no state holds.
+                (state.get("past") or NOTHING)["messages"] + len(state["messages"]) + 2,
                 max_turns=profile.limits.max_turns,
                 max_messages=profile.limits.max_messages,
             ),
+            context=runtime.context.model_dump(exclude_none=True) if runtime.context else {},
         )
         phase: Phase = "GENERATING" if is_small_talk(question) else "RETRIEVING"
         return EMPTY_BOARD | {"phase": phase, "turn": turn, "turn_number": number, "metadata": None}

@@ -10,14 +10,13 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from rag.budget import estimate_tokens
-from rag.errors import AskbookError
-from rag.faults import Asked, model_error, refused_option
+from rag.errors import AskbookError, OptionRefusedError
+from rag.faults import model_error
 from rag.ports import Parts
 from rag.tool import tool_schema
 from rag.types import Tokens
 
 CUT: Final = "The answer reached the most tokens that it may have and was cut."
-_REFUSALS: Final = frozenset({"bad_request", "model_not_found", "server_error"})  # under which options are refused
 
 
 class Call(NamedTuple):
@@ -49,19 +48,17 @@ async def call_model(parts: Parts, call: Call, reader: Reader) -> AIMessage:
     """
     options = _options(parts, call)
     while True:
-        spoken = parts.dialect.spoken(call.model, options)
         try:
-            return await _stream(parts, call.prompt, reader, spoken)
+            return await _stream(parts, call.prompt, reader, parts.dialect.spoken(call.model, options))
         except Exception as failure:
-            error = model_error(failure, Asked(call.model, parts.key_variable))
-            if error.code in _REFUSALS and reader.first_shown is None:
-                option = refused_option(failure, parts.dialect.sent(spoken))
-                if option is not None and parts.dialect.note(call.model, option):
-                    continue
+            error = model_error(failure)
+            news = isinstance(error, OptionRefusedError) and parts.dialect.note(call.model, error.option)
+            if news and reader.first_shown is None:
+                continue
             reader.retract()
             error.shown = reader.first_shown is not None
             error.retryable = error.retryable and not error.shown
-            raise error from failure
+            raise error from None
 
 
 def _options(parts: Parts, call: Call) -> dict[str, Any]:
@@ -83,10 +80,15 @@ async def _stream(
     config = RunnableConfig(tags=["nostream"])
     whole: AIMessageChunk | None = None
     usage = None
-    async for chunk in parts.model.astream(list(prompt), config, **options):
-        whole = chunk if whole is None else whole + chunk
-        usage = chunk.usage_metadata or usage  # some endpoints count up with every chunk: the last count is the whole
-        reader.feed(chunk.text)
+    try:
+        async for chunk in parts.model.astream(list(prompt), config, **options):
+            whole = chunk if whole is None else whole + chunk
+            usage = chunk.usage_metadata or usage  # some endpoints count up with every chunk: the last is the whole
+            reader.feed(chunk.text)
+    except Exception as failure:
+        if whole is None or model_error(failure).code != "unreachable":
+            raise
+        raise _broken_off() from None
     if whole is None:
         raise AskbookError("api_error", "empty_answer", "The model sent an empty answer.", retryable=True)
     whole.usage_metadata = usage
@@ -106,7 +108,11 @@ def _check_finished(message: AIMessage) -> None:
     if empty:
         raise AskbookError("api_error", "empty_answer", "The model sent an empty answer.", retryable=True)
     if reason is None or reason == "error":  # the latter is OpenRouter's, when the provider behind it fails
-        raise AskbookError("api_error", "stream_cut", "The model's answer broke off.", retryable=True)
+        raise _broken_off()
+
+
+def _broken_off() -> AskbookError:
+    return AskbookError("api_error", "stream_cut", "The model's answer broke off.", retryable=True)
 
 
 def was_cut(message: AIMessage) -> bool:

@@ -36,9 +36,3 @@ class Dialect:
         if _COUNTING in refused:
             found["stream_usage"] = False
         return found
-
-    @staticmethod
-    def sent(options: Mapping[str, Any]) -> set[str]:
-        """The names of what goes over the wire, by which an endpoint complains."""
-        named = set(options) | {_COUNTING}
-        return named | {_NEWER_LENGTH} if _LENGTH in options else named

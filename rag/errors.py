@@ -69,6 +69,12 @@ class AskbookError(Exception):
         )
 
 
+class OptionRefusedError(AskbookError):
+    """A model that does not know an option of the request; without the option the same request may succeed."""
+
+    option: str = ""
+
+
 class UsageError(AskbookError):
     """Wrong usage or configuration: one line, exit code 2, nothing written."""
 

@@ -7,10 +7,10 @@ classes of the client and its HTTP library, and where all these are silent or to
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from rag.errors import AskbookError
+from rag.errors import AskbookError, OptionRefusedError
 from rag.provider_words import filtered, named_option, no_credit, too_long, words_of
 from rag.retry_after import seconds_named
 from rag.types import ErrorType
@@ -19,10 +19,11 @@ _OPENAI_KEY: Final = "OPENAI_API_KEY"
 
 
 class Asked(NamedTuple):
-    """What a hint may name: the model, and the variable that holds the key of its endpoint."""
+    """What was asked: the model, the variable that holds the key of its endpoint, and the options that went with it."""
 
     model: str = ""
     variable: str = _OPENAI_KEY
+    options: frozenset[str] = frozenset()
 
 
 class _Kind(NamedTuple):
@@ -123,17 +124,25 @@ _SAYS_WITHOUT_STATUS: Final = {
     "empty_answer": "The model sent an empty answer.",
     "server_error": "The model's endpoint reported a failure in the middle of its answer.",
 }
+# OpenRouter refuses an option with 404, llama.cpp with 500 or 501, the others with 400 or 422.
+_REFUSES_OPTIONS: Final = frozenset({400, 404, 422, 500, 501})
 _UNKNOWN: Final = _Kind("api_error", "model")
 
 
 def model_error(failure: BaseException, asked: Asked | None = None) -> AskbookError:
-    """The failure of a model call, in our terms. An `AskbookError` passes unchanged."""
+    """The failure of a model call, in our terms. An `AskbookError` passes unchanged.
+
+    It is an `OptionRefusedError` where the model only did not know one of the options.
+    """
     if isinstance(failure, AskbookError):
         return failure
     asked = asked or Asked()
     status = _status(failure)
     kind = _kind(failure, status)
-    return AskbookError(
+    option = None
+    if status in _REFUSES_OPTIONS and kind.error_type != "context_overflow":
+        option = named_option(words_of(failure), asked.options)
+    error = (OptionRefusedError if option else AskbookError)(
         kind.error_type,
         kind.code,
         _message(failure, kind, status, asked),
@@ -141,16 +150,9 @@ def model_error(failure: BaseException, asked: Asked | None = None) -> AskbookEr
         retry_after=retry_after(failure),
         retryable=kind.retryable,
     )
-
-
-def refused_option(failure: BaseException, sent: Collection[str]) -> str | None:
-    """The option, of those sent, that the endpoint or its model does not know; None: the failure is another one.
-
-    OpenRouter says so with 404, llama.cpp with 500 or 501, the others with 400 or 422.
-    """
-    if isinstance(failure, AskbookError) or _status(failure) not in (400, 404, 422, 500, 501):
-        return None
-    return named_option(words_of(failure), sent)
+    if isinstance(error, OptionRefusedError):
+        error.option = option or ""
+    return error
 
 
 def codes() -> set[tuple[ErrorType, str]]:

@@ -94,14 +94,15 @@ def is_openai(endpoint: Endpoint) -> bool:
 
 
 def _chat_model(endpoint: Endpoint, profile: Profile) -> BaseChatModel:
-    from langchain_openai import ChatOpenAI
     from openai import Timeout
 
-    from rag.compatible import CompatibleChatOpenAI
+    from rag.endpoint_model import EndpointChatModel
 
     own = is_openai(endpoint)
     seconds = profile.model.timeout_seconds
-    model = (ChatOpenAI if own else CompatibleChatOpenAI)(
+    model = EndpointChatModel(
+        key_variable=endpoint.variable,
+        older_names=not own,
         model=profile.model.name,
         api_key=endpoint.key,
         base_url=endpoint.base_url,

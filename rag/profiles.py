@@ -149,6 +149,11 @@ def effective(name: str, settings: Settings) -> list[EffectiveValue]:
         shown = address._replace(netloc=address.netloc.rpartition("@")[2], query="", fragment="").geturl()
         from_environment["model.base_url"] = (shown, "environment variable OPENAI_BASE_URL")
         from_environment["model.api_key_env"] = ("OPENAI_API_KEY", "environment variable OPENAI_BASE_URL")
+    if settings.embedding_model:
+        chosen = (str(settings.embedding_model), "environment variable ASKBOOK_EMBEDDING_MODEL")
+        from_environment["book.embedding_model"] = chosen
+    elif settings.cohere_api_key and settings.cohere_model:
+        from_environment["book.embedding_model"] = (settings.cohere_model, "environment variable COHERE_MODEL")
     found = []
     for key, value in _flat(_validated(name, layers).model_dump(mode="json")):
         given = from_environment.get(key)

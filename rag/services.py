@@ -65,11 +65,12 @@ class LiveServices:
             self._parts[name] = self._build(profile_of(self.settings, name).in_environment(self.settings))
         return self._parts[name]
 
-    def _searched_with(self) -> str:
+    def _searched_with(self, profile: Profile) -> str:
         words = f"{self.embedder.model_id} {embedders.place_of(self.embedder)}"
-        if self.reranker is None:
-            return words
-        return f"{words}, reranked by {self.reranker.model_id} {embedders.place_of(self.reranker)}"
+        if self.reranker is not None:
+            words += f", reranked by {self.reranker.model_id} {embedders.place_of(self.reranker)}"
+        missing = embedders.embedding_of(self.settings, profile, self.index.collection).missing
+        return f"{words}; the profile's own model needs {missing}" if missing else words
 
     @cached_property
     def local_embedder(self) -> Embedder:
@@ -86,9 +87,8 @@ class LiveServices:
             profile = profile.model_copy(update={"prompt": PromptSection()})
         tool_name = profile.tool.name if profile.tool else "retrieve"
         retriever = Retriever(self.embedder, self.sparse, self.index, tool_name=tool_name, reranker=self.reranker)
-        return Parts(
-            profile, model, model_name, quotes, retriever, endpoint.variable, searched_with=self._searched_with()
-        )
+        words = self._searched_with(profile)
+        return Parts(profile, model, model_name, quotes, retriever, endpoint.variable, searched_with=words)
 
     async def aclose(self) -> None:
         await self.index.aclose()

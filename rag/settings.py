@@ -57,6 +57,11 @@ class Settings(BaseSettings):
         "ASKBOOK_EMBEDDING_MODEL", description="embedding model: a folder, a hosted model's name, or packaged"
     )
     rerank: Literal["off", "cohere"] = _env("ASKBOOK_RERANK", "off", description="who puts passages in order")
+    database_url: SecretStr | None = _env("ASKBOOK_DATABASE_URL", description="PostgreSQL database for conversations")
+    encryption_key: SecretStr | None = _env("ASKBOOK_ENCRYPTION_KEY", description="key to encrypt conversations with")
+    keep_turns: Annotated[int, Field(ge=1, le=10_000)] = _env(
+        "ASKBOOK_KEEP_TURNS", 20, description="turns whose checkpoint is kept"
+    )
 
     _keys: dict[str, SecretStr] = PrivateAttr(default_factory=dict)  # other keys that stand in `.env`
 
@@ -113,5 +118,5 @@ def _first_problem(error: ValidationError) -> str:
     problem = error.errors(include_url=False)[0]
     name = str(problem["loc"][0])
     place = "the environment" if name in os.environ else ".env"
-    shown = "the value" if "KEY" in name else repr(problem["input"])
+    shown = "the value" if "KEY" in name or name == "ASKBOOK_DATABASE_URL" else repr(problem["input"])
     return f"{name} in {place}: {shown} is not allowed; {allowed(problem, Settings)}."

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -225,6 +225,18 @@ class Response(Record):
     created_at: str = Field(default_factory=now)
     notices: list[str] = Field(default_factory=list)
     error: ErrorInfo | None = None
+
+
+class Past(TypedDict):
+    """What a conversation still knows of the turns that have left its state for the archive, without looking there.
+
+    `blocks` is how many items they are in the archive.
+    """
+
+    blocks: int
+    turns: int
+    messages: int
+    first_question: str
 
 
 # --- what a stream of a turn consists of ----------------------------------------------------------------------------

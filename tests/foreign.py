@@ -105,7 +105,8 @@ def fill(
 ) -> None:
     """A collection as a script of somebody else makes it: without a record of ours."""
     engine.create_collection(collection, vectors_config=vectors, sparse_vectors_config=sparse)
-    engine.upsert(collection, [models.PointStruct(id=i, vector=v, payload=dict(p)) for i, v, p in points])
+    if points:
+        engine.upsert(collection, [models.PointStruct(id=i, vector=v, payload=dict(p)) for i, v, p in points])
 
 
 def make(engine: QdrantClient, number: int, embed: Callable[[list[str]], list[list[float]]]) -> str:

@@ -10,11 +10,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from langgraph.checkpoint.memory import InMemorySaver
-
 from graph.agent import Agent, open_agent
 from graph.build import build_graph
-from graph.memory import open_memory
+from graph.memory import local_memory, open_memory
 from rag.dialect import Dialect
 from rag.models import build_model
 from rag.ports import ChunkIndex, Parts
@@ -72,7 +70,7 @@ class Wire:
         if own_endpoint:
             changes |= {"base_url": endpoint.address, "api_key_env": OWN_VARIABLE}
         self.profile = self.profile.model_copy(update={"model": self.profile.model.model_copy(update=changes)})
-        self._memory = InMemorySaver()
+        self._memory = local_memory()
         self._dialect = Dialect()
 
     def parts(self, _profile: str | None) -> Parts:
@@ -84,10 +82,10 @@ class Wire:
     @asynccontextmanager
     async def agent(self) -> AsyncIterator[Agent]:
         if self.home is None:
-            yield Agent(build_graph(self, AT_ONCE).compile(checkpointer=self._memory), self, self._memory)
+            yield Agent(self._memory.compile(build_graph(self, AT_ONCE)), self, self._memory)
             return
         async with open_memory(self.home, persistent=self.profile.memory.persistent) as memory:
-            yield Agent(build_graph(self, AT_ONCE).compile(checkpointer=memory), self, memory)
+            yield Agent(memory.compile(build_graph(self, AT_ONCE)), self, memory)
 
     async def ask(self, *script: Reply, question: str = QUESTION, thread: str | None = None, **more: Any) -> Response:
         """The response to a question that the endpoint answers with the script; `events` are those on the way."""

@@ -111,6 +111,10 @@ def _create(server: QdrantServer, name: str, body: Any) -> Any:
     return True
 
 
+def _update(server: QdrantServer, name: str, body: Any) -> Any:
+    return server.engine.update_collection(name, metadata=models.UpdateCollection.model_validate(body).metadata)
+
+
 def _drop(server: QdrantServer, name: str, _body: Any) -> Any:
     return server.engine.delete_collection(name)
 
@@ -158,11 +162,14 @@ def _count(server: QdrantServer, name: str, body: Any) -> Any:
 
 
 def _query(server: QdrantServer, name: str, body: Any) -> Any:
-    return _plain(server.engine.query_batch_points(name, [models.QueryRequest.model_validate(body)]))[0]
+    return _query_batch(server, name, {"searches": [body]})[0]
 
 
 def _query_batch(server: QdrantServer, name: str, body: Any) -> Any:
-    return _plain(server.engine.query_batch_points(name, models.QueryRequestBatch.model_validate(body).searches))
+    searches = models.QueryRequestBatch.model_validate(body).searches
+    # How to search what is quantized: local mode, which searches exactly, warns that it does not need to know.
+    exact = [one.model_copy(update={"params": None}) for one in searches]
+    return _plain(server.engine.query_batch_points(name, exact))
 
 
 _COLLECTION: Final = r"/collections/([^/]+)"
@@ -171,6 +178,7 @@ _ROUTES: Final[list[tuple[str, str, Handler]]] = [
     ("GET", rf"{_COLLECTION}/exists", _exists),
     ("GET", _COLLECTION, _describe),
     ("PUT", _COLLECTION, _create),
+    ("PATCH", _COLLECTION, _update),
     ("DELETE", _COLLECTION, _drop),
     ("PUT", rf"{_COLLECTION}/index", _index),
     ("PUT", rf"{_COLLECTION}/points", _upsert),

@@ -73,7 +73,7 @@ def test_every_error_of_openai_has_a_type(kind: type[Exception]) -> None:
         (403, "auth_error", "auth", False),
         (404, "retrieval_error", "not_found", False),
         (408, "retrieval_error", "timeout", True),
-        (409, "retrieval_error", "request", False),
+        (409, "retrieval_error", "server", True),
         (413, "retrieval_error", "request", False),
         (422, "retrieval_error", "request", False),
         (429, "rate_limit", "rate_limit", True),

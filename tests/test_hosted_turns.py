@@ -91,7 +91,7 @@ FAULTS: Final = {
     "403": Fault(says(403, CANARY), "auth_error", "auth"),
     "404": Fault(says(404, CANARY), "retrieval_error", "not_found"),
     "408": Fault(says(408, CANARY), "retrieval_error", "timeout", ATTEMPTS),
-    "409": Fault(says(409, CANARY), "retrieval_error", "request"),
+    "409": Fault(says(409, CANARY), "retrieval_error", "server", ATTEMPTS),
     "422": Fault(says(422, CANARY), "retrieval_error", "request"),
     "429": Fault(says(429, CANARY), "rate_limit", "rate_limit", ATTEMPTS, 10),
     "429 with its seconds": Fault(says(429, CANARY, retry_after="7"), "rate_limit", "rate_limit", ATTEMPTS, 7),

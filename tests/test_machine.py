@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
+from graph.conversations import thread_config
 from graph.drawing import README, draw, in_page
-from graph.memory import thread_config
 from rag.errors import UsageError
 from rag.profiles import Profile, load_profile
 from state import EMPTY_BOARD, AgentState, Context, InputState
@@ -171,7 +171,7 @@ async def test_what_belongs_to_a_turn_is_emptied_when_it_closes() -> None:
     state = await machine.state()
     emptied = EMPTY_BOARD | {"turn": None, "metadata": None}
     assert {name: state.get(name) for name in emptied if name != "response"} | {"response": None} == emptied
-    assert set(AgentState.__annotations__) == {"messages", "phase", "turn_number", *emptied}
+    assert set(AgentState.__annotations__) == {"messages", "phase", "turn_number", "past", *emptied}
 
 
 async def test_turns_are_counted() -> None:

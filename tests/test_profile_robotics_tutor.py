@@ -155,6 +155,9 @@ async def test_finding_nothing_is_no_error(wire: Wire) -> None:
     ("code", "said"),
     [
         ("embedding_failed", "Embedding generation failed"),
+        ("embedding_timeout", "Embedding generation failed"),
+        ("embedding_mismatch", "Textbook search unavailable"),
+        ("rerank_server", "Textbook search unavailable"),
         ("index_unreachable", "Textbook search unavailable"),
         ("no_index", "Textbook search unavailable"),
         ("timeout", "Retrieval failed: It broke."),

@@ -8,7 +8,8 @@ import httpx2
 import openai
 import pytest
 
-from rag.faults import model_error, refused_option
+from rag.errors import OptionRefusedError
+from rag.faults import Asked, model_error
 
 REQUEST = httpx2.Request("POST", "https://api.example/v1/chat/completions")
 SENT = ("max_tokens", "max_completion_tokens", "temperature", "stream_options", "tools")
@@ -18,6 +19,11 @@ def refused(status: int, message: str, **body: Any) -> openai.APIStatusError:
     response = httpx2.Response(status, request=REQUEST)
     kind = openai.InternalServerError if status >= 500 else openai.APIStatusError
     return kind(f"Error code: {status}", response=response, body={"message": message, **body})
+
+
+def refused_option(failure: Exception, sent: tuple[str, ...]) -> str | None:
+    error = model_error(failure, Asked(options=frozenset(sent)))
+    return error.option if isinstance(error, OptionRefusedError) else None
 
 
 TOO_LONG = {

@@ -264,7 +264,9 @@ async def test_a_new_collection_has_idf_indexes_for_its_filters_and_the_names_of
     (made,) = server.of("PUT", "")
     assert made["vectors"] == {"dense": {"size": 4, "distance": "Cosine"}}
     assert made["sparse_vectors"] == {"sparse": {"modifier": "idf"}}
-    assert made["metadata"] == {"askbook": {"embedding_model": "toy-4", "dimension": 4, "sparse_model": "toy-bm25"}}
+    record = {"embedding_model": "toy-4", "dimension": 4, "sparse_model": "toy-bm25"}
+    assert made["metadata"] == {"askbook": record | {"complete": False}}
+    assert server.of("PATCH", "") == [{"metadata": {"askbook": record | {"complete": True}}}]
     indexes = {body["field_name"]: body["field_schema"] for body in server.of("PUT", "/index")}
     assert indexes == {
         "metadata.url": {"type": "keyword", "prefix": True},
@@ -278,7 +280,7 @@ async def test_points_go_up_in_batches_before_others_are_deleted() -> None:
     await make_index(server).replace(INFO, add=points, remove=[chunk_id("gone"), chunk_id("p1")])
     assert [len(body["points"]) for body in server.of("PUT", "/points")] == [64, 64, 2]
     assert server.of("POST", "/points/delete") == [{"points": [chunk_id("gone")]}]
-    assert server.sent[-1][1] == "/points/delete"
+    assert server.sent[-2][1] == "/points/delete"
 
 
 async def test_a_server_too_old_to_keep_the_names_of_the_models_is_refused() -> None:

@@ -11,6 +11,7 @@ from tests.wire import (
     Reply,
     Request,
     WireServer,
+    away,
     cut_off,
     data,
     drops,
@@ -81,6 +82,12 @@ def test_a_body_that_is_no_json_comes_with_status_200(reply: Reply, server: Echo
     assert response.status_code == 200
     with pytest.raises(ValueError, match="Expecting"):
         response.json()
+
+
+def test_a_server_that_is_away_comes_back_to_its_address(server: Echo, client: httpx.Client) -> None:
+    with away(server), pytest.raises(httpx.ConnectError):
+        client.get(server.address)
+    assert client.get(server.address).status_code == 200
 
 
 def test_where_nobody_listens_a_connection_is_refused(client: httpx.Client) -> None:

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
 
 Data = dict[str, Any]
 
@@ -75,6 +76,24 @@ class WireServer:
     requests: list[Request] = field(default_factory=list)
     stopping: threading.Event = field(default_factory=threading.Event)
     prefix: str = ""  # of the path, part of the address: "/v1"
+    _http: _Http = field(init=False, repr=False)
+    _thread: threading.Thread = field(init=False, repr=False)
+
+    def start(self) -> None:
+        """Listen on a free port, and after a `stop` on the same one again."""
+        self.stopping.clear()
+        self._http = _Http(("127.0.0.1", urlsplit(self.address).port or 0), _Handler)
+        self._http.wire = self
+        self.address = f"http://127.0.0.1:{self._http.server_address[1]}{self.prefix}"
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02})
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Listen no more, and let go of every request that hangs."""
+        self.stopping.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
 
     def answer(self, request: Request) -> Reply:
         """What a stand-in says to a request that no script foresees."""
@@ -94,18 +113,21 @@ Server = TypeVar("Server", bound=WireServer)
 @contextmanager
 def listening(server: Server) -> Iterator[Server]:
     """The server on a free port of 127.0.0.1, until the block ends."""
-    http = _Http(("127.0.0.1", 0), _Handler)
-    http.wire = server
-    server.address = f"http://127.0.0.1:{http.server_address[1]}{server.prefix}"
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
+    server.start()
     try:
         yield server
     finally:
-        server.stopping.set()
-        http.shutdown()
-        http.server_close()
-        thread.join()
+        server.stop()
+
+
+@contextmanager
+def away(server: WireServer) -> Iterator[None]:
+    """The server stopped until the block ends: connections to its address are refused."""
+    server.stop()
+    try:
+        yield
+    finally:
+        server.start()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from pydantic import SecretStr
 
@@ -40,21 +40,59 @@ class Service:
         return f"{self.name} ({host(self.base_url)})" if self.base_url else self.name
 
 
-_AGAIN: Final = "Try again; if it stays, look at the status page of the service."
+class _Kind(NamedTuple):
+    """Type, end of the code, whether the same request may succeed later, what to do.
 
-# What a status means: error type, end of the code, whether it may pass, what to do. {key}, {url} and {model} are the
-# variables of the service.
-_BY_STATUS: Final[dict[int, tuple[ErrorType, str, bool, str]]] = {
-    401: ("auth_error", "auth", False, "Check {key}, and that it belongs to {url}."),
-    403: ("auth_error", "auth", False, "Check what {key} may do, and that it belongs to {url}."),
-    404: ("retrieval_error", "not_found", False, "Check {model} and {url}."),
-    408: ("retrieval_error", "timeout", True, _AGAIN),
-    429: ("rate_limit", "rate_limit", True, "Wait a moment; if it stays, check the quota of {key}."),
-    498: ("auth_error", "auth", False, "Check {key}, and that it belongs to {url}."),
-    504: ("retrieval_error", "timeout", True, _AGAIN),
+    In a hint {key}, {url} and {model} stand for the variables of the service.
+    """
+
+    error_type: ErrorType
+    ending: str
+    retryable: bool
+    hint: str
+
+
+_AGAIN: Final = "Try again; if it stays, look at the status page of the service."
+_NO_KEY: Final = _Kind("auth_error", "auth", False, "Check {key}, and that it belongs to {url}.")
+_TIMEOUT: Final = _Kind("retrieval_error", "timeout", True, _AGAIN)
+_SERVER: Final = _Kind("retrieval_error", "server", True, _AGAIN)
+_REFUSED: Final = _Kind("retrieval_error", "request", False, "Check {model} and {url}.")
+
+_BY_STATUS: Final = {
+    401: _NO_KEY,
+    403: _Kind("auth_error", "auth", False, "Check what {key} may do, and that it belongs to {url}."),
+    404: _Kind("retrieval_error", "not_found", False, "Check {model} and {url}."),
+    408: _TIMEOUT,
+    409: _SERVER,
+    429: _Kind("rate_limit", "rate_limit", True, "Wait a moment; if it stays, check the quota of {key}."),
+    498: _NO_KEY,
+    504: _TIMEOUT,
 }
-_FAILED: Final[tuple[ErrorType, str, bool, str]] = ("retrieval_error", "server", True, _AGAIN)
-_REFUSED: Final[tuple[ErrorType, str, bool, str]] = ("retrieval_error", "request", False, "Check {model} and {url}.")
+
+# Classes by name, of whichever library, in the order in which they are looked for; what is said of the service {place}.
+# A client that meets an answer of another shape trips over it in its own way. "ApiError" and "ParsingError" are
+# Cohere's, with a status of 200; "HTTPError" covers httpx's answers that cannot be decoded or lead round in circles.
+_BY_CLASS: Final = (
+    ({"TimeoutException", "APITimeoutError", "TimeoutError"}, _TIMEOUT, "{place} did not answer in time."),
+    (
+        {"InvalidURL", "UnsupportedProtocol", "LocalProtocolError", "UnicodeEncodeError"},
+        _Kind("retrieval_error", "request", False, "Look for stray characters in {key} and {url}."),
+        "{place} cannot be asked with this key and address.",
+    ),
+    (
+        {"TransportError", "APIConnectionError", "StreamError", "OSError"},
+        _Kind("retrieval_error", "unreachable", True, "Check the network, and {url} if it is set."),
+        "the connection to {place} failed.",
+    ),
+    (
+        {"ApiError", "ParsingError", "APIError", "HTTPError"}
+        | {"ValueError", "TypeError", "AttributeError", "LookupError", "AssertionError"},
+        _Kind("retrieval_error", "response", False, "Check {url}: it must be the address of such a service."),
+        "{place} sent something unreadable.",
+    ),
+)
+_FAILED: Final = _Kind("retrieval_error", "failed", False, "Try again; report it if it stays.")
+_DOES: Final[dict[Part, str]] = {"embedding": "Embedding failed", "rerank": "Reranking failed"}
 
 
 @contextmanager
@@ -78,44 +116,29 @@ def hosted_error(failure: Exception, part: Part, service: Service) -> AskbookErr
         return failure
     status = getattr(failure, "status_code", None)
     if isinstance(status, int) and status >= 300:
-        kind, ending, passing, hint = _BY_STATUS.get(status, _FAILED if status >= 500 else _REFUSED)
+        kind = _BY_STATUS.get(status, _SERVER if status >= 500 else _REFUSED)
         said = f"{service.place} answered {status}."
     else:
-        kind, ending, passing, said, hint = _without_status(failure, service)
+        kind, said = _by_class(failure, service)
     return AskbookError(
-        kind,
-        f"{part}_{ending}",
+        kind.error_type,
+        f"{part}_{kind.ending}",
         f"{_DOES[part]}: {said}",
-        hint=hint.format(key=service.key_variable, url=service.url_variable, model=service.model_variable),
+        hint=kind.hint.format(key=service.key_variable, url=service.url_variable, model=service.model_variable),
         retry_after=retry_after(failure),
-        retryable=passing,
+        retryable=kind.retryable,
     )
 
 
-_DOES: Final[dict[Part, str]] = {"embedding": "Embedding failed", "rerank": "Reranking failed"}
+def codes() -> set[tuple[ErrorType, str]]:
+    """Every type with its code that this border can give."""
+    kinds = [*_BY_STATUS.values(), *(kind for _, kind, _ in _BY_CLASS), _REFUSED, _FAILED]
+    return {(kind.error_type, f"{part}_{kind.ending}") for kind in kinds for part in _DOES}
 
 
-def _without_status(failure: Exception, service: Service) -> tuple[ErrorType, str, bool, str, str]:
+def _by_class(failure: Exception, service: Service) -> tuple[_Kind, str]:
     names = {one.__name__ for one in type(failure).__mro__}
-    place = service.place
-    if names & {"TimeoutException", "APITimeoutError", "TimeoutError"}:
-        return "retrieval_error", "timeout", True, f"{place} did not answer in time.", _AGAIN
-    if names & {"InvalidURL", "UnsupportedProtocol", "LocalProtocolError", "UnicodeEncodeError"}:
-        hint = "Look for stray characters in {key} and {url}."
-        return "retrieval_error", "request", False, f"{place} cannot be asked with this key and address.", hint
-    if names & {"TransportError", "APIConnectionError", "StreamError", "OSError"}:
-        hint = "Check the network, and {url} if it is set."
-        return "retrieval_error", "unreachable", True, f"the connection to {place} failed.", hint
-    if names & _UNREADABLE:
-        hint = "Check {url} if it is set: it must be the address of such a service."
-        return "retrieval_error", "response", False, f"{place} sent something unreadable.", hint
-    said = f"the client of {place} raised {type(failure).__name__}."
-    return "retrieval_error", "failed", False, said, "Try again; report it if it stays."
-
-
-# A client that meets an answer of another shape trips over it in its own way. "ApiError" and "ParsingError" are
-# Cohere's, with a status of 200; "HTTPError" covers httpx's answers that cannot be decoded or lead round in circles.
-_UNREADABLE: Final = frozenset(
-    {"ApiError", "ParsingError", "APIError", "HTTPError"}
-    | {"ValueError", "TypeError", "AttributeError", "LookupError", "AssertionError"}
-)
+    for known, kind, said in _BY_CLASS:
+        if names & known:
+            return kind, said.format(place=service.place)
+    return _FAILED, f"the client of {service.place} raised {type(failure).__name__}."

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from rag.retrieval.layout import FieldMap, Paths, value_at
+from rag.retrieval.models import HOSTED, PACKAGED
 
 POINTS: Final = 16  # looked at for a proposal
 _DEPTH: Final = 4  # of nested fields that are looked into
@@ -49,16 +50,50 @@ def propose(payloads: Sequence[Mapping[str, Any] | None]) -> FieldMap | None:
 def as_toml(fields: FieldMap, **book: str | None) -> str:
     """The sections of a profile that say so, ready to be pasted; `book` are keys of the section `[book]`."""
     lines = ["[book]", *(f"{key} = {_quoted(value)}" for key, value in book.items() if value is not None)]
-    lines += ["", "[book.payload]"]
+    return "\n".join([*lines, "", *_payload_section(fields)])
+
+
+def proposed_profile(collection: str, described: Any, payloads: Sequence[Any], model: str = "") -> str:
+    """A profile's sections for a collection, from qdrant-client's description of it and some of its payloads.
+
+    What the points cannot say is left for a person to fill in, with what is known beside it: the embedding model
+    (unless `model` is it), and which of several vectors.
+    """
+    params = described.config.params
+    dense = params.vectors if isinstance(params.vectors, Mapping) else {"": params.vectors} if params.vectors else {}
+    sizes = {vector.size for vector in dense.values()}
+    fits = [name for name, size in _known_models() if size in sizes]
+    lines = ["[book]", f"collection = {_quoted(collection)}"]
+    if not model:
+        numbers = " or ".join(map(str, sorted(sizes))) or "no"
+        lines.append(f"# The model that made its vectors of {numbers} numbers; of that size: {', '.join(fits) or '?'}")
+    lines.append(f"embedding_model = {_quoted(model)}")
+    if len(dense) > 1:
+        first, *others = dense
+        lines.append(f"vector = {_quoted(first)}  # or {', '.join(map(_quoted, others))}")
+    lines += [f"# sparse_vector = {_quoted(name)}  # if Qdrant/bm25 made it" for name in params.sparse_vectors or {}]
+    fields = propose(payloads)
+    if fields is None:
+        names = ", ".join(map(_quoted, sorted({str(name) for payload in payloads for name in payload or {}})))
+        return "\n".join([*lines, "", "[book.payload]", f"# None of its fields reads like a text: {names or 'none'}"])
+    return "\n".join([*lines, "", *_payload_section(fields)])
+
+
+def _known_models() -> list[tuple[str, int]]:
+    return [(PACKAGED, 384), *((name, model.dimension) for name, model in HOSTED.items())]
+
+
+def _payload_section(fields: FieldMap) -> list[str]:
+    lines = ["[book.payload]"]
     for name, paths in fields.paths().items():
         listed = ", ".join(map(_quoted, paths))
         lines.append(f"{name} = {listed}" if len(paths) == 1 else f"{name} = [{listed}]")
-    return "\n".join(lines)
+    return lines
 
 
 def _quoted(value: str) -> str:
-    """A TOML string: JSON's escapes are TOML's too."""
-    return json.dumps(value, ensure_ascii=False)
+    """A TOML string: JSON's escapes are TOML's too, but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _values(payloads: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

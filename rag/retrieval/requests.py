@@ -80,8 +80,10 @@ def _first_of(paths: Sequence[str], match: Any) -> Any:
     condition = models.FieldCondition(key=paths[0], match=match)
     if len(paths) == 1:
         return condition
-    empty = models.IsEmptyCondition(is_empty=models.PayloadField(key=paths[0]))
-    return models.Filter(should=[condition, models.Filter(must=[empty, _first_of(paths[1:], match)])])
+    missing = models.IsEmptyCondition(is_empty=models.PayloadField(key=paths[0]))
+    blank = models.FieldCondition(key=paths[0], match=models.MatchValue(value=""))
+    silent = models.Filter(should=[missing, blank])
+    return models.Filter(should=[condition, models.Filter(must=[silent, _first_of(paths[1:], match)])])
 
 
 def hits(shape: Shape, leg: Sequence[float] | SparseVector, points: Sequence[Any], legs: Sequence[Any]) -> list[Hit]:

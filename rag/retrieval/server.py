@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
-from itertools import islice
+from dataclasses import replace
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 BATCH: Final = 64  # points of one request: 64 vectors of 1,024 numbers are about a megabyte of JSON
 PAGE: Final = 512
+DEEPEST: Final = 1000  # points asked for where those without a text crowd out the others
 
 Leg = Sequence[float] | SparseVector
 
@@ -81,7 +83,8 @@ class ServerIndex:
                     read = hits(shape, legs[i], points, legs)
                     unread = unread or (points[0] if points and not read else None)
                     ranking = best(read, limit=limit, asked=size - len(points) + len(read))
-                    if ranking is None or (len(points) >= size and len(read) < limit and read):
+                    crowded = len(read) < min(limit, len(points)) and len(points) >= size < DEEPEST
+                    if ranking is None or crowded:
                         deeper[i] = size * 4
                     else:
                         found[i] = ranking
@@ -90,11 +93,12 @@ class ServerIndex:
             raise unmapped(self.collection, shape.fields, unread.payload)
         return found
 
-    async def sample(self, count: int) -> list[Any]:
-        """Some points as they are stored, with their payload: for a look at somebody else's collection."""
+    async def look_inside(self, count: int) -> tuple[Any, list[Any]]:
+        """The server's description of the collection, and the payloads of some points: to propose a mapping from."""
         with self._faults():
+            described = await self._client.get_collection(self.collection)
             points, _ = await self._client.scroll(self.collection, limit=count, with_payload=True, with_vectors=False)
-        return list(points)
+        return described, [point.payload for point in points]
 
     async def fetch(self, ids: Sequence[str]) -> list[Chunk]:
         wanted = server_ids(ids)
@@ -115,6 +119,8 @@ class ServerIndex:
                 )
                 found += [to_entry(record.id, record.payload) for record in records]
                 more = offset is not None
+        if shape is not None and not shape.complete:  # of a page that is there in part, nothing says so but this
+            found = [replace(entry, document_sha256="") for entry in found]
         return found
 
     async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:
@@ -129,15 +135,25 @@ class ServerIndex:
                 add = list(add)
                 await self._clear(old.info, info, {str(id) for id in unwanted} | {point.chunk.id for point in add})
                 old = None
+            points = iter(add)
+            first = next(points, None)
             if old is None:
                 await self._create(info)
-            points = iter(add)
+            elif first is None and not unwanted:
+                return
+            else:
+                await self._remember(info, complete=False)
+            points = points if first is None else chain([first], points)
             while batch := list(islice(points, BATCH)):
                 await self._client.upsert(self.collection, points=[row(point) for point in batch], wait=True)
                 unwanted -= {point.chunk.id for point in batch}
             for ids in _batches(sorted(unwanted, key=str)):
                 selector = models.PointIdsList(points=ids)
                 await self._client.delete(self.collection, points_selector=selector, wait=True)
+            await self._remember(info, complete=True)
+
+    async def _remember(self, info: IndexInfo, *, complete: bool) -> None:
+        await self._client.update_collection(self.collection, metadata=record_of(info, complete=complete))
 
     async def drop(self) -> None:
         async with self._present() as shape:
@@ -159,16 +175,16 @@ class ServerIndex:
 
     async def _look(self) -> Shape | None:
         """The collection as it is now, None where there is none."""
-        try:
-            described, counted = await asyncio.gather(
-                self._client.get_collection(self.collection), self._client.count(self.collection, exact=True)
-            )
-        except Exception as error:
-            if not is_missing(error):
-                raise
-            self._shape = None
-        else:
-            self._shape = shape_of(self.collection, described, self.layout, counted.count)
+        asked = (self._client.get_collection(self.collection), self._client.count(self.collection, exact=True))
+        described, counted = await asyncio.gather(*asked, return_exceptions=True)  # both end, also where one fails
+        self._shape = None
+        for answer in (described, counted):
+            if isinstance(answer, Exception) and is_missing(answer):
+                return None
+            if isinstance(answer, BaseException):
+                raise answer
+        chunks: Any = counted
+        self._shape = shape_of(self.collection, described, self.layout, chunks.count)
         return self._shape
 
     async def _known(self) -> Shape:
@@ -193,7 +209,7 @@ class ServerIndex:
                 vectors_config={DENSE: models.VectorParams(size=info.dimension, distance=models.Distance.COSINE)},
                 sparse_vectors_config={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
                 quantization_config=quantization(self.layout.quantization),
-                metadata=record_of(info),
+                metadata=record_of(info, complete=False),
             )
             ours = True
         except Exception as error:

@@ -12,6 +12,7 @@ from rag.retrieval.layout import FieldMap, Layout
 from rag.retrieval.payload import DENSE, SPARSE
 
 OURS: Final = "askbook"  # the key of our record in the collection's metadata
+COMPLETE: Final = "complete"
 UNNAMED: Final = ""  # how Qdrant calls the vector of points that have one without a name
 _SMALLER_IS_NEARER: Final = frozenset({"Euclid", "Manhattan"})
 
@@ -22,7 +23,7 @@ class Shape:
 
     `fields` is None where askbook made the collection. `sparse` is None where it is searched by meaning alone. `rows`:
     a point's vector is a list of vectors. `negated`: the engine's score is a distance, which is smaller where it is
-    better.
+    better. `complete`: the last change of ours came to its end.
     """
 
     info: IndexInfo
@@ -32,6 +33,7 @@ class Shape:
     rows: bool = False
     negated: bool = False
     quantized: bool = False
+    complete: bool = True
 
 
 def shape_of(collection: str, described: Any, layout: Layout, chunks: int) -> Shape:
@@ -41,10 +43,11 @@ def shape_of(collection: str, described: Any, layout: Layout, chunks: int) -> Sh
     profile does not say which.
     """
     config = described.config
-    record = (config.metadata or {}).get(OURS)
     quantized = config.quantization_config is not None
-    if isinstance(record, Mapping):
-        return Shape(_recorded(collection, record, chunks), quantized=quantized)
+    if is_ours(described):
+        record = config.metadata[OURS]
+        complete = bool(record.get(COMPLETE, True))
+        return Shape(_recorded(collection, record, chunks), quantized=quantized, complete=complete)
     name, params = _dense(collection, config.params.vectors, layout)
     sparse = _sparse(collection, config.params.sparse_vectors or {}, layout)
     info = IndexInfo(
@@ -66,10 +69,20 @@ def shape_of(collection: str, described: Any, layout: Layout, chunks: int) -> Sh
     )
 
 
-def record_of(info: IndexInfo) -> dict[str, Any]:
-    """What a collection of ours is given to remember."""
+def is_ours(described: Any) -> bool:
+    """Whether askbook made the collection that qdrant-client describes."""
+    return isinstance((described.config.metadata or {}).get(OURS), Mapping)
+
+
+def record_of(info: IndexInfo, *, complete: bool) -> dict[str, Any]:
+    """What a collection of ours is given to remember: who encoded it, and whether it is being changed.
+
+    A change goes up in several requests. One that is broken off in between may have stored half of a page, under the
+    hash of the whole; `complete` tells the next ingestion not to believe those hashes.
+    """
     values = asdict(info)
-    return {OURS: {name: values[name] for name in ("embedding_model", "dimension", "sparse_model")}}
+    record = {name: values[name] for name in ("embedding_model", "dimension", "sparse_model")}
+    return {OURS: record | {COMPLETE: complete}}
 
 
 def _recorded(collection: str, record: Mapping[str, Any], chunks: int) -> IndexInfo:
