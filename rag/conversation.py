@@ -17,7 +17,7 @@ from rag.types import Response, new_id
 
 _REMEMBERED: Final = (
     "request_id", "turn_number", "status", "fallback_reason", "profile", "model", "plain_content", "citations",
-    "retrieved_chunks", "retrievals", "tool_calls", "tokens_used", "created_at", "error",
+    "retrieved_chunks", "retrievals", "tool_calls", "tokens_used", "metadata", "created_at", "error",
 )  # fmt: skip
 
 
@@ -103,15 +103,10 @@ def _is_text(text: str) -> bool:
     return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
-def total_tokens(finished: Sequence[Mapping[str, Any]]) -> int:
-    """The tokens that a conversation has used, from its `turns`; one stored before they were kept counts none."""
-    return sum((turn.get("tokens_used") or {}).get("total", 0) for turn in finished)
-
-
-def response_metadata(response: Response, question: str) -> dict[str, Any]:
-    """What the assistant's message remembers of its turn, as JSON data."""
+def response_metadata(response: Response, question: str, asked_at: str) -> dict[str, Any]:
+    """What the assistant's message remembers of its turn, as JSON data. `asked_at` is ISO 8601, UTC."""
     record = response.model_dump(mode="json", include=set(_REMEMBERED))
-    return record | {"question": question, "model_name": response.model}
+    return record | {"question": question, "asked_at": asked_at, "model_name": response.model}
 
 
 def failed_response(
@@ -147,7 +142,7 @@ def turns(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
     for message in messages:
         if isinstance(message, AIMessage) and "request_id" in message.response_metadata:
             data = message.response_metadata
-            kept = {name: data.get(name) for name in _REMEMBERED}
+            kept = {name: data.get(name) for name in (*_REMEMBERED, "asked_at")}
             found.append({"id": message.id, "question": data["question"], "content": message.text} | kept)
     return found
 

@@ -11,10 +11,11 @@ from typing import Final, Literal
 from rag.book import Chunk, Hit, SparseVector, Where
 from rag.conversation import Exchange
 from rag.errors import AskbookError, RetrievalError
-from rag.ports import ChunkIndex, Embedder, SparseEncoder
+from rag.ports import ChunkIndex, Embedder, Reranker, SparseEncoder
 from rag.retrieval.followup import queries
 from rag.retrieval.fusion import ranks, reciprocal_rank_fusion
-from rag.retrieval.index import check_models
+from rag.retrieval.index import checked
+from rag.retrieval.rerank import reranked
 from rag.types import Passage, Retrieval
 
 PREFETCH: Final = 40  # hits of each leg that are fused: beyond them recall hardly grows and the gate drops them anyway
@@ -63,16 +64,22 @@ class Retriever:
 
     A passage's score is the cosine of its stored dense vector and the question's, clipped to 0..1; the threshold is
     compared with it, and fusion only orders. A follow-up is also searched in its context, and its score is the larger
-    of the two cosines.
+    of the two cosines. A reranker, if there is one, orders what passed the threshold in place of fusion.
     """
 
     def __init__(
-        self, embedder: Embedder, sparse: SparseEncoder, index: ChunkIndex, tool_name: str = "search_book"
+        self,
+        embedder: Embedder,
+        sparse: SparseEncoder,
+        index: ChunkIndex,
+        tool_name: str = "search_book",
+        reranker: Reranker | None = None,
     ) -> None:
         self._embedder = embedder
         self._sparse = sparse
         self._index = index
         self._tool_name = tool_name
+        self._reranker = reranker
 
     async def retrieve(
         self,
@@ -90,14 +97,14 @@ class Retriever:
         """
         started = time.perf_counter()
         asked = queries(question, history)
-        # Nearly free: the collection is looked at while the question is embedded.
-        info, vectors = await asyncio.gather(self._index.info(), asyncio.to_thread(self._embed, asked))
-        check_models(info, self._index.collection, self._embedder, self._sparse)
+        await checked(self._index, self._embedder, self._sparse)  # before anything is embedded, which may be billed
+        vectors = await asyncio.to_thread(self._embed, asked)
         legs: list[Sequence[float] | SparseVector] = []
         for text, vector in zip(asked, vectors, strict=True):
             legs += [vector, self._sparse.encode_query(text)]
         rankings = await self._index.search(legs, limit=max(PREFETCH, k), where=where)
         chunks, candidates = _candidates(rankings, vectors, k=k, threshold=threshold)
+        candidates = await reranked(self._reranker, asked[-1], candidates, chunks, k=k)
         kept = [candidate for candidate in candidates if candidate.outcome == "kept"]
         passages = [Passage.of(chunks[c.chunk_id], number, c.cosine) for number, c in enumerate(kept, start=1)]
         retrieval = Retrieval(
