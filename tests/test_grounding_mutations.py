@@ -15,8 +15,8 @@ TURNS = 8  # every so many turns one is looked at: the whole is the benchmark's
 
 
 @pytest.fixture(scope="module")
-def turns(repo_root: Path) -> list[tuple[str, str, list[str]]]:
-    folder = repo_root.parent / "shared" / "data" / "mtrag" / "clapnq"
+def turns() -> list[tuple[str, str, list[str]]]:
+    folder = Path(__file__).parents[2] / "shared" / "data" / "mtrag" / "clapnq"
     if not folder.is_dir():
         pytest.skip("the conversations of MTRAG are not here")
     return conversations(folder)
