@@ -25,6 +25,14 @@ HIDDEN: Final = re.compile(
 _LINE_BREAK: Final = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
+_CONTROLS: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+
+
+def without_controls(text: str) -> str:
+    """The text without what a terminal sends for a colour or a key, and without the control characters left over."""
+    return _CONTROLS.sub("", _SEQUENCE.sub("", text))
+
+
 def visible(text: str, instead: str = "") -> str:
     """The text as a reader sees it. With `instead`, one for each hidden character, so that places stay right."""
     if not instead:
