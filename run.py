@@ -70,6 +70,9 @@ def _keeping(commands: argparse._SubParsersAction[_Parser]) -> None:
     threads.add_argument("action", choices=["list", "show", "export", "delete", "prune"], help="what to do")
     threads.add_argument("id", metavar="ID", nargs="?", help="the conversation, for show, export and delete")
     threads.add_argument("--json", action="store_true", help="print JSON")
+    verify = _command(commands, "verify", "check a stored conversation's citations against the book as it is now")
+    verify.add_argument("id", metavar="ID", help="the conversation")
+    _common(verify)
     doctor = _command(commands, "doctor", "check what is configured, and say what to do")
     _profile(doctor)
     _common(doctor)
@@ -113,6 +116,8 @@ def _chosen(name: str | None) -> Callable[[argparse.Namespace], int]:
         from cli.ingest import ingest as command
     elif name == "threads":
         from cli.threads import threads as command
+    elif name == "verify":
+        from cli.verify import verify_thread as command
     else:
         from cli.doctor import doctor as command
     return command

@@ -16,7 +16,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 from pydantic import BaseModel, ConfigDict, Field
 
-from rag.types import CitationStyle, Past, Phase
+from rag.types import CitationStyle, GroundingMode, Past, Phase
 
 __all__ = ["EMPTY_BOARD", "AgentState", "Context", "Draft", "InputState", "Phase", "Turn"]
 
@@ -36,6 +36,9 @@ class Context(BaseModel):
     temperature: Annotated[float | None, Field(ge=0, le=1, description="Sampling temperature of the model")] = None
     max_tokens: Annotated[int | None, Field(ge=1, le=100_000, description="Longest answer, in tokens")] = None
     citation_style: Annotated[CitationStyle | None, Field(description="How citations are written")] = None
+    grounding: Annotated[
+        GroundingMode | None, Field(description="What becomes of sentences that the passages do not support")
+    ] = None
 
     def knobs(self) -> dict[str, Any]:
         """The values set here that a profile can be overridden with."""
@@ -64,6 +67,8 @@ class Draft(TypedDict, total=False):
     content: str
     plain_content: str
     citations: list[dict[str, Any]]
+    grounding: dict[str, Any]
+    notices: list[str]
     tokens_used: dict[str, Any]
     timings_ms: dict[str, Any]
     error: dict[str, Any] | None

@@ -50,6 +50,12 @@ async def _run(options: argparse.Namespace, settings: Settings) -> Any:
         return await memory.conversation(options.id)
 
 
+async def stored(settings: Settings, thread_id: str) -> dict[str, Any]:
+    """A stored conversation as `threads show` prints it. Raises `UsageError` for an unknown one; makes no memory."""
+    found: dict[str, Any] = await _run(argparse.Namespace(action="show", id=thread_id), settings)
+    return found
+
+
 async def summaries(memory: Memory) -> list[dict[str, Any]]:
     """Every conversation in short, newest first. One that cannot be read is told, and the others are listed."""
     found = []

@@ -17,8 +17,8 @@ from langgraph.runtime import Runtime
 from nodes.error import guarded
 from nodes.model_call import CUT, Call, call_model, tokens_used, was_cut
 from nodes.run import AsyncNode, Update, run_of, tell_phase
+from rag.answer import AnswerWriter, Manner
 from rag.budget import Fitted, fit
-from rag.citations import AnswerWriter
 from rag.conversation import history
 from rag.errors import AskbookError
 from rag.exchange import given, said
@@ -26,7 +26,7 @@ from rag.patience import USUAL, Patience
 from rag.ports import Parts, PartsOf
 from rag.prompts import build_prompt, fixed_text
 from rag.smalltalk import is_small_talk
-from rag.types import Passage, ToolCall
+from rag.types import Grounding, Passage, ToolCall
 from state import AgentState, Context, Draft, Turn
 
 
@@ -68,13 +68,9 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
             runtime.stream_writer({"type": "sentence", "text": draft["content"]})
             return {"phase": "IDLE", "draft": draft}
         fitted = _fit(parts, state, turn["question"], passages)
-        exchange, style = state.get("exchange", []), parts.profile.answer
+        exchange = state.get("exchange", [])
         prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
-        accepts = () if parts.quotes else style.accepts  # what is quoted may hold brackets of its own
-        writer = AnswerWriter(
-            fitted.passages, style.citation_style, style.refusal, footer=style.footer, accepts=accepts
-        )
-        call = _Call(writer, runtime.stream_writer)
+        call = _Call(AnswerWriter(fitted.passages, _manner(parts, turn["question"])), runtime.stream_writer)
         may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
         message = await call_model(parts, Call(prompt, fitted.answer_tokens, may_search, turn["model"]), call)
         calls = state.get("llm_calls", 0) + (not parts.quotes)
@@ -87,10 +83,22 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
             "turn": _noticed(turn, CUT) if was_cut(message) else turn,
             "llm_calls": calls,
             "passages": [passage.model_dump(mode="json") for passage in fitted.passages],
-            "draft": _finish(parts, call, turn["began"]) | {"tokens_used": tokens},
+            "draft": _finish(parts, call, message, turn["began"]) | {"tokens_used": tokens},
         }
 
     return guarded(generate, "generate", patience)
+
+
+def _manner(parts: Parts, question: str) -> Manner:
+    answer = parts.profile.answer
+    return Manner(
+        refusal=answer.refusal,
+        style=answer.citation_style,
+        footer=answer.footer,
+        accepts=() if parts.quotes else answer.accepts,  # what is quoted may hold brackets of its own
+        mode=answer.grounding,
+        question=question,
+    )
 
 
 def _fit(parts: Parts, state: AgentState, question: str, passages: list[Passage]) -> Fitted:
@@ -139,25 +147,33 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
     }
 
 
-def _finish(parts: Parts, call: _Call, began: float) -> Draft:
-    """The draft of an answer, or of the model's own refusal."""
-    call.show(call.writer.close())
+def _finish(parts: Parts, call: _Call, message: AIMessage, began: float) -> Draft:
+    """The draft of an answer, or of a refusal: the model's own, or since nothing of its answer is supported."""
     writer = call.writer
+    call.show(writer.close(cut=was_cut(message)))
     if writer.refused:
-        draft = _refusal(parts, "model_refused")
+        draft = _refusal(parts, writer.refused)
     else:
-        citations = [citation.model_dump(mode="json") for citation in writer.citations.values()]
-        draft = Draft(status="success", content=writer.content, plain_content=writer.plain, citations=citations)
+        citations = [citation.model_dump(mode="json") for citation in writer.shown.citations.values()]
+        draft = Draft(
+            status="success", content=writer.shown.content, plain_content=writer.shown.plain, citations=citations
+        )
+    draft["grounding"], draft["notices"] = writer.grounding.model_dump(), writer.notices
     first = round((call.first_shown - began) * 1000, 1) if call.first_shown else None
     draft["timings_ms"] = {"first_token": first, "generation": round((time.time() - call.began) * 1000, 1)}
     return draft
 
 
 def _small_talk(parts: Parts) -> Draft:
-    sentence = parts.profile.answer.smalltalk
-    return Draft(status="fallback", fallback_reason="smalltalk", content=sentence, plain_content=sentence)
+    return _fixed(parts, parts.profile.answer.smalltalk, "smalltalk")
 
 
 def _refusal(parts: Parts, reason: str) -> Draft:
-    sentence = parts.profile.answer.refusal
-    return Draft(status="fallback", fallback_reason=reason, content=sentence, plain_content=sentence)
+    return _fixed(parts, parts.profile.answer.refusal, reason)
+
+
+def _fixed(parts: Parts, sentence: str, reason: str) -> Draft:
+    grounding = Grounding(mode=parts.profile.answer.grounding).model_dump()
+    return Draft(
+        status="fallback", fallback_reason=reason, content=sentence, plain_content=sentence, grounding=grounding
+    )

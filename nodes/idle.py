@@ -88,7 +88,7 @@ def _response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[Cont
         "tool_calls": state.get("tool_calls") or [],
         "llm_calls": state.get("llm_calls", 0),
         "timings_ms": timings,
-        "notices": turn.get("notices", []),
+        "notices": [*turn.get("notices", []), *draft.get("notices", [])],
     }
     return Response.model_validate(record)
 

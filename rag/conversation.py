@@ -6,7 +6,6 @@ and what `threads show` prints, so a conversation that is read back still shows 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +13,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.types import Response, new_id
+from rag.visible import without_controls
 
 _REMEMBERED: Final = (
     "request_id", "turn_number", "status", "fallback_reason", "profile", "model", "plain_content", "citations",
@@ -22,11 +22,6 @@ _REMEMBERED: Final = (
 
 
 _WARN_BEFORE: Final = 2  # turns before the limit
-# What a terminal sends for a colour or a key, and the control characters left over: no question means them, and a word
-# that carries one ("\x1b[31mROS") is found nowhere.
-_ESCAPE: Final = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])|[\x00-\x08\x0e-\x1f\x7f]"
-)
 _LONGEST_THREAD: Final = 255  # code points
 
 
@@ -45,7 +40,7 @@ def check_question(text: str, longest: int) -> str:
     """
     if not _is_text(text):
         raise InvalidQuestionError("The question is not UTF-8 text.", code="not_text", hint="Send it as UTF-8.")
-    question = _ESCAPE.sub("", text).strip()
+    question = without_controls(text).strip()
     if not question:
         raise InvalidQuestionError("The question is empty.", code="empty_question", hint="Ask something.")
     if len(question) > longest:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from rag.types import CitationStyle, Footer
+from rag.types import CitationStyle, Footer, GroundingMode
 
 
 def _not_blank(value: str) -> str:
@@ -109,6 +109,7 @@ class AnswerSection(Section):
     """`smalltalk` answers a greeting or thanks. `accepts` names the citation forms that the instructions ask a model
     for, beside our `[n]`.
 
+    `grounding` says what becomes of a sentence that its citations do not support: removed, marked or let through.
     `context_title` stands above the passages in a prompt. `marker_rule` appends our rule about passages and markers to
     the instructions. `footer` belongs to the style
     "numbered"; the other styles name their source where they stand.
@@ -119,6 +120,7 @@ class AnswerSection(Section):
     citation_style: CitationStyle = "numbered"
     footer: Footer = "list"
     accepts: Annotated[tuple[Literal["source", "title", "chapter"], ...], Field(strict=False)] = ()
+    grounding: GroundingMode = "strict"
     marker_rule: bool = True
     context_title: Line | None = None
 

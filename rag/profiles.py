@@ -33,7 +33,7 @@ from rag.profile_sections import (
     clipped,
 )
 from rag.settings import Settings
-from rag.types import CitationStyle
+from rag.types import CitationStyle, GroundingMode
 
 
 class Profile(Section):
@@ -72,6 +72,7 @@ class Profile(Section):
         temperature: float | None = None,
         max_tokens: int | None = None,
         citation_style: CitationStyle | None = None,
+        grounding: GroundingMode | None = None,
         max_turns: int | None = None,
         model: str | None = None,
     ) -> Self:
@@ -79,7 +80,7 @@ class Profile(Section):
         changes: dict[str, dict[str, Any]] = {
             "model": {"temperature": temperature, "max_tokens": max_tokens, "name": model},
             "retrieval": {"top_k": top_k, "score_threshold": score_threshold},
-            "answer": {"citation_style": citation_style},
+            "answer": {"citation_style": citation_style, "grounding": grounding},
             "limits": {"max_turns": max_turns},
         }
         update = {
@@ -94,6 +95,7 @@ class Profile(Section):
             top_k=settings.agent_top_k,
             score_threshold=settings.agent_score_threshold,
             max_turns=settings.agent_max_turns,
+            grounding=settings.grounding,
             model=settings.openai_model,
         )
 
@@ -126,6 +128,7 @@ _VARIABLES: Final = (
     ("AGENT_TOP_K", "retrieval.top_k", "agent_top_k"),
     ("AGENT_SCORE_THRESHOLD", "retrieval.score_threshold", "agent_score_threshold"),
     ("AGENT_MAX_TURNS", "limits.max_turns", "agent_max_turns"),
+    ("ASKBOOK_GROUNDING", "answer.grounding", "grounding"),
     ("QDRANT_COLLECTION_NAME", "book.collection", "qdrant_collection_name"),
 )
 

@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rag.allowed import allowed
 from rag.errors import UsageError
+from rag.types import GroundingMode
 
 
 def _env(name: str, default: Any = None, **rules: Any) -> Any:
@@ -48,6 +49,7 @@ class Settings(BaseSettings):
     agent_max_turns: Annotated[int | None, Field(ge=1, le=100_000)] = _env(
         "AGENT_MAX_TURNS", description="most turns of a conversation"
     )
+    grounding: GroundingMode | None = _env("ASKBOOK_GROUNDING", description="what becomes of unsupported sentences")
     home: Path = _env("ASKBOOK_HOME", Path(".askbook"), description="folder of index, memory and caches")
     profile: str = _env("ASKBOOK_PROFILE", "default", description="profile to use")
     profiles: str | None = _env("ASKBOOK_PROFILES", description="profiles that others may choose, separated by commas")

@@ -9,7 +9,7 @@ from typing import Any, Final
 from rag.context import NOTHING_FOUND
 from rag.errors import AskbookError
 from rag.profile_sections import ResultField, ToolSection
-from rag.prompt_format import format_passages, new_boundary
+from rag.prompt_format import as_data, format_passages, new_boundary
 from rag.types import Passage, Retrieval
 
 _SEARCH_CODES: Final = frozenset({"no_index", "embedding_mismatch"})
@@ -67,7 +67,8 @@ def _json(keys: Mapping[str, Any], values: Mapping[str, Any], indent: int | None
 
 def _record(passage: Passage, rank: int, fields: Mapping[str, ResultField]) -> dict[str, Any]:
     """One result. A heading that the book does not have is null; `number` is what the model cites it by."""
-    known = passage.model_dump() | {"rank": rank, "heading": passage.heading or None}
+    shown = {name: as_data(getattr(passage, name)) for name in ("text", "title", "heading", "breadcrumb")}
+    known = passage.model_dump() | shown | {"rank": rank, "heading": shown["heading"] or None}
     record = {key: known[name] for key, name in fields.items()}
     return record if "number" in fields.values() else record | {"number": passage.number}
 

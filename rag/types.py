@@ -22,6 +22,7 @@ Status = Literal["success", "fallback", "error"]
 # The same machine seen from the request: what has become of it. Before the first phase it is "received".
 ProcessingState = Literal["processing", "tool_call_needed", "tool_executed", "response_generated", "failed"]
 FallbackReason = Literal["no_passage", "unsupported", "model_refused", "smalltalk"]
+GroundingMode = Literal["strict", "flag", "off"]
 CitationStyle = Literal["numbered", "source", "title", "chapter"]
 Footer = Literal["list", "scores", "none"]
 ErrorType = Literal[
@@ -126,6 +127,19 @@ class Citation(Record):
     occurrences: list[Quote] = Field(default_factory=list)
 
 
+class Grounding(Record):
+    """What the check of the answer's sentences found. `removed` counts what the mode "strict" took out.
+
+    `unknown_markers` counts citations that name no passage of the turn; these are taken out in every mode.
+    """
+
+    mode: GroundingMode = "strict"
+    sentences: int = 0
+    supported: int = 0
+    removed: int = 0
+    unknown_markers: int = 0
+
+
 class Retrieval(Record):
     """One search: by the program (`tool_name` is the profile's tool all the same) or asked for by the model."""
 
@@ -204,7 +218,7 @@ class Response(Record):
     retrieved_chunks: list[RetrievedChunk] = Field(default_factory=list)
     retrieval_count: int = 0
     tool_calls: list[ToolCall] = Field(default_factory=list)
-    grounding: None = None
+    grounding: Grounding = Field(default_factory=Grounding)
     tokens_used: Tokens = Field(default_factory=Tokens)
     llm_calls: int = 0
     timings_ms: Timings = Field(default_factory=Timings)

@@ -25,6 +25,7 @@ from rag.retrieval.index import open_index
 from rag.retrieval.server import ServerIndex
 from tests import index_cases
 from tests.index_cases import chunk_id, make_chunk, make_point, terms
+from tests.qdrant_grpc import listening_grpc
 from tests.qdrant_server import QdrantServer
 from tests.wire import listening
 
@@ -36,7 +37,7 @@ INFO = replace(index_cases.INFO, collection=COLLECTION)
 NORTH, EAST = [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]
 
 
-@pytest.fixture(params=["edge", "local", "http", "real"])
+@pytest.fixture(params=["edge", "local", "http", "grpc", "real"])
 async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ChunkIndex]:
     if request.param == "edge":
         yield EdgeIndex(tmp_path, COLLECTION)
@@ -45,6 +46,13 @@ async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         made: ChunkIndex = ServerIndex(AsyncQdrantClient(location=":memory:"), COLLECTION)
         yield made
         await made.aclose()
+        return
+    if request.param == "grpc":
+        with listening_grpc() as called:
+            server = Server("http://127.0.0.1:1", grpc_port=called.port)  # nothing listens there for REST
+            made = open_index(home=tmp_path, collection=COLLECTION, server=server)
+            yield made
+            await made.aclose()
         return
     if request.param == "real" and not os.environ.get("QDRANT_TEST_URL"):
         pytest.skip("no Qdrant server: set QDRANT_TEST_URL to run the contract of the index on a real one")

@@ -130,7 +130,7 @@ async def test_a_model_that_searches_without_end_is_stopped_by_a_refusal() -> No
 
 @pytest.mark.parametrize("broken", [{"args": "{not json"}, {"args": "{}"}, {"name": "no_such_tool", "args": "{}"}])
 async def test_a_broken_tool_call_gets_an_answer_and_the_turn_goes_on(broken: dict[str, str]) -> None:
-    machine = Machine([tool_call(**broken)], ANSWER, "Again [1].")
+    machine = Machine([tool_call(**broken)], ANSWER, "Again, a node is a process [1].")
     assert (await machine.ask("What is a node?")).status == "success"
     assert [message.type for message in machine.model.prompts[1]][-1] == "tool"
     assert (await machine.ask("And now?")).status == "success"

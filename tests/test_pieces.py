@@ -32,8 +32,8 @@ TEXTS = [
 
 def pieces(text: str, *tokens: str) -> list[tuple[str, bool]]:
     cutter = PieceCutter()
-    found = [tuple(piece) for token in tokens or (text,) for piece in cutter.feed(token)]
-    return [*found, tuple(cutter.close())]  # type: ignore[list-item]  # a NamedTuple is that tuple
+    found = [piece for token in tokens or (text,) for piece in cutter.feed(token)]
+    return [(piece.text, piece.code) for piece in [*found, cutter.close()]]
 
 
 def texts(text: str) -> list[str]:

@@ -6,9 +6,9 @@ from datetime import datetime
 
 import pytest
 
+from rag.answer import AnswerWriter, Manner
 from rag.book import Chunk
 from rag.budget import trim_passages
-from rag.citations import AnswerWriter
 from rag.errors import UsageError
 from rag.retrieval_context import RetrievalContext
 from rag.types import Passage
@@ -61,11 +61,11 @@ def test_nothing_has_no_footer() -> None:
 
 
 def test_an_answer_that_cites_everything_has_the_footer_of_what_was_retrieved() -> None:
-    writer = AnswerWriter(TWO, "numbered", "No.", footer="scores")
+    writer = AnswerWriter(TWO, Manner("No.", footer="scores", mode="off"))
     writer.feed("It is so [1]. And so [2].")
     footer = writer.close()[-1]
     assert footer == CONTEXT.format_sources_footer()
-    assert writer.content.endswith(footer)
+    assert writer.shown.content.endswith(footer)
 
 
 def test_trimmed_to_a_budget_the_lowest_scores_are_gone() -> None:

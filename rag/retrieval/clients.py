@@ -43,9 +43,14 @@ class Server:
         from qdrant_client import AsyncQdrantClient
 
         try:
-            return AsyncQdrantClient(**self._options())
+            client = AsyncQdrantClient(**self._options())
         except ValueError as error:
             raise _no_address() from error
+        if self.grpc_port is not None:
+            from rag.retrieval.grpc_channel import use_own_channels
+
+            use_own_channels(client, self.key)
+        return client
 
     def blocking(self) -> QdrantClient:
         """A client for LangChain's code, as `asynchronous`."""

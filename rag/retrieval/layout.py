@@ -119,7 +119,11 @@ def value_at(payload: Mapping[str, Any], path: str) -> Any:
 def _first(payload: Mapping[str, Any], paths: Sequence[str]) -> Any:
     """The first value that says something."""
     values = (value_at(payload, path) for path in paths)
-    return next((value for value in values if value not in (None, "", [], {})), None)
+    return next((value for value in values if _says(value)), None)
+
+
+def _says(value: Any) -> bool:
+    return bool(value.strip()) if isinstance(value, str) else value not in (None, [], {})
 
 
 def _text(value: Any) -> str:

@@ -175,16 +175,16 @@ class ServerIndex:
 
     async def _look(self) -> Shape | None:
         """The collection as it is now, None where there is none."""
-        try:
-            described, counted = await asyncio.gather(
-                self._client.get_collection(self.collection), self._client.count(self.collection, exact=True)
-            )
-        except Exception as error:
-            if not is_missing(error):
-                raise
-            self._shape = None
-        else:
-            self._shape = shape_of(self.collection, described, self.layout, counted.count)
+        asked = (self._client.get_collection(self.collection), self._client.count(self.collection, exact=True))
+        described, counted = await asyncio.gather(*asked, return_exceptions=True)  # both end, also where one fails
+        self._shape = None
+        for answer in (described, counted):
+            if isinstance(answer, Exception) and is_missing(answer):
+                return None
+            if isinstance(answer, BaseException):
+                raise answer
+        chunks: Any = counted
+        self._shape = shape_of(self.collection, described, self.layout, chunks.count)
         return self._shape
 
     async def _known(self) -> Shape:

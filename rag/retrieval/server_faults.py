@@ -119,7 +119,15 @@ def _called(error: Exception, collection: str, where: str) -> AskbookError:
         return _unreachable(where, "gRPC")
     if _grpc_code(error) == "UNIMPLEMENTED":
         return _nonsense(where, error)
+    if _grpc_code(error) == "RESOURCE_EXHAUSTED":
+        return _busy(where, _seconds(error))
     return _answered(error, collection, where)
+
+
+def _seconds(error: Any) -> int | None:
+    """The time to wait that a busy server names beside its status."""
+    named = [value for key, value in error.trailing_metadata() or () if key == "retry-after"]
+    return int(named[0]) if named and str(named[0]).isdecimal() else None
 
 
 def _answered(error: Exception, collection: str, where: str) -> AskbookError:

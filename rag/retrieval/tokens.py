@@ -14,8 +14,8 @@ def most_tokens(text: str) -> int:
     """At least as many as a subword tokenizer makes of the text: three letters a token, two outside of ASCII.
 
     Digits, marks, and letters of scripts without spaces count one each. Of 2,112 pieces of 1,400 characters from three
-    textbooks in Markdown, BERT's word pieces were 70 % of this in the middle and 97 % at most; `rag.budget` has the
-    estimate that is right on average, which is too low for one piece in ten.
+    textbooks in Markdown, BERT's word pieces were 70 % of this in the middle and 97 % at most (see
+    `bench/token_bound.py`). `rag.budget` has the estimate that is right on average, too low for one piece in ten.
     """
     total = 0
     for found in _UNIT.finditer(text):
@@ -38,9 +38,11 @@ def pieces(text: str, most: int) -> list[str]:
     room = 0
     for word in _WORD.findall(text):
         # A token is at least one character, so a slice of `most` characters always fits.
-        for part in [word] if most_tokens(word) <= most else [word[i : i + most] for i in range(0, len(word), most)]:
+        whole = most_tokens(word) <= most
+        for begin in range(0, len(word), len(word) if whole else most):
+            part = word if whole else word[begin : begin + most]
             cost = most_tokens(part)
-            if cost > room:
+            if begin or cost > room or not found:  # two slices of one word may cost more together
                 found.append("")
                 room = most
             found[-1] += part
