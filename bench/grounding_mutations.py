@@ -10,52 +10,62 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 _NUMBER: Final = re.compile(r"(?<![\w.,:])\d+(?:[.,]\d+)*(?![\w]|[.,:]\d)")
-_WORDS: Final = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "fifteen", "twenty", "thirty", "fifty", "hundred"]
+_SPELT: Final = "two three four five six seven eight nine ten eleven twelve fifteen twenty thirty fifty hundred"
+_WORDS: Final = _SPELT.split()
 _NUMBER_WORD: Final = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
 _NAME: Final = re.compile(
     r"(?<=[a-z,;] )[A-Z][^\W\d_]{2,}(?: (?:of |the )?[A-Z][^\W\d_]{2,}){0,2}"
 )  # not at a beginning
-_NO_NAMES: Final = frozenset(
-    ["the", "a", "an", "in", "on", "at", "for", "but", "and", "however", "while", "although", "after", "before", "when", "since", "this", "that", "these", "those", "it", "he", "she", "they", "his", "her", "its", "their", "there", "if", "as", "by", "from", "to", "with", "some", "many", "most", "both", "also", "yes", "no", "according", "during", "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "i"]
-)
-_UNITS: Final = [
-    ("years", "months"), ("year", "month"), ("days", "weeks"), ("day", "week"), ("hours", "minutes"), ("minutes", "seconds"),
-    ("centuries", "decades"), ("century", "decade"), ("months", "weeks"), ("km", "miles"), ("kilometres", "miles"), ("kilometers", "miles"), ("miles", "kilometres"),
-    ("metres", "feet"), ("meters", "feet"), ("feet", "metres"), ("ft", "m"), ("cm", "inches"), ("mm", "cm"), ("inches", "centimetres"),
-    ("kg", "tonnes"), ("lb", "kg"), ("pounds", "kilograms"), ("grams", "ounces"), ("tons", "pounds"), ("million", "billion"), ("billion", "million"),
-    ("thousand", "million"), ("percent", "million"), ("%", " million"), ("dollars", "euros"), ("$", "€"), ("£", "$"), ("€", "$"), ("GB", "MB"), ("MB", "GB"), ("Hz", "kHz"), ("ms", "s"),
-    ("seconds", "minutes"), ("weeks", "days"), ("decades", "centuries"), ("acres", "hectares"), ("bytes", "bits"), ("bits", "bytes"), ("bit", "byte"),
-    ("degrees", "radians"), ("GHz", "MHz"), ("TOPS", "GB"),
-]  # fmt: skip
+_NOT_NAMES: Final = """
+the a an in on at for but and however while although after before when since this that these those it he she they his
+her its their there if as by from to with some many most both also yes no according during january february march april
+may june july august september october november december monday tuesday wednesday thursday friday saturday sunday i
+"""
+_NO_NAMES: Final = frozenset(_NOT_NAMES.split())
+_UNIT_PAIRS: Final = """
+years months|year month|days weeks|day week|hours minutes|minutes seconds|centuries decades|century decade|
+months weeks|km miles|kilometres miles|kilometers miles|miles kilometres|metres feet|meters feet|feet metres|ft m|
+cm inches|mm cm|inches centimetres|kg tonnes|lb kg|pounds kilograms|grams ounces|tons pounds|million billion|
+billion million|thousand million|percent million|% _million|dollars euros|$ €|£ $|€ $|GB MB|MB GB|Hz kHz|ms s|
+seconds minutes|weeks days|decades centuries|acres hectares|bytes bits|bits bytes|bit byte|degrees radians|GHz MHz|
+TOPS GB
+"""
 _AUXILIARY: Final = re.compile(
     r"\b(is|are|was|were|has|have|had|can|could|will|would|should|may|might|must|did|does|do)\b(?! not\b| n't|n't)",
     re.IGNORECASE,
 )
 _PAST: Final = re.compile(r"(?<=[a-z]) ((?!need|speed|indeed|exceed|hundred|feed|seed|breed)[a-z]{3,}ed)\b(?! by\b)")
-_NO_SUBJECT: Final = frozenset(
-    ["is", "are", "was", "were", "be", "been", "being", "has", "have", "had", "a", "an", "the", "of", "and", "or", "to", "by", "in", "on", "at", "with", "for", "from", "as", "very", "most", "more", "well", "highly", "also", "not", "than", "that", "which", "newly", "so", "called", "now", "often", "first", "then", "its", "his", "her", "their", "this", "these", "those", "some", "all", "no"]
-)
+_BEFORE_NO_VERB: Final = """
+is are was were be been being has have had a an the of and or to by in on at with for from as very most more well highly
+also not than that which newly so called now often first then its his her their this these those some all no
+"""
+_NO_SUBJECT: Final = frozenset(_BEFORE_NO_VERB.split())
+_VERBS: Final = "is|are|was|were|has|have|had|can|could|will|would|should|may|might|must|did|does|do"
 _DROPS: Final = [
-    (re.compile(r"\b(is|are|was|were|has|have|had|can|could|will|would|should|may|might|must|did|does|do)( ?n't| not)\b(?! only| just| merely)", re.I), r"\1"),
+    (re.compile(rf"\b({_VERBS})( ?n't| not)\b(?! only| just| merely)", re.IGNORECASE), r"\1"),
     (re.compile(r"\bcannot\b"), "can"),
     (re.compile(r"\bnever "), ""),
     (re.compile(r"\bnot (?!only|just|merely)"), ""),
     (re.compile(r"\bwithout\b"), "with"),
     (re.compile(r"\bno (?=[a-z])(?!longer|more|matter)"), "a "),
-]  # fmt: skip
+]
 _PAIRS: Final = """
-more less|most least|before after|earlier later|first last|higher lower|highest lowest|larger smaller|largest smallest|
-greater lesser|increase decrease|increases decreases|increased decreased|increasing decreasing|always never|all none of the|
-above below|over under|north south|northern southern|east west|eastern western|oldest youngest|older younger|longer shorter|
-longest shortest|early late|best worst|better worse|many few|maximum minimum|rise fall|rose fell|won lost|begin end|began ended|with without|
-allow forbid|allows forbids|allowed forbade|faster slower|fast slow|high low|large small|long short|strong weak|often rarely|inside outside|
-internal external|upper lower|majority minority|positive negative|public private|support oppose|supports opposes|supported opposed|
-same different|easy difficult|major minor|left right|hot cold|include exclude|includes excludes|included excluded|wide narrow|start stop|started stopped|
-accepted rejected|success failure|modern ancient|possible impossible|legal illegal|necessary unnecessary|enable disable|enables disables|enabled disabled|
-every no|each no|until after|top bottom|static dynamic|mutable immutable|true false|synchronous asynchronous|local global|safe unsafe|valid invalid
+more less|most least|before after|earlier later|first last|higher lower|highest lowest|larger smaller|
+largest smallest|greater lesser|increase decrease|increases decreases|increased decreased|increasing decreasing|
+always never|all none of the|above below|over under|north south|northern southern|east west|eastern western|
+oldest youngest|older younger|longer shorter|longest shortest|early late|best worst|better worse|many few|
+maximum minimum|rise fall|rose fell|won lost|begin end|began ended|with without|allow forbid|allows forbids|
+allowed forbade|faster slower|fast slow|high low|large small|long short|strong weak|often rarely|inside outside|
+internal external|upper lower|majority minority|positive negative|public private|support oppose|supports opposes|
+supported opposed|same different|easy difficult|major minor|left right|hot cold|include exclude|includes excludes|
+included excluded|wide narrow|start stop|started stopped|accepted rejected|success failure|modern ancient|
+possible impossible|legal illegal|necessary unnecessary|enable disable|enables disables|enabled disabled|every no|
+each no|until after|top bottom|static dynamic|mutable immutable|true false|synchronous asynchronous|local global|
+safe unsafe|valid invalid
 """
 
 
@@ -72,6 +82,7 @@ def mutants(sentence: str, passages: Sequence[str], others: Sequence[str], rng: 
         ("number of the passages", _number_near(sentence, passages, rng)),
         ("name", _name(sentence, passages, others, rng)),
         ("name of the passages", _name(sentence, passages, [n for p in passages for n in names(p)], rng)),
+        ("names exchanged", _exchanged(sentence, passages)),
         ("unit", _unit(sentence, rng)),
         ("negation put in", _negate(sentence, rng)),
         ("negation left out", _affirm(sentence, rng)),
@@ -152,6 +163,19 @@ def _name(sentence: str, passages: Sequence[str], stock: Sequence[str], rng: ran
     return ""
 
 
+def _exchanged(sentence: str, passages: Sequence[str]) -> str:
+    """The first two names of the sentence, each where the other was; not where the passages list them."""
+    places = [m for m in _NAME.finditer(sentence) if not _NO_NAMES & set(m[0].lower().split())]
+    for one, other in pairwise(places):
+        apart = sentence[one.end() : other.start()].split()
+        if len([word for word in apart if word.isalpha()]) < 2 or _same(one[0], other[0], passages):
+            continue
+        if not _beside(one[0], other[0], passages):
+            middle = sentence[one.end() : other.start()]
+            return f"{sentence[: one.start()]}{other[0]}{middle}{one[0]}{sentence[other.end() :]}"
+    return ""
+
+
 def _beside(one: str, other: str, passages: Sequence[str]) -> bool:
     """Do the passages list the two: "Erie, Huron and Ontario"?"""
     link = r"(?:[\s,;()&/]|\b(?:and|or|the|of|also|to|in|is)\b|--?|[A-Z]\w*|``|''|\")*"
@@ -176,7 +200,8 @@ def _put(sentence: str, match: re.Match[str], new: str) -> str:
 
 def _unit(sentence: str, rng: random.Random) -> str:
     places = []
-    for unit, other in _UNITS:
+    for pair in _UNIT_PAIRS.replace("\n", "").split("|"):
+        unit, other = pair.replace("_", " ").split(" ", 1)
         if unit in "$€£":
             places += [(m.start(1), m.end(1), other) for m in re.finditer(rf"({re.escape(unit)}) ?\d", sentence)]
         else:

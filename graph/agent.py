@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from langchain_core.messages import HumanMessage
 from langgraph.errors import GraphRecursionError
+from langgraph.types import StateSnapshot
 
 from graph.build import STEPS, build_graph
 from graph.conversations import thread_config, unanswered
@@ -76,7 +77,7 @@ class Agent:
         thread_id: str | None = None,
         context: Context | None = None,
         metadata: Mapping[str, Any] | None = None,
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         """The same turn as it happens; the last event is the response. Raises `UsageError` for an impossible id."""
         profile = self.services.parts((context or Context()).profile).profile
         thread = (profile.memory.thread or new_id()) if thread_id is None else check_thread_id(thread_id)
@@ -86,54 +87,57 @@ class Agent:
         except InvalidQuestionError as error:
             yield _event(await self._failed(error, asked))
             return
-        async for event in self._exclusive(asked, self._begin(asked)):
-            yield event
+        async with aclosing(self._exclusive(asked, self._begin(asked))) as events:
+            async for event in events:
+                yield event
 
-    async def resume(self, thread_id: str, *, context: Context | None = None) -> AsyncIterator[Event]:
+    async def resume(self, thread_id: str, *, context: Context | None = None) -> AsyncGenerator[Event, None]:
         """Finish the turn that was broken off, as it happens: what it had found is not searched again.
 
         It goes on with the knobs that it began with; `context` is for one that had not begun. Raises `UsageError` where
         there is nothing to finish.
         """
         snapshot = await self.graph.aget_state(thread_config(thread_id))
-        question = unanswered(snapshot.values.get("messages", []))
-        if question is None or not snapshot.next:
+        question = _broken_off(snapshot)
+        if question is None:
             raise UsageError("There is no turn to finish.", code="nothing_to_resume")
         turn = snapshot.values.get("turn") or {}
         knobs = Context.model_validate(turn["context"]) if turn.get("context") else context or Context()
         asked = _Asked(question, thread_id, knobs, turn.get("metadata") or {})
-        async for event in self._exclusive(asked, self._run(asked, None)):
-            yield event
+        async with aclosing(self._exclusive(asked, self._run(asked, None))) as events:
+            async for event in events:
+                yield event
 
     async def unfinished(self, thread_id: str) -> str | None:
         """The question whose turn was broken off, so that `resume` can finish it; None where there is none."""
-        snapshot = await self.graph.aget_state(thread_config(thread_id))
-        return unanswered(snapshot.values.get("messages", [])) if snapshot.next else None
+        return _broken_off(await self.graph.aget_state(thread_config(thread_id)))
 
-    def _begin(self, asked: _Asked) -> AsyncIterator[Event]:
+    def _begin(self, asked: _Asked) -> AsyncGenerator[Event, None]:
         question = HumanMessage(id=asked.request_id, content=asked.question)
         return self._run(asked, InputState(messages=[question], metadata=asked.metadata))
 
-    async def _exclusive(self, asked: _Asked, events: AsyncIterator[Event]) -> AsyncIterator[Event]:
-        """The events of a turn that has the conversation for itself; the last is its response, whatever happens."""
-        response = None
+    async def _exclusive(self, asked: _Asked, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+        """The events of a turn that has the conversation for itself; the last is its response, whatever happens.
+
+        The conversation is free again before the response is given out: who has it may never ask for more.
+        """
+        last = None
         try:
-            async with self.memory.turn(asked.thread_id):
+            async with self.memory.turn(asked.thread_id), aclosing(events):
                 async for event in events:
-                    response = event.response or response
-                    yield event
+                    if event.response is None:
+                        yield event
+                    else:
+                        last = event
         except MemoryFailureError as error:
             failure: AskbookError = error
         except GraphRecursionError:
             failure = AskbookError("api_error", "too_many_steps", f"The turn did not end within {STEPS} steps.")
         else:
-            if response is not None:
-                return
             failure = AskbookError("api_error", "internal", "The failure of the turn could not be reported.")
-        if response is None:
-            yield _event(await self._failed(failure, asked))
+        yield last or _event(await self._failed(failure, asked))
 
-    async def _run(self, asked: _Asked, given: InputState | None) -> AsyncIterator[Event]:
+    async def _run(self, asked: _Asked, given: InputState | None) -> AsyncGenerator[Event, None]:
         values: Mapping[str, Any] = {}
         async for mode, data in self.graph.astream(
             given,
@@ -209,6 +213,11 @@ class Agent:
             return None
         shown = [one["chunk_id"] for one in searched[-1]["retrieved_chunks"] or []]
         return RetrievalContext.of_turn(searched[-1], await self.services.index.fetch(shown))
+
+
+def _broken_off(snapshot: StateSnapshot) -> str | None:
+    """The question that the machine stopped at. Its `next` is no sign: a step may be done and not yet taken."""
+    return unanswered(snapshot.values.get("messages", [])) if snapshot.tasks else None
 
 
 def _event(response: Response) -> Event:

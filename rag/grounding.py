@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 from rag.grounding_code import unstated_code, unstated_lines
@@ -17,13 +17,15 @@ from rag.grounding_evidence import Sources, Support, Word, support, words_of
 from rag.grounding_facts import absent_numbers, doubtful_facts
 from rag.grounding_polarity import contradictions
 from rag.grounding_reading import Line, line, read
+from rag.grounding_roles import exchanged
 from rag.grounding_slots import Slots
-from rag.grounding_sorts import Sort, claim_of
+from rag.grounding_sorts import Sort, claim_of, is_code
 from rag.wording import IDLE, LIGHT
 
 LONGEST: Final = 100  # tokens of a sentence that are checked together
 LONGEST_TEXT: Final = 5000  # code points; no sentence is longer
-STRANGE: Final = 1
+STRANGE: Final = 1  # words of a heading or a lead that no passage has
+MOST_CODE: Final = 20  # reasons of one kind that are given
 CLOSE: Final = 0.4  # share of a sentence's words, by weight, that the passages must hold near one another
 
 
@@ -61,15 +63,15 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "") -> Verdict
     that the passages stand under (titles, headings, breadcrumbs): names in it may be said, but it supports nothing by
     itself. Never raises; takes time in proportion to the text.
     """
+    if len(sentence) > LONGEST_TEXT and not is_code(sentence):
+        return Verdict(False, ("distant: it is too long for one sentence",), "claim", None, 0, 0, 0.0)
     sort, text = claim_of(sentence)
+    unstated = unstated_lines(sentence, passages) if sort == "code" else unstated_code(sentence, passages)
+    code = [f"code: {word} is not in the passages" for word in islice(unstated, MOST_CODE)]
+    if sort == "code":
+        return Verdict(not code, tuple(code), sort, None, 0, 0, 0.0 if code else 1.0)
     said = line(text, 0, len(text))
     sources = Sources([read(passage) for passage in passages], frozenset(line(known, 0, len(known)).places))
-    code = [f"code: {word} is not in the passages" for word in unstated_code(sentence, passages)]
-    if sort == "code":
-        code = [f"code: {row} is not in the passages" for row in unstated_lines(sentence, passages)]
-        return Verdict(not code, tuple(code), sort, None, 0, 0, 0.0 if code else 1.0)
-    if len(text) > LONGEST_TEXT:
-        return Verdict(False, ("distant: it is too long for one sentence",), sort, None, 0, 0, 0.0)
     if sort != "claim":
         absent = (*absent_numbers(said, sources), *code, *_strange(sort, said, sources))
         return Verdict(not absent, absent, sort, None, 0, 0, 0.0 if absent else 1.0)
@@ -102,6 +104,7 @@ def _judged(said: Line, sources: Sources, code: Sequence[str]) -> Verdict:
     slots = Slots(said, words, sources)
     found = support(words, sources)
     reasons = [*doubtful_facts(said, sources, slots), *code, *contradictions(said, words, slots)]
+    reasons += [] if reasons else exchanged(said, sources, slots)
     if found.share < CLOSE or not sources.sites or _speaks_of_itself(said, sources):
         reasons.append("distant: the passages say nothing like it")
     passage, start, end = _evidence(found, words, sources)

@@ -1,7 +1,7 @@
 """When a fact or a turn of the sentence is in doubt: its fit to the passages, its rival's, and how the rest fits.
 
 The weights are those of a logistic regression over half of the conversations of MTRAG's ClapNQ, true sentences against
-the same with one thing changed; `bench.grounding --fit` gives them. Above zero it is likelier changed than not.
+the same with one thing changed; `bench.grounding_fit` gives them. Above zero it is likelier changed than not.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Sources:
 
     def forms(self, key: str) -> frozenset[str]:
         """What a word of the sentence may stand as: itself, a word of the same sense, else one of the same family."""
-        found = {key, *ALIASES.get(key, ())} & self.holders.keys()
+        found = {key, f"~{key}", *ALIASES.get(key, ())} & self.holders.keys()
         if key not in self.holders:
             found |= set(self._family(key))
         return frozenset(found)

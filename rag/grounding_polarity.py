@@ -78,10 +78,20 @@ def _sides(index: int, keys: frozenset[str], same: bool, denied: bool, slots: Sl
 def denials(said: Line, slots: Slots) -> Iterator[Turn]:
     """Each cue of negation of the sentence, with the best fit of a denial in the passages."""
     for index in cues(said.tokens):
-        best = 0.0
+        best = _opposite_said(index, said, slots)
         for number in slots.lines:
             line = slots.sources.sites[number].line
             outright = [(number, at) for at in cues(line.tokens)]
             hidden = [(number, at) for at, token in enumerate(line.tokens) if token.key in implied()]
             best = max(best, slots.best(index, index, outright), IMPLIED * slots.best(index, index, hidden))
         yield Turn(index, "negation", Standing(best, 0.0, slots.usual(index)))
+
+
+def _opposite_said(cue: int, said: Line, slots: Slots) -> float:
+    """The best fit of a word that says outright what the sentence says by a denial: "impossible" for "not possible"."""
+    best = 0.0
+    for index in range(cue + 1, min(len(said.tokens), cue + 3)):
+        _, other = opposites().get(said.tokens[index].key, (_NONE, _NONE))
+        sites = [(number, at) for number, at in slots.sites(other) if at not in slots.denied(number)]
+        best = max(best, slots.best(cue, index, sites))
+    return best

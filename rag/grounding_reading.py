@@ -12,11 +12,13 @@ from rag.grounding_words import Token, tokens
 from rag.sentences import units
 
 TITLE_WORDS: Final = 14
+LONGEST_SHORT: Final = 6  # letters of an abbreviation
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One sentence, item, row or heading of a passage: `text[start:end]` of it. `places` are token indices by key."""
+    """One sentence, item, row or heading of a passage: `text[start:end]` of it. `places` are token indices by key,
+    by `#` and a number, and by `~` and the first letters of a name."""
 
     start: int
     end: int
@@ -54,7 +56,22 @@ def line(text: str, start: int, end: int, heading: bool = False) -> Line:
     for quantity in counted:
         for value in quantity.values:
             places.setdefault(f"#{value}", []).append(quantity.first)
+    for letters, index in _initials(found):
+        places.setdefault(f"~{letters}", []).append(index)
     return Line(start, end, heading, found, counted, {key: tuple(at) for key, at in places.items()})
+
+
+def _initials(found: Sequence[Token]) -> Iterator[tuple[str, int]]:
+    """What names of two to six words may be called for short, with the first token: "nfl", "dom" and "doma"."""
+    capitals = [index for index, token in enumerate(found) if token.capital and not token.digits]
+    for place, first in enumerate(capitals):
+        letters, last = found[first].word[0], first
+        for index in capitals[place + 1 : place + LONGEST_SHORT]:
+            between = found[last + 1 : index]
+            if len(between) > 1 or any(token.content or token.mark for token in between):
+                break
+            letters, last = letters + found[index].word[0], index
+            yield letters, first
 
 
 def _lines(text: str) -> Iterator[Line]:

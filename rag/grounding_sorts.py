@@ -87,9 +87,14 @@ _FRAMED: Final = re.compile(
 _LONG: Final = 2000  # code points beyond which a sentence is not looked through for what wraps it
 
 
+def is_code(sentence: str) -> bool:
+    """Is it a fenced block?"""
+    return bool(_FENCE.match(sentence))
+
+
 def claim_of(sentence: str) -> tuple[Sort, str]:
     """The sort of a sentence, and what is left of it without what it is wrapped in."""
-    if _FENCE.match(sentence):
+    if is_code(sentence):
         return "code", sentence
     text = _MARKER.sub("", sentence).strip()
     if _HEADING.match(text):

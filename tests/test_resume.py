@@ -63,6 +63,17 @@ async def test_a_turn_is_finished_with_the_knobs_that_it_began_with(memory: Memo
     assert machine.model.options[-1]["temperature"] == 0.5
 
 
+async def test_a_turn_whose_search_was_done_and_not_yet_taken_is_finished_without_another(memory: Memory) -> None:
+    await broken_off(Machine(memory=memory), "retrieve")
+    head = await Machine(memory=memory).graph.aget_state(thread_config("t"))
+    found = {"phase": "GENERATING", "passages": [passage().model_dump(mode="json")], "branch:to:generate": None}
+    await memory.database.saver.aput_writes(head.config, list(found.items()), head.tasks[0].id)
+    machine = Machine(ANSWER, memory=memory)
+    assert await machine.agent.unfinished("t") == "What is a node?"
+    assert (await resumed(machine)).status == "success"
+    assert machine.searcher.asked == []
+
+
 @pytest.mark.parametrize("before", STEPS)
 async def test_a_new_question_leaves_the_broken_turn_behind(memory: Memory, before: str) -> None:
     await broken_off(Machine(memory=memory), before, "What is a wreck?")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -76,6 +76,24 @@ async def test_many_conversations_at_once_do_not_mix(memory: Memory) -> None:
     for thread in threads:
         turns = (await machine.agent.conversation(thread))["turns"]
         assert [turn["question"] for turn in turns] == [f"{thread} {number}?" for number in range(3)]
+
+
+async def test_a_conversation_is_free_when_its_response_is_given_out(memory: Memory) -> None:
+    machine = Machine(ANSWER, memory=memory)
+    async for event in machine.agent.stream("What is a node?", thread_id="t"):
+        if event.response is not None:
+            async with asyncio.timeout(1), memory.turn("t"):
+                break
+
+
+async def test_who_stops_listening_leaves_the_conversation_free(memory: Memory) -> None:
+    machine = Machine(ANSWER, memory=memory)
+    async with aclosing(machine.agent.stream("What is a node?", thread_id="t")) as events:
+        async for _ in events:
+            break
+    async with asyncio.timeout(1), memory.turn("t"):
+        pass
+    assert await machine.agent.unfinished("t") == "What is a node?"
 
 
 # --- in one process -------------------------------------------------------------------------------------------------
