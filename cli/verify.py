@@ -33,9 +33,10 @@ async def _verified(options: argparse.Namespace, settings: Settings) -> Verifica
     conversation = await stored(settings, options.id)
     from rag.services import choose_collection, collection_index
 
-    book = await choose_collection(settings, profile_of(settings), options.collection)
+    profile = profile_of(settings)
+    book = await choose_collection(settings, profile, options.collection)
     cited = citations_of(conversation["turns"])
-    index = collection_index(settings, book)
+    index = collection_index(settings, book, profile)
     try:
         chunks = await index.fetch(list(dict.fromkeys(citation.chunk_id for _, citation in cited))) if cited else []
     finally:

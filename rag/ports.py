@@ -75,9 +75,18 @@ class ChunkIndex(Protocol):
         ...
 
     async def search(
-        self, legs: Sequence[Sequence[float] | SparseVector], *, limit: int, where: Where | None = None
+        self,
+        legs: Sequence[Sequence[float] | SparseVector],
+        *,
+        limit: int,
+        where: Where | None = None,
+        complete: bool = False,
     ) -> list[list[Hit]]:
-        """One ranking for each leg, best first, at most `limit` long, in one request."""
+        """One ranking for each leg, best first, at most `limit` long, all in one request.
+
+        `complete`: a sparse ranking goes on with the hits of the other legs that share a term with it, so that its
+        score is known for every hit of any leg.
+        """
         ...
 
     async def fetch(self, ids: Sequence[str]) -> list[Chunk]:

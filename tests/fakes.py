@@ -150,7 +150,7 @@ class FakeSearcher:
             question, filter_applied=prefix, results_count=len(kept), total_chunks_found=len(self.passages)
         )
         self.passages = self.later.pop(0) if self.later else self.passages
-        return Found(kept, record, Trace((question,), ("dense", "sparse"), threshold, ()))
+        return Found(kept, record, Trace((question,), (1.0,), ("dense", "sparse"), threshold, ()))
 
 
 class FakeReranker:
@@ -213,7 +213,12 @@ class FakeIndex:
         return self._info
 
     async def search(
-        self, legs: Sequence[Sequence[float] | SparseVector], *, limit: int, where: Where | None = None
+        self,
+        legs: Sequence[Sequence[float] | SparseVector],
+        *,
+        limit: int,
+        where: Where | None = None,
+        complete: bool = False,
     ) -> list[list[Hit]]:
         return [[] for _ in legs]
 

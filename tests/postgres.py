@@ -71,10 +71,27 @@ def cluster(where: Path) -> Iterator[Cluster]:
             file.write(settings)
         running = Cluster(data, where, port)
         running.start()
-        try:
+        with _stopped_with_us(running):
             yield running
+
+
+@contextmanager
+def _stopped_with_us(running: Cluster) -> Iterator[None]:
+    """A child that stops the server when the pipe to us closes: at the end of the block, or when we are killed."""
+    command: list[Any] = [
+        "sh",
+        "-c",
+        'cat >/dev/null; exec "$0" -D "$1" -m immediate -w stop',
+        running.programs / "pg_ctl",
+    ]
+    nowhere: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([*command, running.folder], stdin=subprocess.PIPE, cwd="/", **nowhere, **_user()) as guard:
+        try:
+            yield
         finally:
-            running.stop()
+            if guard.stdin is not None:
+                guard.stdin.close()
+            guard.wait(timeout=60)
 
 
 def _free_port() -> int:
@@ -90,8 +107,11 @@ def _give_away(folder: Path) -> None:
         folder.chmod(0o755)
 
 
+def _user() -> dict[str, Any]:
+    return {"user": "nobody", "group": "nogroup"} if os.getuid() == 0 else {}
+
+
 def _run(program: Path, *arguments: Any) -> None:
-    user: dict[str, Any] = {"user": "nobody", "group": "nogroup"} if os.getuid() == 0 else {}
     subprocess.run(
         [program, *arguments],
         check=True,
@@ -100,5 +120,5 @@ def _run(program: Path, *arguments: Any) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         timeout=60,
-        **user,
+        **_user(),
     )

@@ -150,6 +150,21 @@ async def test_several_legs_give_a_ranking_each_in_their_order(index: ChunkIndex
     assert [names(hits) for hits in rankings] == [["e"], ["n"], ["n"], ["e"]]
 
 
+async def test_a_completed_sparse_ranking_scores_what_the_other_legs_found(index: ChunkIndex) -> None:
+    points = [make_point("n", NORTH, terms=[1]), make_point("e", EAST, terms=[1, 2]), make_point("u", EAST, terms=[3])]
+    await index.replace(INFO, add=points, remove=[])
+    (deep,) = await index.search([terms(1, 2)], limit=3)
+    dense, sparse = await index.search([NORTH, terms(1, 2)], limit=1, complete=True)
+    assert (names(dense), names(sparse)) == (["n"], ["e", "n"])
+    assert [hit.score for hit in sparse] == pytest.approx([hit.score for hit in deep])
+
+
+async def test_completing_adds_nothing_that_shares_no_term(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("n", NORTH, terms=[1]), make_point("e", EAST, terms=[2])], remove=[])
+    rankings = await index.search([NORTH, terms(2), terms()], limit=1, complete=True)
+    assert [names(hits) for hits in rankings] == [["n"], ["e"], []]
+
+
 async def test_the_empty_sparse_vector_of_stop_words_finds_nothing(index: ChunkIndex) -> None:
     await index.replace(INFO, add=[make_point("a")], remove=[])
     assert [names(hits) for hits in await index.search([terms(), NORTH], limit=2)] == [[], ["a"]]

@@ -3,68 +3,61 @@ from __future__ import annotations
 import pytest
 
 from rag.conversation import Exchange
-from rag.retrieval.followup import leans, queries
+from rag.retrieval.followup import MOST_NEED, SHARE, context_weight, contexts, need
 
-TALK = [Exchange("How do I install ROS 2 on Ubuntu?", "Use the Debian packages [1].")]
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "How do I install it?",
-        "and on Windows?",
-        "Tell me more",
-        "Why?",
-        "What about Windows?",
-        "Is there another way to do this on a robot?",
-        "What are their main advantages for humanoid robots?",
-        "But does Gazebo simulate cameras with noise?",
-    ],
-)
-def test_a_question_that_points_back_continues_or_says_little_leans_on_its_context(question: str) -> None:
-    assert leans(question)
+TALK = [
+    Exchange("How do I install ROS 2?", "Use the Debian packages."),
+    Exchange("Which ones?", "Install ros-humble-desktop."),
+]
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "How do I install ROS 2 on Ubuntu?",
-        "Which sensors does a humanoid robot need for walking?",
-        "What is the difference between ownership and borrowing in Rust?",
-        "",
-        "?!",
-    ],
-)
-def test_a_question_with_a_subject_of_its_own_stands_alone(question: str) -> None:
-    assert not leans(question)
+def test_a_first_question_has_no_context() -> None:
+    assert contexts("Why?", []) == []
 
 
-def test_a_first_question_is_searched_as_it_is() -> None:
-    assert queries("Why?", []) == ["Why?"]
-
-
-def test_a_follow_up_is_searched_raw_and_in_its_context() -> None:
-    assert queries("and on Windows?", TALK) == [
-        "and on Windows?",
-        "How do I install ROS 2 on Ubuntu? and on Windows?",
+def test_the_contexts_are_the_first_question_and_the_last_answer() -> None:
+    assert contexts("and on Windows?", TALK) == [
+        "and on Windows? How do I install ROS 2?",
+        "and on Windows? Install ros-humble-desktop.",
     ]
 
 
-def test_a_question_that_stands_alone_is_not_mixed_with_the_one_before() -> None:
-    question = "Which sensors does a humanoid robot need?"
-    assert queries(question, TALK) == [question]
+def test_the_question_stands_first_so_that_no_window_cuts_it_off() -> None:
+    assert all(text.startswith("Why? ") for text in contexts("Why?", TALK))
 
 
-def test_follow_ups_in_a_row_reach_back_to_the_question_that_names_the_subject() -> None:
-    talk = [
-        Exchange("What is a quaternion in robotics software?", "A rotation [1]."),
-        *TALK,
-        Exchange("Tell me more", "There is more."),
-        Exchange("and on Windows?", "Use the binaries [2]."),
-    ]
-    assert queries("Why?", talk)[1] == "How do I install ROS 2 on Ubuntu? and on Windows? Why?"
+@pytest.mark.parametrize(
+    ("talk", "count"),
+    [
+        ([Exchange("Why?", "")], 0),
+        ([Exchange("Why?", "Because.")], 1),
+        ([Exchange("Echo", "Echo")], 1),
+    ],
+)
+def test_what_would_say_nothing_new_is_no_context(talk: list[Exchange], count: int) -> None:
+    assert len(contexts("Why?", talk)) == count
 
 
-def test_where_no_question_names_a_subject_the_first_one_is_the_context() -> None:
-    talk = [Exchange("ROS 2?", "Yes."), Exchange("And Gazebo?", "Yes.")]
-    assert queries("Why?", talk)[1] == "ROS 2? And Gazebo? Why?"
+def test_the_fewer_words_of_its_own_a_question_has_the_more_it_needs() -> None:
+    asked = ["Why?", "And the predators?", "Which animals eat guinea pigs in South America?"]
+    assert [need(question) for question in asked] == [MOST_NEED, MOST_NEED, pytest.approx(0.5)]
+    assert need("?!") == MOST_NEED
+
+
+def test_a_question_alone_gives_its_context_no_weight() -> None:
+    assert context_weight("Why?", [0.5]) == 0.0
+
+
+def test_a_context_that_comes_closer_to_the_book_counts_more() -> None:
+    question = "Which three animals hunt them?"
+    lower, same, higher = (context_weight(question, [0.5, best]) for best in (0.4, 0.5, 0.6))
+    assert 0 < lower < same < higher
+    assert same == pytest.approx(SHARE * need(question))
+
+
+def test_after_a_change_of_subject_the_context_counts_nothing() -> None:
+    assert context_weight("What is domain randomization?", [0.7, 0.4, 0.4]) == 0.0
+
+
+def test_the_weight_of_a_context_has_a_limit() -> None:
+    assert context_weight("Why?", [0.1, 0.9]) == context_weight("Why?", [0.0, 1.0]) == 2 * SHARE * MOST_NEED

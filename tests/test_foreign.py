@@ -117,6 +117,11 @@ def test_every_command_reads_it(
     (passage,) = json.loads(capsys.readouterr().out)
     assert passage["text"] == PAGES[1][1]
     assert passage["sha256"] == hashlib.sha256(PAGES[1][1].encode()).hexdigest()
+    assert main(["ask", QUESTION, "--thread", "t", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["status"] == "success"
+    assert main(["verify", "t", "--json"]) == 0
+    checked = json.loads(capsys.readouterr().out)["citations"]
+    assert {one["status"] for one in checked} == {"valid"}
 
 
 def test_the_collection_of_the_environment_beats_the_profiles(

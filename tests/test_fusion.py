@@ -1,50 +1,50 @@
 from __future__ import annotations
 
-import itertools
+import math
 
 import pytest
 
-from rag.retrieval.fusion import reciprocal_rank_fusion
+from rag.retrieval.fusion import BM25, LENGTH, LONGEST, SHORTEST, fuse, prose_words
 
 
-def test_the_score_is_the_sum_of_reciprocal_ranks() -> None:
-    fused = dict(reciprocal_rank_fusion([["a", "b"], ["b", "c"]]))
-    assert fused == {"b": pytest.approx(1 / 62 + 1 / 61), "a": pytest.approx(1 / 61), "c": pytest.approx(1 / 62)}
+def test_the_place_of_a_passage_is_a_weighted_sum_of_its_scores() -> None:
+    expected = 0.5 + 0.4 * 0.7 + BM25 * 0.25 + LENGTH * math.log(100)
+    assert fuse([0.5, 0.7], [1.0, 0.4], 0.25, 100) == pytest.approx(expected)
 
 
-def test_two_good_places_beat_one_first_place() -> None:
-    order = [name for name, _ in reciprocal_rank_fusion([["first", "good"], ["other", "good"]])]
-    assert order[0] == "good"
+def test_a_clear_lead_in_one_search_beats_two_narrow_ones() -> None:
+    clear, narrow = fuse([0.8], [1.0], 0.2, 50), fuse([0.5], [1.0], 0.3, 50)
+    assert clear > narrow
 
 
-def test_a_weight_multiplies_what_a_ranking_gives() -> None:
-    assert [n for n, _ in reciprocal_rank_fusion([["a"], ["b"]], weights=[0.5, 1.0])] == ["b", "a"]
+def test_the_words_decide_between_passages_of_one_meaning() -> None:
+    assert fuse([0.5], [1.0], 1.0, 50) > fuse([0.5], [1.0], 0.0, 50)
 
 
-def test_a_smaller_k_favours_first_places() -> None:
-    assert reciprocal_rank_fusion([["first", "x", "good"], ["y", "z", "good"]], k=0)[0][0] != "good"
+def test_of_two_equal_passages_the_longer_one_stands_first() -> None:
+    assert fuse([0.5], [1.0], 0.5, 90) > fuse([0.5], [1.0], 0.5, 30)
 
 
-def test_a_tie_goes_to_the_better_place_in_the_first_ranking_then_to_the_id() -> None:
-    assert [n for n, _ in reciprocal_rank_fusion([["z", "m"], ["a", "m"]])] == ["m", "z", "a"]
-    assert [n for n, _ in reciprocal_rank_fusion([[], ["z"], ["a"]])] == ["z", "a"]
+@pytest.mark.parametrize(("one", "other"), [(0, SHORTEST), (LONGEST, 10 * LONGEST)])
+def test_beyond_its_limits_length_does_not_count(one: int, other: int) -> None:
+    assert fuse([0.5], [1.0], 0.5, one) == fuse([0.5], [1.0], 0.5, other)
 
 
-def test_three_rankings_tie_whatever_their_order() -> None:
-    rankings = [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]]
-    for order in itertools.permutations(rankings):
-        assert len({score for _, score in reciprocal_rank_fusion(order)}) == 1
+def test_every_cosine_needs_a_weight() -> None:
+    with pytest.raises(ValueError, match="argument"):
+        fuse([0.5, 0.4], [1.0], 0.0, 10)
 
 
-def test_an_id_twice_in_a_ranking_counts_where_it_stands_first() -> None:
-    assert reciprocal_rank_fusion([["a", "a", "b"]]) == reciprocal_rank_fusion([["a", "b"]])
-
-
-def test_nothing_fuses_to_nothing() -> None:
-    assert reciprocal_rank_fusion([]) == reciprocal_rank_fusion([[], []]) == []
-
-
-@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0]])
-def test_every_ranking_needs_a_weight_of_its_own(weights: list[float]) -> None:
-    with pytest.raises(ValueError, match="weights"):
-        reciprocal_rank_fusion([["a"], ["b"]], weights=weights)
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("A node is a process.", 3),  # one-letter words do not count
+        ("Run it:\n\n```bash\nros2 run demo talker\n```\n\nThen wait.", 4),
+        ("~~~\nnever closed at all", 0),
+        ("1. Docs: https://example.org/a/long/way\n2. More: https://example.org", 2),
+        ("Größe und Länge", 3),
+        ("", 0),
+    ],
+)
+def test_prose_is_what_is_neither_code_nor_an_address(text: str, words: int) -> None:
+    assert prose_words(text) == words

@@ -58,10 +58,15 @@ class CountingIndex(EdgeIndex):
     asked: list[tuple[int, int, Where | None]]
 
     async def search(
-        self, legs: Sequence[Sequence[float] | SparseVector], *, limit: int, where: Where | None = None
+        self,
+        legs: Sequence[Sequence[float] | SparseVector],
+        *,
+        limit: int,
+        where: Where | None = None,
+        complete: bool = False,
     ) -> list[list[Hit]]:
         self.asked = [*getattr(self, "asked", []), (len(legs), limit, where)]
-        return await super().search(legs, limit=limit, where=where)
+        return await super().search(legs, limit=limit, where=where, complete=complete)
 
 
 @pytest.fixture
@@ -90,10 +95,10 @@ async def test_passages_are_numbered_from_one_and_scored_by_cosine(retriever: Re
 
 async def test_fusion_orders_and_the_cosine_stays_the_score(retriever: Retriever, index: ChunkIndex) -> None:
     dense_only = make_point("dense", AXES["north"], terms=[8])
-    both = make_point("both", [1, 1, 0, 0], terms=[9])
+    both = make_point("both", [4, 3, 0, 0], terms=[9])
     await fill(index, dense_only, both)
     found = await retriever.retrieve("north #9", k=5, threshold=0.0)
-    assert [(p.title, p.score) for p in found.passages] == [("Title of both", 0.707107), ("Title of dense", 1.0)]
+    assert [(p.title, p.score) for p in found.passages] == [("Title of both", 0.8), ("Title of dense", 1.0)]
 
 
 async def test_what_does_not_reach_the_threshold_is_dropped(retriever: Retriever, index: ChunkIndex) -> None:
@@ -156,51 +161,72 @@ async def test_the_filter_goes_to_the_index_and_into_the_record(retriever: Retri
     found = await retriever.retrieve("north", k=5, threshold=0.0, where=where)
     assert [p.url for p in found.passages] == ["https://book.example/a"]
     assert found.retrieval.filter_applied == "https://book.example/a"
-    assert index.asked == [(2, 40, where)]
+    assert index.asked == [(2, 100, where)]
 
 
-async def test_more_than_forty_may_be_asked_for(retriever: Retriever, index: CountingIndex) -> None:
-    await fill(index, *(make_point(f"p{i}") for i in range(60)))
-    assert len((await retriever.retrieve("north", k=50, threshold=0.0)).passages) == 50
-    assert index.asked[0][1] == 50
+async def test_more_than_a_leg_is_deep_may_be_asked_for(retriever: Retriever, index: CountingIndex) -> None:
+    await fill(index, *(make_point(f"p{i}") for i in range(130)))
+    assert len((await retriever.retrieve("north", k=120, threshold=0.0)).passages) == 120
+    assert index.asked[0][1] == 120
 
 
-async def test_the_trace_tells_where_each_leg_put_a_candidate(retriever: Retriever, index: ChunkIndex) -> None:
+async def test_the_trace_tells_the_scores_of_a_candidate_in_each_leg(retriever: Retriever, index: ChunkIndex) -> None:
     await fill(index, make_point("dense", AXES["north"], terms=[8]), make_point("both", [1, 1, 0, 0], terms=[9]))
     trace = (await retriever.retrieve("north #9", k=5, threshold=0.2)).trace
     assert trace.queries == ("north #9",)
+    assert trace.weights == (1.0,)
     assert trace.legs == ("dense", "sparse")
     assert trace.threshold == 0.2
-    both, dense = trace.candidates
-    assert (both.chunk_id, both.ranks) == (chunk_id("both"), (2, 1))
-    assert (dense.chunk_id, dense.ranks) == (chunk_id("dense"), (1, None))
-    assert both.fused == pytest.approx(1 / 62 + 1 / 61)
+    scores = {c.chunk_id: c.scores for c in trace.candidates}
+    assert scores[chunk_id("dense")] == (1.0, 0.0)
+    assert scores[chunk_id("both")] == pytest.approx((0.707107, 0.693147), rel=1e-3)
+
+
+async def test_the_score_by_words_is_known_of_a_passage_that_only_its_meaning_found(
+    retriever: Retriever, index: ChunkIndex
+) -> None:
+    near = [make_point(f"near{i}", [1, i / 1000, 0, 0]) for i in range(100)]
+    words = [make_point(f"words{i}", AXES["east"], terms=[9, 10]) for i in range(110)]
+    await fill(index, *near[1:], *words, make_point("near0", AXES["north"], terms=[9]))
+    trace = (await retriever.retrieve("north #9 #10", k=5, threshold=0.0)).trace
+    scores = {c.chunk_id: c.scores[1] for c in trace.candidates}
+    assert 0 < scores[chunk_id("near0")] < max(scores.values())
 
 
 HISTORY = [Exchange("north", "It is cold.")]
 
 
-async def test_a_follow_up_is_searched_in_its_context_in_the_same_request(
+async def test_a_follow_up_is_searched_in_its_contexts_in_the_same_request(
     retriever: Retriever, index: CountingIndex
 ) -> None:
     await fill(index, make_point("n", AXES["north"]), make_point("e", AXES["east"]))
     found = await retriever.retrieve("and east?", k=5, threshold=0.0, history=HISTORY)
-    assert found.trace.queries == ("and east?", "north and east?")
-    assert found.trace.legs == ("dense", "sparse", "dense", "sparse")
-    assert index.asked == [(4, 40, None)]
+    assert found.trace.queries == ("and east?", "and east? north", "and east? It is cold.")
+    assert found.trace.legs == ("dense", "sparse", "dense", "dense")
+    assert index.asked == [(4, 100, None)]
     assert found.retrieval.query == "and east?"
 
 
-async def test_a_follow_ups_score_is_the_larger_of_its_two_cosines(retriever: Retriever, index: ChunkIndex) -> None:
+async def test_a_follow_ups_score_is_the_cosine_of_the_weighted_sum_of_its_queries(
+    retriever: Retriever, index: ChunkIndex
+) -> None:
     await fill(index, make_point("n", AXES["north"]), make_point("e", AXES["east"]))
-    found = await retriever.retrieve("and east?", k=5, threshold=0.0, history=HISTORY)
-    assert {p.title: p.score for p in found.passages} == {"Title of n": 0.707107, "Title of e": 1.0}
+    found = await retriever.retrieve("and why?", k=5, threshold=0.0, history=HISTORY)
+    raw, context, answer = found.trace.weights
+    assert (raw, context) == (1.0, answer)
+    # "and why?" and the answer name no direction, the first question names one
+    expected = context / ((raw + answer) ** 2 + context**2) ** 0.5
+    assert {p.title: p.score for p in found.passages}["Title of n"] == pytest.approx(expected, abs=1e-5)
 
 
-async def test_the_raw_question_outweighs_its_context(retriever: Retriever, index: ChunkIndex) -> None:
-    await fill(index, make_point("raw", AXES["east"]), make_point("context", [1, 1, 0, 0]))
-    found = await retriever.retrieve("and east?", k=1, threshold=0.0, history=HISTORY)
-    assert [p.title for p in found.passages] == ["Title of raw"]
+async def test_a_change_of_subject_is_searched_as_if_there_were_no_conversation(
+    retriever: Retriever, index: ChunkIndex
+) -> None:
+    await fill(index, make_point("e", AXES["east"]), make_point("other", [0.1, 0.1, 0.1, 1]))
+    talk = [Exchange("north", "north up")]
+    alone, inside = [(await retriever.retrieve("east", k=5, threshold=0.0, history=h)) for h in ([], talk)]
+    assert inside.trace.weights == (1.0, 0.0, 0.0)
+    assert inside.passages == alone.passages
 
 
 async def test_without_a_collection_the_error_says_how_to_make_one(retriever: Retriever) -> None:

@@ -52,9 +52,14 @@ class EdgeIndex:
         return await asyncio.to_thread(self.read_info)
 
     async def search(
-        self, legs: Sequence[Sequence[float] | SparseVector], *, limit: int, where: Where | None = None
+        self,
+        legs: Sequence[Sequence[float] | SparseVector],
+        *,
+        limit: int,
+        where: Where | None = None,
+        complete: bool = False,
     ) -> list[list[Hit]]:
-        return await asyncio.to_thread(self._search, legs, limit, where)
+        return await asyncio.to_thread(self._search, legs, limit, where, complete)
 
     async def fetch(self, ids: Sequence[str]) -> list[Chunk]:
         return await asyncio.to_thread(self._fetch, ids)
@@ -110,10 +115,11 @@ class EdgeIndex:
                 raise broken(self.collection, str(error)) from error
 
     def _search(
-        self, legs: Sequence[Sequence[float] | SparseVector], limit: int, where: Where | None
+        self, legs: Sequence[Sequence[float] | SparseVector], limit: int, where: Where | None, complete: bool
     ) -> list[list[Hit]]:
         with self.reading("search") as (shard, _):
-            return engine.rankings(shard, self.collection, legs, limit, where)
+            found = engine.rankings(shard, self.collection, legs, limit, where)
+            return engine.complete(shard, legs, found) if complete else found
 
     def _fetch(self, ids: Sequence[str]) -> list[Chunk]:
         wanted = point_ids(ids)

@@ -1,15 +1,13 @@
-"""A question inside a conversation: what to search for when it does not stand by itself.
+"""A question inside a conversation: what else to search for, and how much that counts.
 
-No model is asked. The raw question is always searched. Where it leans on what was said before, it is also searched
-together with the last question and with the last one that stood by itself, which names the subject; the rankings are
-fused, so a wrong guess costs places and never the raw question.
+No model is asked. The raw question is always searched. Beside it the question is searched together with the
+conversation's first question, which tends to name the subject, and together with the last answer, which holds what
+"it" and "there" point at. The question stands first in both, so that an embedding model's window never cuts it off.
 
-Measured on MTRAG (ClapNQ; the 180 later turns with relevant passages, in a pool of 2,499): the rule finds that 103 of
-them lean. For these recall at 5 and 10 is .452 and .589 by the raw question, .496 and .671 with the second one, .521
-and .645 by a person's rewrite. Only the gain at 10 is clear of chance (95% bootstrap: .03 to .14; at 5: -.01 to .11).
-The other 77 gain nothing from a rewrite (.616 raw, .610 rewritten, at 5) and would lose by context (.564), so they are
-left alone. The form of the second query and its weight were chosen among eight forms at several weights on these same
-turns, which differ by less than the figures can tell: expect less on other conversations.
+How much the context counts is decided by two measures, both of them continuous:
+the fewer words of its own a question has, the more it needs; and where the context brings the search closer to
+something in the book than the raw question came, it is about the same thing. After a change of subject it leads away
+from everything, and its weight falls to nothing. `docs/retrieval.md` has the measurements.
 """
 
 from __future__ import annotations
@@ -20,15 +18,11 @@ from typing import Final
 
 from rag.conversation import Exchange
 
-FEW: Final = 2  # content words; a question of so few names no subject of its own, or nothing else
+ENOUGH: Final = 3  # content words by which a question says what it is about
+MOST_NEED: Final = 1.5
+SHARE: Final = 0.4  # weight of one context beside the raw question's 1, where neither measure speaks
+STEEPNESS: Final = 4.0  # how fast the weight grows with the lift: at a lift of -1/4 it is nothing, at +1/4 double
 _WORD: Final = re.compile(r"\w+(?:'\w+)?")
-_POINTERS: Final = frozenset(
-    _WORD.findall(
-        "it its itself they them their theirs he him his she her hers this that these those there then one ones such"
-        " same other others another former latter above both either neither else instead"
-    )
-)
-_OPENERS: Final = frozenset(_WORD.findall("and but or so also then ok okay yes no well why more continue elaborate"))
 _EMPTY: Final = frozenset(
     _WORD.findall(
         "a an the of in on at to for from by with about into over as and or but if so than do does did is are was were"
@@ -39,26 +33,30 @@ _EMPTY: Final = frozenset(
 )
 
 
-def queries(question: str, history: Sequence[Exchange]) -> list[str]:
-    """The searches of a question, the raw question first; a second one only where it leans on the conversation.
+def contexts(question: str, history: Sequence[Exchange]) -> list[str]:
+    """The question beside what was said before: the first question, then the last answer; none without a history.
 
-    `history` holds the answered questions so far, oldest first.
+    `history` holds the answered questions so far, oldest first. Refused and failed turns do not belong in it.
     """
-    earlier = [exchange.question for exchange in history]
-    if not earlier or not leans(question):
-        return [question]
-    subject = next((asked for asked in reversed(earlier) if not leans(asked)), earlier[0])
-    # A dict: where the last question names the subject itself, it is there once.
-    return [question, " ".join([*dict.fromkeys((subject, earlier[-1])), question])]
+    if not history:
+        return []
+    said = dict.fromkeys((history[0].question.strip(), history[-1].answer.strip()))
+    return [f"{question} {words}" for words in said if words and words != question]
 
 
-def leans(question: str) -> bool:
-    """Whether a question depends on its context: it points back, opens as a continuation, or says hardly anything."""
-    words = [word.lower() for word in _WORD.findall(question)]
-    if not words:
-        return False
-    return (
-        words[0] in _OPENERS
-        or any(word.split("'")[0] in _POINTERS for word in words)
-        or sum(word not in _EMPTY for word in words) <= FEW
-    )
+def need(question: str) -> float:
+    """How much a question needs a context, from 0 to `MOST_NEED`: the fewer content words, the more."""
+    own = sum(word.lower() not in _EMPTY for word in _WORD.findall(question))
+    return min(MOST_NEED, ENOUGH / max(1, own))
+
+
+def context_weight(question: str, best: Sequence[float]) -> float:
+    """What each context counts beside the raw question's 1.
+
+    `best` holds the largest cosine in the book of the raw question and of each context. Their difference is the lift.
+    """
+    raw, *others = best
+    if not others:
+        return 0.0
+    lift = sum(others) / len(others) - raw
+    return SHARE * need(question) * min(2.0, max(0.0, 1.0 + STEEPNESS * lift))

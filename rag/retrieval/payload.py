@@ -6,8 +6,8 @@ The text is `page_content`, every other field of the chunk is in `metadata`; the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, fields, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -88,3 +88,22 @@ def best(hits: list[Hit], *, limit: int, asked: int) -> list[Hit] | None:
     if 0 < limit < len(ordered) and len(ordered) >= asked and ordered[limit - 1].score == ordered[-1].score:
         return None
     return ordered[:limit]
+
+
+def missing(legs: Sequence[object], found: Sequence[Sequence[Hit]]) -> dict[int, dict[str, Hit]]:
+    """For each sparse leg that can find something, the hits of the other legs that its ranking lacks, by id."""
+    every = {hit.chunk.id: hit for ranking in found for hit in ranking}
+    lacking: dict[int, dict[str, Hit]] = {}
+    for i, leg in enumerate(legs):
+        if isinstance(leg, SparseVector) and not is_empty(leg):
+            own = {hit.chunk.id for hit in found[i]}
+            rest = {id: hit for id, hit in every.items() if id not in own}
+            if rest:
+                lacking[i] = rest
+    return lacking
+
+
+def rescored(hits: Mapping[str, Hit], scores: Iterable[tuple[str, float]]) -> list[Hit]:
+    """The hits with another leg's scores, best first; what has none shares no term with it and is left out."""
+    found = [replace(hits[id], score=score) for id, score in scores]
+    return sorted(found, key=lambda hit: (-hit.score, hit.chunk.id))

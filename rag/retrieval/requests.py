@@ -47,6 +47,18 @@ def request(shape: Shape, leg: Sequence[float] | SparseVector, limit: int, where
     )
 
 
+def rescoring(shape: Shape, leg: Any, ids: Sequence[int | str]) -> Any:
+    """A sparse leg's scores of these points alone, without what is known of them already."""
+    from qdrant_client import models
+
+    return models.QueryRequest(
+        query=models.SparseVector(indices=list(leg.indices), values=list(leg.values)),
+        using=shape.sparse,
+        limit=len(ids),
+        filter=models.Filter(must=[models.HasIdCondition(has_id=list(ids))]),
+    )
+
+
 def _restriction(shape: Shape, where: Where | None) -> Any:
     from qdrant_client import models
 

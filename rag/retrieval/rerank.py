@@ -14,7 +14,7 @@ from rag.retrieval import hosted
 from rag.retrieval.hosted_faults import Service, hosted_faults
 
 if TYPE_CHECKING:
-    from rag.retrieval.retriever import Candidate
+    from rag.retrieval.candidates import Candidate
 
 MODEL: Final = "rerank-v3.5"
 MOST: Final = 50  # passages of one request; 100 are billed as one search, and few good ones stand beyond the fiftieth

@@ -1,50 +1,36 @@
-"""From a question to numbered passages: search twice, fuse, gate by cosine, keep the best."""
+"""From a question to numbered passages: search by meaning and by words, fuse, gate by cosine, keep the best."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
-from rag.book import Chunk, Hit, SparseVector, Where
+from rag.book import Chunk, SparseVector, Where
 from rag.conversation import Exchange
 from rag.errors import AskbookError, RetrievalError
 from rag.ports import ChunkIndex, Embedder, Reranker, SparseEncoder
-from rag.retrieval.followup import queries
-from rag.retrieval.fusion import ranks, reciprocal_rank_fusion
+from rag.retrieval.candidates import Candidate, Query, ordered, weighed
+from rag.retrieval.followup import contexts
 from rag.retrieval.index import checked
 from rag.retrieval.rerank import reranked
 from rag.types import Passage, Retrieval
 
-PREFETCH: Final = 40  # hits of each leg that are fused: beyond them recall hardly grows and the gate drops them anyway
-CONTEXT_WEIGHT: Final = 0.75  # of the legs of a follow-up's second query; the raw question's have 1
-
-Outcome = Literal["kept", "below_threshold", "duplicate", "beyond_k"]
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One chunk that a leg found, and what became of it.
-
-    `cosine` is the score that the gate saw; `ranks` are its places in the legs, counted from 1, None where absent.
-    """
-
-    chunk_id: str
-    title: str
-    heading: str
-    cosine: float
-    ranks: tuple[int | None, ...]
-    fused: float
-    outcome: Outcome
+DEPTH: Final = 100  # hits of each leg that are looked at: a passage that no leg has so high is not the best of all
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How a search went: its queries, its legs ("dense" and "sparse" for each query), its candidates, best first."""
+    """How a search went: its queries, what each counted, its legs, and its candidates, best first.
+
+    `legs` are "dense" and "sparse" for the raw question, then "dense" for each context; a candidate's `scores` are in
+    the same order.
+    """
 
     queries: tuple[str, ...]
+    weights: tuple[float, ...]
     legs: tuple[str, ...]
     threshold: float
     candidates: tuple[Candidate, ...]
@@ -60,11 +46,12 @@ class Found:
 
 
 class Retriever:
-    """Hybrid search on one collection: a dense and a sparse ranking, fused by reciprocal rank.
+    """Hybrid search on one collection: cosines and BM25, summed with weights.
 
     A passage's score is the cosine of its stored dense vector and the question's, clipped to 0..1; the threshold is
-    compared with it, and fusion only orders. A follow-up is also searched in its context, and its score is the larger
-    of the two cosines. A reranker, if there is one, orders what passed the threshold in place of fusion.
+    compared with it, and fusion only orders. A question inside a conversation is also searched in its contexts; the
+    vector that its score is taken with is then the sum of all, weighted as in the fusion. A reranker, if there is one,
+    orders what passed the threshold in place of fusion.
     """
 
     def __init__(
@@ -92,19 +79,19 @@ class Retriever:
     ) -> Found:
         """At most `k` passages whose score reaches `threshold`, numbered from 1, best first; none is not an error.
 
-        `history`: see `rag.retrieval.followup.queries`. Raises `RetrievalError` where there is no collection
-        ("no_index"), it was made by other models ("embedding_mismatch"), or it cannot be searched.
+        `history`: see `rag.retrieval.followup`. Raises `RetrievalError` where there is no collection ("no_index"), it
+        was made by other models ("embedding_mismatch"), or it cannot be searched.
         """
         started = time.perf_counter()
-        asked = queries(question, history)
         await checked(self._index, self._embedder, self._sparse)  # before anything is embedded, which may be billed
-        vectors = await asyncio.to_thread(self._embed, asked)
-        legs: list[Sequence[float] | SparseVector] = []
-        for text, vector in zip(asked, vectors, strict=True):
-            legs += [vector, self._sparse.encode_query(text)]
-        rankings = await self._index.search(legs, limit=max(PREFETCH, k), where=where)
-        chunks, candidates = _candidates(rankings, vectors, k=k, threshold=threshold)
-        candidates = await reranked(self._reranker, asked[-1], candidates, chunks, k=k)
+        texts = [question, *contexts(question, history)]
+        vectors = await asyncio.to_thread(self._embed, texts)
+        queries, found = await self._search(texts, vectors, max(DEPTH, k), where)
+        chunks = {chunk.id: chunk for chunk, _ in found}
+        candidates = gated(found, k=k, threshold=threshold)
+        meant = max(queries[1:], key=lambda query: query.weight, default=queries[0])
+        asked = meant.text if meant.weight else question
+        candidates = await reranked(self._reranker, asked, candidates, chunks, k=k)
         kept = [candidate for candidate in candidates if candidate.outcome == "kept"]
         passages = [Passage.of(chunks[c.chunk_id], number, c.cosine) for number, c in enumerate(kept, start=1)]
         retrieval = Retrieval(
@@ -116,8 +103,19 @@ class Retriever:
             avg_similarity=round(sum(p.score for p in passages) / len(passages), 6) if passages else 0.0,
             retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
         )
-        trace = Trace(tuple(asked), ("dense", "sparse") * len(asked), threshold, tuple(candidates))
-        return Found(passages, retrieval, trace)
+        return Found(passages, retrieval, _trace(queries, threshold, candidates))
+
+    async def _search(
+        self, texts: Sequence[str], vectors: Sequence[Sequence[float]], limit: int, where: Where | None
+    ) -> tuple[list[Query], list[tuple[Chunk, Candidate]]]:
+        """The queries, weighed, and all that they found, fused. One request, however many queries there are."""
+        raw, *others = vectors
+        legs: list[Sequence[float] | SparseVector] = [raw, self._sparse.encode_query(texts[0]), *others]
+        dense, sparse, *more = await self._index.search(legs, limit=limit, where=where, complete=True)
+        queries = weighed(texts, vectors, [dense, *more])
+        bm25 = {hit.chunk.id: hit.score for hit in sparse}
+        searched = [dense, sparse, *(more if queries[-1].weight else [])]
+        return queries, ordered(queries, searched, bm25)
 
     def _embed(self, texts: Sequence[str]) -> list[list[float]]:
         try:
@@ -130,45 +128,28 @@ class Retriever:
             ) from error
 
 
-def _candidates(
-    rankings: Sequence[Sequence[Hit]], vectors: Sequence[Sequence[float]], *, k: int, threshold: float
-) -> tuple[dict[str, Chunk], list[Candidate]]:
-    """Every chunk found, and its candidate, in fused order. Legs come in pairs, a pair for each query."""
-    hits = {hit.chunk.id: hit for ranking in rankings for hit in ranking}
-    names = [[hit.chunk.id for hit in ranking] for ranking in rankings]
-    places = [ranks(ranking) for ranking in names]
-    weights = [1.0 if leg < 2 else CONTEXT_WEIGHT for leg in range(len(rankings))]
-    cosines = _cosines(list(hits.values()), vectors)
+def gated(found: Iterable[tuple[Chunk, Candidate]], *, k: int, threshold: float) -> list[Candidate]:
+    """The candidates in the same order with what became of each: `k` are kept, no text twice."""
     texts: set[str] = set()
-    kept = 0
-    candidates = []
-    for name, fused in reciprocal_rank_fusion(names, weights=weights):
-        chunk = hits[name].chunk
-        outcome: Outcome = "kept"
-        if cosines[name] < threshold:
-            outcome = "below_threshold"
+    candidates: list[Candidate] = []
+    for chunk, candidate in found:
+        if candidate.cosine < threshold:
+            candidates.append(replace(candidate, outcome="below_threshold"))
         elif chunk.text in texts:
-            outcome = "duplicate"
-        elif kept == k:
-            outcome = "beyond_k"
-        if outcome == "kept":
-            kept += 1
+            candidates.append(replace(candidate, outcome="duplicate"))
+        elif len(texts) == k:
+            candidates.append(replace(candidate, outcome="beyond_k"))
+        else:
             texts.add(chunk.text)
-        where = tuple(place.get(name) for place in places)
-        candidates.append(Candidate(name, chunk.title, chunk.heading, cosines[name], where, fused, outcome))
-    return {name: hit.chunk for name, hit in hits.items()}, candidates
+            candidates.append(replace(candidate, outcome="kept"))
+    return candidates
 
 
-def _cosines(hits: Sequence[Hit], vectors: Sequence[Sequence[float]]) -> dict[str, float]:
-    """The largest cosine of each hit's stored vector and a query's, clipped to 0..1, to six places."""
-    import numpy as np
-
-    if not hits:
-        return {}
-    stored = np.asarray([hit.dense for hit in hits], dtype=np.float64)
-    asked = np.asarray(vectors, dtype=np.float64)
-    lengths = np.linalg.norm(stored, axis=1)[:, None] * np.linalg.norm(asked, axis=1)[None, :]
-    products = stored @ asked.T
-    cosines = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
-    best = np.clip(cosines.max(axis=1), 0.0, 1.0)
-    return {hit.chunk.id: round(float(cosine), 6) for hit, cosine in zip(hits, best, strict=True)}
+def _trace(queries: Sequence[Query], threshold: float, candidates: Sequence[Candidate]) -> Trace:
+    return Trace(
+        queries=tuple(query.text for query in queries),
+        weights=tuple(round(query.weight, 6) for query in queries),
+        legs=("dense", "sparse", *("dense" for _ in queries[1:])),
+        threshold=threshold,
+        candidates=tuple(candidates),
+    )

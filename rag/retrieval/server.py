@@ -21,10 +21,12 @@ from rag.retrieval.payload import (
     best,
     from_payload,
     is_empty,
+    missing,
+    rescored,
     server_ids,
     to_entry,
 )
-from rag.retrieval.requests import INDEXED, hits, quantization, request, row, unmapped
+from rag.retrieval.requests import INDEXED, hits, quantization, request, rescoring, row, unmapped
 from rag.retrieval.server_faults import is_conflict, is_missing, server_faults
 from rag.retrieval.shape import Shape, record_of, shape_of
 
@@ -68,7 +70,14 @@ class ServerIndex:
             shape = await self._look()
         return shape.info if shape else None
 
-    async def search(self, legs: Sequence[Leg], *, limit: int, where: Where | None = None) -> list[list[Hit]]:
+    async def search(
+        self,
+        legs: Sequence[Leg],
+        *,
+        limit: int,
+        where: Where | None = None,
+        complete: bool = False,
+    ) -> list[list[Hit]]:
         found: list[list[Hit]] = [[] for _ in legs]
         unread: Any = None  # a point of somebody else's, in which no text was found
         with self._faults():
@@ -91,6 +100,16 @@ class ServerIndex:
                 asked = deeper
         if unread is not None and shape.fields is not None and not any(found):
             raise unmapped(self.collection, shape.fields, unread.payload)
+        return await self._completed(shape, legs, found) if complete and shape.sparse is not None else found
+
+    async def _completed(self, shape: Shape, legs: Sequence[Leg], found: list[list[Hit]]) -> list[list[Hit]]:
+        lacking = missing(legs, found)
+        if lacking:
+            requests = [rescoring(shape, legs[i], server_ids(list(hits))) for i, hits in lacking.items()]
+            with self._faults():
+                answers = await self._client.query_batch_points(self.collection, requests=requests)
+            for (i, hits), answer in zip(lacking.items(), answers, strict=True):
+                found[i] = found[i] + rescored(hits, [(str(p.id), p.score) for p in answer.points])
         return found
 
     async def look_inside(self, count: int) -> tuple[Any, list[Any]]:

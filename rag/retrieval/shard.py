@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rag.book import Hit, Point, SparseVector, Where
 from rag.errors import RetrievalError
 from rag.retrieval.generations import broken
-from rag.retrieval.payload import DENSE, SPARSE, TIE_SLACK, URL, best, is_empty, to_hit, to_payload
+from rag.retrieval.payload import DENSE, SPARSE, TIE_SLACK, URL, best, is_empty, missing, rescored, to_hit, to_payload
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
@@ -141,6 +141,23 @@ def rankings(
             else:
                 found[i] = ranking
         asked = open_legs
+    return found
+
+
+def complete(
+    shard: EdgeShard, legs: Sequence[Sequence[float] | SparseVector], found: list[list[Hit]]
+) -> list[list[Hit]]:
+    """The rankings of `rankings`, each sparse one going on with the hits of the others that share a term with it."""
+    from qdrant_edge import Filter, HasIdCondition, QueryBatchRequest, QueryRequest
+
+    lacking = missing(legs, found)
+    batch = [
+        QueryRequest(limit=len(hits), query=_nearest(legs[i]), filter=Filter(must=[HasIdCondition(set(hits))]))
+        for i, hits in lacking.items()
+    ]
+    if batch:
+        for (i, hits), points in zip(lacking.items(), shard.query_batch(QueryBatchRequest(batch)), strict=True):
+            found[i] = found[i] + rescored(hits, [(str(point.id), float(point.score)) for point in points])
     return found
 
 

@@ -1,0 +1,150 @@
+"""Retrieval that follows a conversation, measured through the product: its ingestion, its index, its retriever.
+
+    python -m bench.conversations ../shared/data/mtrag/clapnq --home /tmp/askbook-bench
+
+The folder has `passages.jsonl` and `turns.jsonl` of MTRAG (Katsis et al. 2025). Every passage becomes a page of its own
+and is ingested into the index in HOME, which is kept: the first run embeds for some ten minutes. Prints recall and nDCG
+of the last turn alone, of a person's rewrite alone, and of the conversation, with 95% intervals by bootstrap over
+conversations, and the same for the turns whose rewrite changes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.conversation import Exchange, history, messages_from_json
+from rag.ingest.pipeline import ingest
+from rag.retrieval.embeddings import OnnxEmbeddings
+from rag.retrieval.index import open_index
+from rag.retrieval.retriever import Retriever
+from rag.retrieval.sparse import Bm25Encoder
+from rag.retrieval.vectors import VectorCache
+
+K: Final = 5
+CHUNKS: Final = 20  # asked for, since a passage may be several chunks
+SAMPLES: Final = 2_000
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A question, how a person rewrote it, what was said before, and the passages that answer it."""
+
+    conversation: str
+    question: str
+    rewrite: str
+    past: list[Exchange]
+    relevant: frozenset[str]
+
+
+def read_turns(folder: Path) -> list[Turn]:
+    """The turns that some passage answers."""
+    found = []
+    for line in (folder / "turns.jsonl").read_text("utf-8").splitlines():
+        turn: Mapping[str, Any] = json.loads(line)
+        if turn["relevant_passages"]:
+            question, past = turn["question"].strip(), history(messages_from_json(turn["history"]))
+            rewrite = (turn["standalone_question"] or question).strip()
+            relevant = frozenset(turn["relevant_passages"])
+            found.append(Turn(turn["id"].partition("<")[0], question, rewrite, past, relevant))
+    return found
+
+
+def write_pages(folder: Path, pages: Path) -> None:
+    """Each passage as a Markdown page that is named after its id, with its title as heading."""
+    pages.mkdir(parents=True, exist_ok=True)
+    for line in (folder / "passages.jsonl").read_text("utf-8").splitlines():
+        passage = json.loads(line)
+        text = passage["text"].removeprefix(passage["title"]).lstrip()
+        page = f"# {passage['title']}\n\n{text}\n" if passage["title"] else f"{text}\n"
+        path = pages / f"{passage['_id']}.md"
+        if not path.is_file():
+            path.write_text(page, "utf-8")
+
+
+async def open_retriever(folder: Path, home: Path) -> Retriever:
+    """The product's retriever on the passages, which are ingested first if that is not done."""
+    embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
+    pages = home / "pages" / folder.name
+    await asyncio.to_thread(write_pages, folder, pages)
+    index = open_index(home=home, collection=folder.name)
+    await ingest([pages], index=index, embedder=embedder, sparse=sparse, vectors=VectorCache(home / "vectors.sqlite"))
+    return Retriever(embedder, sparse, index)
+
+
+async def measure(retriever: Retriever, turn: Turn, question: str, past: Sequence[Exchange]) -> tuple[float, float]:
+    """Recall and nDCG (binary gains) of the first five passages."""
+    found = await retriever.retrieve(question, k=CHUNKS, threshold=0.0, history=past)
+    best = list(dict.fromkeys(Path(passage.source_file_path).stem for passage in found.passages))[:K]
+    gains = [float(name in turn.relevant) for name in best]
+    discounts = [1 / math.log2(place + 2) for place in range(K)]
+    gained = sum(gain * discount for gain, discount in zip(gains, discounts, strict=False))
+    return sum(gains) / len(turn.relevant), gained / sum(discounts[: len(turn.relevant)])
+
+
+def interval(values: NDArray[np.float64], conversations: Sequence[str]) -> tuple[float, float]:
+    """The 95% interval of the mean, drawing whole conversations: turns of one are not independent."""
+    names = sorted(set(conversations))
+    groups = [values[[name == one for one in conversations]] for name in names]
+    draws = np.random.default_rng(0).integers(0, len(groups), (SAMPLES, len(groups)))
+    means = [np.concatenate([groups[i] for i in draw]).mean() for draw in draws]
+    low, high = np.percentile(means, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def show(name: str, scores: NDArray[np.float64], base: NDArray[np.float64], conversations: Sequence[str]) -> None:
+    print(f"{name:34s} recall@5 {scores[:, 0].mean():.3f}  nDCG@5 {scores[:, 1].mean():.3f}", end="")
+    if scores is not base:
+        differences = scores - base
+        for column, what in enumerate(("recall", "nDCG")):
+            low, high = interval(differences[:, column], conversations)
+            print(f"  {what} {differences[:, column].mean():+.3f} [{low:+.3f}, {high:+.3f}]", end="")
+    print()
+
+
+def same(turn: Turn) -> bool:
+    """Whether a later turn's rewrite is the question itself."""
+    bare = [re.sub(r"\W+", " ", text.lower()).strip() for text in (turn.question, turn.rewrite)]
+    return bool(turn.past) and bare[0] == bare[1]
+
+
+async def run(folder: Path, home: Path) -> None:
+    retriever = await open_retriever(folder, home)
+    turns = read_turns(folder)
+    raw = np.array([await measure(retriever, t, t.question, []) for t in turns])
+    rewritten = np.array([await measure(retriever, t, t.rewrite, []) for t in turns])
+    talked = np.array([await measure(retriever, t, t.question, t.past) for t in turns])
+    for title, chosen in (
+        ("all", [True for _ in turns]),
+        ("later turns", [bool(t.past) for t in turns]),
+        ("rewrite changes nothing", [same(t) for t in turns]),
+    ):
+        rows = np.array(chosen)
+        names = [t.conversation for t, one in zip(turns, chosen, strict=True) if one]
+        print(f"\n{title}: {rows.sum()} turns, {len(set(names))} conversations")
+        for name, scores in (("last turn", raw), ("a person's rewrite", rewritten), ("conversation", talked)):
+            show(name, scores[rows], raw[rows] if scores is not raw else scores[rows], names)
+    print(f"\nconversation / rewrite: {talked[:, 0].mean() / rewritten[:, 0].mean():.3f} of recall, ", end="")
+    print(f"{talked[:, 1].mean() / rewritten[:, 1].mean():.3f} of nDCG")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--home", type=Path, required=True)
+    options = parser.parse_args()
+    asyncio.run(run(options.folder, options.home))
+
+
+if __name__ == "__main__":
+    main()
