@@ -59,6 +59,7 @@ def _keeping(commands: argparse._SubParsersAction[_Parser]) -> None:
     ingest = _command(commands, "ingest", "read a book into the index")
     ingest.add_argument("sources", metavar="SOURCE", nargs="+", help="a folder or file of Markdown or MDX")
     ingest.add_argument("--base-url", metavar="URL", help="where the book's pages are on the web")
+    ingest.add_argument("--rebuild", action="store_true", help="encode the whole book again, with the models in use")
     ingest.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     _profile(ingest)
     _common(ingest)
@@ -69,6 +70,9 @@ def _keeping(commands: argparse._SubParsersAction[_Parser]) -> None:
     threads.add_argument("action", choices=["list", "show", "export", "delete", "prune"], help="what to do")
     threads.add_argument("id", metavar="ID", nargs="?", help="the conversation, for show, export and delete")
     threads.add_argument("--json", action="store_true", help="print JSON")
+    verify = _command(commands, "verify", "check a stored conversation's citations against the book as it is now")
+    verify.add_argument("id", metavar="ID", help="the conversation")
+    _common(verify)
     doctor = _command(commands, "doctor", "check what is configured, and say what to do")
     _profile(doctor)
     _common(doctor)
@@ -112,6 +116,8 @@ def _chosen(name: str | None) -> Callable[[argparse.Namespace], int]:
         from cli.ingest import ingest as command
     elif name == "threads":
         from cli.threads import threads as command
+    elif name == "verify":
+        from cli.verify import verify_thread as command
     else:
         from cli.doctor import doctor as command
     return command

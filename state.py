@@ -1,7 +1,8 @@
 """The state of the machine, and the knobs of one run.
 
 Everything in the state is plain JSON data or LangChain messages, so that a checkpoint can be read by a process that
-has never seen these classes. `messages` is the conversation and nothing else: one question, one answer, in turns.
+has never seen these classes. `messages` is the end of the conversation and nothing else: one question, one answer, in
+turns, as many as a prompt may see. Older turns are in the archive (`nodes.archive`); `past` says what is known of them.
 What a turn needs for itself lives in keys of its own, which `idle` sets when the turn opens and empties when it
 closes, since every key of a LangGraph state survives into the next turn.
 """
@@ -15,7 +16,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 from pydantic import BaseModel, ConfigDict, Field
 
-from rag.types import CitationStyle, Phase
+from rag.types import CitationStyle, GroundingMode, Past, Phase
 
 __all__ = ["EMPTY_BOARD", "AgentState", "Context", "Draft", "InputState", "Phase", "Turn"]
 
@@ -35,6 +36,9 @@ class Context(BaseModel):
     temperature: Annotated[float | None, Field(ge=0, le=1, description="Sampling temperature of the model")] = None
     max_tokens: Annotated[int | None, Field(ge=1, le=100_000, description="Longest answer, in tokens")] = None
     citation_style: Annotated[CitationStyle | None, Field(description="How citations are written")] = None
+    grounding: Annotated[
+        GroundingMode | None, Field(description="What becomes of sentences that the passages do not support")
+    ] = None
 
     def knobs(self) -> dict[str, Any]:
         """The values set here that a profile can be overridden with."""
@@ -42,7 +46,7 @@ class Context(BaseModel):
 
 
 class Turn(TypedDict):
-    """The question being answered, and by whom. `began` is in seconds since the epoch."""
+    """The question being answered, and by whom. `began` is in seconds since the epoch, `context` the run's knobs."""
 
     request_id: str
     question: str
@@ -52,6 +56,7 @@ class Turn(TypedDict):
     profile: str
     model: str
     notices: NotRequired[list[str]]
+    context: NotRequired[dict[str, Any]]
 
 
 class Draft(TypedDict, total=False):
@@ -62,6 +67,8 @@ class Draft(TypedDict, total=False):
     content: str
     plain_content: str
     citations: list[dict[str, Any]]
+    grounding: dict[str, Any]
+    notices: list[str]
     tokens_used: dict[str, Any]
     timings_ms: dict[str, Any]
     error: dict[str, Any] | None
@@ -84,6 +91,7 @@ class AgentState(InputState, total=False):
 
     phase: Phase
     turn_number: int
+    past: Past | None
     turn: Turn | None
     passages: list[dict[str, Any]]
     retrievals: list[dict[str, Any]]

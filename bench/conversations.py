@@ -77,7 +77,7 @@ async def open_retriever(folder: Path, home: Path) -> Retriever:
     embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
     pages = home / "pages" / folder.name
     await asyncio.to_thread(write_pages, folder, pages)
-    index = open_index(home=home, collection=folder.name, qdrant_url=None, qdrant_api_key=None)
+    index = open_index(home=home, collection=folder.name)
     await ingest([pages], index=index, embedder=embedder, sparse=sparse, vectors=VectorCache(home / "vectors.sqlite"))
     return Retriever(embedder, sparse, index)
 

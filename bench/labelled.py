@@ -43,7 +43,7 @@ class Label:
 
 async def open_book(folder: Path, home: Path) -> Retriever:
     embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
-    index = open_index(home=home, collection=folder.name, qdrant_url=None, qdrant_api_key=None)
+    index = open_index(home=home, collection=folder.name)
     vectors = VectorCache(home / "vectors.sqlite")
     await ingest([folder / "docs"], index=index, embedder=embedder, sparse=sparse, vectors=vectors)
     return Retriever(embedder, sparse, index)

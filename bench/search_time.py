@@ -117,7 +117,9 @@ async def run(home: Path, sizes: Sequence[int]) -> None:
         index = EdgeIndex(home / "index", f"made-up-{size}")
         info = await index.info()
         if info is None or info.chunks != size:
-            info = IndexInfo(index.collection, embedder.model_id, embedder.dimension, sparse.model_id, size, RECIPE)
+            info = IndexInfo(
+                index.collection, embedder.model_id, embedder.dimension, sparse.model_id, size, recipe=RECIPE
+            )
             await index.replace(info, add=points(size, embedder.dimension, sparse), remove=[])
         print(f"{size:,} chunks")
         for past in ([], TALK):

@@ -5,15 +5,19 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cli.session import opened, preload
-from cli.terminal import number, print_json, printable, report, say
+from cli.terminal import number, print_json, printable, report, say, waiting
 from rag.conversation import check_question, check_thread_id, failed_response
 from rag.errors import AskbookError, UsageError
 from rag.profiles import profile_of
 from rag.settings import Settings
 from rag.types import Response
+
+if TYPE_CHECKING:
+    from graph.agent import Agent
+    from state import Context
 
 _PIPE_LIMIT: Final = 1_000_000  # bytes read from standard input; far beyond what a question may have
 
@@ -71,7 +75,17 @@ async def _turn(
             context = Context.model_validate(knobs)
         except ValidationError as error:  # the numbers are checked already: what is left is the filter
             raise UsageError("--filter is no text of at most 2,000 characters.", code="filter") from error
-        return await agent.ask(question, thread_id=options.thread, context=context)
+        return await _answer(agent, question, options.thread, context)
+
+
+async def _answer(agent: Agent, question: str, thread: str | None, context: Context) -> Response:
+    """The response; a wait that a service asked for is told on the way."""
+    async for event in agent.stream(question, thread_id=thread, context=context):
+        if event.type == "waiting":
+            say(waiting(event.data))
+        if event.response is not None:
+            return event.response
+    raise AssertionError("a stream ends with its response")
 
 
 def _show(response: Response) -> None:

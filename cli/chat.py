@@ -12,8 +12,9 @@ from contextlib import suppress
 from typing import Any
 
 from cli.commands import COMMANDS, Leave, Session
+from cli.history import history_file
 from cli.session import opened, preload
-from cli.terminal import console, counted, printable, report, say
+from cli.terminal import console, counted, printable, report, say, waiting
 from rag.errors import AskbookError, UsageError
 from rag.profiles import profile_of
 from rag.settings import Settings
@@ -34,7 +35,8 @@ async def _chat(options: argparse.Namespace, settings: Settings) -> int:
         usual = agent.services.parts(session.profile).profile.memory.thread
         if options.thread is not None or options.newest or usual:
             await session.resume(usual if options.thread is None and not options.newest else options.thread)
-        await _greet(session)
+        await greet(session)
+        await _offer(session)
         async for line in _lines(settings):
             try:
                 await _do(session, line.strip())
@@ -45,11 +47,12 @@ async def _chat(options: argparse.Namespace, settings: Settings) -> int:
     return 1 if session.failed and not sys.stdin.isatty() else 0
 
 
-async def _greet(session: Session) -> None:
+async def greet(session: Session) -> None:
     """Say which parts are in use, so that nobody takes a quoted sentence for a written one."""
     parts = session.agent.services.parts(session.profile)
     info = await session.book()
-    say(f"askbook · the book is {info}.")
+    say(f"{parts.profile.display_name or 'askbook'} · the book is {info}.")
+    say(f"Passages are found with {parts.searched_with}.")
     if parts.quotes:
         say(
             "No model is set, so answers quote the book's own sentences. "
@@ -74,11 +77,10 @@ async def _lines(settings: Settings) -> AsyncIterator[str]:
     from prompt_toolkit.completion import WordCompleter
     from prompt_toolkit.history import FileHistory
 
-    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file = settings.home / "history"
-    file.touch(mode=0o600)
     words = WordCompleter([f"/{name}" for name in COMMANDS], sentence=True)
-    prompt: PromptSession[str] = PromptSession("› ", history=FileHistory(str(file)), completer=words)
+    prompt: PromptSession[str] = PromptSession(
+        "› ", history=FileHistory(str(history_file(settings.home))), completer=words
+    )
     while True:
         try:
             yield await prompt.prompt_async()
@@ -88,41 +90,58 @@ async def _lines(settings: Settings) -> AsyncIterator[str]:
             return
 
 
+async def _offer(session: Session) -> None:
+    """Offer to finish the turn that was broken off, by Ctrl-C or with the process."""
+    question = await session.agent.unfinished(session.thread_id)
+    if question is not None:
+        session.offered = True
+        say(f'The answer to "{printable(question)}" was broken off. Finish it? [Y/n]')
+
+
 async def _do(session: Session, line: str) -> None:
-    if not line:
+    offered, session.offered = session.offered, False
+    if offered and line.lower() in ("", "y", "yes"):
+        line = "/resume"
+    elif not line or (offered and line.lower() in ("n", "no")):
         return
     word, _, rest = line.partition(" ")
     name = word.removeprefix("/") if word.startswith("/") else {"clear": "clear", "exit": "quit"}.get(line.lower())
     if name is None:
-        await _answer(session, line)
+        await _answer(session, _asked(session, line))
     elif name == "retry":
-        await _answer(session, await session.take_back())
+        await _answer(session, _asked(session, await session.take_back()))
+    elif name == "resume":
+        await _answer(session, session.agent.resume(session.thread_id, context=session.context()))
     elif name in COMMANDS:
         await COMMANDS[name].run(session, rest.strip())
     else:
         raise UsageError(f"There is no command {word}.", hint="Type /help for those there are.")
 
 
-async def _answer(session: Session, question: str) -> None:
-    """Ask and show. Ctrl-C stops the answer and not the program."""
-    task = asyncio.ensure_future(_stream(session, question))
+def _asked(session: Session, question: str) -> AsyncIterator[Event]:
+    return session.agent.stream(question, thread_id=session.thread_id, context=session.context())
+
+
+async def _answer(session: Session, events: AsyncIterator[Event]) -> None:
+    """Show a turn as it happens. Ctrl-C stops the answer and not the program."""
+    task = asyncio.ensure_future(_stream(session, events))
     loop = asyncio.get_running_loop()
     with suppress(NotImplementedError, RuntimeError):
         loop.add_signal_handler(signal.SIGINT, task.cancel)
     try:
         await task
     except asyncio.CancelledError:
-        say("\nStopped. The question is kept: /retry asks it again.")
+        say("\nStopped. The question is kept: /resume finishes its answer, /retry asks it again.")
     finally:
         with suppress(NotImplementedError, RuntimeError):
             loop.remove_signal_handler(signal.SIGINT)
 
 
-async def _stream(session: Session, question: str) -> None:
+async def _stream(session: Session, events: AsyncIterator[Event]) -> None:
     view = _View()
     session.trace = None
     try:
-        async for event in session.agent.stream(question, thread_id=session.thread_id, context=session.context()):
+        async for event in events:
             view.take(event)
             session.trace = event.data.get("trace", session.trace)
             if event.response is not None:
@@ -149,6 +168,8 @@ class _View:
     def take(self, event: Event) -> None:
         if event.type == "phase" and self._status is not None and event.data["phase"] == "GENERATING":
             self._status.update("Reading")
+        elif event.type == "waiting":
+            self._wait(waiting(event.data))
         elif event.type == "sentence" and self._stream is not None:
             self._quiet()
             self._stream.feed(event.data["text"])
@@ -156,6 +177,13 @@ class _View:
             self._stream.retract()
         elif event.response is not None:
             self._finish(event.response)
+
+    def _wait(self, line: str) -> None:
+        """On a terminal the line stands beside the spinner until the step begins again."""
+        if self._status is not None:
+            self._status.update(line)
+        else:
+            say(line)
 
     def _finish(self, response: Response) -> None:
         self.close()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from cli.terminal import console, counted, one_line, printable, say
+from cli.terminal import console, counted, printable, say
 from cli.why import why_lines
 from rag.conversation import check_thread_id
 from rag.errors import UsageError
@@ -36,6 +37,7 @@ class Session:
         self.last: Response | None = None
         self.trace: Mapping[str, Any] | None = None  # of the search that opened the last turn
         self.failed = False
+        self.offered = False  # to finish the turn that was broken off
 
     def context(self) -> Context:
         from state import Context
@@ -47,7 +49,8 @@ class Session:
         known = await self.agent.threads()
         self.thread_id = check_thread_id(thread_id) if thread_id is not None else next(iter(known), self.thread_id)
         if self.thread_id in known:
-            self.resumed = len((await self.agent.conversation(self.thread_id))["turns"])
+            found = await self.agent.memory.summary(self.thread_id)
+            self.resumed = found["turns"] if found else 0
 
     async def book(self) -> str:
         """The book in words: its name and size."""
@@ -129,25 +132,29 @@ async def _undo(session: Session, _rest: str) -> None:
 
 
 async def _clear(session: Session, _rest: str) -> None:
-    await session.agent.clear(session.thread_id)
+    from cli.threads import delete
+
+    await delete(session.agent.memory, session.settings.home, session.thread_id)
     session.last = None
     say("The conversation is forgotten.")
 
 
 async def _threads(session: Session, _rest: str) -> None:
-    for one in (await session.agent.threads())[:20]:
-        turns = (await session.agent.conversation(one))["turns"]
-        if turns:
-            mark = "*" if one == session.thread_id else " "
-            print(f" {mark}{one}  {counted(len(turns), 'turn'):>9}  {one_line(turns[0]['question'], 52)}")
+    from cli.threads import row, summaries
+
+    for one in (await summaries(session.agent.memory))[:20]:
+        print(f" {'*' if one['thread_id'] == session.thread_id else ' '}{row(one)}")
 
 
 async def _profile(session: Session, rest: str) -> None:
     if rest:
-        session.profile = profile_of(session.settings, rest).name
+        before, chosen = profile_of(session.settings, session.profile), profile_of(session.settings, rest)
+        session.profile = chosen.name
+        if before.memory.persistent and not chosen.memory.persistent:
+            say(f"This chat is stored all the same. Start with --profile {chosen.name} for one that is not.")
     for name in profile_names(profile_folders(session.settings)):
         mark = "*" if name == session.profile else " "
-        print(f" {mark}{name:<20} {profile_of(session.settings, name).description}")
+        print(f" {mark}{name:<20} {profile_of(session.settings, name).said()}")
 
 
 async def _export(session: Session, rest: str) -> None:
@@ -162,7 +169,8 @@ async def _export(session: Session, rest: str) -> None:
 def _write_new(name: str, text: str) -> Path:
     path = Path(name).expanduser()
     try:
-        with path.open("x", encoding="utf-8") as file:
+        private = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(private, "w", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
         raise UsageError(f"{path} exists already.", hint="Name another file.") from error
@@ -175,8 +183,8 @@ async def _quit(_session: Session, _rest: str) -> None:
     raise Leave
 
 
-async def _retry(_session: Session, _rest: str) -> None:
-    raise AssertionError("the chat asks again by itself")
+async def _answered_by_the_chat(_session: Session, _rest: str) -> None:
+    raise AssertionError("the chat answers by itself")
 
 
 def _last(session: Session) -> Response:
@@ -197,7 +205,8 @@ COMMANDS: Final = {
     "sources": Command("the sources of the last answer, with their quotes", _sources),
     "show": Command("N: the whole passage, its quote marked", _show),
     "why": Command("how the last answer came about", _why),
-    "retry": Command("ask the last question again", _retry),
+    "retry": Command("ask the last question again", _answered_by_the_chat),
+    "resume": Command("finish the answer that was broken off", _answered_by_the_chat),
     "undo": Command("take the last turn back", _undo),
     "clear": Command("forget this conversation", _clear),
     "threads": Command("the stored conversations", _threads),

@@ -6,9 +6,11 @@ import argparse
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
+from cli.doctor_book import check_book, proposal
+from cli.doctor_model import check_model
 from cli.terminal import counted, print_json, printable
 from rag.errors import AskbookError, UsageError
 from rag.profiles import EffectiveValue, effective, profile_of
@@ -25,15 +27,26 @@ class Check:
     ok: bool
     detail: str
     hint: str = ""
+    code: str = ""
+    proposal: str = ""
 
 
 def doctor(options: argparse.Namespace) -> int:
-    """Exit code 1 when a check failed."""
-    checks = asyncio.run(_checks(options))
-    values = _values(options)
+    """Exit code 1 when a check failed, 2 when the settings are broken, so that nothing can be checked."""
+    try:
+        settings = Settings.from_env()
+    except UsageError as error:
+        if not options.json:
+            raise
+        broken = Check("settings", ok=False, detail=error.message, hint=error.hint)
+        error_json = error.info().model_dump(mode="json")
+        print_json({"ok": False, "checks": [asdict(broken)], "profile": [], "error": error_json})
+        return 2
+    checks = asyncio.run(_checks(options, settings))
+    values = _values(options, settings)
     if options.json:
         found = {"ok": all(check.ok for check in checks), "checks": [asdict(check) for check in checks]}
-        print_json(found | {"profile": [value._asdict() for value in values]})
+        print_json(found | {"profile": [value._asdict() for value in values], "error": None})
     else:
         if options.profile:
             _print_profile(values)
@@ -41,12 +54,13 @@ def doctor(options: argparse.Namespace) -> int:
             print(f"{'ok  ' if check.ok else 'FAIL'}  {check.name:<10} {printable(check.detail)}")
             if check.hint:
                 print(f"      {'':<10} {printable(check.hint)}")
+            for line in check.proposal.splitlines():
+                print(f"      {printable(line)}".rstrip())
     return 0 if all(check.ok for check in checks) else 1
 
 
-def _values(options: argparse.Namespace) -> list[EffectiveValue]:
+def _values(options: argparse.Namespace, settings: Settings) -> list[EffectiveValue]:
     """The profile as it runs; empty where a check has said already that there is none."""
-    settings = Settings.from_env()
     try:
         return effective(options.profile or settings.profile, settings)
     except UsageError:
@@ -64,16 +78,21 @@ def _print_profile(values: list[EffectiveValue]) -> None:
         print()
 
 
-async def _checks(options: argparse.Namespace) -> list[Check]:
-    """Each check is made even when an earlier one failed, except that nothing can be checked without settings."""
+async def _checks(options: argparse.Namespace, settings: Settings) -> list[Check]:
+    """Each check is made even when an earlier one failed, except that nothing can be checked without a profile."""
     checks: list[Check] = []
-    settings = Settings.from_env()
+    if settings.profiles is not None:
+        await _attempt(checks, "offer", lambda: _offer(settings))
     profile = await _attempt(checks, "profile", lambda: _profile(options, settings))
     if profile is None:
         return checks
-    embedder = await _attempt(checks, "embedding", lambda: _embedding(settings))
-    await _attempt(checks, "book", lambda: _book(options, settings, profile, embedder))
-    await _attempt(checks, "model", lambda: _model(settings, profile, embedder))
+    collection = await _collection(options, settings, profile)
+    embedder = await _attempt(checks, "embedding", lambda: _embedding(settings, profile, collection))
+    await _attempt(checks, "book", lambda: check_book(settings, profile, collection, embedder))
+    checks[-1] = replace(checks[-1], proposal=await proposal(settings, profile, collection, checks[-1].code))
+    if settings.rerank != "off":
+        await _attempt(checks, "rerank", lambda: _rerank(settings))
+    await _attempt(checks, "model", lambda: check_model(settings, profile, embedder))
     await _attempt(checks, "memory", lambda: _memory(settings, profile))
     return checks
 
@@ -83,7 +102,7 @@ async def _attempt(checks: list[Check], name: str, work: Callable[[], Awaitable[
     try:
         built, detail, hint = await work()
     except AskbookError as error:
-        checks.append(Check(name, ok=False, detail=error.message, hint=error.hint))
+        checks.append(Check(name, ok=False, detail=error.message, hint=error.hint, code=error.code))
         return None
     checks.append(Check(name, ok=True, detail=detail, hint=hint))
     return built
@@ -92,65 +111,55 @@ async def _attempt(checks: list[Check], name: str, work: Callable[[], Awaitable[
 async def _profile(options: argparse.Namespace, settings: Settings) -> tuple[Any, str, str]:
     profile = profile_of(settings, options.profile).in_environment(settings)
     retrieval = profile.retrieval
-    return profile, f"{profile.name}: {retrieval.top_k} passages of score {retrieval.score_threshold:g} or more", ""
+    name = f"{profile.name} ({profile.display_name})" if profile.display_name else profile.name
+    return profile, f"{name}: {retrieval.top_k} passages of score {retrieval.score_threshold:g} or more", ""
 
 
-async def _embedding(settings: Settings) -> tuple[Any, str, str]:
-    from rag.services import build_embedder
+async def _offer(settings: Settings) -> tuple[Any, str, str]:
+    from rag.offer import offer_of
 
-    embedder = build_embedder(settings)
-    embedder.embed_query("one vector")
-    return embedder, f"{embedder.model_id}, {embedder.dimension} dimensions, inside this process", ""
+    offer = offer_of(settings)
+    return offer, f"others may choose {', '.join(offer.names)}; {offer.usual} answers where none is named", ""
 
 
-async def _book(options: argparse.Namespace, settings: Settings, profile: Any, embedder: Any) -> tuple[Any, str, str]:
-    from rag.services import MANUAL, choose_collection, collection_index
+async def _collection(options: argparse.Namespace, settings: Settings, profile: Any) -> str | AskbookError:
+    """The book, or why that cannot be said: a finding of its own check."""
+    from rag.services import choose_collection
 
-    name = await choose_collection(settings, profile, options.collection)
-    index = collection_index(settings, name)
     try:
-        info = await index.info()
-    finally:
-        await index.aclose()
-    place = "on the Qdrant server" if settings.qdrant_url else f"in {settings.home}"
-    if info is None:
-        if name == MANUAL:
-            return None, f"the manual, indexed {place} when it is first asked", ""
-        hint = f'Run "python run.py ingest PATH --collection {name}".'
-        raise AskbookError("retrieval_error", "no_index", f'There is no book in the collection "{name}".', hint=hint)
-    if embedder is not None and info.embedding_model != embedder.model_id:
-        raise AskbookError(
-            "retrieval_error",
-            "embedding_mismatch",
-            f'"{name}" was indexed with {info.embedding_model}, but questions are embedded with {embedder.model_id}.',
-            hint="Ingest it into another --collection, or set the embedding model it was made with.",
-        )
-    hint = "Yours: python run.py ingest PATH" if name == MANUAL else ""
-    return None, f'"{name}", {counted(info.chunks, "passage")}, {place}', hint
+        return await choose_collection(settings, profile, options.collection)
+    except AskbookError as error:
+        return error
 
 
-async def _model(settings: Settings, profile: Any, embedder: Any) -> tuple[Any, str, str]:
-    from rag.faults import model_error
-    from rag.models import OPENAI_KEY, build_model, endpoint_of
+async def _embedding(settings: Settings, profile: Any, collection: str | AskbookError) -> tuple[Any, str, str]:
+    """One vector, for real. Where only the manual is there, of the model that a book would be encoded by."""
+    from rag.embedders import embedding_of, place_of
+    from rag.services import BOOK, MANUAL, build_embedder
 
-    variable = endpoint_of(profile, settings).variable
-    model, name, quotes = build_model(profile, settings, embedder)
-    if quotes:
-        hint = f"To have answers written by a model, set {variable}"
-        hint += " (and OPENAI_BASE_URL)." if variable == OPENAI_KEY else "; the profile's endpoint asks for it."
-        return None, "none; the book's own sentences are quoted", hint
-    try:
-        await model.ainvoke("Say yes.", max_tokens=1)
-    except Exception as error:
-        raise model_error(error) from error
-    return None, f"{name} answers", ""
+    asked = collection if isinstance(collection, str) and collection != MANUAL else BOOK
+    embedder = build_embedder(settings, profile, asked)
+    await asyncio.to_thread(embedder.embed_query, "one vector")
+    missing = embedding_of(settings, profile, asked).missing
+    hint = f"The profile names {profile.book.embedding_model}; set {missing} to use it." if missing else ""
+    return embedder, f"{embedder.model_id}, {embedder.dimension} dimensions, {place_of(embedder)}", hint
+
+
+async def _rerank(settings: Settings) -> tuple[Any, str, str]:
+    from rag.embedders import build_reranker, place_of
+
+    reranker = build_reranker(settings)
+    if reranker is None:
+        return None, "off", ""
+    await asyncio.to_thread(reranker.rerank, "one order", ["one text", "another"])
+    return None, f"{reranker.model_id}, {place_of(reranker)}", ""
 
 
 async def _memory(settings: Settings, profile: Any) -> tuple[Any, str, str]:
-    from graph.memory import FILE, open_memory, thread_ids
+    from graph.memory import MemoryOptions, open_memory
 
     if not profile.memory.persistent:
         return None, "conversations end with the process, as the profile says", ""
-    async with open_memory(settings.home, persistent=True) as memory:
-        stored = len(await thread_ids(memory))
-    return None, f"{settings.home / FILE}, {counted(stored, 'conversation')}", ""
+    async with open_memory(settings.home, options=MemoryOptions.of(settings)) as memory:
+        stored = len(await memory.threads())
+    return None, f"{memory.database.place}, {counted(stored, 'conversation')}", ""

@@ -9,16 +9,16 @@ from typing import Any
 
 from cli.terminal import print_json, progress_bar, say
 from rag.errors import UsageError
-from rag.profiles import profile_of
+from rag.profiles import Profile, profile_of
 from rag.settings import Settings
 
 
 def ingest(options: argparse.Namespace) -> int:
     """Exit code 0, or 1 when a source failed after everything else was done; 2 for invalid input, nothing written."""
     settings = Settings.from_env()
-    profile_of(settings, options.profile)
+    profile = profile_of(settings, options.profile)
     with progress_bar("Indexing") as progress:
-        report = asyncio.run(_run(options, settings, progress))
+        report = asyncio.run(_run(options, settings, profile, progress))
     if options.json:
         print_json(report.model_dump(mode="json"))
     else:
@@ -26,7 +26,7 @@ def ingest(options: argparse.Namespace) -> int:
     return 1 if report.failures else 0
 
 
-async def _run(options: argparse.Namespace, settings: Settings, progress: Any) -> Any:
+async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, progress: Any) -> Any:
     from rag.ingest.pipeline import ingest as run_ingestion
     from rag.retrieval.sparse import Bm25Encoder
     from rag.services import BOOK, MANUAL, build_embedder, collection_index, vector_cache
@@ -35,15 +35,16 @@ async def _run(options: argparse.Namespace, settings: Settings, progress: Any) -
     if name == MANUAL:
         hint = "Choose another --collection."
         raise UsageError(f'The collection "{MANUAL}" is kept for askbook\'s own manual.', code="collection", hint=hint)
-    index = collection_index(settings, name)
+    index = collection_index(settings, name, profile)
     try:
         return await run_ingestion(
             [Path(source) for source in options.sources],
             base_url=options.base_url,
             index=index,
-            embedder=build_embedder(settings),
+            embedder=build_embedder(settings, profile, name),
             sparse=Bm25Encoder(),
             vectors=vector_cache(settings),
+            rebuild=options.rebuild,
             dry_run=options.dry_run,
             progress=progress,
         )
@@ -61,6 +62,9 @@ def _show(report: Any, *, dry_run: bool) -> None:
         f"{documents.deleted} deleted, {documents.failed} failed."
     )
     has = "would have" if dry_run else "has"
-    print(f'The book "{report.collection}" {has} {chunks.total} passages ({report.seconds:.1f} s).')
+    print(
+        f'The book "{report.collection}" {has} {chunks.total} passages, encoded by {report.embedding_model} '
+        f"({report.seconds:.1f} s)."
+    )
     if not dry_run:
         print('Ask it: python run.py ask "What is this book about?"')

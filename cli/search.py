@@ -107,8 +107,9 @@ def passages(options: argparse.Namespace) -> int:
     async def run() -> list[dict[str, Any]]:
         from rag.services import choose_collection, collection_index
 
-        book = await choose_collection(settings, profile_of(settings), options.collection)
-        index = collection_index(settings, book)
+        profile = profile_of(settings)
+        book = await choose_collection(settings, profile, options.collection)
+        index = collection_index(settings, book, profile)
         try:
             return [
                 {name: getattr(chunk, name) for name in ("text", "title", "heading", "url", "sha256")}

@@ -5,26 +5,23 @@ from __future__ import annotations
 import errno
 import json
 import logging
-import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from rag.errors import AskbookError, UsageError
+from rag.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Control characters of a book or a model could repaint the screen; line breaks and tabs are what is left of them.
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-
 
 def printable(text: str, instead: str = "") -> str:
-    """The text without terminal control characters and invisible direction marks, or with `instead` for each."""
-    return _CONTROL.sub(instead, text)
+    """The text without what would repaint a screen or hide on it; with `instead`, one for each such character."""
+    return visible(text, instead)
 
 
 def print_json(data: Any) -> None:
@@ -50,6 +47,12 @@ def say(text: str) -> None:
         width = shutil.get_terminal_size().columns
         text = "\n".join(textwrap.fill(line, width, break_long_words=False) for line in text.split("\n"))
     print(text, file=sys.stderr)
+
+
+def waiting(data: Mapping[str, Any]) -> str:
+    """The line for an event `waiting`."""
+    what = "is busy" if "rate_limit" in data["reason"] else "failed"
+    return f"The service {what} and asks to wait. Trying again in {counted(data['seconds'], 'second')}."
 
 
 def counted(number: int, noun: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sqlite3
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
@@ -20,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # a script sees
 
 from cli.terminal import counted, printable, progress_bar
 from graph.agent import Agent, open_agent
-from rag.errors import AskbookError
-from rag.profiles import profile_of
-from rag.services import build_embedder
+from rag.errors import AskbookError, MemoryFailureError
+from rag.profiles import Profile, profile_of
+from rag.services import build_embedder, choose_collection
 from rag.settings import Settings
 from rag.types import Citation, Quote, Response, new_id
 from state import Context
@@ -81,6 +80,7 @@ class Workflow:
     """The checks in their order; each leaves what the next ones need."""
 
     settings: Settings
+    profile: Profile
     agent: Agent
     encoder: str
 
@@ -96,12 +96,13 @@ class Workflow:
 
     async def load_profile(self) -> str:
         profile = profile_of(self.settings, self.name).in_environment(self.settings)
-        self.name = profile.name
+        self.name, self.profile = profile.name, profile
         return f"{profile.name}: {profile.description}"
 
     async def embed(self) -> str:
-        embedder = build_embedder(self.settings)
-        length = len(embedder.embed_query("one vector"))
+        collection = await choose_collection(self.settings, self.profile, None)
+        embedder = await asyncio.to_thread(build_embedder, self.settings, self.profile, collection)
+        length = len(await asyncio.to_thread(embedder.embed_query, "one vector"))
         if length != embedder.dimension:
             raise CheckError(
                 f"a vector has {length} numbers, not {embedder.dimension}", "Check ASKBOOK_EMBEDDING_MODEL."
@@ -199,7 +200,7 @@ class Workflow:
 
     async def _tidy(self) -> None:
         """Leave no conversation behind, also where a check failed before the one that clears it."""
-        with suppress(sqlite3.Error):  # a memory that fails has been reported by then
+        with suppress(MemoryFailureError):  # a memory that fails has been reported by then
             await self.agent.clear(self.thread)
 
     async def _stored(self, expected: Sequence[Asked]) -> None:

@@ -2,38 +2,53 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import HumanMessage
 from langgraph.errors import GraphRecursionError
-from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateSnapshot
 
 from graph.build import STEPS, build_graph
-from graph.memory import Saver, broken_memory, conversation, delete_thread, open_memory, thread_config, thread_ids
-from rag.conversation import check_question, check_thread_id, failed_response, turns, unknown_thread
-from rag.errors import AskbookError, InvalidQuestionError, UsageError
+from graph.conversations import thread_config, unanswered
+from graph.memory import Graph, Memory, MemoryOptions, open_memory
+from graph.taking_back import take_back
+from rag.conversation import check_question, check_thread_id, failed_response, unknown_thread
+from rag.errors import AskbookError, InvalidQuestionError, MemoryFailureError, UsageError
+from rag.patience import USUAL, Patience
 from rag.ports import Services
+from rag.retrieval_context import RetrievalContext
 from rag.services import Progress, open_services
 from rag.settings import Settings
 from rag.types import Event, Response, new_id
-from state import EMPTY_BOARD, AgentState, Context, InputState
+from state import Context, InputState
 
-Graph = CompiledStateGraph[AgentState, Context, InputState, AgentState]
+_PASSED_ON: Final = frozenset({"phase", "retrieval", "waiting", "sentence", "retract"})
 
-_PASSED_ON: Final = frozenset({"phase", "retrieval", "sentence", "retract"})
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question on its way: what a response says of it, whether the machine ever sees it or not."""
+
+    question: str
+    thread_id: str
+    context: Context
+    metadata: Mapping[str, Any]
+    request_id: str = field(default_factory=new_id)
 
 
 class Agent:
     """One machine over one set of services. Safe to use for many conversations at once.
 
     `graph` is the compiled LangGraph graph itself. Failures of a turn come back as a `Response` with status "error";
-    only wrong usage, such as an unknown conversation, raises `UsageError`.
+    only wrong usage, such as an unknown conversation, raises `UsageError`. Turns of one conversation run one after the
+    other, in this process and others; one that cannot begin in time fails with the code "thread_busy". The methods that
+    are no turn raise `MemoryFailureError`.
     """
 
-    def __init__(self, graph: Graph, services: Services, memory: Saver) -> None:
+    def __init__(self, graph: Graph, services: Services, memory: Memory) -> None:
         self.graph = graph
         self.services = services
         self.memory = memory
@@ -62,37 +77,72 @@ class Agent:
         thread_id: str | None = None,
         context: Context | None = None,
         metadata: Mapping[str, Any] | None = None,
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         """The same turn as it happens; the last event is the response. Raises `UsageError` for an impossible id."""
         profile = self.services.parts((context or Context()).profile).profile
         thread = (profile.memory.thread or new_id()) if thread_id is None else check_thread_id(thread_id)
-        asked = HumanMessage(id=new_id(), content=question)
+        asked = _Asked(question, thread, context or Context(), metadata or {})
         try:
             check_question(question, profile.limits.max_question_characters)
-            response = None
-            async for event in self._run(asked, thread, context, metadata or {}):
-                response = event.response or response
-                yield event
         except InvalidQuestionError as error:
+            yield _event(await self._failed(error, asked))
+            return
+        async with aclosing(self._exclusive(asked, self._begin(asked))) as events:
+            async for event in events:
+                yield event
+
+    async def resume(self, thread_id: str, *, context: Context | None = None) -> AsyncGenerator[Event, None]:
+        """Finish the turn that was broken off, as it happens: what it had found is not searched again.
+
+        It goes on with the knobs that it began with; `context` is for one that had not begun. Raises `UsageError` where
+        there is nothing to finish.
+        """
+        snapshot = await self.graph.aget_state(thread_config(thread_id))
+        question = _broken_off(snapshot)
+        if question is None:
+            raise UsageError("There is no turn to finish.", code="nothing_to_resume")
+        turn = snapshot.values.get("turn") or {}
+        knobs = Context.model_validate(turn["context"]) if turn.get("context") else context or Context()
+        asked = _Asked(question, thread_id, knobs, turn.get("metadata") or {})
+        async with aclosing(self._exclusive(asked, self._run(asked, None))) as events:
+            async for event in events:
+                yield event
+
+    async def unfinished(self, thread_id: str) -> str | None:
+        """The question whose turn was broken off, so that `resume` can finish it; None where there is none."""
+        return _broken_off(await self.graph.aget_state(thread_config(thread_id)))
+
+    def _begin(self, asked: _Asked) -> AsyncGenerator[Event, None]:
+        question = HumanMessage(id=asked.request_id, content=asked.question)
+        return self._run(asked, InputState(messages=[question], metadata=asked.metadata))
+
+    async def _exclusive(self, asked: _Asked, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+        """The events of a turn that has the conversation for itself; the last is its response, whatever happens.
+
+        The conversation is free again before the response is given out: who has it may never ask for more.
+        """
+        last = None
+        try:
+            async with self.memory.turn(asked.thread_id), aclosing(events):
+                async for event in events:
+                    if event.response is None:
+                        yield event
+                    else:
+                        last = event
+        except MemoryFailureError as error:
             failure: AskbookError = error
-        except sqlite3.Error as error:
-            failure = broken_memory(error)
         except GraphRecursionError:
             failure = AskbookError("api_error", "too_many_steps", f"The turn did not end within {STEPS} steps.")
         else:
-            if response is not None:
-                return
             failure = AskbookError("api_error", "internal", "The failure of the turn could not be reported.")
-        yield _event(await self._failed(failure, asked, thread, context, metadata or {}))
+        yield last or _event(await self._failed(failure, asked))
 
-    async def _run(
-        self, asked: HumanMessage, thread: str, context: Context | None, metadata: Mapping[str, Any]
-    ) -> AsyncIterator[Event]:
+    async def _run(self, asked: _Asked, given: InputState | None) -> AsyncGenerator[Event, None]:
         values: Mapping[str, Any] = {}
         async for mode, data in self.graph.astream(
-            InputState(messages=[asked], metadata=metadata),
-            {**thread_config(thread), "recursion_limit": STEPS},
-            context=context or Context(),
+            given,
+            {**thread_config(asked.thread_id), "recursion_limit": STEPS},
+            context=asked.context,
             stream_mode=["custom", "values"],
             durability="sync",  # a process that is killed resumes where it was, and loses no question
         ):
@@ -105,29 +155,22 @@ class Agent:
         if values.get("response"):
             yield _event(Response.model_validate(values["response"]))
 
-    async def _failed(
-        self,
-        failure: AskbookError,
-        asked: HumanMessage,
-        thread: str,
-        context: Context | None,
-        metadata: Mapping[str, Any],
-    ) -> Response:
+    async def _failed(self, failure: AskbookError, asked: _Asked) -> Response:
         """The response of a turn that the machine never saw, or could not finish."""
-        parts = self.services.parts((context or Context()).profile)
+        parts = self.services.parts(asked.context.profile)
         number = 1
         if isinstance(failure, InvalidQuestionError):
-            with suppress(sqlite3.Error):  # that the question is invalid is the news, and its number a detail
-                values = (await self.graph.aget_state(thread_config(thread))).values
+            with suppress(MemoryFailureError):  # that the question is invalid is the news, and its number a detail
+                values = (await self.graph.aget_state(thread_config(asked.thread_id))).values
                 number = values.get("turn_number", 0) + 1
         return failed_response(
             failure,
             profile=parts.profile.name,
             model=parts.model_name,
-            request_id=asked.id,
-            thread_id=thread,
+            request_id=asked.request_id,
+            thread_id=asked.thread_id,
             turn_number=number,
-            metadata=metadata,
+            metadata=asked.metadata,
         )
 
     async def undo(self, thread_id: str) -> str | None:
@@ -135,20 +178,8 @@ class Agent:
 
         Raises `UsageError` for an unknown conversation.
         """
-        state = await self._state(thread_id)
-        messages: Sequence[AnyMessage] = state.get("messages", [])
-        last = max((i for i, message in enumerate(messages) if isinstance(message, HumanMessage)), default=None)
-        if last is None:
-            return None
-        update = EMPTY_BOARD | {
-            "messages": [RemoveMessage(id=message.id or "") for message in messages[last:]],
-            # Counted anew, since a question that was broken off may or may not have been counted.
-            "turn_number": max((turn["turn_number"] for turn in turns(messages[:last])), default=0),
-            "turn": None,
-            "phase": "IDLE",
-        }
-        await self.graph.aupdate_state(thread_config(thread_id), update, as_node="idle")
-        return messages[last].text
+        async with self.memory.turn(thread_id):
+            return await take_back(self.graph, self.memory, thread_id)
 
     async def retry(self, thread_id: str, *, context: Context | None = None) -> Response:
         """Ask the last question again, in place of its last answer. Raises `UsageError` where there is none."""
@@ -159,24 +190,34 @@ class Agent:
 
     async def clear(self, thread_id: str) -> None:
         """Forget the conversation; its id can be used again."""
-        await delete_thread(self.memory, thread_id)
+        await self.memory.delete(thread_id)
 
     async def threads(self) -> list[str]:
         """The ids of the stored conversations, newest first."""
-        return await thread_ids(self.memory)
+        return await self.memory.threads()
 
     async def conversation(self, thread_id: str) -> dict[str, Any]:
-        """A stored conversation as `graph.memory.conversation` has it. Raises `UsageError` for an unknown one."""
-        found = await conversation(self.memory, thread_id)
+        """A stored conversation as `rag.transcript` has it. Raises `UsageError` for an unknown one."""
+        found = await self.memory.conversation(thread_id)
         if found is None:
             raise unknown_thread(thread_id)
         return found
 
-    async def _state(self, thread_id: str) -> Mapping[str, Any]:
-        snapshot = await self.graph.aget_state(thread_config(thread_id))
-        if not snapshot.values:
-            raise unknown_thread(thread_id)
-        return dict(snapshot.values)
+    async def last_retrieval(self, thread_id: str) -> RetrievalContext | None:
+        """What the newest turn of a conversation was answered from, as it is stored now; None before any search.
+
+        Raises `UsageError` for an unknown conversation.
+        """
+        searched = [turn for turn in (await self.conversation(thread_id))["turns"] if turn.get("retrievals")]
+        if not searched:
+            return None
+        shown = [one["chunk_id"] for one in searched[-1]["retrieved_chunks"] or []]
+        return RetrievalContext.of_turn(searched[-1], await self.services.index.fetch(shown))
+
+
+def _broken_off(snapshot: StateSnapshot) -> str | None:
+    """The question that the machine stopped at. Its `next` is no sign: a step may be done and not yet taken."""
+    return unanswered(snapshot.values.get("messages", [])) if snapshot.tasks else None
 
 
 def _event(response: Response) -> Event:
@@ -190,14 +231,16 @@ async def open_agent(
     *,
     collection: str | None = None,
     progress: Progress | None = None,
+    patience: Patience = USUAL,
 ) -> AsyncIterator[Agent]:
     """An agent with its services, closed at exit.
 
-    `profile` is the settings' unless given; `collection` is the book. Raises `UsageError` for what is configured
-    wrongly and `MemoryFailureError` when the memory cannot be opened.
+    `profile` is the settings' unless given; `collection` is the book; `patience` says how failed steps are retried.
+    Raises `UsageError` for what is configured wrongly and `MemoryFailureError` when the memory cannot be opened.
     """
     name = profile or settings.profile
     async with open_services(settings, profile=name, collection=collection, progress=progress) as services:
         persistent = services.parts(name).profile.memory.persistent
-        async with open_memory(settings.home, persistent=persistent) as memory:
-            yield Agent(build_graph(services).compile(checkpointer=memory), services, memory)
+        options = MemoryOptions.of(settings)
+        async with open_memory(settings.home, persistent=persistent, options=options) as memory:
+            yield Agent(memory.compile(build_graph(services, patience)), services, memory)

@@ -14,8 +14,8 @@ from uuid import NAMESPACE_URL, uuid5
 import httpx
 
 from rag.errors import UsageError
-from rag.profile_loader import profile_folders, profile_names
-from rag.profiles import load_profile
+from rag.offer import offer_of
+from rag.profiles import profile_of
 from rag.settings import Settings
 
 GRAPH: Final = "agent"
@@ -29,12 +29,11 @@ def assistant_id(profile: str) -> str:
 
 
 def descriptions(settings: Settings) -> dict[str, str]:
-    """What each profile of this process says of itself, by name.
+    """What each profile that is on offer says of itself, by name.
 
     Raises `UsageError` for the first profile whose file is broken.
     """
-    folders = profile_folders(settings)
-    return {name: load_profile(name, folders).description for name in profile_names(folders)}
+    return {name: profile_of(settings, name).said() for name in offer_of(settings).names}
 
 
 def create_assistants(address: str, profiles: Mapping[str, str]) -> None:

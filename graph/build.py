@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from langgraph.graph import START, StateGraph
-from langgraph.types import RetryPolicy, TimeoutPolicy
+from langgraph.types import TimeoutPolicy
 
+from graph.retries import retry_policies
 from graph.routes import after_generate, after_idle
+from nodes.archive import archiving
 from nodes.error import error, last_resort, to_error
+from nodes.fallback import make_to_fallback
 from nodes.generate import make_generate
 from nodes.idle import make_idle
 from nodes.retrieve import make_retrieve
 from nodes.tools import make_tools
-from rag.errors import AskbookError
+from rag.patience import USUAL, Patience
 from rag.ports import Services
 from state import AgentState, Context, InputState
 
@@ -26,27 +29,29 @@ SEARCH: Final = TimeoutPolicy(run_timeout=timedelta(seconds=60))
 ANSWER: Final = TimeoutPolicy(idle_timeout=timedelta(seconds=120), run_timeout=timedelta(minutes=10))
 
 
-def worth_retrying(failure: Exception) -> bool:
-    """Only what the border called passing: a wrong key is not tried again, nor is anything after a shown sentence."""
-    return isinstance(failure, AskbookError) and failure.retryable
-
-
-RETRY: Final = RetryPolicy(max_attempts=3, initial_interval=0.5, max_interval=8.0, retry_on=worth_retrying)
-
-
-def build_graph(services: Services) -> Machine:
-    """A fresh, uncompiled graph over the given services.
+def build_graph(services: Services, patience: Patience = USUAL) -> Machine:
+    """A fresh, uncompiled graph over the given services; `patience` says how often and when a failed step is retried.
 
     Fresh each time, since LangGraph's node defaults let a builder compile only once. `destinations` only draws: the
     edge to `error` is taken by the handler.
     """
     parts_of = services.parts
+    retry = retry_policies(patience)
+    fallback: Any = make_to_fallback(parts_of)  # LangGraph types a handler as a node, and calls it with the error too
     failed = {"error": "failed"}
     graph: Machine = StateGraph(AgentState, context_schema=Context, input_schema=InputState)
     graph.set_node_defaults(error_handler=to_error)  # type: ignore[arg-type]  # typed as a node, called with the error too
-    graph.add_node("idle", make_idle(parts_of), destinations=failed)
-    graph.add_node("retrieve", make_retrieve(parts_of), retry_policy=RETRY, timeout=SEARCH, destinations=failed)
-    graph.add_node("generate", make_generate(parts_of), retry_policy=RETRY, timeout=ANSWER, destinations=failed)
+    graph.add_node("idle", archiving(make_idle(parts_of)), destinations=failed)
+    retrieve, generate = make_retrieve(parts_of, patience), make_generate(parts_of, patience)
+    graph.add_node("retrieve", retrieve, retry_policy=retry, timeout=SEARCH, destinations=failed)
+    graph.add_node(
+        "generate",
+        generate,
+        retry_policy=retry,
+        timeout=ANSWER,
+        error_handler=fallback,
+        destinations={**failed, "generate": "fallback model"},
+    )
     graph.add_node("tools", make_tools(parts_of), timeout=SEARCH, destinations=failed)
     graph.add_node("error", error, error_handler=last_resort)
     graph.add_edge(START, "idle")

@@ -1,132 +1,144 @@
-"""Memory: the checkpointer that keeps the conversations, and what can be asked of it as a whole."""
+"""Memory: where conversations are kept, and what can be asked of it as a whole."""
 
 from __future__ import annotations
 
-import os
-import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.graph.state import CompiledStateGraph, StateGraph
+from langgraph.store.base import BaseStore
+from pydantic import SecretStr
 
-from rag.conversation import retrieval_history, total_tokens, turns
-from rag.errors import MemoryFailureError
+from graph.conversations import conversation, summary
+from graph.memory_local import LocalDatabase
+from graph.retention import KEEP_TURNS
+from graph.savers import KeptSaver
+from graph.serializing import Serializers, serializers
+from graph.thread_locks import WAIT_SECONDS, ThreadLocks
+from rag.settings import Settings
+from state import AgentState, Context, InputState
 
-Saver = BaseCheckpointSaver[Any]
+Graph = CompiledStateGraph[AgentState, Context, InputState, AgentState]
 
 FILE: Final = "memory.sqlite"
-_WAIT_SECONDS: Final = 5  # for another process that writes
+
+
+@dataclass(frozen=True)
+class MemoryOptions:
+    """How conversations are kept. Without `database_url` they are in a SQLite file in the home folder.
+
+    `keep_turns` is for how many turns LangGraph's state can be looked at and gone back to.
+    """
+
+    database_url: SecretStr | None = None
+    key: SecretStr | None = None
+    keep_turns: int = KEEP_TURNS
+    wait_seconds: float = WAIT_SECONDS
+
+    @classmethod
+    def of(cls, settings: Settings) -> MemoryOptions:
+        return cls(settings.database_url, settings.encryption_key, settings.keep_turns)
+
+
+class Database(Protocol):
+    """One kind of memory. Every method raises `MemoryFailureError` where the database fails."""
+
+    @property
+    def place(self) -> str:
+        """What it is called where it is named to a person; never with a password."""
+        ...
+
+    @property
+    def saver(self) -> KeptSaver: ...
+
+    @property
+    def store(self) -> BaseStore: ...
+
+    async def thread_ids(self) -> list[str]:
+        """The ids of all stored conversations, the one that was used last first."""
+        ...
+
+    async def delete(self, thread_id: str) -> None:
+        """Leave no row of the conversation, and where the database allows it no byte."""
+        ...
+
+    async def prune(self) -> int:
+        """Keep only the newest checkpoint of every conversation, and give the room back. Returns how many went."""
+        ...
+
+    def only_here(self, thread_id: str) -> AbstractAsyncContextManager[bool]:
+        """The right to a conversation among all processes; False where another has it."""
+        ...
+
+
+class Memory:
+    """All conversations of one database."""
+
+    def __init__(self, database: Database, wait_seconds: float = WAIT_SECONDS) -> None:
+        self.database = database
+        self._locks = ThreadLocks(database.only_here, wait_seconds)
+
+    def compile(self, graph: StateGraph[AgentState, Context, InputState, AgentState]) -> Graph:
+        """The graph with this memory behind it."""
+        return graph.compile(checkpointer=self.database.saver, store=self.database.store)
+
+    def turn(self, thread_id: str) -> AbstractAsyncContextManager[None]:
+        """The conversation for one turn alone. Raises `MemoryFailureError` "thread_busy" when it is not to be had."""
+        return self._locks.held(thread_id)
+
+    async def threads(self) -> list[str]:
+        """The ids of all stored conversations, the one that was used last first."""
+        return await self.database.thread_ids()
+
+    async def summary(self, thread_id: str) -> dict[str, Any] | None:
+        """What a list shows of a conversation; None where there is none."""
+        return await summary(self.database.saver, thread_id)
+
+    async def conversation(self, thread_id: str) -> dict[str, Any] | None:
+        """A stored conversation as `graph.conversations.conversation` has it; None where there is none."""
+        return await conversation(self.database.saver, self.database.store, thread_id)
+
+    async def delete(self, thread_id: str) -> None:
+        """Forget a conversation: every checkpoint, every write on its way, every archived turn."""
+        async with self.turn(thread_id):
+            await self.database.delete(thread_id)
+
+    async def prune(self) -> int:
+        """Keep only the newest checkpoint of every conversation. Returns how many were deleted."""
+        return await self.database.prune()
 
 
 @asynccontextmanager
-async def open_memory(home: Path, *, persistent: bool) -> AsyncIterator[Saver]:
-    """The checkpointer: a SQLite file in `home`, private to the user, or memory that ends with the process.
+async def open_memory(
+    home: Path, *, persistent: bool = True, options: MemoryOptions | None = None
+) -> AsyncIterator[Memory]:
+    """The conversations of `home`, or memory that ends with the process.
 
-    Raises `MemoryFailureError` when the file cannot be opened or is no database.
+    Raises `MemoryFailureError` when they cannot be opened, `UsageError` for options that cannot be.
     """
-    # Only LangChain's messages and plain data may come back from a checkpoint: a crafted one must not run code.
-    serde = JsonPlusSerializer(allowed_msgpack_modules=None)
+    options = options or MemoryOptions()
+    written = serializers(options.key)
+    async with _database(home, written, options, persistent=persistent) as database:
+        yield Memory(database, options.wait_seconds)
+
+
+def _database(
+    home: Path, written: Serializers, options: MemoryOptions, *, persistent: bool
+) -> AbstractAsyncContextManager[Database]:
     if not persistent:
-        yield InMemorySaver(serde=serde)
-        return
-    import aiosqlite
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+        return nullcontext(LocalDatabase(written.steps, options.keep_turns))
+    if options.database_url:
+        from graph.memory_postgres import open_postgres
 
-    path = home / FILE
-    try:
-        _make_private(path)
-        connection = await aiosqlite.connect(path, timeout=_WAIT_SECONDS)
-    except (sqlite3.Error, OSError) as error:
-        raise broken_memory(error, path) from error
-    try:
-        try:
-            # A power cut may cost the last turn, never the file; a crash of the process costs nothing.
-            await connection.execute("pragma synchronous=NORMAL")
-            saver = AsyncSqliteSaver(connection, serde=serde)
-            await saver.setup()
-        except sqlite3.Error as error:
-            raise broken_memory(error, path) from error
-        yield saver
-    finally:
-        await connection.close()
+        return open_postgres(options.database_url, written, options.keep_turns)
+    from graph.memory_sqlite import open_sqlite
+
+    return open_sqlite(home / FILE, written, options.keep_turns)
 
 
-def _make_private(path: Path) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    path.chmod(0o600)  # a file of another program's making too; SQLite's journals take its permissions
-
-
-def broken_memory(error: Exception, path: Path | None = None) -> MemoryFailureError:
-    """What a failing memory is called, and what to do about it."""
-    place = path or FILE
-    if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-        return MemoryFailureError("memory_locked", f"{place} is locked by another process.", hint="Try again.")
-    if isinstance(error, sqlite3.OperationalError) and "full" in str(error):
-        return MemoryFailureError("disk_full", f"There is no room to write {place}.", hint="Make room, then try again.")
-    if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
-        hint = "Move the file away to start afresh; its conversations stay in it."
-        return MemoryFailureError("memory_broken", f"{place} is not a readable database.", hint=hint)
-    hint = "Set ASKBOOK_HOME to a folder that you may write."
-    return MemoryFailureError("memory_unreachable", f"{place} cannot be opened or written.", hint=hint)
-
-
-def thread_config(thread_id: str) -> RunnableConfig:
-    return RunnableConfig(configurable={"thread_id": thread_id})
-
-
-async def thread_ids(saver: Saver) -> list[str]:
-    """The ids of all stored conversations, the one that was used last first."""
-    if isinstance(saver, InMemorySaver):
-        newest = {thread: max(spaces[""]) for thread, spaces in saver.storage.items() if spaces.get("")}
-        return sorted(newest, key=lambda thread: newest[thread], reverse=True)
-    query = (
-        "select thread_id from checkpoints where checkpoint_ns = '' group by thread_id order by max(checkpoint_id) desc"
-    )
-    async with saver.lock, saver.conn.execute(query) as rows:  # type: ignore[attr-defined]  # AsyncSqliteSaver's own
-        return [row[0] async for row in rows]
-
-
-async def conversation(saver: Saver, thread_id: str) -> dict[str, Any] | None:
-    """A stored conversation as `threads show` prints it; None where there is none.
-
-    `started_at` is when its first turn was answered, None before; `turn_count` how many turns it has.
-    """
-    found = await saver.aget_tuple(thread_config(thread_id))
-    if found is None:
-        return None
-    finished = turns(found.checkpoint["channel_values"].get("messages", []))
-    return {
-        "thread_id": thread_id,
-        "started_at": finished[0]["created_at"] if finished else None,
-        "updated_at": found.checkpoint["ts"],
-        "total_tokens": total_tokens(finished),
-        "turn_count": len(finished),
-        "turns": finished,
-        "retrieval_history": retrieval_history(finished),
-    }
-
-
-async def delete_thread(saver: Saver, thread_id: str) -> None:
-    """Forget a conversation: every checkpoint and every pending write of it."""
-    await saver.adelete_thread(thread_id)
-
-
-async def prune(saver: Saver) -> int:
-    """Keep only the newest checkpoint of every conversation, and give the room back. Returns how many were deleted."""
-    if isinstance(saver, InMemorySaver):
-        return 0
-    older = """ from {table} where checkpoint_id <> (select max(checkpoint_id) from checkpoints as newest
-        where newest.thread_id = {table}.thread_id and newest.checkpoint_ns = {table}.checkpoint_ns)"""
-    async with saver.lock:  # type: ignore[attr-defined]  # AsyncSqliteSaver's own
-        connection = saver.conn  # type: ignore[attr-defined]
-        await connection.execute("delete" + older.format(table="writes"))
-        deleted = await connection.execute("delete" + older.format(table="checkpoints"))
-        await connection.commit()
-        await connection.execute("vacuum")
-    return int(deleted.rowcount)
+def local_memory() -> Memory:
+    """Memory that ends with the process, for whoever has no event loop to open one in."""
+    return Memory(LocalDatabase(serializers(None).steps, KEEP_TURNS))

@@ -7,9 +7,15 @@ from typing import Literal
 from state import AgentState
 
 
-def after_idle(state: AgentState) -> Literal["retrieve", "__end__"]:
-    """A turn was opened, or the machine rests."""
-    return "retrieve" if state.get("phase") == "RETRIEVING" else "__end__"
+def after_idle(state: AgentState) -> Literal["retrieve", "generate", "__end__"]:
+    """A turn was opened, with something to search for or with small talk, or the machine rests."""
+    match state.get("phase"):
+        case "RETRIEVING":
+            return "retrieve"
+        case "GENERATING":
+            return "generate"
+        case _:
+            return "__end__"
 
 
 def after_generate(state: AgentState) -> Literal["tools", "idle"]:

@@ -6,8 +6,9 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from graph.agent import Graph
 from graph.build import STEPS, build_graph
+from graph.memory import Graph
+from rag.offer import Offer, offer_of
 from rag.ports import ChunkIndex, Parts
 from rag.services import LiveServices, build_services
 from rag.settings import Settings
@@ -22,16 +23,18 @@ class SharedServices:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._built: LiveServices | None = None
+        self._built: tuple[LiveServices, Offer] | None = None
 
     def parts(self, profile: str | None) -> Parts:
-        return self._services().parts(profile)
+        """The parts of a profile that is on offer. Raises `UsageError` for any other."""
+        services, offer = self._services()
+        return services.parts(offer.choose(profile))
 
     @property
     def index(self) -> ChunkIndex:
-        return self._services().index
+        return self._services()[0].index
 
-    def _services(self) -> LiveServices:
+    def _services(self) -> tuple[LiveServices, Offer]:
         with self._lock:
             if self._built is None:
                 # A thread of its own: the one that asks may be running an event loop already.
@@ -40,9 +43,10 @@ class SharedServices:
             return self._built
 
 
-async def _build() -> LiveServices:
+async def _build() -> tuple[LiveServices, Offer]:
     settings = await asyncio.to_thread(Settings.from_env)
-    return await build_services(settings, profile=settings.profile)
+    offer = await asyncio.to_thread(offer_of, settings)
+    return await build_services(settings, profile=offer.usual), offer
 
 
 _shared = SharedServices()

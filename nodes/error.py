@@ -17,8 +17,9 @@ from langgraph.graph import END
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from nodes.run import AsyncNode, Update, has_new_question, last_message
+from nodes.run import AsyncNode, Update, has_new_question, last_message, tell_phase
 from rag.errors import AskbookError
+from rag.patience import Patience
 from rag.types import ErrorInfo, ErrorType, new_id
 from state import EMPTY_BOARD, AgentState, Context, Draft, Turn
 
@@ -57,8 +58,8 @@ def as_failure(failure: BaseException, node: str) -> AskbookError:
     return AskbookError(error_type, "internal", f"{node} raised {type(failure).__name__}.")
 
 
-def guarded(node: AsyncNode, name: str) -> AsyncNode:
-    """The node, raising nothing but `AskbookError`.
+def guarded(node: AsyncNode, name: str, patience: Patience | None = None) -> AsyncNode:
+    """The node, raising nothing but `AskbookError`. With `patience` it is retried, and says when that takes a while.
 
     LangGraph keeps the `repr` of what a node raises in the checkpoint, and a foreign exception's text may hold a key.
     """
@@ -66,12 +67,23 @@ def guarded(node: AsyncNode, name: str) -> AsyncNode:
     async def guard(state: AgentState, runtime: Runtime[Context]) -> Update:
         try:
             return await node(state, runtime)
-        except (AskbookError, GraphBubbleUp):  # the latter is how LangGraph interrupts a node
+        except GraphBubbleUp:  # how LangGraph interrupts a node
             raise
         except Exception as failure:
-            raise as_failure(failure, name) from None
+            error = as_failure(failure, name)
+            if patience is not None:
+                _tell_wait(error, runtime, patience)
+            raise error from None  # whoever logs it would log what it came from as well
 
     return guard
+
+
+def _tell_wait(failure: AskbookError, runtime: Runtime[Context], patience: Patience) -> None:
+    """Tell the stream that the service asked for some seconds of rest, which LangGraph's retry policy now waits."""
+    info = runtime.execution_info  # absent where a node is called outside a graph, where nothing retries
+    seconds = patience.wait_told(failure, info.node_attempt) if info is not None else None
+    if seconds:
+        runtime.stream_writer({"type": "waiting", "seconds": seconds, "reason": failure.code})
 
 
 def error_draft(info: ErrorInfo) -> Draft:
@@ -86,7 +98,7 @@ def error_draft(info: ErrorInfo) -> Draft:
 
 def error(state: AgentState, runtime: Runtime[Context]) -> Update:
     """The node `error`: a turn that never opened gets a record, an unanswered tool call is dropped."""
-    runtime.stream_writer({"type": "phase", "phase": "ERROR"})
+    tell_phase(runtime, "ERROR", "failed")
     if state.get("turn") is not None:
         return {"exchange": []}
     # What lies on the board belongs to a turn that was broken off earlier.

@@ -1,7 +1,8 @@
 """IDLE: where a turn opens and where it closes.
 
 The machine rests here between questions. Entered with an unanswered question, `idle` checks it, clears the board and
-sends the machine on; entered with a draft, it makes the response of it and the machine comes to rest.
+sends the machine on, past the search where it is small talk; entered with a draft, it makes the response of it and the
+machine comes to rest.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.runtime import Runtime
 
-from nodes.run import Node, Update, has_new_question, last_message, run_of
+from nodes.run import Node, Update, has_new_question, last_message, run_of, tell_phase
 from rag.conversation import check_question, notices, response_metadata, turn_limit
 from rag.errors import InvalidQuestionError
+from rag.past import NOTHING
 from rag.ports import PartsOf
-from rag.types import Response, new_id
+from rag.smalltalk import is_small_talk
+from rag.types import Phase, Response, iso_time, new_id
 from state import EMPTY_BOARD, AgentState, Context, Draft, Turn
 
 
@@ -26,8 +29,9 @@ def make_idle(parts_of: PartsOf) -> Node:
     def idle(state: AgentState, runtime: Runtime[Context]) -> Update:
         turn, draft = state.get("turn"), state.get("draft")
         if turn is not None and draft is not None and not has_new_question(state):
-            runtime.stream_writer({"type": "phase", "phase": "IDLE"})
-            return _close(state, turn, _response(state, turn, draft, runtime))
+            response = _response(state, turn, draft, runtime)
+            tell_phase(runtime, "IDLE", response.processing_state)
+            return _close(state, turn, response)
         return _open(state, runtime)
 
     def _open(state: AgentState, runtime: Runtime[Context]) -> Update:
@@ -50,12 +54,15 @@ def make_idle(parts_of: PartsOf) -> Node:
             model=parts.model_name,
             notices=notices(
                 number,
-                len(state["messages"]) + 2,  # the answer, and the system's message that no state holds
+                # With those in the archive, the answer, and the system's message that no state holds.
+                (state.get("past") or NOTHING)["messages"] + len(state["messages"]) + 2,
                 max_turns=profile.limits.max_turns,
                 max_messages=profile.limits.max_messages,
             ),
+            context=runtime.context.model_dump(exclude_none=True) if runtime.context else {},
         )
-        return EMPTY_BOARD | {"phase": "RETRIEVING", "turn": turn, "turn_number": number, "metadata": None}
+        phase: Phase = "GENERATING" if is_small_talk(question) else "RETRIEVING"
+        return EMPTY_BOARD | {"phase": phase, "turn": turn, "turn_number": number, "metadata": None}
 
     return idle
 
@@ -81,7 +88,7 @@ def _response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[Cont
         "tool_calls": state.get("tool_calls") or [],
         "llm_calls": state.get("llm_calls", 0),
         "timings_ms": timings,
-        "notices": turn.get("notices", []),
+        "notices": [*turn.get("notices", []), *draft.get("notices", [])],
     }
     return Response.model_validate(record)
 
@@ -99,9 +106,8 @@ def _close(state: AgentState, turn: Turn, response: Response) -> Update:
     A question that was turned away at the door leaves no trace: its turn is numbered beyond those that opened.
     """
     last = last_message(state)
-    message: BaseMessage | None = AIMessage(
-        id=response.id, content=response.content, response_metadata=response_metadata(response, turn["question"])
-    )
+    remembered = response_metadata(response, turn["question"], iso_time(turn["began"]))
+    message: BaseMessage | None = AIMessage(id=response.id, content=response.content, response_metadata=remembered)
     if turn["number"] > state.get("turn_number", 0):
         message = RemoveMessage(id=turn["request_id"]) if last is not None and last.id == turn["request_id"] else None
     board = EMPTY_BOARD | {"turn": None, "metadata": None}

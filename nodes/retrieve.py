@@ -5,22 +5,23 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from nodes.error import guarded
-from nodes.run import AsyncNode, Update, run_of
+from nodes.run import AsyncNode, Update, run_of, tell_phase
 from rag.book import Where
 from rag.conversation import history
 from rag.errors import AskbookError
+from rag.patience import USUAL, Patience
 from rag.ports import PartsOf
 from state import AgentState, Context
 
 
-def make_retrieve(parts_of: PartsOf) -> AsyncNode:
+def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
     """The node `retrieve`. Raises `AskbookError` when the search fails, which is not the same as finding nothing."""
 
     async def retrieve(state: AgentState, runtime: Runtime[Context]) -> Update:
         turn = state.get("turn")
         if turn is None:
             raise AskbookError("invalid_input", "no_turn", "There is no open turn to search for.")
-        runtime.stream_writer({"type": "phase", "phase": "RETRIEVING"})
+        tell_phase(runtime, "RETRIEVING", "processing")
         parts = run_of(runtime, parts_of)
         found = await parts.retriever.retrieve(
             turn["question"],
@@ -37,7 +38,7 @@ def make_retrieve(parts_of: PartsOf) -> AsyncNode:
             "retrievals": [record],
         }
 
-    return guarded(retrieve, "retrieve")
+    return guarded(retrieve, "retrieve", patience)
 
 
 def where_of(runtime: Runtime[Context]) -> Where | None:

@@ -9,6 +9,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from rag.ports import Parts, PartsOf
+from rag.types import Phase, ProcessingState
 from state import AgentState, Context
 
 Update = dict[str, Any]
@@ -24,6 +25,11 @@ class AsyncNode(Protocol):
     """A node that waits for others."""
 
     async def __call__(self, state: AgentState, runtime: Runtime[Context]) -> Update: ...
+
+
+def tell_phase(runtime: Runtime[Context], phase: Phase, processing: ProcessingState) -> None:
+    """Tell the stream which state the machine is in, and what that makes of the request."""
+    runtime.stream_writer({"type": "phase", "phase": phase, "processing_state": processing})
 
 
 def last_message(state: AgentState) -> AnyMessage | None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langgraph.runtime import Runtime
 
 from nodes.error import guarded
 from nodes.retrieve import where_of
-from nodes.run import AsyncNode, Update, run_of
+from nodes.run import AsyncNode, Update, run_of, tell_phase
 from rag.book import Where
+from rag.budget import estimate_tokens, least_worth, room_for_result
 from rag.errors import AskbookError
+from rag.exchange import given, said
 from rag.ports import Parts, PartsOf
 from rag.profile_sections import ToolSection
+from rag.prompts import fixed_text
 from rag.tool import CALLS_A_ROUND, read_arguments
 from rag.tool_result import failed_answer, refused_answer, tool_answer
 from rag.types import Passage, Retrieval
@@ -25,24 +29,30 @@ def make_tools(parts_of: PartsOf) -> AsyncNode:
     """The node `tools`: every call gets an answer, a broken one the reason, so that the model can mend it."""
 
     async def tools(state: AgentState, runtime: Runtime[Context]) -> Update:
-        runtime.stream_writer({"type": "phase", "phase": "RETRIEVING"})
+        tell_phase(runtime, "RETRIEVING", "tool_call_needed")
         parts, where = run_of(runtime, parts_of), where_of(runtime)
-        exchange = state.get("exchange", [])
+        exchange = list(state.get("exchange", []))
         passages = [Passage.model_validate(data) for data in state.get("passages", [])]
-        results: list[AnyMessage] = []
+        turn = state.get("turn")
+        question = turn["question"] if turn else ""
         records: list[dict[str, Any]] = []
         for position, call in enumerate(_calls(exchange)):
             problem = call.get("error", "")
             if position >= CALLS_A_ROUND:
                 problem = problem or f"At most {CALLS_A_ROUND} searches at once."
-            content, record = await _search(parts, call, passages, where, problem)
-            if record:
-                records.append(record.model_dump(mode="json"))
+            room = room_for_result(
+                parts.profile.model.context_window, fixed_text(parts.profile), question, said(exchange)
+            )
+            result = await _search(parts, call, _Given(passages, given(exchange), room), where, problem)
+            if result.record:
+                records.append(result.record.model_dump(mode="json"))
                 runtime.stream_writer({"type": "retrieval", **records[-1]})
-            results.append(ToolMessage(content=content, tool_call_id=call["id"] or "", name=call["name"]))
+            exchange.append(
+                ToolMessage(result.content, tool_call_id=call["id"] or "", name=call["name"], artifact=result.shown)
+            )
         return {
             "phase": "GENERATING",
-            "exchange": [*exchange, *results],
+            "exchange": exchange,
             "passages": [passage.model_dump(mode="json") for passage in passages],
             "retrievals": state.get("retrievals", []) + records,
         }
@@ -59,17 +69,34 @@ def _calls(exchange: Sequence[AnyMessage]) -> list[dict[str, Any]]:
     return [*(dict(call) for call in last.tool_calls), *broken]
 
 
-async def _search(
-    parts: Parts, call: Mapping[str, Any], passages: list[Passage], where: Where | None, problem: str
-) -> tuple[str, Retrieval | None]:
-    """One search; what it finds is appended to `passages` under the next numbers, unless it is there already.
+@dataclass(frozen=True)
+class _Given:
+    """What the prompt holds already: all `passages` of the turn, the numbers of those in results, and the room left."""
+
+    passages: list[Passage]
+    in_results: set[int]
+    room: int
+
+
+class _Result(NamedTuple):
+    """What the model is told of one search, and the numbers of the passages whose text that holds."""
+
+    content: str
+    shown: list[int]
+    record: Retrieval | None
+
+
+async def _search(parts: Parts, call: Mapping[str, Any], before: _Given, where: Where | None, problem: str) -> _Result:
+    """One search; what it finds is appended to the passages under the next numbers, unless it is there already.
 
     A call with a `problem` gets the profile's error answer. The model may be stricter than the caller, never laxer.
     """
     tool = parts.profile.tool or ToolSection()
+    if call["name"] != tool.name:
+        problem = problem or f"There is no tool {str(call['name'])[:64]!r}; there is {tool.name}"
     asked = problem or read_arguments(tool, call["args"])
     if isinstance(asked, str):
-        return refused_answer(tool, call["args"], asked), None
+        return _Result(refused_answer(tool, call["args"], asked), [], None)
     retrieval = parts.profile.retrieval
     threshold = max(asked.score_threshold or 0.0, retrieval.score_threshold)
     try:
@@ -77,11 +104,30 @@ async def _search(
             asked.query, k=asked.top_k or retrieval.top_k, threshold=threshold, where=where
         )
     except AskbookError as failure:
-        return failed_answer(tool, asked.query, failure), None
-    seen = len(passages)
+        return _Result(failed_answer(tool, asked.query, failure), [], None)
+    seen, passages = len(before.passages), before.passages
     numbers = {passage.chunk_id: passage for passage in passages}
     for one in found.passages:
         if one.chunk_id not in numbers:
             numbers[one.chunk_id] = one.model_copy(update={"number": len(passages) + 1})
             passages.append(numbers[one.chunk_id])
-    return tool_answer(tool, [numbers[one.chunk_id] for one in found.passages], seen, found.retrieval), found.retrieval
+    return _told(tool, [numbers[one.chunk_id] for one in found.passages], before, seen, found.retrieval)
+
+
+def _told(tool: ToolSection, found: list[Passage], before: _Given, seen: int, record: Retrieval) -> _Result:
+    """The result with as many passages as there is room for, lowest score out first; no text that a result has."""
+    known = before.in_results if tool.result else set(range(seen + 1))  # JSON repeats what stands before the question
+    kept = list(found)
+    while True:
+        texts = [_named(one) if tool.result and one.number in known else one for one in kept]
+        content = tool_answer(tool, texts, seen, record)
+        if not kept or estimate_tokens(content) <= before.room:
+            break
+        kept.remove(least_worth(kept))
+    if found and not kept:
+        content = refused_answer(tool, {}, "There is no room for more passages; answer from those that you have.")
+    return _Result(content, [one.number for one in kept if one.number not in known], record)
+
+
+def _named(passage: Passage) -> Passage:
+    return passage.model_copy(update={"text": f"Already given as [{passage.number}]."})

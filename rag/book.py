@@ -107,13 +107,18 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class IndexInfo:
-    """What a collection says of itself: who encoded it, by which recipe, and how many chunks it holds."""
+    """What a collection says of itself: who encoded it, by which recipe, and how many chunks it holds.
+
+    `foreign`: somebody else made it. Then `embedding_model` is what the profile says of it, and `sparse_model` the name
+    of its sparse vector; either may be empty.
+    """
 
     collection: str
     embedding_model: str
     dimension: int
     sparse_model: str
     chunks: int
+    foreign: bool = False
     recipe: str = ""
 
 

@@ -45,11 +45,13 @@ def fit(
     history: Sequence[Exchange],
     passages: Sequence[Passage],
     budget: BudgetSection | None = None,
+    enough: bool = False,
 ) -> Fitted:
     """The newest turns and best passages that fit into `window` tokens with the rest.
 
     `budget` gives each part its own most; without one, passages take what the rest leaves. Raises `AskbookError`
-    (`context_overflow`) when system prompt and question leave no room for one passage and an answer of 64 tokens.
+    (`context_overflow`) when system prompt and question leave no room for an answer of 64 tokens and one passage;
+    `enough` says that passages stand elsewhere in the prompt, so that none of these is needed.
     """
     fixed = estimate_tokens(system) + estimate_tokens(question) + 4 * _OVERHEAD
     answer = min(max_tokens or _ANSWER, max(_LEAST_ANSWER, (window - fixed) // 2))
@@ -60,7 +62,7 @@ def fit(
         answer = min(answer, max(_LEAST_ANSWER, budget.exchange - estimate_tokens(question)))
     room = window - fixed - answer
     kept = trim_passages(passages, min(room, budget.context) if budget else room)
-    if room <= 0 or (passages and not kept):
+    if room <= 0 or (passages and not kept and not enough):
         raise AskbookError(
             "context_overflow", "question_too_large", f"The question does not fit into {window:,} tokens."
         )
@@ -69,11 +71,21 @@ def fit(
     return Fitted(trim_history(history, min(room, most)), kept, answer)
 
 
+def room_for_result(window: int, *texts: str) -> int:
+    """Tokens that the result of a search may take: half of what `texts`, the rest of the prompt, leave."""
+    return max(0, (window - sum(estimate_tokens(text) for text in texts) - 4 * _OVERHEAD) // 2)
+
+
+def least_worth(passages: Sequence[Passage]) -> Passage:
+    """The passage that goes first: the lowest score, of equals the later."""
+    return min(passages, key=_worth)
+
+
 def trim_passages(passages: Sequence[Passage], budget: int) -> list[Passage]:
     """Those that stay within `budget` tokens when the lowest scores go first; of equals the later goes."""
     kept = list(passages)
     while kept and sum(_cost(*_texts(passage)) for passage in kept) > budget:
-        kept.remove(min(kept, key=_worth))
+        kept.remove(least_worth(kept))
     return kept
 
 

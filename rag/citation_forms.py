@@ -17,7 +17,6 @@ _LABEL: Final = r"(?:\\.|[^\[\]\\\n]){1,300}"
 _LINK: Final = rf"\[(?P<label>{_LABEL})\]\((?P<url>[^()\s]{{1,500}}(?:\([^()\s]{{0,100}}\)[^()\s]{{0,100}})?)\)"
 _FROM: Final = r"\(from (?P<name>[^()\n]{1,300}(?:\([^()\n]{0,100}\)[^()\n]{0,100})?)\)"
 _CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
-_OPEN_LINK: Final = r"\[(?:\\.|[^\[\]\\\n]){0,300}(?:\](?:\([^()\s]{0,500})?)?\s*$"
 _OPEN_FROM: Final = r"\((?:f|fr|fro|from|from [^()\n]{0,300})\s*$"
 
 
@@ -30,12 +29,11 @@ class CitationForms:
         links = bool(self._accepts & {"source", "title"})
         chapters = "chapter" in self._accepts
         forms = [form for form, wanted in ((_LINK, links), (_FROM, chapters)) if wanted]
-        opened = [form for form, wanted in ((_OPEN_LINK, links), (_OPEN_FROM, chapters)) if wanted]
         self._form = re.compile(rf"{_CODE}|(?P<space>[ \t]?)(?P<form>{'|'.join(forms)})") if forms else None
-        self._open = re.compile("|".join(opened)) if opened else None
+        self._open = re.compile(_OPEN_FROM) if chapters else None
 
     def is_open(self, text: str) -> bool:
-        """Whether the text ends in what may be the beginning of a citation."""
+        """Whether the text ends in what may be the beginning of a citation in words; links are held for everyone."""
         if self._open is None:
             return False
         tail = text[-1000:]

@@ -6,7 +6,6 @@ and what `threads show` prints, so a conversation that is read back still shows 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -14,19 +13,15 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.types import Response, new_id
+from rag.visible import without_controls
 
 _REMEMBERED: Final = (
     "request_id", "turn_number", "status", "fallback_reason", "profile", "model", "plain_content", "citations",
-    "retrieved_chunks", "retrievals", "tool_calls", "tokens_used", "created_at", "error",
+    "retrieved_chunks", "retrievals", "tool_calls", "tokens_used", "metadata", "created_at", "error",
 )  # fmt: skip
 
 
 _WARN_BEFORE: Final = 2  # turns before the limit
-# What a terminal sends for a colour or a key, and the control characters left over: no question means them, and a word
-# that carries one ("\x1b[31mROS") is found nowhere.
-_ESCAPE: Final = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])|[\x00-\x08\x0e-\x1f\x7f]"
-)
 _LONGEST_THREAD: Final = 255  # code points
 
 
@@ -45,7 +40,7 @@ def check_question(text: str, longest: int) -> str:
     """
     if not _is_text(text):
         raise InvalidQuestionError("The question is not UTF-8 text.", code="not_text", hint="Send it as UTF-8.")
-    question = _ESCAPE.sub("", text).strip()
+    question = without_controls(text).strip()
     if not question:
         raise InvalidQuestionError("The question is empty.", code="empty_question", hint="Ask something.")
     if len(question) > longest:
@@ -103,15 +98,10 @@ def _is_text(text: str) -> bool:
     return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
-def total_tokens(finished: Sequence[Mapping[str, Any]]) -> int:
-    """The tokens that a conversation has used, from its `turns`; one stored before they were kept counts none."""
-    return sum((turn.get("tokens_used") or {}).get("total", 0) for turn in finished)
-
-
-def response_metadata(response: Response, question: str) -> dict[str, Any]:
-    """What the assistant's message remembers of its turn, as JSON data."""
+def response_metadata(response: Response, question: str, asked_at: str) -> dict[str, Any]:
+    """What the assistant's message remembers of its turn, as JSON data. `asked_at` is ISO 8601, UTC."""
     record = response.model_dump(mode="json", include=set(_REMEMBERED))
-    return record | {"question": question, "model_name": response.model}
+    return record | {"question": question, "asked_at": asked_at, "model_name": response.model}
 
 
 def failed_response(
@@ -147,7 +137,7 @@ def turns(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
     for message in messages:
         if isinstance(message, AIMessage) and "request_id" in message.response_metadata:
             data = message.response_metadata
-            kept = {name: data.get(name) for name in _REMEMBERED}
+            kept = {name: data.get(name) for name in (*_REMEMBERED, "asked_at")}
             found.append({"id": message.id, "question": data["question"], "content": message.text} | kept)
     return found
 

@@ -29,7 +29,9 @@ class AskbookError(Exception):
     """A failure of a turn or of a command.
 
     `message` says what happened, with the value; `hint` says what to do. `code` is finer than `error_type` and stable.
-    Both texts may be stored and shown, so they never hold a key or an address with credentials.
+    Both texts may be stored and shown, so they never hold a key or an address with credentials. `told_to_wait` is the
+    time in whole seconds that a service named; `retry_after` is what the user is told of a rate limit in any case.
+    `shown` says that a part of the answer had been shown and was withdrawn.
     """
 
     def __init__(
@@ -48,7 +50,9 @@ class AskbookError(Exception):
         self.message = message
         self.hint = hint
         self.retryable = retryable
+        self.shown = False
         self.retry_after = math.ceil(retry_after) if retry_after is not None else None
+        self.told_to_wait = self.retry_after
         if error_type == "rate_limit" and self.retry_after is None:
             self.retry_after = RATE_LIMIT_SECONDS
 
@@ -63,6 +67,12 @@ class AskbookError(Exception):
             retry_after=self.retry_after,
             recoverable=self.error_type not in _FINAL,
         )
+
+
+class OptionRefusedError(AskbookError):
+    """A model that does not know an option of the request; without the option the same request may succeed."""
+
+    option: str = ""
 
 
 class UsageError(AskbookError):

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from rag.markers import parse
 from rag.relevance import Candidate, Reading, is_quotable, share, speaks_of_itself
 from rag.terms import Term, keys
 
@@ -219,10 +220,18 @@ def _set(candidate: Candidate, base: int, wanted: Sequence[Term]) -> str:
     if unit.kind == "code":
         return f"{_code(unit.text, wanted)}\n{marker}"
     if unit.kind in ("table", "row"):
-        return f"{unit.text}\n\n{marker}"
-    line = re.sub(r"\s*\n[ \t>]*", " ", unit.text)
+        return f"{without_numbers(unit.text)}\n\n{marker}"
+    line = re.sub(r"\s*\n[ \t>]*", " ", without_numbers(unit.text))
     indent = " " * min(4, max(0, unit.depth - base))
     return f"{indent}- {line} {marker}" if unit.kind == "item" else f"{line} {marker}"
+
+
+def without_numbers(text: str) -> str:
+    """A book's own `[3]`, escaped outside code so that it is no citation of this answer."""
+    return "".join(
+        re.sub(r"[\[\]]", r"\\\g<0>", one.raw) if one.kind == "marker" and one.raw[0] == "[" else one.raw
+        for one in parse(text)
+    )
 
 
 def _code(text: str, wanted: Sequence[Term]) -> str:

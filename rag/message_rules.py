@@ -9,15 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from langchain_core.messages import BaseMessage, convert_to_openai_messages
+from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
 
 ROLES: Final = ("system", "user", "assistant", "tool")
 
 
 def api_messages(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
-    """Messages as OpenAI's API takes them."""
-    converted = convert_to_openai_messages(list(messages))
-    return converted if isinstance(converted, list) else [converted]
+    """Messages as OpenAI's API takes them, tool calls with broken arguments among them."""
+    return [_api_message(message) for message in messages]
+
+
+def _api_message(message: BaseMessage) -> dict[str, Any]:
+    (converted,) = convert_to_openai_messages([message])
+    broken = message.invalid_tool_calls if isinstance(message, AIMessage) else []  # LangChain's function drops them
+    calls = [
+        {"type": "function", "id": call["id"], "function": {"name": call["name"], "arguments": call["args"]}}
+        for call in broken
+    ]
+    return converted | {"tool_calls": [*converted.get("tool_calls", []), *calls]} if calls else converted
 
 
 def problems(messages: Sequence[Mapping[str, Any]]) -> list[str]:

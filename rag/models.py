@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 OPENAI: Final = "https://api.openai.com/v1"
 OPENAI_KEY: Final = "OPENAI_API_KEY"
 QUOTING: Final = "askbook-quoting"
+CONNECT: Final = 10.0  # seconds until an endpoint that does not take the connection is called unreachable
 
 
 class Answerer(NamedTuple):
@@ -82,15 +83,38 @@ def build_model(profile: Profile, settings: Settings, embedder: Embedder) -> Ans
         from rag.quoting import QuotingChatModel
 
         return Answerer(QuotingChatModel(embedder=embedder, refusal=profile.answer.refusal), QUOTING, quotes=True)
-    from langchain_openai import ChatOpenAI
-
     check_key(endpoint, profile)
-    model = ChatOpenAI(
+    return Answerer(_chat_model(endpoint, profile), profile.model.name, quotes=False)
+
+
+def is_openai(endpoint: Endpoint) -> bool:
+    """Whether the endpoint is OpenAI's own, whichever its region."""
+    host = urlsplit(endpoint.base_url).hostname or ""
+    return host == "openai.com" or host.endswith(".openai.com")
+
+
+def _chat_model(endpoint: Endpoint, profile: Profile) -> BaseChatModel:
+    from openai import Timeout
+
+    from rag.endpoint_model import EndpointChatModel
+
+    own = is_openai(endpoint)
+    seconds = profile.model.timeout_seconds
+    model = EndpointChatModel(
+        key_variable=endpoint.variable,
+        older_names=not own,
         model=profile.model.name,
         api_key=endpoint.key,
         base_url=endpoint.base_url,
-        timeout=profile.model.timeout_seconds,  # without it the client waits for ever
+        timeout=Timeout(seconds, connect=min(seconds, CONNECT)),  # without one the client waits for ever
         max_retries=0,  # the graph's retry policy is the only one
         stream_usage=True,
+        openai_proxy="",  # not from OPENAI_PROXY; HTTPS_PROXY counts, as for every program
     )
-    return Answerer(model, profile.model.name, quotes=False)
+    if not own:
+        for client in (model.root_client, model.root_async_client):
+            # The client takes these from OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS, which are
+            # OpenAI's affair: another endpoint must not get them. No argument of the constructor can say so.
+            client.organization = client.project = None
+            client._custom_headers = {}
+    return model

@@ -11,19 +11,36 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-_EVENT: Final = re.compile(r"(?P<ticks>`++(?=[^`]))|(?<!\s)(?P<space>\s++)(?=\S)")
+from rag.sentences import ends_sentence
+
+LONGEST: Final = 10_000  # code points of a piece; no sentence is that long, and what is cut off there is none
+
+# Where inline code begins or ends, and where a piece may end: white space behind the end of a sentence or of a line,
+# and the full stops that no white space follows.
+_EVENT: Final = re.compile(
+    r"(?P<ticks>(?<!`)`++(?=[^`]))|(?P<space>(?<=[.!?…\"'”’)\]】*_>])[ \t]++(?=\S)|(?<![ \t\n])[ \t]*+\n\s*+(?=\S))"
+    r"|(?P<wide>(?<![。！？])[。！？]++[」』”’）]*+(?=\S))"
+)
 _OPENING: Final = re.compile(r"(`{3,}|~{3,})(.*)")
 _CLOSING: Final = re.compile(r"\n[ \t]*+(`{3,}|~{3,})[ \t]*+(?=\n)")
 _SPACE: Final = re.compile(r"\s++(?=\S)")
-_MARKER_BEHIND: Final = re.compile(r"\s*[\[【][\s\d,;–-]{1,100}[\]】]$")
-_AFTER_SENTENCE: Final = "\"'”’)]】*_"
+_MARKER: Final = r"(?:\[\[?[^\[\]\n]{0,20}\d[\d\s,;–-]{0,100}+(?:†[^\[\]\n]{0,80})?\]\]?|【[^【】\n]{1,120}】)"
+_MARKERS: Final = re.compile(rf"(?:{_MARKER}[ \t]*+){{1,20}}")
+_MARKER_BEHIND: Final = re.compile(rf"\s*{_MARKER}$")
+_LOOK: Final = 140  # code points in which a marker ends, if it is one
+_AFTER_SENTENCE: Final = "\"'”’)]】*_>"
+_BEFORE_SENTENCE: Final = "*_\"'“‘«([`"
 
 
 class Piece(NamedTuple):
-    """`text` with the white space that follows it; `code` says that it is a fenced block, to be left as it stands."""
+    """`text` with the white space that follows it; `code` says that it is a fenced block, to be left as it stands.
+
+    `whole` is false where the piece was too long and the next one goes on with it.
+    """
 
     text: str
     code: bool = False
+    whole: bool = True
 
 
 class PieceCutter:
@@ -43,7 +60,7 @@ class PieceCutter:
         found: list[Piece] = []
         begin = 0
         while (end := self._end(begin)) is not None:
-            piece = Piece(self._buffer[begin:end], bool(self._fence))
+            piece = Piece(self._buffer[begin:end], bool(self._fence), whole=end - begin != LONGEST or bool(self._fence))
             found.append(piece)
             if not piece.text.isspace():
                 self._at_line_start = piece.code or "\n" in piece.text[len(piece.text.rstrip()) :]
@@ -80,21 +97,49 @@ class PieceCutter:
         return None
 
     def _text_end(self, begin: int) -> int | None:
-        for event in _EVENT.finditer(self._buffer, self._scanned):
-            self._scanned = event.end()
+        for event in _EVENT.finditer(self._buffer, self._scanned, begin + LONGEST + _LOOK):
+            if event.end() >= begin + LONGEST:
+                return begin + LONGEST
             if ticks := event["ticks"]:
                 self._ticks = "" if self._ticks == ticks else self._ticks or ticks
-            elif self._buffer[event.end()] not in "[【" and self._may_cut(begin, event):
-                return event.end()
-        # An unfinished run of white space or backticks at the end is looked at again, what is before it is not.
-        self._scanned = max(self._scanned, len(self._buffer.rstrip().rstrip("`")))
+            else:
+                cut = self._may_cut(begin, event)
+                if cut is None:  # what follows tells, and has not come yet; looked at again from here
+                    self._scanned = event.start()
+                    return None
+                if cut:
+                    return event.end()
+            self._scanned = event.end()
+        if len(self._buffer) - begin >= LONGEST + _LOOK:
+            return begin + LONGEST
+        # An unfinished run at the end is looked at again, what is before it is not.
+        self._scanned = max(self._scanned, len(self._buffer.rstrip().rstrip("`。！？」』”’）")))
         return None
 
-    def _may_cut(self, begin: int, event: re.Match[str]) -> bool:
-        start, space = event.span("space")[0], event["space"]
-        if "\n" in space or start == begin:
+    def _may_cut(self, begin: int, event: re.Match[str]) -> bool | None:
+        """Whether a piece ends with this event; None where that depends on what has not come yet."""
+        space, after = event["space"] or "", event.end()
+        marked = _marker_follows(self._buffer, after, own_line="\n" in space)
+        if marked is not False:
+            return None if marked is None else False
+        if "\n" in space or event.start() == begin:
             return True
-        return not self._ticks and not space.strip(" \t") and _ends_sentence(self._buffer, begin, start)
+        return False if self._ticks else _ends_sentence(self._buffer, begin, event.start() if space else after, after)
+
+
+def _marker_follows(text: str, at: int, *, own_line: bool) -> bool | None:
+    """Whether markers stand at `at`; on a line of their own they count only where nothing else is on it."""
+    if text[at] not in "[【":
+        return False
+    found = _MARKERS.match(text, at)
+    if len(text) - (found.end() if found else at) < _LOOK and (
+        found is None or text[found.end() :][:1] in ("", "[", "【")
+    ):
+        closed = found is None and re.match(r"[\[【]{1,2}[^\]】\n]*[\]】\n]", text[at:])
+        return False if closed else None
+    if found is None:
+        return False
+    return not own_line or text[found.end()] == "\n"
 
 
 def _opens_fence(line: str) -> str:
@@ -103,10 +148,19 @@ def _opens_fence(line: str) -> str:
     return opening[1] if opening and not (line[0] == "`" and "`" in opening[2]) else ""
 
 
-def _ends_sentence(text: str, begin: int, end: int) -> bool:
-    """Whether a sentence ends at `end`, its markers and closing quotes included."""
-    while text[end - 1] in "]】" and (marker := _MARKER_BEHIND.search(text, max(begin, end - 110), end)):
+def _ends_sentence(text: str, begin: int, end: int, after: int) -> bool | None:
+    """Whether a sentence ends at `end`, its markers and quotes included; `after` is where the next may begin."""
+    while text[end - 1] in "]】" and (marker := _MARKER_BEHIND.search(text, max(begin, end - _LOOK), end)):
         end = marker.start()
     while end > begin and text[end - 1] in _AFTER_SENTENCE:
         end -= 1
-    return end > begin and text[end - 1] in ".!?…"
+    if end == begin or text[end - 1] not in ".!?…。！？":
+        return False
+    if text[end - 1] in "。！？":
+        return True
+    tail = text[after : after + 40]
+    follower = tail.lstrip(_BEFORE_SENTENCE)[:1]
+    if not follower:
+        return None if len(tail) < 40 else True
+    # A small letter begins a sentence too: hidden in the one before, it would be checked together with that.
+    return ends_sentence(text, begin, end, "`" if tail[0] == "`" or follower.islower() else follower)

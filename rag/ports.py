@@ -7,10 +7,11 @@ Nodes and pipelines are written against these; the real adapters live in `rag.re
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
+from rag.dialect import Dialect
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -21,11 +22,16 @@ if TYPE_CHECKING:
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors. `model_id` changes whenever the same text would get another vector."""
+    """Texts to unit vectors. `model_id` changes whenever the same text would get another vector.
+
+    `dimension` is 0 where it is not known before the first vector. `batch_size` is how many texts are worth a call.
+    The methods that embed are blocking, and raise `AskbookError` where a service fails.
+    """
 
     model_id: str
     dimension: int
     max_tokens: int
+    batch_size: int
 
     def count_tokens(self, text: str) -> int:
         """How many of `max_tokens` the text takes, special tokens not counted."""
@@ -34,6 +40,16 @@ class Embedder(Protocol):
     def embed_documents(self, texts: list[str]) -> list[list[float]]: ...
 
     def embed_query(self, text: str) -> list[float]: ...
+
+
+class Reranker(Protocol):
+    """The order of texts by how well they answer a question."""
+
+    model_id: str
+
+    def rerank(self, question: str, texts: Sequence[str]) -> list[int]:
+        """The positions of all texts, best first. Blocking; raises `AskbookError`."""
+        ...
 
 
 class SparseEncoder(Protocol):
@@ -134,7 +150,8 @@ class Parts:
     """What a turn works with: its profile and the live objects that the profile names.
 
     `quotes` says that the model only quotes, so that its calls are no model calls: the key that `key_variable` names is
-    not set.
+    not set. `dialect` is what has been learnt about the model since the process began. `searched_with` names the models
+    that find passages, and where they run.
     """
 
     profile: Profile
@@ -143,6 +160,8 @@ class Parts:
     quotes: bool
     retriever: Searcher
     key_variable: str = "OPENAI_API_KEY"
+    dialect: Dialect = field(default_factory=Dialect)
+    searched_with: str = ""
 
 
 PartsOf = Callable[[str | None], Parts]

@@ -35,7 +35,8 @@ def profile_folders(settings: Settings) -> tuple[Path, ...]:
 
 def profile_names(folders: Sequence[Path] = (FOLDER,)) -> list[str]:
     """The names that there are, sorted."""
-    return sorted({path.stem for folder in folders for path in folder.glob("*.toml") if NAME.fullmatch(path.stem)})
+    files = (path for folder in folders for path in folder.glob("*.toml"))
+    return sorted({path.stem for path in files if NAME.fullmatch(path.stem) and path.is_file()})
 
 
 def read_layers(name: str, folders: Sequence[Path]) -> list[Layer]:
@@ -63,13 +64,13 @@ def merged(layers: Sequence[Layer]) -> dict[str, Any]:
     return values
 
 
-def says(data: Mapping[str, Any], key: str) -> bool:
-    """Whether a layer has a value at the dotted key, or in the table that it begins."""
+def says(data: Mapping[str, Any], place: Sequence[int | str]) -> bool:
+    """Whether a layer has a value at the place, key by key, or in the table that it begins."""
     part: Any = data
-    for name in key.split("."):
-        if not isinstance(part, Mapping) or name not in part:
+    for step in place:
+        if not isinstance(part, Mapping) or step not in part:
             return False
-        part = part[name]
+        part = part[step]
     return True
 
 
@@ -93,11 +94,25 @@ def _find(name: str, folders: Sequence[Path], taken: Sequence[Path]) -> Path:
 def _read(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _LARGEST:
-            raise UsageError(f"{path.name} cannot be read: it is larger than a megabyte.", code="profile")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
-        why = " ".join(str(error).split()) or type(error).__name__
-        raise UsageError(f"{path.name} cannot be read: {why}.", code="profile") from error
+            raise _unreadable(path, "it is larger than a megabyte")
+        raw = path.read_bytes()
+        data = tomllib.loads(raw.decode("utf-8-sig").replace("\r\n", "\n"))  # editors write a mark at the beginning
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise _unreadable(path, f"line {line} is not UTF-8 text") from error
+    except OSError as error:
+        raise _unreadable(path, error.strerror or type(error).__name__) from error
+    except tomllib.TOMLDecodeError as error:
+        raise _unreadable(path, " ".join(str(error).split())) from error
+    except (RecursionError, ValueError) as error:  # brackets in brackets, a number of thousands of digits
+        raise _unreadable(path, "a value in it is too large") from error
+    if "name" in data:
+        raise UsageError(f"{path.name}, name: it is not allowed; the name of a profile is its file's.", code="profile")
+    return data
+
+
+def _unreadable(path: Path, why: str) -> UsageError:
+    return UsageError(f"{path.name} cannot be read: {why}.", code="profile")
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

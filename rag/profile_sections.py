@@ -6,17 +6,37 @@ import re
 from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from rag.types import CitationStyle, Footer
+from rag.types import CitationStyle, Footer, GroundingMode
 
-Text = Annotated[str, Field(min_length=1)]
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("it must not be empty")
+    return value
+
+
+def _one_line(value: str) -> str:
+    """A text that is shown on a line of a terminal: what repaints the screen has no place in it."""
+    if not value.isprintable():
+        raise ValueError("it must be one line of printable characters")
+    return value
+
+
+Text = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
+Line = Annotated[Text, Field(max_length=200), AfterValidator(_one_line)]
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]
 TopK = Annotated[int, Field(ge=1, le=20)]
 
 # Keys with a home of their own: a profile that was copied from elsewhere must not send them to its endpoint.
 _OTHERS_KEYS: Final = frozenset({"OPENAI_API_KEY", "COHERE_API_KEY", "QDRANT_API_KEY", "ASKBOOK_API_KEY"})
 _MODEL_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$"
+
+
+def _as_list(value: Any) -> Any:
+    """A single text where several are allowed."""
+    return [value] if isinstance(value, str) else value
 
 
 class Section(BaseModel):
@@ -31,9 +51,13 @@ class KeyForm(Section):
 
 
 class ModelSection(Section):
-    """`base_url` with `api_key_env`, the variable that holds its key, names an endpoint other than OpenAI's."""
+    """`base_url` with `api_key_env`, the variable that holds its key, names an endpoint other than OpenAI's.
+
+    `fallback` is a model of the same endpoint, which is asked when the first has failed.
+    """
 
     name: Annotated[str, Field(pattern=_MODEL_NAME)] = "gpt-4o-mini"
+    fallback: Annotated[str, Field(pattern=_MODEL_NAME)] | None = None
     temperature: Unit | None = 0.0
     max_tokens: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     context_window: Annotated[int, Field(ge=1024, le=10_000_000)] = 8192
@@ -47,7 +71,8 @@ class ModelSection(Section):
     def _is_an_address(cls, value: str | None) -> str | None:
         if value is not None:
             parts = urlsplit(value)
-            if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+            whole = parts.hostname and parts.port != 0 and not re.search(r"\s", value)  # `port` raises beyond 65535
+            if parts.scheme not in ("http", "https") or not whole or parts.username or parts.query:
                 raise ValueError("it must be an http:// or https:// address without a user name or a query")
         return value
 
@@ -62,9 +87,17 @@ class ModelSection(Section):
     def _fits_together(self) -> Self:
         if (self.base_url is None) != (self.api_key_env is None):
             raise ValueError("base_url and api_key_env are only allowed together")
+        if self.fallback == self.name:
+            raise ValueError(f"fallback must be another model than {self.name}")
         if self.max_tokens is not None and self.max_tokens >= self.context_window:
             raise ValueError(f"max_tokens must be less than context_window, {self.context_window}")
         return self
+
+
+class PromptSection(Section):
+    """`layout` "question" repeats the rules after the question, where small models follow them better."""
+
+    layout: Literal["system", "question"] = "system"
 
 
 class RetrievalSection(Section):
@@ -73,17 +106,23 @@ class RetrievalSection(Section):
 
 
 class AnswerSection(Section):
-    """`accepts` names the citation forms that the instructions ask a model for, beside our `[n]`.
+    """`smalltalk` answers a greeting or thanks. `accepts` names the citation forms that the instructions ask a model
+    for, beside our `[n]`.
 
-    `marker_rule` appends our rule about passages and markers to the instructions. `footer` belongs to the style
+    `grounding` says what becomes of a sentence that its citations do not support: removed, marked or let through.
+    `context_title` stands above the passages in a prompt. `marker_rule` appends our rule about passages and markers to
+    the instructions. `footer` belongs to the style
     "numbered"; the other styles name their source where they stand.
     """
 
     refusal: Text = "I don't have information about that in the book content"
+    smalltalk: Text = "You are welcome here: ask me anything about the book."
     citation_style: CitationStyle = "numbered"
     footer: Footer = "list"
     accepts: Annotated[tuple[Literal["source", "title", "chapter"], ...], Field(strict=False)] = ()
+    grounding: GroundingMode = "strict"
     marker_rule: bool = True
+    context_title: Line | None = None
 
 
 class LimitsSection(Section):
@@ -113,11 +152,40 @@ class MemorySection(Section):
     thread: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")] | None = None
 
 
+FieldPaths = Annotated[tuple[Text, ...], Field(strict=False), BeforeValidator(_as_list)]
+
+
+class PayloadSection(Section):
+    """Where the points of somebody else's collection keep what a passage is made of.
+
+    A value is a path into the payload, its keys separated by dots, or a list of paths that are tried in turn. What is
+    not named stays empty.
+    """
+
+    text: Annotated[FieldPaths, Field(min_length=1)]
+    title: FieldPaths = ()
+    heading: FieldPaths = ()
+    breadcrumb: FieldPaths = ()
+    url: FieldPaths = ()
+    source_file_path: FieldPaths = ()
+    chunk_index: FieldPaths = ()
+    chapter: FieldPaths = ()
+    page_number: FieldPaths = ()
+
+
 class BookSection(Section):
-    """`collection` is asked where a server is configured. `embedding_model` records what it was encoded with."""
+    """`collection` is asked where a server is configured. `embedding_model` is what it was encoded with.
+
+    `vector`, `sparse_vector` and `payload` say how to read a collection that somebody else made; `quantization` how a
+    collection is made.
+    """
 
     collection: Text | None = None
     embedding_model: Text | None = None
+    vector: str | None = None
+    sparse_vector: Text | None = None
+    quantization: Literal["off", "scalar", "binary"] = "off"
+    payload: PayloadSection | None = None
 
 
 # --- the tool -------------------------------------------------------------------------------------------------------
@@ -150,6 +218,9 @@ class Parameter(Section):
             if (self.default, self.minimum, self.maximum) != (None, None, None):
                 raise ValueError("a query has no default, minimum or maximum")
             return self
+        given = (self.default, self.minimum, self.maximum)
+        if self.type == "integer" and any(isinstance(one, float) for one in given):
+            raise ValueError("its default, minimum and maximum must be whole numbers")
         least, most = self.bounds()
         if not _RANGE_OF[self.sets][0] <= least <= most <= _RANGE_OF[self.sets][1]:
             raise ValueError("its bounds must be from {} to {}".format(*_RANGE_OF[self.sets]))

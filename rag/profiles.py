@@ -6,6 +6,7 @@ validated whole when it is loaded, so a node can rely on every value being in ra
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, Self
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, model_validator
 
+from rag.allowed import allowed
 from rag.errors import UsageError
 from rag.profile_loader import FOLDER, NAME, Layer, merged, profile_folders, read_layers, says
 from rag.profile_sections import (
@@ -20,25 +22,29 @@ from rag.profile_sections import (
     BookSection,
     BudgetSection,
     LimitsSection,
+    Line,
     MemorySection,
     ModelSection,
+    PromptSection,
     RetrievalSection,
     Section,
     Text,
     ToolSection,
     clipped,
 )
-from rag.settings import Settings, allowed
-from rag.types import CitationStyle
+from rag.settings import Settings
+from rag.types import CitationStyle, GroundingMode
 
 
 class Profile(Section):
     """One agent's character and limits. Immutable; `overridden` gives a changed copy."""
 
     name: Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
-    description: Text
+    display_name: Line | None = None
+    description: Line
     instructions: Text
     model: ModelSection = ModelSection()
+    prompt: PromptSection = PromptSection()
     retrieval: RetrievalSection = RetrievalSection()
     tool: ToolSection | None = None
     answer: AnswerSection = AnswerSection()
@@ -49,12 +55,14 @@ class Profile(Section):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if not self.instructions.strip():
-            raise ValueError("the instructions must not be empty")
         if self.budget and self.budget.total() > self.model.context_window:
             window = self.model.context_window
             raise ValueError(f"the parts of the budget are {self.budget.total()} tokens, the window {window}")
         return self
+
+    def said(self) -> str:
+        """What the profile says of itself in a list: its description, after its own name where it has one."""
+        return f"{self.display_name}: {self.description}" if self.display_name else self.description
 
     def overridden(
         self,
@@ -64,6 +72,7 @@ class Profile(Section):
         temperature: float | None = None,
         max_tokens: int | None = None,
         citation_style: CitationStyle | None = None,
+        grounding: GroundingMode | None = None,
         max_turns: int | None = None,
         model: str | None = None,
     ) -> Self:
@@ -71,7 +80,7 @@ class Profile(Section):
         changes: dict[str, dict[str, Any]] = {
             "model": {"temperature": temperature, "max_tokens": max_tokens, "name": model},
             "retrieval": {"top_k": top_k, "score_threshold": score_threshold},
-            "answer": {"citation_style": citation_style},
+            "answer": {"citation_style": citation_style, "grounding": grounding},
             "limits": {"max_turns": max_turns},
         }
         update = {
@@ -86,6 +95,7 @@ class Profile(Section):
             top_k=settings.agent_top_k,
             score_threshold=settings.agent_score_threshold,
             max_turns=settings.agent_max_turns,
+            grounding=settings.grounding,
             model=settings.openai_model,
         )
 
@@ -118,6 +128,7 @@ _VARIABLES: Final = (
     ("AGENT_TOP_K", "retrieval.top_k", "agent_top_k"),
     ("AGENT_SCORE_THRESHOLD", "retrieval.score_threshold", "agent_score_threshold"),
     ("AGENT_MAX_TURNS", "limits.max_turns", "agent_max_turns"),
+    ("ASKBOOK_GROUNDING", "answer.grounding", "grounding"),
     ("QDRANT_COLLECTION_NAME", "book.collection", "qdrant_collection_name"),
 )
 
@@ -138,6 +149,11 @@ def effective(name: str, settings: Settings) -> list[EffectiveValue]:
         shown = address._replace(netloc=address.netloc.rpartition("@")[2], query="", fragment="").geturl()
         from_environment["model.base_url"] = (shown, "environment variable OPENAI_BASE_URL")
         from_environment["model.api_key_env"] = ("OPENAI_API_KEY", "environment variable OPENAI_BASE_URL")
+    if settings.embedding_model:
+        chosen = (str(settings.embedding_model), "environment variable ASKBOOK_EMBEDDING_MODEL")
+        from_environment["book.embedding_model"] = chosen
+    elif settings.cohere_api_key and settings.cohere_model:
+        from_environment["book.embedding_model"] = (settings.cohere_model, "environment variable COHERE_MODEL")
     found = []
     for key, value in _flat(_validated(name, layers).model_dump(mode="json")):
         given = from_environment.get(key)
@@ -149,7 +165,7 @@ def _origin(key: str, layers: Sequence[Layer]) -> str:
     if key == "name":
         return "name of the file"
     for layer in layers:
-        if says(layer.data, key):
+        if says(layer.data, key.split(".")):
             own = layer.path.parent == FOLDER
             kind = "extended profile" if layer.extended else "profile"
             return f"{kind} {layer.path.stem} ({f'profiles/{layer.path.name}' if own else layer.path})"
@@ -168,41 +184,26 @@ def _validated(name: str, layers: Sequence[Layer]) -> Profile:
     try:
         return Profile.model_validate(merged(layers) | {"name": name})
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in problem["loc"])
-        file = next((layer.path.name for layer in layers if key and says(layer.data, key)), layers[0].path.name)
-        where = f"{file}, {key}: {clipped(problem['input'])} is not allowed;" if key else f"{file}:"
-        if isinstance(problem["input"], dict) or problem["type"] == "missing":
-            where = f"{file}, {key}:" if key else f"{file}:"
-        raise UsageError(f"{where} {allowed(problem, _range(problem['loc']))}.", code="profile") from error
+        raise UsageError(_told(error.errors(include_url=False)[0], layers), code="profile") from error
 
 
-def _range(place: Sequence[int | str]) -> tuple[float, float] | None:
-    """Both ends of what a key allows, where it has both: a message that names one end invites the next mistake."""
-    from annotated_types import Ge, Le
-
-    kind: Any = Profile
-    field = None
-    for part in place:
-        fields = getattr(kind, "model_fields", {})
-        if part not in fields:
-            return None
-        field = fields[str(part)]
-        kind = next((one for one in _inside(field.annotation) if hasattr(one, "model_fields")), None)
-    rules = [*field.metadata, *_rules(field.annotation)] if field else []
-    least = next((rule.ge for rule in rules if isinstance(rule, Ge)), None)
-    most = next((rule.le for rule in rules if isinstance(rule, Le)), None)
-    return (least, most) if least is not None and most is not None else None  # type: ignore[return-value]  # numbers
+def _told(problem: Any, layers: Sequence[Layer]) -> str:
+    """A mistake in one line: the file that makes it, the key, the value, and what is allowed."""
+    place = problem["loc"]
+    while place and not any(says(layer.data, place) for layer in layers) and problem["type"] != "missing":
+        place = place[:-1]  # pydantic goes on to the member of a union that it tried
+    key = ".".join(str(part) if str(part).isprintable() else ascii(part) for part in place)[:200]
+    file = next((layer.path.name for layer in layers if place and says(layer.data, place)), layers[0].path.name)
+    where = f"{file}, {key}:" if key else f"{file}:"
+    if place and not isinstance(problem["input"], dict) and problem["type"] != "missing":
+        where += f" {_shown(problem, str(place[-1]))} is not allowed;"
+    top = ["extends", *(field for field in Profile.model_fields if field != "name")]
+    return f"{where} {allowed(problem, Profile, top)}."
 
 
-def _inside(annotation: Any) -> list[Any]:
-    return [annotation, *(getattr(annotation, "__args__", ()))]
-
-
-def _rules(annotation: Any) -> list[Any]:
-    """The rules on the members of a union, such as `Annotated[int, Field(ge=1)] | None`."""
-    found: list[Any] = []
-    for one in getattr(annotation, "__args__", ()):
-        for note in getattr(one, "__metadata__", ()):
-            found += getattr(note, "metadata", [note])
-    return found
+def _shown(problem: Any, key: str) -> str:
+    """The refused value, unless somebody may have written a key or an address with a password there."""
+    value = problem["input"]
+    unknown = problem["type"] == "extra_forbidden" and isinstance(value, str)
+    pasted = key == "api_key_env" and not re.fullmatch(r"[A-Z][A-Z0-9_]*", str(value))
+    return "the value" if unknown or pasted or key == "base_url" else clipped(value)

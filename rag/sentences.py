@@ -64,7 +64,7 @@ def sentence_spans(text: str, start: int = 0, end: int | None = None) -> Iterato
     abbreviation or an initial. Versions, decimals, file names and addresses hold no white space and stay whole.
     """
     end = len(text) if end is None else end
-    code = _code_spans(text, start, end)
+    code = code_spans(text, start, end)
     begin, next_code = start, 0
     for match in _ENDING.finditer(text, start, end):
         while next_code < len(code) and code[next_code][1] <= match.start():
@@ -82,14 +82,23 @@ def _is_end(text: str, match: re.Match[str], begin: int, end: int) -> bool:
     if match[0][0] in "。！？":
         return True
     tail = text[match.end() : min(end, match.end() + 40)].lstrip()
-    follower = tail.lstrip("*_\"'“‘«([`")[:1]
-    if tail[:1] != "`" and follower.islower():
+    follower = "`" if tail[:1] == "`" else tail.lstrip("*_\"'“‘«([`")[:1]
+    stop = match.start() + len(match[0]) - len(match[0].lstrip(".!?…"))
+    return ends_sentence(text, begin, stop, follower)
+
+
+def ends_sentence(text: str, begin: int, stop: int, follower: str) -> bool:
+    """Whether the full stop (or `!?…`) before `stop` ends the sentence that begins at `begin`.
+
+    `follower` is the first character of what comes next, opening quotes and brackets passed over.
+    """
+    if follower.islower():
         return False
-    if not match[0].startswith(".") or match[0].startswith(".."):
+    if text[stop - 1] != "." or text[max(begin, stop - 2) : stop - 1] == ".":
         return True
-    before = text[max(begin, match.start() - 12) : match.start() + 1]
-    if match.start() - begin <= 8 and _NUMBERING.fullmatch(text, begin, match.start()):
+    if stop - 1 - begin <= 8 and _NUMBERING.fullmatch(text, begin, stop - 1):
         return False
+    before = text[max(begin, stop - 13) : stop]
     if not _ABBREVIATION.search(before):
         return True
     return bool(_ENDS_ANYWAY.search(before)) and follower.isupper()
@@ -102,7 +111,7 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start + left, start + left + len(piece)
 
 
-def _code_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
+def code_spans(text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
     """Spans of inline code: a run of backticks up to the next run of the same length (CommonMark 6.1)."""
     runs = [(m.start(), m.end()) for m in re.finditer(r"`+", text[start:end])]
     later: dict[int, list[int]] = {}

@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from rag import embedders
 from rag.errors import RetrievalError
 from rag.models import build_model, endpoint_of
-from rag.ports import ChunkIndex, Embedder, Parts, SparseEncoder
+from rag.ports import ChunkIndex, Embedder, Parts, Reranker, SparseEncoder
+from rag.profile_sections import PromptSection
 from rag.profiles import Profile, profile_of
-from rag.retrieval.embeddings import OnnxEmbeddings
+from rag.retrieval.clients import Server
 from rag.retrieval.index import list_collections, open_index
+from rag.retrieval.layout import Layout, layout_of
 from rag.retrieval.retriever import Retriever
 from rag.retrieval.sparse import Bm25Encoder
 from rag.retrieval.vectors import VectorCache
@@ -27,11 +32,22 @@ Progress = Callable[[int, int], None]
 
 
 class LiveServices:
-    """What `rag.ports.Services` asks for, on the real libraries. Use `open_services`."""
+    """What `rag.ports.Services` asks for, on the real libraries. Use `open_services`.
 
-    def __init__(self, settings: Settings, profile: str, embedder: Embedder, index: ChunkIndex) -> None:
+    `embedder` is the book's. `local_embedder` runs in this process, whatever the book's does.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        profile: str,
+        embedder: Embedder,
+        index: ChunkIndex,
+        reranker: Reranker | None = None,
+    ) -> None:
         self.settings = settings
         self.embedder = embedder
+        self.reranker = reranker
         self.sparse: SparseEncoder = Bm25Encoder()
         self._index = index
         self._usual = profile
@@ -49,20 +65,45 @@ class LiveServices:
             self._parts[name] = self._build(profile_of(self.settings, name).in_environment(self.settings))
         return self._parts[name]
 
+    def _searched_with(self, profile: Profile) -> str:
+        words = f"{self.embedder.model_id} {embedders.place_of(self.embedder)}"
+        if self.reranker is not None:
+            words += f", reranked by {self.reranker.model_id} {embedders.place_of(self.reranker)}"
+        missing = embedders.embedding_of(self.settings, profile, self.index.collection).missing
+        return f"{words}; the profile's own model needs {missing}" if missing else words
+
+    @cached_property
+    def local_embedder(self) -> Embedder:
+        if embedders.is_local(self.embedder):
+            return self.embedder
+        return embedders.build_embedder(embedders.local(self.settings), self.settings)
+
     def _build(self, profile: Profile) -> Parts:
-        model, model_name, quotes = build_model(profile, self.settings, self.embedder)
+        endpoint = endpoint_of(profile, self.settings)
+        # Whoever quotes compares each sentence of the passages: dozens of texts a turn.
+        embedder = self.embedder if endpoint.key else self.local_embedder
+        model, model_name, quotes = build_model(profile, self.settings, embedder)
+        if quotes:  # it reads the question to the end of the prompt, and needs no rules
+            profile = profile.model_copy(update={"prompt": PromptSection()})
         tool_name = profile.tool.name if profile.tool else "retrieve"
-        retriever = Retriever(self.embedder, self.sparse, self.index, tool_name=tool_name)
-        variable = endpoint_of(profile, self.settings).variable
-        return Parts(profile, model, model_name, quotes, retriever, variable)
+        retriever = Retriever(self.embedder, self.sparse, self.index, tool_name=tool_name, reranker=self.reranker)
+        words = self._searched_with(profile)
+        return Parts(profile, model, model_name, quotes, retriever, endpoint.variable, searched_with=words)
 
     async def aclose(self) -> None:
         await self.index.aclose()
 
 
-def build_embedder(settings: Settings) -> Embedder:
-    """The embedding model of this process. Raises `UsageError` when it is missing or not what it should be."""
-    return OnnxEmbeddings(settings.embedding_model)
+def build_embedder(settings: Settings, profile: Profile | None = None, collection: str | None = None) -> Embedder:
+    """The embedding model of a book: see `rag.embedders.embedding_of`. The manual's is always inside this process.
+
+    Nothing is called. Raises `UsageError` when the model is missing or not what it should be.
+    """
+    if collection == MANUAL:
+        choice = embedders.local(settings)
+    else:
+        choice = embedders.embedding_of(settings, profile, collection)
+    return embedders.build_embedder(choice, settings)
 
 
 def vector_cache(settings: Settings) -> VectorCache:
@@ -78,15 +119,26 @@ async def choose_collection(settings: Settings, profile: Profile, given: str | N
         return given or settings.qdrant_collection_name or BOOK
     if profile.book.collection and settings.qdrant_url:
         return profile.book.collection
-    known = await list_collections(home=settings.home, qdrant_url=settings.qdrant_url, qdrant_api_key=_key(settings))
+    known = await list_collections(home=settings.home, server=server_of(settings))
     return BOOK if BOOK in known else MANUAL
 
 
-def collection_index(settings: Settings, collection: str) -> ChunkIndex:
-    """The index of one book, whether it exists or not. Raises `UsageError` for a name that cannot be one."""
-    return open_index(
-        home=settings.home, collection=collection, qdrant_url=settings.qdrant_url, qdrant_api_key=_key(settings)
-    )
+def collection_index(settings: Settings, collection: str, profile: Profile | None = None) -> ChunkIndex:
+    """The index of one book, whether it exists or not; `profile` says how to read it if somebody else made it.
+
+    Raises `UsageError` for a name that cannot be one.
+    """
+    layout = layout_of(profile.book) if profile else Layout()
+    layout = replace(layout, embedding_model=embedders.model_id_of(layout.embedding_model))
+    return open_index(home=settings.home, collection=collection, server=server_of(settings), layout=layout)
+
+
+def server_of(settings: Settings) -> Server | None:
+    """The Qdrant server of this process, None where books are in a folder."""
+    if not settings.qdrant_url:
+        return None
+    key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
+    return Server(settings.qdrant_url, key, settings.qdrant_grpc_port)
 
 
 @asynccontextmanager
@@ -119,15 +171,16 @@ async def build_services(
     """
     chosen = await asyncio.to_thread(profile_of, settings, profile)
     book = await choose_collection(settings, chosen, collection)
-    services = await asyncio.to_thread(_build, settings, profile, book)
+    services = await asyncio.to_thread(_build, settings, chosen, profile, book)
     if book == MANUAL:
         await index_manual(settings, services.embedder, services.sparse, progress)
     return services
 
 
-def _build(settings: Settings, profile: str, book: str) -> LiveServices:
+def _build(settings: Settings, chosen: Profile, profile: str, book: str) -> LiveServices:
     """The part of opening that reads files and loads libraries: no work for an event loop."""
-    services = LiveServices(settings, profile, build_embedder(settings), collection_index(settings, book))
+    embedder, index = build_embedder(settings, chosen, book), collection_index(settings, book, chosen)
+    services = LiveServices(settings, profile, embedder, index, embedders.build_reranker(settings))
     services.parts(profile)
     return services
 
@@ -165,7 +218,3 @@ async def _is_encoded_by(index: ChunkIndex, embedder: Embedder, sparse: SparseEn
             raise
         return False
     return info is None or (info.embedding_model, info.sparse_model) == (embedder.model_id, sparse.model_id)
-
-
-def _key(settings: Settings) -> str | None:
-    return settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from rag.allowed import allowed
 from rag.errors import UsageError
+from rag.types import GroundingMode
 
 
 def _env(name: str, default: Any = None, **rules: Any) -> Any:
@@ -31,9 +33,15 @@ class Settings(BaseSettings):
     openai_api_key: SecretStr | None = _env("OPENAI_API_KEY", description="key of the model's endpoint")
     openai_model: str | None = _env("OPENAI_MODEL", description="model to ask")
     openai_base_url: str | None = _env("OPENAI_BASE_URL", description="endpoint that speaks OpenAI's wire format")
+    cohere_api_key: SecretStr | None = _env("COHERE_API_KEY", description="key of Cohere")
+    cohere_model: str | None = _env("COHERE_MODEL", description="embedding model of Cohere")
+    cohere_base_url: str | None = _env("COHERE_BASE_URL", description="address that speaks Cohere's wire format")
     qdrant_url: str | None = _env("QDRANT_URL", description="address of a Qdrant server")
     qdrant_api_key: SecretStr | None = _env("QDRANT_API_KEY", description="key of the Qdrant server")
     qdrant_collection_name: str | None = _env("QDRANT_COLLECTION_NAME", description="book to ask")
+    qdrant_grpc_port: Annotated[int | None, Field(ge=1, le=65535)] = _env(
+        "QDRANT_GRPC_PORT", description="port of the Qdrant server for gRPC"
+    )
     agent_top_k: Annotated[int | None, Field(ge=1, le=20)] = _env("AGENT_TOP_K", description="passages a question")
     agent_score_threshold: Annotated[float | None, Field(ge=0, le=1)] = _env(
         "AGENT_SCORE_THRESHOLD", description="least score of a passage"
@@ -41,9 +49,19 @@ class Settings(BaseSettings):
     agent_max_turns: Annotated[int | None, Field(ge=1, le=100_000)] = _env(
         "AGENT_MAX_TURNS", description="most turns of a conversation"
     )
+    grounding: GroundingMode | None = _env("ASKBOOK_GROUNDING", description="what becomes of unsupported sentences")
     home: Path = _env("ASKBOOK_HOME", Path(".askbook"), description="folder of index, memory and caches")
     profile: str = _env("ASKBOOK_PROFILE", "default", description="profile to use")
-    embedding_model: Path | None = _env("ASKBOOK_EMBEDDING_MODEL", description="folder of another ONNX model")
+    profiles: str | None = _env("ASKBOOK_PROFILES", description="profiles that others may choose, separated by commas")
+    embedding_model: Path | None = _env(
+        "ASKBOOK_EMBEDDING_MODEL", description="embedding model: a folder, a hosted model's name, or packaged"
+    )
+    rerank: Literal["off", "cohere"] = _env("ASKBOOK_RERANK", "off", description="who puts passages in order")
+    database_url: SecretStr | None = _env("ASKBOOK_DATABASE_URL", description="PostgreSQL database for conversations")
+    encryption_key: SecretStr | None = _env("ASKBOOK_ENCRYPTION_KEY", description="key to encrypt conversations with")
+    keep_turns: Annotated[int, Field(ge=1, le=10_000)] = _env(
+        "ASKBOOK_KEEP_TURNS", 20, description="turns whose checkpoint is kept"
+    )
 
     _keys: dict[str, SecretStr] = PrivateAttr(default_factory=dict)  # other keys that stand in `.env`
 
@@ -100,28 +118,5 @@ def _first_problem(error: ValidationError) -> str:
     problem = error.errors(include_url=False)[0]
     name = str(problem["loc"][0])
     place = "the environment" if name in os.environ else ".env"
-    shown = "the value" if "KEY" in name else repr(problem["input"])
-    return f"{name} in {place}: {shown} is not allowed; {allowed(problem)}."
-
-
-def allowed(problem: Any, limits_of_field: tuple[float, float] | None = None) -> str:
-    """What a pydantic problem says is allowed, as the end of a sentence; both limits are named where they are known."""
-    limits = problem.get("ctx", {})
-    kind = str(problem["type"])
-    if limits_of_field and kind.startswith(("greater_than", "less_than", "int_", "float_")):
-        number = "a whole number from" if kind.startswith("int_") else "from"
-        return f"it must be {number} {limits_of_field[0]:g} to {limits_of_field[1]:g}"
-    words = {
-        "int_parsing": "it must be a whole number",
-        "int_from_float": "it must be a whole number",
-        "float_parsing": "it must be a number",
-        "bool_parsing": "it must be true or false",
-        "extra_forbidden": "there is no such key",
-        "missing": "it is required",
-        "greater_than_equal": f"it must be at least {limits.get('ge')}",
-        "greater_than": f"it must be more than {limits.get('gt')}",
-        "less_than_equal": f"it must be at most {limits.get('le')}",
-        "string_too_short": "it must not be empty",
-    }
-    text = str(problem["msg"]).removeprefix("Value error, ")
-    return words.get(kind, text[:1].lower() + text[1:] if not text[:2].isupper() else text)
+    shown = "the value" if "KEY" in name or name == "ASKBOOK_DATABASE_URL" else repr(problem["input"])
+    return f"{name} in {place}: {shown} is not allowed; {allowed(problem, Settings)}."

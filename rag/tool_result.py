@@ -6,13 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from rag.context import NOTHING_FOUND
 from rag.errors import AskbookError
 from rag.profile_sections import ResultField, ToolSection
-from rag.prompt_format import format_passages, new_boundary
+from rag.prompt_format import as_data, format_passages, new_boundary
 from rag.types import Passage, Retrieval
 
-EMBEDDING_CODES: Final = frozenset({"embedding_failed"})
-_INDEX_CODES: Final = frozenset({"no_index", "embedding_mismatch"})  # and all that begin with "index_"
+_SEARCH_CODES: Final = frozenset({"no_index", "embedding_mismatch"})
+_SEARCH: Final = ("index_", "rerank_")  # what other codes of a search begin with
+_EMBEDDING: Final = "embedding_"
 
 
 def tool_answer(tool: ToolSection, passages: Sequence[Passage], seen: int, search: Retrieval) -> str:
@@ -36,10 +38,10 @@ def tool_answer(tool: ToolSection, passages: Sequence[Passage], seen: int, searc
 def failed_answer(tool: ToolSection, query: str, failure: AskbookError) -> str:
     """The answer to a search that failed."""
     wording = tool.errors.other
-    if failure.code in EMBEDDING_CODES:
-        wording = tool.errors.embedding
-    elif failure.code in _INDEX_CODES or failure.code.startswith("index_"):
+    if failure.code in _SEARCH_CODES or failure.code.startswith(_SEARCH):
         wording = tool.errors.search
+    elif failure.code.startswith(_EMBEDDING):
+        wording = tool.errors.embedding
     return _failure(tool, query, wording, failure.message, failure.info().user_message)
 
 
@@ -65,7 +67,8 @@ def _json(keys: Mapping[str, Any], values: Mapping[str, Any], indent: int | None
 
 def _record(passage: Passage, rank: int, fields: Mapping[str, ResultField]) -> dict[str, Any]:
     """One result. A heading that the book does not have is null; `number` is what the model cites it by."""
-    known = passage.model_dump() | {"rank": rank, "heading": passage.heading or None}
+    shown = {name: as_data(getattr(passage, name)) for name in ("text", "title", "heading", "breadcrumb")}
+    known = passage.model_dump() | shown | {"rank": rank, "heading": shown["heading"] or None}
     record = {key: known[name] for key, name in fields.items()}
     return record if "number" in fields.values() else record | {"number": passage.number}
 
@@ -76,5 +79,6 @@ def _as_passages(passages: Sequence[Passage], seen: int) -> str:
     lines = []
     if known:
         lines.append("Already given: " + ", ".join(f"[{passage.number}]" for passage in known) + ".")
-    lines.append(format_passages(new, new_boundary()) if new else "No further passages found.")
+    if new or not known:
+        lines.append(format_passages(new, new_boundary()) if new else NOTHING_FOUND)
     return "\n".join(lines)

@@ -6,10 +6,11 @@ the public answer of `ask --json`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,7 +19,10 @@ from rag.book import Chunk
 
 Phase = Literal["IDLE", "RETRIEVING", "GENERATING", "ERROR"]
 Status = Literal["success", "fallback", "error"]
+# The same machine seen from the request: what has become of it. Before the first phase it is "received".
+ProcessingState = Literal["processing", "tool_call_needed", "tool_executed", "response_generated", "failed"]
 FallbackReason = Literal["no_passage", "unsupported", "model_refused", "smalltalk"]
+GroundingMode = Literal["strict", "flag", "off"]
 CitationStyle = Literal["numbered", "source", "title", "chapter"]
 Footer = Literal["list", "scores", "none"]
 ErrorType = Literal[
@@ -33,7 +37,12 @@ def new_id() -> str:
 
 def now() -> str:
     """The time now, ISO 8601 in UTC, to the millisecond."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    return iso_time(time.time())
+
+
+def iso_time(seconds: float) -> str:
+    """Seconds since the epoch as ISO 8601 in UTC, to the millisecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
 class Record(BaseModel):
@@ -118,6 +127,19 @@ class Citation(Record):
     occurrences: list[Quote] = Field(default_factory=list)
 
 
+class Grounding(Record):
+    """What the check of the answer's sentences found. `removed` counts what the mode "strict" took out.
+
+    `unknown_markers` counts citations that name no passage of the turn; these are taken out in every mode.
+    """
+
+    mode: GroundingMode = "strict"
+    sentences: int = 0
+    supported: int = 0
+    removed: int = 0
+    unknown_markers: int = 0
+
+
 class Retrieval(Record):
     """One search: by the program (`tool_name` is the profile's tool all the same) or asked for by the model."""
 
@@ -196,13 +218,25 @@ class Response(Record):
     retrieved_chunks: list[RetrievedChunk] = Field(default_factory=list)
     retrieval_count: int = 0
     tool_calls: list[ToolCall] = Field(default_factory=list)
-    grounding: None = None
+    grounding: Grounding = Field(default_factory=Grounding)
     tokens_used: Tokens = Field(default_factory=Tokens)
     llm_calls: int = 0
     timings_ms: Timings = Field(default_factory=Timings)
     created_at: str = Field(default_factory=now)
     notices: list[str] = Field(default_factory=list)
     error: ErrorInfo | None = None
+
+
+class Past(TypedDict):
+    """What a conversation still knows of the turns that have left its state for the archive, without looking there.
+
+    `blocks` is how many items they are in the archive.
+    """
+
+    blocks: int
+    turns: int
+    messages: int
+    first_question: str
 
 
 # --- what a stream of a turn consists of ----------------------------------------------------------------------------
@@ -212,11 +246,12 @@ class Response(Record):
 class Event:
     """One step of a turn as it happens: `data` holds the fields of `type`.
 
-    `phase` {phase} · `retrieval` the `Retrieval`, the first of a turn with its `trace` · `sentence` {text} ·
-    `retract` {} withdraws every sentence so far · `response` the `Response`, last. The `text` of all sentences,
-    concatenated, equals the response's `content`.
+    `phase` {phase, processing_state} · `retrieval` the `Retrieval`, the first of a turn with its `trace` · `waiting`
+    {seconds, reason} before a step is tried again, because a service asked for it · `sentence` {text} · `retract` {}
+    withdraws every sentence so far · `response` the `Response`, last. The `text` of all sentences, concatenated, equals
+    the response's `content`.
     """
 
-    type: Literal["phase", "retrieval", "sentence", "retract", "response"]
+    type: Literal["phase", "retrieval", "waiting", "sentence", "retract", "response"]
     data: Mapping[str, Any] = field(default_factory=dict)
     response: Response | None = None

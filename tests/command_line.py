@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
+QUESTION = "How many teeth does a widget have?"
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,13 @@ class Done:
 
 
 class CommandLine:
-    """A folder to work in, with its home beside it."""
+    """A folder to work in, with its home beside it: a copy of `book`, a home folder, where one is given."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, book: Path | None = None) -> None:
         self.folder = folder
         self.home = folder / "askbook-home"
+        if book is not None:
+            shutil.copytree(book, self.home)
 
     def __call__(self, *arguments: str, stdin: str | bytes = "", **environment: str) -> Done:
         clean = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "PYTHONPATH": str(ROOT)}

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
+from graph.memory import Memory, MemoryOptions, open_memory
 from rag.ingest.pipeline import IngestReport, ingest
 from rag.retrieval.sparse import Bm25Encoder
 from rag.services import BOOK, build_embedder, collection_index, vector_cache
-from rag.settings import Settings
+from rag.settings import Settings, variables
+from tests.command_line import QUESTION, CommandLine, Done
+from tests.openai_server import OPENAI_KEY, Endpoint, openai_server
+from tests.postgres import Cluster, cluster, programs
 
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 
@@ -38,9 +44,11 @@ Clean a gadget with warm water once a month. Never use alcohol on the paint.
 }
 
 
-async def index_book(source: Path, home: Path, base_url: str | None = None) -> IngestReport:
-    """Read a book into the collection `book` of a home folder, as `run.py ingest` does."""
-    settings = Settings(_env_file=None, ASKBOOK_HOME=home)  # type: ignore[call-arg]  # fields go by their variables
+async def index_book(
+    source: Path, home: Path, base_url: str | None = None, settings: Settings | None = None
+) -> IngestReport:
+    """Read a book into the collection `book` of a home folder, or where `settings` say, as `run.py ingest` does."""
+    settings = settings or Settings(_env_file=None, ASKBOOK_HOME=home)  # type: ignore[call-arg]  # by their variables
     index = collection_index(settings, BOOK)
     try:
         return await ingest(
@@ -81,3 +89,51 @@ def physical_ai(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("physical-ai")
     asyncio.run(index_book(source, home, "https://book.example.org/docs"))
     return home
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    """A PostgreSQL server, started when a test first asks for it."""
+    if (where := programs()) is None:
+        pytest.skip("PostgreSQL is not on this machine (Debian: apt-get install postgresql)")
+    with cluster(where) as running:
+        yield running
+
+
+@pytest.fixture
+def database_url(postgres: Cluster, request: pytest.FixtureRequest) -> SecretStr:
+    """The address of an empty PostgreSQL database."""
+    return postgres.new_database(f"t{abs(hash(request.node.nodeid))}")
+
+
+@pytest.fixture(params=["sqlite", "postgres", "in memory"])
+async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Memory]:
+    """An empty memory of each kind."""
+    options = None
+    if request.param == "postgres":
+        options = MemoryOptions(database_url=request.getfixturevalue("database_url"))
+    async with open_memory(tmp_path, persistent=request.param != "in memory", options=options) as opened:
+        yield opened
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    """A scripted endpoint of OpenAI's wire format, in an environment that names it, its key, and nothing else."""
+    for name in (*variables(), "OPENAI_ORG_ID", "OPENAI_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with openai_server() as opened:
+        monkeypatch.setenv("OPENAI_API_KEY", OPENAI_KEY)
+        monkeypatch.setenv("OPENAI_BASE_URL", opened.address)
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, tiny_book: Path) -> CommandLine:
+    """A command line whose home already holds the tiny book. Tests of memory use a thread of their own."""
+    return CommandLine(tmp_path_factory.mktemp("work"), tiny_book)
+
+
+@pytest.fixture(scope="module")
+def answered(run: CommandLine) -> Done:
+    """The answer to the question about the tiny book, as JSON."""
+    return run("ask", QUESTION, "--thread", "answered", "--json")

@@ -1,10 +1,13 @@
-"""Fakes at the ports: a model that says what it is told, a search that finds what it is given."""
+"""Fakes at the ports: a model that says what it is told, a search that finds what it is given, and the ports of
+ingestion without their engines, everything in memory and counted.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+import re
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -13,14 +16,16 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import Field
 
-from rag.book import Where
+from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
 from rag.conversation import Exchange
 from rag.errors import UsageError
+from rag.patience import Patience
 from rag.ports import ChunkIndex, Parts
 from rag.profiles import Profile, load_profile
 from rag.retrieval.retriever import Found, Trace
 from rag.types import Passage, Retrieval
 
+AT_ONCE = Patience(pace=0)  # what fails is tried again without waiting
 Reply = str | Exception | Sequence[AIMessageChunk | str | Exception]
 
 
@@ -97,6 +102,19 @@ def passage(number: int = 1, text: str = "A node is a process.", **fields: Any) 
     return Passage(number=number, text=text, **(values | fields))
 
 
+def retrieval(query: str = "q", **fields: Any) -> Retrieval:
+    """The record of a search."""
+    values: dict[str, Any] = {
+        "tool_name": "search_book",
+        "filter_applied": None,
+        "results_count": 1,
+        "total_chunks_found": 1,
+        "avg_similarity": 0.5,
+        "retrieval_time_ms": 1.0,
+    }
+    return Retrieval(query=query, **(values | fields))
+
+
 class FakeSearcher:
     """Finds `passages` for every question, or raises `failures` in turn first. Remembers what it was asked.
 
@@ -127,17 +145,30 @@ class FakeSearcher:
         if self.failures:
             raise self.failures.pop(0)
         kept = [one for one in self.passages if one.score >= threshold][:k]
-        record = Retrieval(
-            tool_name="search_book",
-            query=question,
-            filter_applied=where.url_prefix if where else None,
-            results_count=len(kept),
-            total_chunks_found=len(self.passages),
-            avg_similarity=0.5,
-            retrieval_time_ms=1.0,
+        prefix = where.url_prefix if where else None
+        record = retrieval(
+            question, filter_applied=prefix, results_count=len(kept), total_chunks_found=len(self.passages)
         )
         self.passages = self.later.pop(0) if self.later else self.passages
         return Found(kept, record, Trace((question,), (1.0,), ("dense", "sparse"), threshold, ()))
+
+
+class FakeReranker:
+    """Puts texts into the order of `favourites`, words of which a text holds one; remembers what it was asked."""
+
+    model_id = "fake-reranker"
+
+    def __init__(self, *favourites: str, failure: Exception | None = None) -> None:
+        self.favourites = favourites
+        self.failure = failure
+        self.asked: list[tuple[str, list[str]]] = []
+
+    def rerank(self, question: str, texts: Sequence[str]) -> list[int]:
+        self.asked.append((question, list(texts)))
+        if self.failure:
+            raise self.failure
+        places = [next((i for i, word in enumerate(self.favourites) if word in text), 99) for text in texts]
+        return sorted(range(len(texts)), key=lambda i: places[i])
 
 
 class FakeServices:
@@ -159,3 +190,106 @@ class FakeServices:
         if profile not in (None, self.profile.name):
             raise UsageError(f'There is no profile "{profile}".', code="unknown_profile")
         return Parts(self.profile, self.model, "scripted", self.quotes, self.searcher)
+
+
+# --- ingestion -------------------------------------------------------------------------------------------------------
+
+
+def count_words(text: str) -> int:
+    """Words and marks: close to a tokenizer, and easy to reason about in a test."""
+    return len(re.findall(r"\w{1,8}|[^\w\s]", text))
+
+
+class FakeIndex:
+    """A `rag.ports.ChunkIndex` that holds chunks and cannot search."""
+
+    def __init__(self, collection: str = "book", info: IndexInfo | None = None) -> None:
+        self.collection = collection
+        self.points: dict[str, Point] = {}
+        self.replaced = 0
+        self._info = info
+
+    async def info(self) -> IndexInfo | None:
+        return self._info
+
+    async def search(
+        self,
+        legs: Sequence[Sequence[float] | SparseVector],
+        *,
+        limit: int,
+        where: Where | None = None,
+        complete: bool = False,
+    ) -> list[list[Hit]]:
+        return [[] for _ in legs]
+
+    async def fetch(self, ids: Sequence[str]) -> list[Chunk]:
+        return [self.points[i].chunk for i in ids if i in self.points]
+
+    async def entries(self) -> list[IndexEntry]:
+        chunks = [point.chunk for point in self.points.values()]
+        return [IndexEntry(c.id, c.source, c.source_file_path, c.document_sha256, c.sha256) for c in chunks]
+
+    async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:
+        self.replaced += 1
+        self._info = info
+        for chunk_id in remove:
+            del self.points[chunk_id]
+        self.points.update((point.chunk.id, point) for point in add)
+
+    async def drop(self) -> None:
+        self.points.clear()
+        self._info = None
+
+    async def aclose(self) -> None:
+        return None
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        return [point.chunk for point in self.points.values()]
+
+
+class FakeEmbedder:
+    """A `rag.ports.Embedder` that remembers what it embedded."""
+
+    model_id = "fake-embedder"
+    dimension = 2
+    max_tokens = 254
+    batch_size = 32
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    def count_tokens(self, text: str) -> int:
+        return count_words(text)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.embedded += texts
+        return [[1.0, 0.0] for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, 0.0]
+
+
+class FakeSparse:
+    """A `rag.ports.SparseEncoder` that counts characters."""
+
+    model_id = "fake-sparse"
+
+    def encode_document(self, text: str) -> SparseVector:
+        return SparseVector([0], [float(len(text))])
+
+    def encode_query(self, text: str) -> SparseVector:
+        return SparseVector([0], [1.0])
+
+
+class FakeVectors:
+    """A `rag.ports.VectorCache` in a dictionary."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str], list[float]] = {}
+
+    def get(self, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
+        return {text: self.kept[model_id, text] for text in texts if (model_id, text) in self.kept}
+
+    def put(self, model_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
+        self.kept.update(((model_id, text), list(vector)) for text, vector in vectors.items())

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage, HumanMessage
-from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.checkpoint.memory import InMemorySaver
 
 from graph.agent import Agent
 from graph.build import build_graph
-from graph.memory import thread_config
+from graph.conversations import thread_config
+from graph.memory import Memory, local_memory
 from rag.profiles import Profile
 from rag.types import Passage, Response
 from state import AgentState, Context, InputState
-from tests.fakes import FakeSearcher, FakeServices, ScriptedModel, passage
+from tests.fakes import AT_ONCE, FakeSearcher, FakeServices, ScriptedModel, passage
 
 ANSWER = "A node is a process [1]."
 
@@ -33,14 +32,14 @@ class Machine:
         failures: Sequence[Exception] = (),
         later: Sequence[Sequence[Passage]] = (),
         profile: Profile | None = None,
-        memory: BaseCheckpointSaver[Any] | None = None,
+        memory: Memory | None = None,
         quotes: bool = False,
     ) -> None:
         self.model = ScriptedModel(script=list(script))
         self.searcher = FakeSearcher(passages, failures, later)
         self.services = FakeServices(self.model, self.searcher, profile, quotes=quotes)
-        self.memory = memory or InMemorySaver()
-        self.graph = build_graph(self.services).compile(checkpointer=self.memory)
+        self.memory = memory or local_memory()
+        self.graph = self.memory.compile(build_graph(self.services, AT_ONCE))
         self.agent = Agent(self.graph, self.services, self.memory)
         self.events: list[dict[str, Any]] = []
 

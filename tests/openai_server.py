@@ -1,55 +1,58 @@
-"""An endpoint that speaks OpenAI's wire format on 127.0.0.1 and answers with its script, one reply a request.
-
-Everything between the product and the socket is real: the client library, its parsing of the stream, its exceptions.
-"""
+"""An endpoint that speaks OpenAI's wire format on 127.0.0.1 and answers with its script, one reply a request."""
 
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Final
 
-Data = dict[str, Any]
+from tests import wire
+from tests.wire import EVENTS, JSON, Data, Request, WireServer, listening
+
+__all__ = ["OPENAI_KEY", "Endpoint", "Reply", "Request", "answer", "calls_tool", "events", "openai_server", "refuses"]
+
+OPENAI_KEY: Final = "sk-canary-0123456789-0123456789-0123456789"
 
 
 @dataclass(frozen=True)
-class Reply:
+class Reply(wire.Reply):
     """What one request gets: a status, headers and, with 200, the events of the stream.
 
-    `finish` is the reason that ends the stream, None cuts it. `hang` keeps the client waiting after the events until
-    the server stops. `raw` replaces the body.
+    `finish` is the reason that ends the stream, None cuts it. `raw` replaces the body.
     """
 
+    content_type: str = ""
     texts: tuple[str, ...] = ()
     tool: Data | None = None
     finish: str | None = "stop"
     usage: Data | None = None
-    status: int = 200
-    headers: tuple[tuple[str, str], ...] = ()
-    hang: bool = False
     raw: str | None = None
     error: Data | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "content_type", EVENTS if self.status == 200 else JSON)
 
-@dataclass(frozen=True)
-class Request:
-    path: str
-    headers: Data
-    body: Data
+    def parts(self) -> Iterator[str]:
+        if self.raw is not None:
+            yield self.raw
+        elif self.status == 200:
+            yield from events(self)
+        else:
+            yield json.dumps({"error": self.error})
 
 
 @dataclass
-class Endpoint:
-    """The server as a test sees it: its address, its script, and what it was asked."""
+class Endpoint(WireServer):
+    """The endpoint as a test sees it."""
 
-    address: str
-    script: list[Reply] = field(default_factory=list)
-    requests: list[Request] = field(default_factory=list)
-    stopping: threading.Event = field(default_factory=threading.Event)
+    prefix: str = "/v1"
+
+
+def openai_server() -> AbstractContextManager[Endpoint]:
+    """The endpoint, listening until the block ends."""
+    return listening(Endpoint())
 
 
 def answer(*texts: str, **fields: Any) -> Reply:
@@ -69,24 +72,6 @@ def refuses(status: int, message: str = "no", code: str | None = None, **headers
     named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
     error = {"message": message, "type": "error", "code": code}
     return Reply(status=status, headers=named, error=error)
-
-
-@contextmanager
-def openai_server() -> Iterator[Endpoint]:
-    """The endpoint, listening until the block ends."""
-    endpoint = Endpoint("")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(endpoint))
-    server.daemon_threads = True
-    endpoint.address = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield endpoint
-    finally:
-        endpoint.stopping.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 _OF_ALL: Final[Data] = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
@@ -114,37 +99,3 @@ def _chunk(delta: Data, finish: str | None = None) -> str:
 
 def _line(data: Data) -> str:
     return f"data: {json.dumps(data)}\n\n"
-
-
-def _handler(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            endpoint.requests.append(Request(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
-            if not endpoint.script:
-                self._send(Reply(status=418, error={"message": "the script is over"}))
-                return
-            self._send(endpoint.script.pop(0))
-
-        def _send(self, reply: Reply) -> None:
-            self.send_response(reply.status)
-            is_stream = reply.status == 200
-            self.send_header("content-type", "text/event-stream" if is_stream else "application/json")
-            for name, value in reply.headers:
-                self.send_header(name, value)
-            self.end_headers()
-            body = [reply.raw] if reply.raw is not None else events(reply) if is_stream else [_error(reply)]
-            for part in body:
-                self.wfile.write(part.encode())
-                self.wfile.flush()
-            if reply.hang:
-                endpoint.stopping.wait(30)
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    return Handler
-
-
-def _error(reply: Reply) -> str:
-    return json.dumps({"error": reply.error})

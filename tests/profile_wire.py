@@ -1,37 +1,32 @@
-"""A profile as it runs: the real client of OpenAI's wire format, a scripted endpoint on this machine, a fake search.
-
-Every question is asked by an agent of its own over the same memory file, as by a program that was started again.
+"""A profile as its design is put to the test: its own prompt and tool, the real client of OpenAI's wire format, an
+endpoint with a script on this machine. Only the search is a fake, and in `over_book` not even that.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
-from pydantic import SecretStr
-
-from graph import build
-from graph.agent import Agent
+from graph.agent import Agent, open_agent
 from graph.build import build_graph
-from graph.memory import open_memory
+from graph.memory import local_memory, open_memory
+from rag.dialect import Dialect
 from rag.models import build_model
 from rag.ports import ChunkIndex, Parts
-from rag.profiles import Profile, load_profile
+from rag.profiles import load_profile
 from rag.retrieval.retriever import Found
 from rag.settings import Settings
-from rag.types import Event, Response
-from tests.fakes import FakeSearcher, passage
-from tests.fakes_ingest import FakeEmbedder
-from tests.openai_server import Endpoint, Reply, openai_server
+from rag.types import Event, Passage, Response
+from tests.fakes import AT_ONCE, FakeEmbedder, FakeIndex, FakeSearcher, passage
+from tests.openai_server import Endpoint, Reply
 
-OPENAI_KEY: Final = "sk-canary-0123456789-0123456789-0123456789"
 OWN_KEY: Final = "own-canary-0123456789"
 OWN_VARIABLE: Final = "ENDPOINT_OF_THE_TEST_API_KEY"
 QUESTION: Final = "What is a node?"
+PAGES: Final = (passage(1), passage(2, "A topic is a bus."))
 
 
 class Searcher(FakeSearcher):
@@ -46,48 +41,66 @@ class Searcher(FakeSearcher):
 
 
 class Wire:
-    """A profile with its endpoint. `own_endpoint` reaches it by the profile's address instead of OPENAI_BASE_URL."""
+    """A profile with its endpoint. Settings are those of the environment, read anew for every question.
 
-    def __init__(self, profile: Profile, endpoint: Endpoint, home: Path, *, own_endpoint: bool = False) -> None:
+    With a `home` every question is asked by an agent of its own over the same memory file, as by a program that was
+    started again; without one all of them share a memory. `thread` is the conversation where a question names none.
+    `own_endpoint` is reached by the profile's address and key variable instead of OPENAI_BASE_URL.
+    """
+
+    def __init__(
+        self,
+        profile: str,
+        endpoint: Endpoint,
+        home: Path | None = None,
+        *,
+        passages: Sequence[Passage] = PAGES,
+        later: Sequence[Sequence[Passage]] = (),
+        thread: str | None = None,
+        own_endpoint: bool = False,
+    ) -> None:
         self.endpoint = endpoint
         self.home = home
-        self.searcher = Searcher([passage(1), passage(2, "A topic is a bus.")])
-        self.model: str | None = None
+        self.thread = thread
+        self.searcher = Searcher(passages, later=later)
+        self.index: ChunkIndex = FakeIndex()
         self.events: list[Event] = []
-        own = {"base_url": endpoint.address, "api_key_env": OWN_VARIABLE} if own_endpoint else {}
-        changed = profile.model.model_copy(update={"timeout_seconds": 5.0} | own)
-        self.profile = profile.model_copy(update={"model": changed})
-        self._address = None if own_endpoint else endpoint.address
-
-    @property
-    def index(self) -> ChunkIndex:
-        raise AssertionError("the machine searches through its searcher only")
+        self.profile = load_profile(profile)
+        changes: dict[str, Any] = {"timeout_seconds": 5.0}
+        if own_endpoint:
+            changes |= {"base_url": endpoint.address, "api_key_env": OWN_VARIABLE}
+        self.profile = self.profile.model_copy(update={"model": self.profile.model.model_copy(update=changes)})
+        self._memory = local_memory()
+        self._dialect = Dialect()
 
     def parts(self, _profile: str | None) -> Parts:
-        settings = Settings(
-            _env_file=None,  # type: ignore[call-arg]  # pydantic-settings' own init argument
-            openai_api_key=SecretStr(OPENAI_KEY),
-            openai_base_url=self._address,
-            openai_model=self.model,
-        )
+        settings = Settings.from_env(None)
         profile = self.profile.in_environment(settings)
         model, name, quotes = build_model(profile, settings, FakeEmbedder())
-        return Parts(profile, model, name, quotes, self.searcher)
+        return Parts(profile, model, name, quotes, self.searcher, dialect=self._dialect)
+
+    @asynccontextmanager
+    async def agent(self) -> AsyncIterator[Agent]:
+        if self.home is None:
+            yield Agent(self._memory.compile(build_graph(self, AT_ONCE)), self, self._memory)
+            return
+        async with open_memory(self.home, persistent=self.profile.memory.persistent) as memory:
+            yield Agent(memory.compile(build_graph(self, AT_ONCE)), self, memory)
 
     async def ask(self, *script: Reply, question: str = QUESTION, thread: str | None = None, **more: Any) -> Response:
         """The response to a question that the endpoint answers with the script; `events` are those on the way."""
         self.endpoint.script[:] = script
-        async with open_memory(self.home, persistent=self.profile.memory.persistent) as memory:
-            agent = Agent(build_graph(self).compile(checkpointer=memory), self, memory)
-            self.events = [event async for event in agent.stream(question, thread_id=thread, **more)]
+        async with self.agent() as agent:
+            stream = agent.stream(question, thread_id=thread or self.thread, **more)
+            self.events = [event async for event in stream]
         response = self.events[-1].response
         assert response is not None
         return response
 
     async def conversation(self, thread: str) -> dict[str, Any]:
-        """A conversation, read back from the file."""
-        async with open_memory(self.home, persistent=True) as memory:
-            return await Agent(build_graph(self).compile(checkpointer=memory), self, memory).conversation(thread)
+        """A conversation, read back from the memory."""
+        async with self.agent() as agent:
+            return await agent.conversation(thread)
 
     async def stored(self, thread: str) -> list[dict[str, Any]]:
         """Its turns."""
@@ -95,34 +108,44 @@ class Wire:
         return turns
 
     async def clear(self, thread: str) -> None:
-        async with open_memory(self.home, persistent=True) as memory:
-            await Agent(build_graph(self).compile(checkpointer=memory), self, memory).clear(thread)
+        async with self.agent() as agent:
+            await agent.clear(thread)
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        """The bodies of all requests, oldest first."""
+        return [request.body for request in self.endpoint.requests]
 
     def sent(self, request: int = -1) -> list[dict[str, Any]]:
         """The messages of a request."""
-        messages: list[dict[str, Any]] = self.endpoint.requests[request].body["messages"]
+        messages: list[dict[str, Any]] = self.bodies[request]["messages"]
         return messages
 
-    def tool_said(self) -> Any:
-        """What the model got for its last call of the tool."""
+    @property
+    def roles(self) -> list[str]:
+        """Who speaks in the messages of the last request."""
+        return [message["role"] for message in self.sent()]
+
+    @property
+    def tool_text(self) -> str:
+        """What the model got for its last call of the tool, as it stands."""
         assert self.sent()[-1]["role"] == "tool"
-        return json.loads(self.sent()[-1]["content"])
+        return str(self.sent()[-1]["content"])
+
+    def tool_said(self) -> Any:
+        """The same, as data."""
+        return json.loads(self.tool_text)
 
 
-@contextmanager
-def open_wire(
-    profile: str, home: Path, monkeypatch: pytest.MonkeyPatch, *, own_endpoint: bool = False
-) -> Iterator[Wire]:
-    """The profile with an endpoint that listens until the block ends, in an environment without any other."""
-    monkeypatch.setattr(build, "RETRY", build.RETRY._replace(initial_interval=0.0, max_interval=0.0, jitter=False))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_ORG_ID", "OPENAI_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(OWN_VARIABLE, OWN_KEY)
-    with openai_server() as endpoint:
-        yield Wire(load_profile(profile), endpoint, home, own_endpoint=own_endpoint)
+@asynccontextmanager
+async def over_book(home: Path, profile: str) -> AsyncIterator[Agent]:
+    """The agent as programs open it, over the book in a home folder."""
+    settings = Settings.from_env(None).model_copy(update={"home": home})
+    async with open_agent(settings, profile, collection="book") as agent:
+        yield agent
 
 
-def calls(name: str, **arguments: Any) -> Reply:
-    """A streamed call of that tool."""
-    call = {"id": "call-1", "name": name, "arguments": json.dumps(arguments)}
-    return Reply(tool=call, finish="tool_calls")
+def calls(name: str, arguments: Any, call_id: str = "call-1", **fields: Any) -> Reply:
+    """A streamed call of a tool; arguments that are a text are sent as they stand."""
+    sent = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return Reply(tool={"id": call_id, "name": name, "arguments": sent}, finish="tool_calls", **fields)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import HumanMessage
 
-from graph import build
-from graph.memory import open_memory, thread_config
+from graph.conversations import thread_config
+from graph.memory import open_memory
 from rag.errors import USER_MESSAGES, AskbookError, UsageError
 from rag.types import Event
 from state import Context, InputState
@@ -18,18 +18,13 @@ from tests.machine import ANSWER, Machine
 from tests.stage import limited
 
 
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "RETRY", build.RETRY._replace(initial_interval=0.0, max_interval=0.0, jitter=False))
-
-
 def final() -> AskbookError:
     return AskbookError("auth_error", "wrong_key", "It answered 401.")
 
 
 def stored(home: Path) -> bytes:
     """Everything that the memory has on disk."""
-    return b"".join(file.read_bytes() for file in home.iterdir())
+    return b"".join(file.read_bytes() for file in home.iterdir() if file.is_file())
 
 
 async def events(machine: Machine, question: str) -> list[Event]:
@@ -119,7 +114,7 @@ async def test_an_unknown_profile_is_wrong_usage() -> None:
 async def test_a_memory_that_fails_is_a_response(tmp_path: Path) -> None:
     async with open_memory(tmp_path, persistent=True) as memory:
         machine = Machine(ANSWER, memory=memory)
-        await memory.conn.execute("drop table writes")  # type: ignore[attr-defined]  # AsyncSqliteSaver's own
+        await memory.database.saver.conn.execute("drop table writes")  # type: ignore[attr-defined]  # AsyncSqliteSaver's own
         response = await machine.agent.ask("What is a node?")
     assert response.error is not None
     assert response.error.error_type == "memory_error"
@@ -129,7 +124,7 @@ async def test_a_memory_that_fails_is_a_response(tmp_path: Path) -> None:
 async def test_a_memory_that_fails_in_an_invalid_turn_is_a_response(tmp_path: Path) -> None:
     async with open_memory(tmp_path, persistent=True) as memory:
         machine = Machine(memory=memory)
-        await memory.conn.execute("drop table checkpoints")  # type: ignore[attr-defined]  # AsyncSqliteSaver's own
+        await memory.database.saver.conn.execute("drop table checkpoints")  # type: ignore[attr-defined]  # AsyncSqliteSaver's own
         response = await machine.agent.ask("", thread_id="t")
     assert response.status == "error"
 

@@ -11,7 +11,7 @@ import pytest
 
 from rag.book import Chunk, Document
 from rag.ingest.chunking import chunk
-from tests.fakes_ingest import count_words
+from tests.fakes import count_words
 
 
 def page(text: str, **fields: str | tuple[str, ...]) -> Document:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.citations import AnswerWriter
+from rag.answer import AnswerWriter, Manner
 from rag.types import CitationStyle, Passage
 from tests.fakes import passage
 
@@ -22,12 +22,12 @@ SAME_PAGE = [
 def written(
     text: str, form: CitationStyle, passages: list[Passage] = TWO, style: CitationStyle = "numbered", step: int = 0
 ) -> AnswerWriter:
-    writer = AnswerWriter(passages, style, REFUSAL, footer="none", accepts=[form])
+    writer = AnswerWriter(passages, Manner(REFUSAL, style, footer="none", accepts=(form,), mode="off"))
     shown: list[str] = []
     for begin in range(0, len(text), step or len(text)):
         shown += writer.feed(text[begin : begin + (step or len(text))])
     shown += writer.close()
-    assert "".join(shown) == writer.content
+    assert "".join(shown) == writer.shown.content
     return writer
 
 
@@ -50,8 +50,8 @@ def test_a_form_that_names_one_passage_is_resolved_however_it_is_streamed(
     form: CitationStyle, text: str, plain: str, step: int
 ) -> None:
     writer = written(text, form, step=step)
-    assert (writer.plain, writer.unknown) == (plain, 0)
-    assert writer.citations
+    assert (writer.shown.plain, writer.grounding.unknown_markers) == (plain, 0)
+    assert writer.shown.citations
 
 
 @pytest.mark.parametrize(
@@ -64,53 +64,54 @@ def test_a_form_that_names_one_passage_is_resolved_however_it_is_streamed(
 )
 def test_a_form_that_names_no_passage_is_taken_out_and_counted(form: CitationStyle, text: str, plain: str) -> None:
     writer = written(text, form)
-    assert (writer.plain, writer.unknown, writer.citations) == (plain, 1, {})
+    assert (writer.shown.plain, writer.grounding.unknown_markers, writer.shown.citations) == (plain, 1, {})
 
 
 def test_a_form_that_names_two_passages_names_none() -> None:
     writer = written("It is so (from Setup).", "chapter", SAME_PAGE)
-    assert (writer.plain, writer.unknown) == ("It is so.", 1)
+    assert (writer.shown.plain, writer.grounding.unknown_markers) == ("It is so.", 1)
 
 
 @pytest.mark.parametrize("link", ["[Setup - Windows](https://b.example/s)", "[Setup](https://b.example/s#windows)"])
 def test_heading_or_anchor_tell_passages_of_one_page_apart(link: str) -> None:
-    assert written(f"It is so {link}.", "title", SAME_PAGE).plain == "It is so [2]."
+    assert written(f"It is so {link}.", "title", SAME_PAGE).shown.plain == "It is so [2]."
 
 
 @pytest.mark.parametrize("form", ["chapter", "source", "title"])
 def test_code_is_left_alone(form: CitationStyle) -> None:
-    text = "Write `(from Chapter 2: Installation)` or `[Source: x](https://y.example)` [1]."
-    assert written(text, form).plain == text
+    text = "Write `(from Chapter 2: Installation)` or `[Source: x](y)` [1]."
+    assert written(text, form).shown.plain == text
 
 
 def test_a_link_that_stands_in_a_passage_stays_a_link() -> None:
     book = [passage(1, "See [the docs](https://docs.example/a).")]
     text = "See [the docs](https://docs.example/a) [1]."
-    assert written(text, "title", book).plain == text
+    assert written(text, "title", book).shown.plain == text
 
 
 def test_words_in_brackets_that_stand_in_a_passage_stay() -> None:
     book = [passage(1, "Take it (from the shelf) now.")]
     text = "Take it (from the shelf) now [1]."
-    assert written(text, "chapter", book).plain == text
+    assert written(text, "chapter", book).shown.plain == text
 
 
 def test_a_bracket_behind_a_citation_makes_no_link_of_it() -> None:
     text = "So [here](https://book.example/page-2)(https://elsewhere.example)."
-    assert written(text, "title").plain == "So [2] (https://elsewhere.example)."
+    assert written(text, "title").shown.plain == "So [2]."
 
 
 def test_a_link_is_no_citation_where_the_profile_cites_otherwise() -> None:
     text = "See [the docs](https://docs.example/a) [1]."
-    assert written(text, "source").plain == text
+    writer = written(text, "source")
+    assert (writer.shown.plain, writer.grounding.unknown_markers) == ("See the docs [1].", 0)
 
 
 def test_without_a_form_of_its_own_a_profile_leaves_all_as_it_is() -> None:
-    writer = AnswerWriter(TWO, "numbered", REFUSAL, footer="none")
+    writer = AnswerWriter(TWO, Manner(REFUSAL, footer="none", mode="off"))
     text = "It is so (from Chapter 2: Installation) [1]."
     writer.feed(text)
     writer.close()
-    assert writer.plain == text
+    assert writer.shown.plain == text
 
 
 @pytest.mark.parametrize(
@@ -123,22 +124,25 @@ def test_without_a_form_of_its_own_a_profile_leaves_all_as_it_is() -> None:
     ],
 )
 def test_what_was_resolved_is_written_in_the_style_of_the_answer(style: CitationStyle, rendered: str) -> None:
-    assert written("So (from Chapter 2: Installation).", "chapter", style=style).content == rendered
+    assert written("So (from Chapter 2: Installation).", "chapter", style=style).shown.content == rendered
 
 
 def test_the_address_that_is_shown_is_the_passages_own() -> None:
     writer = written("So [Chapter 2: Installation](https://book.example/page-1/).", "title", style="source")
-    assert "(https://book.example/page-1#nodes)" in writer.content
+    assert "(https://book.example/page-1#nodes)" in writer.shown.content
 
 
 def test_an_answer_that_ends_within_a_form_is_shown_as_far_as_it_goes() -> None:
-    assert written("It is so [1]. And [Source: What is", "source", step=3).plain == "It is so [1]. And [Source: What is"
+    assert (
+        written("It is so [1]. And [Source: What is", "source", step=3).shown.plain
+        == "It is so [1]. And [Source: What is"
+    )
 
 
 def test_a_block_of_code_after_an_open_bracket_is_kept() -> None:
     text = "Look (from here? no\n\n```\nx = 1\n```\n\nIt is so [1]."
-    assert written(text, "chapter", step=1).plain == text
+    assert written(text, "chapter", step=1).shown.plain == text
 
 
 def test_many_open_brackets_take_little_time() -> None:
-    assert written("[Source: a? " * 3000 + "b [1].", "source", step=50).citations
+    assert written("[Source: a? " * 3000 + "b [1].", "source", step=50).shown.citations

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-import time
 
 import pytest
 
-from rag.citations import LONGEST_QUOTE, AnswerWriter, best_quote, sources_footer, without_markers
+from rag.answer import AnswerWriter, Manner
+from rag.citations import LONGEST_QUOTE, best_quote, sources_footer
+from rag.markers import without_markers
 from rag.types import CitationStyle, Passage, Quote
 from tests.fakes import passage
 
@@ -33,13 +34,13 @@ def written(
     text: str, *tokens: str, style: CitationStyle = "numbered", passages: tuple[Passage, ...] = (NODE, TOPIC)
 ) -> tuple[AnswerWriter, list[str]]:
     """The writer after the whole text, and the pieces that it gave out."""
-    writer = AnswerWriter(passages, style, REFUSAL)
+    writer = AnswerWriter(passages, Manner(REFUSAL, style, mode="off"))
     shown = [piece for token in tokens or (text,) for piece in writer.feed(token)]
     return writer, shown + writer.close()
 
 
 def plain(text: str) -> str:
-    return written(text)[0].plain
+    return written(text)[0].shown.plain
 
 
 # --- whatever a model writes ----------------------------------------------------------------------------------------
@@ -62,20 +63,20 @@ def random_answers() -> list[str]:
 def test_the_pieces_that_were_shown_are_the_content(style: CitationStyle) -> None:
     for text in random_answers():
         writer, shown = written(text, style=style)
-        assert "".join(shown) == writer.content, repr(text)
+        assert "".join(shown) == writer.shown.content, repr(text)
 
 
 @pytest.mark.parametrize("style", STYLES)
 def test_the_content_does_not_depend_on_the_tokens(style: CitationStyle) -> None:
     for text in random_answers():
         whole, by_letter = written(text, style=style)[0], written(text, *text, style=style)[0]
-        assert (by_letter.content, by_letter.plain) == (whole.content, whole.plain), repr(text)
+        assert (by_letter.shown.content, by_letter.shown.plain) == (whole.shown.content, whole.shown.plain), repr(text)
 
 
 def test_a_quote_is_the_slice_of_its_passage() -> None:
     texts = {one.number: one.text for one in (NODE, TOPIC)}
     for text in random_answers():
-        for citation in written(text)[0].citations.values():
+        for citation in written(text)[0].shown.citations.values():
             first = Quote(quote=citation.quote, start=citation.start, end=citation.end)
             for quote in (first, *citation.occurrences):
                 assert texts[citation.marker][quote.start : quote.end] == quote.quote, repr(text)
@@ -86,14 +87,13 @@ def test_every_marker_of_the_plain_answer_has_its_citation() -> None:
         writer, _ = written(text)
         if "`" in text or "~~~" in text or writer.refused:
             continue
-        markers = {int(one) for one in re.findall(r"\[(\d+)\](?!\()", writer.plain)}
-        assert markers == set(writer.citations), repr(text)
+        markers = {int(one) for one in re.findall(r"\[(\d+)\](?!\()", writer.shown.plain)}
+        assert markers == set(writer.shown.citations), repr(text)
 
 
-def test_200_kb_of_unfinished_markers_take_under_a_second() -> None:
-    began = time.perf_counter()
-    written("[1, " * 50_000)
-    assert time.perf_counter() - began < 1.0
+def test_a_megabyte_of_unfinished_markers_is_no_answer() -> None:
+    writer, shown = written("[1, " * 250_000)
+    assert (writer.refused, "".join(shown)) == ("unsupported", REFUSAL)
 
 
 # --- markers --------------------------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def test_200_kb_of_unfinished_markers_take_under_a_second() -> None:
         ("[1–2]", "[1][2]"),
         ("[2, 2]", "[2]"),
         ("【1】", "[1]"),
-        ("[[1]]", "[[1]]"),
+        ("[[1]]", "[1]"),
         ("[2, 9]", "[2]"),
     ],
 )
@@ -125,14 +125,14 @@ def test_a_marker_of_no_passage_is_taken_out_with_its_space(marker: str) -> None
 
 
 def test_unknown_markers_are_counted() -> None:
-    assert written("One [9]. Two [1, 7, 8].")[0].unknown == 3
+    assert written("One [9]. Two [1, 7, 8].")[0].grounding.unknown_markers == 3
 
 
 @pytest.mark.parametrize("nested", ["[[9]1]", "[1[9]]", "[1[9]2]", "[ 1, [9] ]", "[1[9][8]2]", "[1 [9]]"])
 def test_taking_an_unknown_marker_out_makes_no_new_one(nested: str) -> None:
     writer, _ = written(f"A node {nested} is.", style="title")
-    assert writer.citations == {}
-    assert not re.search(r"\[\s*\d+\s*\]", writer.plain)
+    assert writer.shown.citations == {}
+    assert not re.search(r"\[\s*\d+\s*\]", writer.shown.plain)
 
 
 @pytest.mark.parametrize(
@@ -141,38 +141,38 @@ def test_taking_an_unknown_marker_out_makes_no_new_one(nested: str) -> None:
 @pytest.mark.parametrize("style", STYLES)
 def test_markers_in_code_are_left_alone(code: str, style: CitationStyle) -> None:
     writer, _ = written(f"Like this:\n\n{code}\n\nDone.", style=style)
-    assert code in writer.content
-    assert writer.citations == {}
+    assert code in writer.shown.content
+    assert writer.shown.citations == {}
 
 
 def test_a_marker_below_a_block_of_code_cites_the_code() -> None:
     book = passage(1, "Install it with:\n\n```sh\nsudo apt install ros\n```\n\nThen go on. Be quick.")
     writer, _ = written("Do:\n\n```sh\nsudo apt install ros\n```\n[1]", passages=(book,))
-    assert "sudo apt install ros" in writer.citations[1].quote
+    assert "sudo apt install ros" in writer.shown.citations[1].quote
 
 
 def test_a_marker_behind_the_full_stop_quotes_its_own_sentence() -> None:
     writer, _ = written("A node is a process. [1] Nodes talk over topics. [1]")
-    assert writer.citations[1].quote == "A node is a process."
-    assert [one.quote for one in writer.citations[1].occurrences] == ["Nodes talk over topics."]
+    assert writer.shown.citations[1].quote == "A node is a process."
+    assert [one.quote for one in writer.shown.citations[1].occurrences] == ["Nodes talk over topics."]
 
 
 def test_citations_stand_in_the_order_of_first_use() -> None:
-    assert list(written("A topic [2]. A node [1]. A topic [2].")[0].citations) == [2, 1]
+    assert list(written("A topic [2]. A node [1]. A topic [2].")[0].shown.citations) == [2, 1]
 
 
 def test_a_further_sentence_with_the_same_source_is_an_occurrence() -> None:
-    citation = written("A node is a process [1]. Nodes talk over topics [1].")[0].citations[1]
+    citation = written("A node is a process [1]. Nodes talk over topics [1].")[0].shown.citations[1]
     assert citation.quote == "A node is a process."
     assert [one.quote for one in citation.occurrences] == ["Nodes talk over topics."]
 
 
 def test_the_same_sentence_twice_is_one_citation_without_occurrences() -> None:
-    assert written("A node is a process [1]. A node is a process [1].")[0].citations[1].occurrences == []
+    assert written("A node is a process [1]. A node is a process [1].")[0].shown.citations[1].occurrences == []
 
 
 def test_a_citation_holds_where_the_passage_stands() -> None:
-    citation = written("A node is a process [1].")[0].citations[1]
+    citation = written("A node is a process [1].")[0].shown.citations[1]
     assert (citation.title, citation.url, citation.chunk_id) == (NODE.title, NODE.link, NODE.chunk_id)
     assert citation.chunk_sha256 == NODE.chunk_sha256
     assert (citation.score, citation.confidence_score) == (NODE.score, NODE.score)
@@ -191,12 +191,12 @@ def test_a_citation_holds_where_the_passage_stands() -> None:
 )
 def test_a_style_says_how_a_citation_is_written(style: CitationStyle, rendered: str) -> None:
     writer, _ = written("A node is a process [1].", style=style)
-    assert writer.content == f"A node is a process {rendered}."
-    assert writer.citations[1].formatted == rendered
+    assert writer.shown.content == f"A node is a process {rendered}."
+    assert writer.shown.citations[1].formatted == rendered
 
 
 def test_only_the_numbered_style_has_a_footer() -> None:
-    assert written("A node [1].")[0].content.endswith(
+    assert written("A node [1].")[0].shown.content.endswith(
         "\n\n---\n**Sources:**\n- [1] Page 1 > Nodes (https://book.example/page-1#nodes)"
     )
 
@@ -206,13 +206,13 @@ def test_the_plain_answer_has_no_footer() -> None:
 
 
 def test_an_answer_without_citations_has_no_footer() -> None:
-    assert written("A node.")[0].content == "A node."
+    assert written("A node.")[0].shown.content == "A node."
     assert sources_footer([]) == ""
 
 
 def test_brackets_in_a_title_cannot_break_out_of_the_link() -> None:
     book = passage(1, "Text.", title="a](https://evil.example) [b", heading="")
-    content = written("Text [1].", style="title", passages=(book,))[0].content
+    content = written("Text [1].", style="title", passages=(book,))[0].shown.content
     assert content == r"Text [a\](https://evil.example) \[b](https://book.example/page-1#nodes)."
 
 
@@ -223,14 +223,14 @@ def test_brackets_in_a_title_cannot_break_out_of_the_link() -> None:
 def test_an_answer_that_begins_with_the_refusal_is_the_refusal(said: str) -> None:
     writer, shown = written(said)
     assert writer.refused
-    assert writer.content == writer.plain == "".join(shown) == REFUSAL
+    assert writer.shown.content == writer.shown.plain == "".join(shown) == REFUSAL
 
 
 @pytest.mark.parametrize("said", ["", "  \n", "[9]", " [9] [8] "])
 def test_an_answer_in_which_nothing_is_left_is_the_refusal(said: str) -> None:
     writer, shown = written(said)
     assert writer.refused
-    assert writer.content == "".join(shown) == REFUSAL
+    assert writer.shown.content == "".join(shown) == REFUSAL
 
 
 def test_a_refusal_behind_an_answer_is_part_of_it() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.command_line import CommandLine, Done
+from tests.command_line import QUESTION, CommandLine, Done
 from tests.openai_server import Reply, answer, openai_server, refuses
 
 RESPONSE = {
@@ -32,21 +32,7 @@ ERROR = {"error_type", "code", "message", "user_message", "hint", "retry_after",
 RESULT = {
     "rank", "chunk_id", "chunk_index", "text", "title", "heading", "breadcrumb", "url", "source_file_path", "score",
 }  # fmt: skip
-QUESTION = "How many teeth does a widget have?"
 BESIDE = "Who won the 1998 world cup?"
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory, tiny_book: Path) -> CommandLine:
-    """A command line whose home already holds the tiny book. Tests of memory use a thread of their own."""
-    opened = CommandLine(tmp_path_factory.mktemp("work"))
-    shutil.copytree(tiny_book, opened.home)
-    return opened
-
-
-@pytest.fixture(scope="module")
-def answered(run: CommandLine) -> Done:
-    return run("ask", QUESTION, "--thread", "answered", "--json")
 
 
 @pytest.fixture(scope="module")

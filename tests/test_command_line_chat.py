@@ -2,29 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
-import pytest
-
 from rag.profile_loader import profile_names
-from tests.command_line import CommandLine, Done
+from tests.command_line import QUESTION, CommandLine, Done
 
-QUESTION = "How many teeth does a widget have?"
 BESIDE = "Who won the 1998 world cup?"
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory, tiny_book: Path) -> CommandLine:
-    """A command line whose home already holds the tiny book. Tests of memory use a thread of their own."""
-    opened = CommandLine(tmp_path_factory.mktemp("work"))
-    shutil.copytree(tiny_book, opened.home)
-    return opened
-
-
-@pytest.fixture(scope="module")
-def answered(run: CommandLine) -> Done:
-    return run("ask", QUESTION, "--thread", "answered", "--json")
 
 
 # --- conversations --------------------------------------------------------------------------------------------------

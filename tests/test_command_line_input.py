@@ -81,7 +81,7 @@ def test_a_broken_number_in_the_env_file_is_named(command: tuple[str, ...], run:
     (run.folder / ".env").write_text("AGENT_TOP_K=many\n")
     done = run(*command)
     assert (done.code, done.out) == (2, "")
-    assert done.err == "AGENT_TOP_K in .env: 'many' is not allowed; it must be a whole number.\n"
+    assert done.err == "AGENT_TOP_K in .env: 'many' is not allowed; it must be a whole number from 1 to 20.\n"
     assert not run.home.exists()
 
 

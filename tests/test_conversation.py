@@ -32,7 +32,7 @@ def response(**fields: Any) -> Response:
 
 def answer(question: str = "Really?", **fields: Any) -> AIMessage:
     made = response(**fields)
-    return AIMessage(made.content, id=made.id, response_metadata=response_metadata(made, question))
+    return AIMessage(made.content, id=made.id, response_metadata=response_metadata(made, question, made.created_at))
 
 
 # --- questions ------------------------------------------------------------------------------------------------------

@@ -67,3 +67,34 @@ def test_ask_says_that_the_key_of_a_profile_is_not_set(capsys: pytest.CaptureFix
 def test_an_unknown_profile_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--profile", "nobody"]) == 1
     assert 'There is no profile "nobody"' in capsys.readouterr().out
+
+
+def test_a_broken_setting_is_json_too_where_json_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AGENT_TOP_K", "99")
+    assert main(["doctor", "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    said = "AGENT_TOP_K in the environment: '99' is not allowed; it must be from 1 to 20."
+    assert (found["ok"], found["profile"], found["error"]["code"]) == (False, [], "settings")
+    assert found["error"]["message"] == found["checks"][0]["detail"] == said
+
+
+def test_a_profile_is_shown_with_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["doctor", "--profile", "robotics-tutor"])
+    assert "robotics-tutor (Robotics Tutor): 3 passages of score 0 or more" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("listed", "code", "said"),
+    [
+        ("book-agent,isaac-sim", 0, "others may choose book-agent, isaac-sim; book-agent answers where none is named"),
+        ("nobody", 1, "ASKBOOK_PROFILES lists 'nobody', which is no profile."),
+    ],
+)
+def test_the_list_of_profiles_on_offer_is_checked(
+    listed: str, code: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ASKBOOK_PROFILES", listed)
+    assert main(["doctor"]) == code
+    assert said in capsys.readouterr().out

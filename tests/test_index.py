@@ -17,6 +17,7 @@ from qdrant_client import AsyncQdrantClient, QdrantClient, models
 from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
 from rag.ports import ChunkIndex
+from rag.retrieval.clients import Server
 from rag.retrieval.edge import EdgeIndex
 from rag.retrieval.index import as_vector_store, from_payload, list_collections, open_index, to_payload
 from rag.retrieval.server import ServerIndex
@@ -82,42 +83,42 @@ def test_a_point_without_a_text_is_an_error_and_not_an_empty_passage(payload: di
 
 
 def test_without_a_server_the_index_is_in_the_home_folder(tmp_path: Path) -> None:
-    index = open_index(home=tmp_path, collection="book", qdrant_url=None, qdrant_api_key=None)
+    index = open_index(home=tmp_path, collection="book")
     assert isinstance(index, EdgeIndex)
     assert list(tmp_path.iterdir()) == []
 
 
 async def test_with_a_server_the_index_is_there(tmp_path: Path) -> None:
-    index = open_index(home=tmp_path, collection="book", qdrant_url="https://q.example:6333", qdrant_api_key="k")
+    index = open_index(home=tmp_path, collection="book", server=Server("https://q.example:6333", "k"))
     assert isinstance(index, ServerIndex)
     await index.aclose()
 
 
-@pytest.mark.parametrize("url", [None, "http://localhost:6333"])
-def test_a_name_that_cannot_be_a_collections_is_refused(tmp_path: Path, url: str | None) -> None:
+@pytest.mark.parametrize("server", [None, Server("http://localhost:6333")])
+def test_a_name_that_cannot_be_a_collections_is_refused(tmp_path: Path, server: Server | None) -> None:
     with pytest.raises(UsageError):
-        open_index(home=tmp_path, collection="../x", qdrant_url=url, qdrant_api_key=None)
+        open_index(home=tmp_path, collection="../x", server=server)
 
 
 def test_an_address_that_is_none_is_refused_without_repeating_it(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
-        open_index(home=tmp_path, collection="b", qdrant_url="qdrant://u:secret@[x", qdrant_api_key=None)
+        open_index(home=tmp_path, collection="b", server=Server("qdrant://u:secret@[x"))
     assert "secret" not in caught.value.message
 
 
 async def test_the_collections_of_a_home_are_listed_by_name(tmp_path: Path) -> None:
-    assert await list_collections(home=tmp_path, qdrant_url=None, qdrant_api_key=None) == []
+    assert await list_collections(home=tmp_path) == []
     for name in ("zoo", "book"):
         await EdgeIndex(tmp_path / "index", name).replace(INFO, add=[], remove=[])
     (tmp_path / "index" / "no collection").mkdir()
     (tmp_path / "index" / "file").touch()
-    assert await list_collections(home=tmp_path, qdrant_url=None, qdrant_api_key=None) == ["book", "zoo"]
+    assert await list_collections(home=tmp_path) == ["book", "zoo"]
 
 
 def test_opening_the_embedded_index_loads_no_client_of_a_server(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from rag.retrieval.index import open_index\n"
-        f"open_index(home=Path({str(tmp_path)!r}), collection='b', qdrant_url=None, qdrant_api_key=None)\n"
+        f"open_index(home=Path({str(tmp_path)!r}), collection='b')\n"
         "heavy = {'qdrant_client', 'qdrant_edge', 'langchain_qdrant', 'onnxruntime', 'numpy'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )

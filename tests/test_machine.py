@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
+from graph.conversations import thread_config
 from graph.drawing import README, draw, in_page
-from graph.memory import thread_config
 from rag.errors import UsageError
 from rag.profiles import Profile, load_profile
 from state import EMPTY_BOARD, AgentState, Context, InputState
@@ -130,7 +130,7 @@ async def test_a_model_that_searches_without_end_is_stopped_by_a_refusal() -> No
 
 @pytest.mark.parametrize("broken", [{"args": "{not json"}, {"args": "{}"}, {"name": "no_such_tool", "args": "{}"}])
 async def test_a_broken_tool_call_gets_an_answer_and_the_turn_goes_on(broken: dict[str, str]) -> None:
-    machine = Machine([tool_call(**broken)], ANSWER, "Again [1].")
+    machine = Machine([tool_call(**broken)], ANSWER, "Again, a node is a process [1].")
     assert (await machine.ask("What is a node?")).status == "success"
     assert [message.type for message in machine.model.prompts[1]][-1] == "tool"
     assert (await machine.ask("And now?")).status == "success"
@@ -171,7 +171,7 @@ async def test_what_belongs_to_a_turn_is_emptied_when_it_closes() -> None:
     state = await machine.state()
     emptied = EMPTY_BOARD | {"turn": None, "metadata": None}
     assert {name: state.get(name) for name in emptied if name != "response"} | {"response": None} == emptied
-    assert set(AgentState.__annotations__) == {"messages", "phase", "turn_number", *emptied}
+    assert set(AgentState.__annotations__) == {"messages", "phase", "turn_number", "past", *emptied}
 
 
 async def test_turns_are_counted() -> None:

@@ -10,7 +10,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 
 from graph import build
-from graph.memory import thread_config
+from graph.conversations import thread_config
 from nodes.run import Update
 from rag.errors import AskbookError
 from state import AgentState, Context, InputState

@@ -6,18 +6,12 @@ from typing import Any
 
 import pytest
 
-from graph import build
-from graph.memory import thread_config
+from graph.conversations import thread_config
 from rag.errors import USER_MESSAGES, AskbookError, RetrievalError
 from state import EMPTY_BOARD, Context, InputState
 from tests.fakes import tool_call
 from tests.machine import ANSWER, Machine
 from tests.stage import limited
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "RETRY", build.RETRY._replace(initial_interval=0.0, max_interval=0.0, jitter=False))
 
 
 def passing() -> AskbookError:
@@ -205,7 +199,7 @@ async def test_what_a_foreign_exception_says_is_neither_stored_nor_logged(caplog
     response = await machine.ask("What is a node?", thread="t")
     assert response.error is not None
     assert (response.error.error_type, response.error.code) == ("retrieval_error", "internal")
-    writes = [str(found.pending_writes) async for found in machine.agent.memory.alist(thread_config("t"))]
+    writes = [str(found.pending_writes) async for found in machine.memory.database.saver.alist(thread_config("t"))]
     assert any("__error__" in one for one in writes)
     assert "canary" not in "".join(writes) + caplog.text
     assert "retrieve raised KeyError" in caplog.text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import stat
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import ormsgpack
@@ -14,26 +13,12 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde import jsonplus
 
-from graph.memory import (
-    FILE,
-    Saver,
-    broken_memory,
-    conversation,
-    delete_thread,
-    open_memory,
-    prune,
-    thread_config,
-    thread_ids,
-)
+from graph.conversations import thread_config
+from graph.memory import FILE, Memory, open_memory
+from graph.memory_faults import memory_failure
 from rag.errors import MemoryFailureError
 from rag.types import Tokens
 from tests.machine import ANSWER, Machine
-
-
-@pytest.fixture(params=["sqlite", "in memory"])
-async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Saver]:
-    async with open_memory(tmp_path, persistent=request.param == "sqlite") as opened:
-        yield opened
 
 
 def counted(path: Path, table: str) -> int:
@@ -46,9 +31,9 @@ def counted(path: Path, table: str) -> int:
 # --- what both kinds do ---------------------------------------------------------------------------------------------
 
 
-async def test_a_conversation_is_read_back_with_its_citations(memory: Saver) -> None:
+async def test_a_conversation_is_read_back_with_its_citations(memory: Memory) -> None:
     response = await Machine(ANSWER, memory=memory).ask("What is a node?")
-    found = await conversation(memory, "t")
+    found = await memory.conversation("t")
     assert found is not None
     assert found["thread_id"] == "t"
     (turn,) = found["turns"]
@@ -56,31 +41,31 @@ async def test_a_conversation_is_read_back_with_its_citations(memory: Saver) -> 
     assert turn["citations"] == [one.model_dump(mode="json") for one in response.citations]
 
 
-async def test_an_unknown_conversation_is_none_and_is_not_made_by_asking(memory: Saver) -> None:
-    assert await conversation(memory, "nope") is None
-    assert await thread_ids(memory) == []
+async def test_an_unknown_conversation_is_none_and_is_not_made_by_asking(memory: Memory) -> None:
+    assert await memory.conversation("nope") is None
+    assert await memory.threads() == []
 
 
-async def test_the_conversation_used_last_is_listed_first(memory: Saver) -> None:
+async def test_the_conversation_used_last_is_listed_first(memory: Memory) -> None:
     machine = Machine(*[ANSWER] * 4, memory=memory)
     for thread in ("a", "b", "c", "a"):
         await machine.ask("What is a node?", thread=thread)
-    assert await thread_ids(memory) == ["a", "c", "b"]
+    assert await memory.threads() == ["a", "c", "b"]
 
 
-async def test_a_deleted_conversation_is_gone(memory: Saver) -> None:
+async def test_a_deleted_conversation_is_gone(memory: Memory) -> None:
     machine = Machine(ANSWER, ANSWER, memory=memory)
     await machine.ask("What is a node?", thread="a")
     await machine.ask("What is a node?", thread="b")
-    await delete_thread(memory, "a")
-    assert await thread_ids(memory) == ["b"]
-    assert await conversation(memory, "a") is None
+    await memory.delete("a")
+    assert await memory.threads() == ["b"]
+    assert await memory.conversation("a") is None
 
 
-async def test_a_conversation_goes_on_after_pruning(memory: Saver) -> None:
+async def test_a_conversation_goes_on_after_pruning(memory: Memory) -> None:
     machine = Machine(ANSWER, ANSWER, memory=memory)
     await machine.ask("What is a node?")
-    await prune(memory)
+    await memory.prune()
     assert (await machine.ask("And then?")).turn_number == 2
     assert "What is a node?" in machine.prompt()
 
@@ -103,7 +88,7 @@ async def test_two_processes_may_have_it_open_at_once(tmp_path: Path) -> None:
             Machine(ANSWER, memory=one).ask("What is a node?", thread="a"),
             Machine(ANSWER, memory=two).ask("What is a node?", thread="b"),
         )
-        assert sorted(await thread_ids(one)) == ["a", "b"]
+        assert sorted(await one.threads()) == ["a", "b"]
 
 
 async def test_the_file_is_the_users_alone(tmp_path: Path) -> None:
@@ -117,39 +102,39 @@ async def test_the_file_is_the_users_alone(tmp_path: Path) -> None:
 async def test_memory_that_ends_with_the_process_writes_nothing(tmp_path: Path) -> None:
     home = tmp_path / "home"
     async with open_memory(home, persistent=False) as memory:
-        assert isinstance(memory, InMemorySaver)
+        assert isinstance(memory.database.saver, InMemorySaver)
         await Machine(ANSWER, memory=memory).ask("What is a node?")
     assert not home.exists()
 
 
 async def test_pruning_keeps_one_checkpoint_of_each_conversation(tmp_path: Path) -> None:
-    async with open_memory(tmp_path, persistent=True) as memory:
+    async with open_memory(tmp_path) as memory:
         machine = Machine(*[ANSWER] * 3, memory=memory)
         for thread in ("a", "a", "b"):
             await machine.ask("What is a node?", thread=thread)
         before = counted(tmp_path / FILE, "checkpoints")
-        assert await prune(memory) == before - 2
-        assert await prune(memory) == 0
+        assert await memory.prune() == before - 2
+        assert await memory.prune() == 0
     assert counted(tmp_path / FILE, "checkpoints") == 2
 
 
 async def test_deleting_leaves_no_row_behind(tmp_path: Path) -> None:
     async with open_memory(tmp_path, persistent=True) as memory:
         await Machine(ANSWER, memory=memory).ask("What is a node?")
-        await delete_thread(memory, "t")
-    assert [counted(tmp_path / FILE, table) for table in ("checkpoints", "writes")] == [0, 0]
+        await memory.delete("t")
+    assert [counted(tmp_path / FILE, table) for table in ("checkpoints", "writes", "store")] == [0, 0, 0]
 
 
-async def test_a_checkpoint_runs_no_code(memory: Saver) -> None:
+async def test_a_checkpoint_runs_no_code(memory: Memory) -> None:
     crafted = ormsgpack.packb(
         ormsgpack.Ext(jsonplus.EXT_CONSTRUCTOR_SINGLE_ARG, ormsgpack.packb(("builtins", "eval", "1 + 1")))
     )
-    assert memory.serde.loads_typed(("msgpack", crafted)) == "1 + 1"
+    assert memory.database.saver.serde.loads_typed(("msgpack", crafted)) == "1 + 1"
 
 
-async def test_a_checkpoint_brings_back_no_class_but_messages(memory: Saver) -> None:
-    stored = memory.serde.dumps_typed([Tokens(total=3), HumanMessage("Why?", id="h")])
-    tokens, message = memory.serde.loads_typed(stored)
+async def test_a_checkpoint_brings_back_no_class_but_messages(memory: Memory) -> None:
+    stored = memory.database.saver.serde.dumps_typed([Tokens(total=3), HumanMessage("Why?", id="h")])
+    tokens, message = memory.database.saver.serde.loads_typed(stored)
     assert isinstance(tokens, dict)
     assert message == HumanMessage("Why?", id="h")
 
@@ -187,7 +172,9 @@ async def test_a_home_that_is_a_file_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_a_failing_memory_has_a_name(failure: Exception, code: str) -> None:
-    assert broken_memory(failure).code == code
+    found = memory_failure(failure, FILE)
+    assert found is not None
+    assert found.code == code
 
 
 def test_a_conversation_is_addressed_by_its_id() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from rag.conversation import Exchange
 from rag.message_rules import api_messages, problems
@@ -46,6 +48,25 @@ def test_a_conversation_in_order_has_no_problem(messages: list[dict[str, Any]]) 
 )
 def test_a_broken_rule_is_named_with_its_message(messages: list[dict[str, Any]], said: str) -> None:
     assert problems(messages)[0].startswith(said)
+
+
+def test_a_call_whose_arguments_are_no_json_is_a_call_all_the_same() -> None:
+    broken = AIMessage("", invalid_tool_calls=[{"name": "t", "args": "no json", "id": "c1", "error": None}])
+    exchange = [SystemMessage("s"), HumanMessage("q"), broken, ToolMessage("r", tool_call_id="c1")]
+    assert problems(api_messages(exchange)) == []
+    assert api_messages([broken])[0]["tool_calls"][0]["function"] == {"name": "t", "arguments": "no json"}
+
+
+@given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20))), st.text(min_size=1))
+def test_whatever_was_said_before_the_prompt_keeps_the_rules(past: list[tuple[str, str]], question: str) -> None:
+    prompt = build_prompt(load_profile("default"), question, [passage(1)], [Exchange(*one) for one in past])
+    assert problems(api_messages(prompt)) == []
+
+
+@pytest.mark.parametrize("past", [("", "That."), ("What?", "[1]"), (" ", " ")])
+def test_a_past_turn_without_a_word_is_not_sent(past: tuple[str, str]) -> None:
+    prompt = build_prompt(load_profile("default"), "And?", [passage(1)], [Exchange(*past)])
+    assert [message.type for message in prompt] == ["system", "human"]
 
 
 @pytest.mark.parametrize("name", profile_names())

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
+from rag.endpoint_model import EndpointChatModel
 from rag.errors import UsageError
-from rag.models import OPENAI, QUOTING, build_model, check_key, endpoint_of
+from rag.models import OPENAI, QUOTING, Endpoint, build_model, check_key, endpoint_of, is_openai
 from rag.profile_loader import FOLDER
 from rag.profiles import load_profile
 from rag.settings import Settings
-from tests.fakes_ingest import FakeEmbedder
+from tests.fakes import FakeEmbedder
 from tests.openai_server import answer, openai_server
 
 OPENROUTER = "https://openrouter.ai/api/v1"
@@ -95,3 +97,81 @@ async def test_only_the_profiles_own_key_reaches_its_endpoint(tmp_path: Path, mo
     assert request.headers["authorization"] == "Bearer theirs"
     assert "ours" not in str(request)
     assert request.body["model"] == "meta-llama/llama-3.2-3b-instruct:free"
+
+
+# What the client, or what it is made of, reads from the environment by itself.
+AMBIENT = {
+    "OPENAI_ORG_ID": "org-canary",
+    "OPENAI_ORGANIZATION": "org-canary",
+    "OPENAI_PROJECT_ID": "project-canary",
+    "OPENAI_CUSTOM_HEADERS": "x-company: header-canary\nAuthorization: Bearer header-canary",
+    "OPENAI_ADMIN_KEY": "admin-canary",
+    "OPENAI_API_KEY": "key-canary",
+    "OPENAI_BASE_URL": "http://127.0.0.1:1/elsewhere",
+    "OPENAI_API_BASE": "http://127.0.0.1:1/elsewhere",
+    "OPENAI_PROXY": "http://127.0.0.1:1",
+    "LANGSMITH_GATEWAY": "http://127.0.0.1:1/gateway",
+    "LANGSMITH_GATEWAY_API_KEY": "gateway-canary",
+}
+
+
+@pytest.fixture
+def _ambient(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in AMBIENT.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.usefixtures("_ambient")
+async def test_the_environment_of_openai_neither_redirects_a_profiles_endpoint_nor_reaches_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "theirs")
+    with openai_server() as endpoint:
+        endpoint.script.append(answer("Yes."))
+        text = f'extends = "isaac-sim"\n[model]\nbase_url = "{endpoint.address}"\n'
+        (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+        answerer = build_model(load_profile("mine", [FOLDER, tmp_path]), settings(), FakeEmbedder())
+        async for _ in answerer.model.astream("Really?"):
+            pass
+    (request,) = endpoint.requests
+    assert request.headers["authorization"] == "Bearer theirs"
+    assert "canary" not in str(request)
+    assert not [name for name in request.headers if name.startswith("openai-")]
+
+
+@pytest.mark.usefixtures("_ambient")
+def test_openais_own_endpoint_is_the_address_whatever_else_is_set_and_knows_the_organisation() -> None:
+    model = build_model(load_profile("default"), settings("ours"), FakeEmbedder()).model
+    assert isinstance(model, EndpointChatModel)
+    assert (model.openai_api_base, model.openai_proxy) == (OPENAI, "")
+    assert str(model.root_async_client.base_url).rstrip("/") == OPENAI
+    assert model.root_async_client.organization == "org-canary"
+
+
+@pytest.mark.parametrize(
+    ("address", "own"),
+    [
+        (OPENAI, True),
+        ("https://eu.api.openai.com/v1", True),
+        (OPENROUTER, False),
+        ("https://api.openai.com.example.org/v1", False),
+        ("https://notopenai.com/v1", False),
+        ("http://localhost:11434/v1", False),
+    ],
+)
+def test_an_endpoint_is_openais_by_its_host(address: str, own: bool) -> None:
+    assert is_openai(Endpoint(address, "OPENAI_API_KEY", None)) is own
+
+
+def test_openais_own_endpoint_gets_the_newer_name_for_the_length_of_an_answer() -> None:
+    model = build_model(load_profile("default"), settings(LONG), FakeEmbedder()).model
+    assert isinstance(model, EndpointChatModel)
+    payload = model._get_request_payload("Really?", max_tokens=9)
+    assert (payload.get("max_completion_tokens"), payload.get("max_tokens")) == (9, None)
+
+
+def test_a_connection_is_waited_for_shorter_than_an_answer() -> None:
+    model = build_model(load_profile("default"), settings(LONG), FakeEmbedder()).model
+    assert isinstance(model, EndpointChatModel)
+    timeout: Any = model.request_timeout
+    assert (timeout.connect, timeout.read) == (10.0, 60.0)

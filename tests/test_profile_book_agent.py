@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from graph import build
-from rag.context import format_for_agent, format_sources_footer
 from rag.errors import UsageError
 from rag.message_rules import problems
 from rag.profiles import load_profile
+from rag.retrieval_context import RetrievalContext
 from rag.settings import Settings
 from rag.tool import tool_schema
 from state import Context
 from tests.fakes import passage
-from tests.openai_server import Endpoint, answer, openai_server
-from tests.profile_endpoint import KEY, QUESTION, Wired, calls, clean_environment, over_book
+from tests.openai_server import OPENAI_KEY, Endpoint, answer
+from tests.profile_wire import QUESTION, Wire, calls, over_book
 
 NAME, TOOL = "book-agent", "retrieve_documentation"
 NODES, TOPICS = passage(1, score=0.876), passage(2, "A topic is a bus.", score=0.5)
@@ -29,15 +27,8 @@ FOOTER = "\n---\n**Sources:**\n"
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    with openai_server() as opened:
-        clean_environment(monkeypatch, opened.address)
-        yield opened
-
-
-@pytest.fixture
-def wired(endpoint: Endpoint) -> Wired:
-    return Wired(endpoint, NAME, passages=[NODES, TOPICS])
+def wire(endpoint: Endpoint) -> Wire:
+    return Wire(NAME, endpoint, passages=[NODES, TOPICS], thread="t")
 
 
 @pytest.fixture
@@ -49,10 +40,10 @@ def home(tiny_book: Path, tmp_path: Path) -> Path:
 # --- configuration --------------------------------------------------------------------------------------------------
 
 
-async def test_by_default_five_chunks_of_any_score_go_to_gpt_4o_mini(wired: Wired) -> None:
-    await wired.ask(GOOD)
-    assert wired.sent[0]["model"] == "gpt-4o-mini"
-    assert wired.searcher.asked[0][1:3] == (5, 0.0)
+async def test_by_default_five_chunks_of_any_score_go_to_gpt_4o_mini(wire: Wire) -> None:
+    await wire.ask(GOOD)
+    assert wire.bodies[0]["model"] == "gpt-4o-mini"
+    assert wire.searcher.asked[0][1:3] == (5, 0.0)
 
 
 async def test_the_environment_sets_model_chunks_and_threshold(
@@ -61,19 +52,19 @@ async def test_the_environment_sets_model_chunks_and_threshold(
     values = {"OPENAI_MODEL": "gpt-4o", "AGENT_TOP_K": "3", "AGENT_SCORE_THRESHOLD": "0.4"}
     for name, value in values.items():
         monkeypatch.setenv(name, value)
-    wired = Wired(endpoint, NAME)
-    await wired.ask(GOOD)
-    assert wired.sent[0]["model"] == "gpt-4o"
-    assert wired.searcher.asked[0][1:3] == (3, 0.4)
+    wire = Wire(NAME, endpoint)
+    await wire.ask(GOOD)
+    assert wire.bodies[0]["model"] == "gpt-4o"
+    assert wire.searcher.asked[0][1:3] == (3, 0.4)
 
 
 async def test_the_environment_sets_how_many_turns_there_are(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AGENT_MAX_TURNS", "1")
-    wired = Wired(endpoint, NAME)
-    await wired.ask(GOOD)
-    beyond = await wired.ask(GOOD)
+    wire = Wire(NAME, endpoint, thread="t")
+    await wire.ask(GOOD)
+    beyond = await wire.ask(GOOD)
     assert beyond.error is not None
     assert beyond.error.message == "This conversation has reached its limit of 1 turn."
 
@@ -95,11 +86,11 @@ def test_a_variable_that_is_out_of_range_is_refused_by_its_name(
         Settings.from_env(None)
 
 
-async def test_the_key_of_the_environment_is_sent_in_the_header_alone(wired: Wired) -> None:
-    await wired.ask(GOOD)
-    (request,) = wired.endpoint.requests
-    assert request.headers["authorization"] == f"Bearer {KEY}"
-    assert KEY not in str(request.body)
+async def test_the_key_of_the_environment_is_sent_in_the_header_alone(wire: Wire) -> None:
+    await wire.ask(GOOD)
+    (request,) = wire.endpoint.requests
+    assert request.headers["authorization"] == f"Bearer {OPENAI_KEY}"
+    assert OPENAI_KEY not in str(request.body)
 
 
 def test_a_key_for_this_profile_needs_no_form() -> None:
@@ -110,38 +101,38 @@ def test_a_key_for_this_profile_needs_no_form() -> None:
 # --- messages -------------------------------------------------------------------------------------------------------
 
 
-async def test_the_first_message_is_the_systems_then_user_and_assistant_alternate(wired: Wired) -> None:
+async def test_the_first_message_is_the_systems_then_user_and_assistant_alternate(wire: Wire) -> None:
     for _ in range(3):
-        await wired.ask(GOOD)
-    assert wired.roles == ["system", "user", "assistant", "user", "assistant", "user"]
-    assert problems(wired.sent[-1]["messages"]) == []
+        await wire.ask(GOOD)
+    assert wire.roles == ["system", "user", "assistant", "user", "assistant", "user"]
+    assert problems(wire.sent()) == []
 
 
-async def test_the_search_tool_is_that_of_the_documentation_agent(wired: Wired) -> None:
+async def test_the_search_tool_is_that_of_the_documentation_agent(wire: Wire) -> None:
     tool = load_profile("documentation-agent").tool
     assert tool is not None
-    await wired.ask(GOOD)
-    assert wired.sent[0]["tools"] == [tool_schema(tool)]
+    await wire.ask(GOOD)
+    assert wire.bodies[0]["tools"] == [tool_schema(tool)]
 
 
-async def test_only_the_assistant_calls_and_only_the_tool_answers_by_the_calls_id(wired: Wired) -> None:
-    await wired.ask(calls(TOOL, {"query": "topics"}, "call-9"), GOOD)
-    assert wired.roles == ["system", "user", "assistant", "tool"]
-    messages = wired.sent[-1]["messages"]
+async def test_only_the_assistant_calls_and_only_the_tool_answers_by_the_calls_id(wire: Wire) -> None:
+    await wire.ask(calls(TOOL, {"query": "topics"}, "call-9"), GOOD)
+    assert wire.roles == ["system", "user", "assistant", "tool"]
+    messages = wire.sent()
     assert [m["role"] for m in messages if m.get("tool_calls")] == ["assistant"]
     assert [(m["role"], m["tool_call_id"]) for m in messages if m.get("tool_call_id")] == [("tool", "call-9")]
 
 
 @pytest.mark.parametrize("question", ["", "  \n"])
-async def test_an_empty_message_of_the_user_is_refused_and_nothing_is_sent(question: str, wired: Wired) -> None:
-    response = await wired.ask(question=question)
+async def test_an_empty_message_of_the_user_is_refused_and_nothing_is_sent(question: str, wire: Wire) -> None:
+    response = await wire.ask(question=question)
     assert response.error is not None
-    assert (response.error.error_type, wired.sent, wired.searcher.asked) == ("invalid_input", [], [])
+    assert (response.error.error_type, wire.bodies, wire.searcher.asked) == ("invalid_input", [], [])
 
 
-async def test_what_was_retrieved_is_sent_with_its_question(wired: Wired) -> None:
-    await wired.ask(GOOD)
-    content = wired.sent[0]["messages"][-1]["content"]
+async def test_what_was_retrieved_is_sent_with_its_question(wire: Wire) -> None:
+    await wire.ask(GOOD)
+    content = wire.sent(0)[-1]["content"]
     assert all(one.text in content and one.url in content for one in (NODES, TOPICS))
     assert content.endswith(QUESTION)
 
@@ -149,21 +140,26 @@ async def test_what_was_retrieved_is_sent_with_its_question(wired: Wired) -> Non
 # --- retrieved content ----------------------------------------------------------------------------------------------
 
 
+CONTEXT = RetrievalContext(query=QUESTION, results=[NODES, TOPICS])
+NOTHING = RetrievalContext(query=QUESTION, results=[])
+
+
 def test_retrieved_content_is_formatted_for_the_agent_with_source_score_and_content() -> None:
-    assert format_for_agent([NODES, TOPICS]) == (
+    assert CONTEXT.format_for_agent() == (
         "[1] Source: https://book.example/page-1\n    Score: 0.88\n    Content: A node is a process.\n\n"
         "[2] Source: https://book.example/page-2\n    Score: 0.50\n    Content: A topic is a bus.\n"
     )
 
 
 def test_nothing_retrieved_is_a_sentence_for_the_agent_and_no_footer() -> None:
-    assert format_for_agent([]) == "No relevant content found in the book."
-    assert format_sources_footer([]) == ""
+    assert NOTHING.format_for_agent() == "No relevant content found in the book."
+    assert NOTHING.format_sources_footer() == ""
 
 
 def test_the_footer_of_all_that_was_retrieved_numbers_addresses_with_their_scores() -> None:
-    assert format_sources_footer([NODES, TOPICS]) == (
-        f"{FOOTER}[1] https://book.example/page-1 (score: 0.88)\n[2] https://book.example/page-2 (score: 0.50)"
+    assert CONTEXT.format_sources_footer() == (
+        f"{FOOTER}[1] https://book.example/page-1#nodes (score: 0.88)\n"
+        "[2] https://book.example/page-2#nodes (score: 0.50)"
     )
 
 
@@ -189,53 +185,48 @@ async def test_a_retrieval_is_recorded_with_its_query_and_time(endpoint: Endpoin
 # --- the response ---------------------------------------------------------------------------------------------------
 
 
-async def test_an_answer_ends_with_its_numbered_sources_and_their_scores(wired: Wired) -> None:
-    response = await wired.ask(answer("A node is a process [1]. A topic is a bus [2]."))
+async def test_an_answer_ends_with_its_numbered_sources_and_their_scores(wire: Wire) -> None:
+    response = await wire.ask(answer("A node is a process [1]. A topic is a bus [2]."))
     assert response.content == (
         f"A node is a process [1]. A topic is a bus [2].{FOOTER}"
         "[1] https://book.example/page-1#nodes (score: 0.88)\n[2] https://book.example/page-2#nodes (score: 0.50)"
     )
 
 
-async def test_sources_are_the_chunks_that_were_cited_and_no_others(wired: Wired) -> None:
-    response = await wired.ask(answer("A topic is a bus [2]."))
+async def test_sources_are_the_chunks_that_were_cited_and_no_others(wire: Wire) -> None:
+    response = await wire.ask(answer("A topic is a bus [2]."))
     assert response.content == f"A topic is a bus [2].{FOOTER}[2] https://book.example/page-2#nodes (score: 0.50)"
     assert [(one.marker, one.score) for one in response.citations] == [(2, 0.5)]
 
 
-async def test_an_answer_that_cites_nothing_has_no_sources_and_no_footer(wired: Wired) -> None:
-    response = await wired.ask(answer("A node is a process."))
+async def test_an_answer_that_cites_nothing_has_no_sources_and_no_footer(wire: Wire) -> None:
+    response = await wire.ask(answer("A node is a process."), context=Context(grounding="off"))
     assert (response.content, response.citations) == ("A node is a process.", [])
 
 
 async def test_where_nothing_was_found_there_is_no_footer(endpoint: Endpoint) -> None:
-    response = await Wired(endpoint, NAME, passages=[]).ask()
+    response = await Wire(NAME, endpoint, passages=[]).ask()
     assert (response.citations, response.retrieval_count) == ([], 0)
     assert response.content == "I don't have information about that in the book content"
 
 
-async def test_a_response_names_its_model_its_chunks_and_its_time(wired: Wired) -> None:
-    response = await wired.ask(GOOD)
+async def test_a_response_names_its_model_its_chunks_and_its_time(wire: Wire) -> None:
+    response = await wire.ask(GOOD)
     assert (response.model, response.retrieval_count) == ("gpt-4o-mini", 2)
     assert datetime.fromisoformat(response.created_at).tzinfo is not None
 
 
-async def test_tokens_used_are_prompt_and_completion_together(wired: Wired) -> None:
-    assert (await wired.ask(GOOD)).tokens_used.total == 18
+async def test_tokens_used_are_prompt_and_completion_together(wire: Wire) -> None:
+    assert (await wire.ask(GOOD)).tokens_used.total == 18
 
 
-async def test_tokens_used_count_every_call_of_a_turn(wired: Wired) -> None:
+async def test_tokens_used_count_every_call_of_a_turn(wire: Wire) -> None:
     searching = calls(TOOL, {"query": "topics"}, usage={"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7})
-    assert (await wired.ask(searching, GOOD)).tokens_used.total == 25
+    assert (await wire.ask(searching, GOOD)).tokens_used.total == 25
 
 
-async def test_a_model_that_says_nothing_is_a_failure_and_never_an_empty_answer(
-    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    at_once = build.RETRY._replace(initial_interval=0.0, max_interval=0.0, jitter=False)
-    monkeypatch.setattr(build, "RETRY", at_once)
-    wired = Wired(endpoint, NAME)
-    response = await wired.ask(answer(""), answer(""), answer(""))
+async def test_a_model_that_says_nothing_is_a_failure_and_never_an_empty_answer(wire: Wire) -> None:
+    response = await wire.ask(answer(""), answer(""), answer(""))
     assert response.error is not None
     assert response.error.code == "empty_answer"
     assert response.content
@@ -244,21 +235,21 @@ async def test_a_model_that_says_nothing_is_a_failure_and_never_an_empty_answer(
 # --- the conversation -----------------------------------------------------------------------------------------------
 
 
-async def test_fifty_turns_are_answered_and_the_next_is_not_sent(wired: Wired) -> None:
-    statuses = [(await wired.ask(GOOD)).status for _ in range(50)]
+async def test_fifty_turns_are_answered_and_the_next_is_not_sent(wire: Wire) -> None:
+    statuses = [(await wire.ask(GOOD)).status for _ in range(50)]
     assert statuses == ["success"] * 50
-    beyond = await wired.ask(GOOD)
+    beyond = await wire.ask(GOOD)
     assert beyond.error is not None
     assert beyond.error.message == "This conversation has reached its limit of 50 turns."
-    assert len(wired.sent) == 50
+    assert len(wire.bodies) == 50
 
 
 async def test_beyond_a_hundred_messages_a_notice_is_given_and_the_conversation_goes_on(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AGENT_MAX_TURNS", "60")
-    wired = Wired(endpoint, NAME)
-    turns: list[Any] = [await wired.ask(GOOD) for _ in range(51)]
+    wire = Wire(NAME, endpoint, thread="t")
+    turns: list[Any] = [await wire.ask(GOOD) for _ in range(51)]
     # The system's message and 49 turns of two are 99.
     assert turns[48].notices == []
     assert turns[49].notices[0].startswith("This conversation has 101 messages, more than the 100")
@@ -277,5 +268,6 @@ async def test_a_conversation_is_kept_with_its_id_model_and_times(endpoint: Endp
         "How many teeth has a widget?",
         "gpt-4o-mini",
     )
-    started = datetime.fromisoformat(stored["started_at"])
-    assert datetime.fromisoformat(turn["created_at"]) == started <= datetime.fromisoformat(stored["updated_at"])
+    times = [stored["started_at"], turn["asked_at"], turn["created_at"], stored["updated_at"]]
+    assert times == sorted(times, key=datetime.fromisoformat)
+    assert stored["model"] == "gpt-4o-mini"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from uuid import UUID
@@ -10,6 +9,7 @@ from uuid import UUID
 import pytest
 from pydantic import SecretStr
 
+from cli.commands import COMMANDS, Session
 from rag.errors import UsageError
 from rag.message_rules import problems
 from rag.models import build_model
@@ -18,10 +18,9 @@ from rag.profiles import load_profile
 from rag.services import choose_collection
 from rag.settings import Settings
 from tests.command_line import CommandLine
-from tests.fakes import passage
-from tests.fakes_ingest import FakeEmbedder
-from tests.openai_server import Endpoint, answer, openai_server
-from tests.profile_endpoint import KEY, Wired, calls, clean_environment, over_book
+from tests.fakes import FakeEmbedder, passage
+from tests.openai_server import OPENAI_KEY, Endpoint, answer
+from tests.profile_wire import Wire, calls, over_book
 
 NAME, TOOL = "documentation-agent", "retrieve_documentation"
 REFUSAL = "I don't have information about that in the book content"
@@ -33,32 +32,25 @@ GOOD = answer("You need Python 3.11 ", "[1].")
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    with openai_server() as opened:
-        clean_environment(monkeypatch, opened.address)
-        yield opened
-
-
-@pytest.fixture
-def wired(endpoint: Endpoint) -> Wired:
-    return Wired(endpoint, NAME, passages=[INSTALLATION, USAGE])
+def wire(endpoint: Endpoint) -> Wire:
+    return Wire(NAME, endpoint, passages=[INSTALLATION, USAGE], thread="t")
 
 
 # --- agent configuration --------------------------------------------------------------------------------------------
 
 
-async def test_the_model_is_the_designs_at_temperature_zero_and_the_length_is_left_to_it(wired: Wired) -> None:
-    await wired.ask(GOOD)
-    body = wired.sent[0]
+async def test_the_model_is_the_designs_at_temperature_zero_and_the_length_is_left_to_it(wire: Wire) -> None:
+    await wire.ask(GOOD)
+    body = wire.bodies[0]
     assert (body["model"], body["temperature"]) == ("gpt-3.5-turbo", 0.0)
     assert not {"max_tokens", "max_completion_tokens"} & body.keys()
 
 
 async def test_the_environment_names_another_model(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_MODEL", "gpt-4-turbo")
-    wired = Wired(endpoint, NAME)
-    response = await wired.ask(answer("A node is a process [1]."))
-    assert wired.sent[0]["model"] == response.model == "gpt-4-turbo"
+    wire = Wire(NAME, endpoint)
+    response = await wire.ask(answer("A node is a process [1]."))
+    assert wire.bodies[0]["model"] == response.model == "gpt-4-turbo"
 
 
 @pytest.mark.parametrize(
@@ -75,9 +67,9 @@ async def test_the_environment_names_another_model(endpoint: Endpoint, monkeypat
         "- If multiple sources are used, list all relevant chapters/sections",
     ],
 )
-async def test_the_system_prompt_says_every_rule_of_the_design(said: str, wired: Wired) -> None:
-    await wired.ask(GOOD)
-    assert said in wired.sent[0]["messages"][0]["content"]
+async def test_the_system_prompt_says_every_rule_of_the_design(said: str, wire: Wire) -> None:
+    await wire.ask(GOOD)
+    assert said in wire.sent(0)[0]["content"]
 
 
 @pytest.mark.parametrize("temperature", ["-0.1", "1.1"])
@@ -89,7 +81,7 @@ def test_a_temperature_outside_zero_to_one_is_refused(temperature: str, tmp_path
 
 def test_an_empty_system_prompt_is_refused(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(f'extends = "{NAME}"\ninstructions = " "\n')
-    with pytest.raises(UsageError, match="the instructions must not be empty"):
+    with pytest.raises(UsageError, match=r"instructions: '.*' is not allowed; it must not be empty"):
         load_profile("own", [tmp_path, FOLDER])
 
 
@@ -108,7 +100,7 @@ async def test_the_key_of_another_endpoint_may_have_any_form(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "local")
-    await Wired(endpoint, NAME).ask(answer("A node is a process [1]."))
+    await Wire(NAME, endpoint).ask(answer("A node is a process [1]."))
     assert endpoint.requests[0].headers["authorization"] == "Bearer local"
 
 
@@ -120,7 +112,7 @@ async def test_the_collection_is_the_environments_else_documentation_on_the_serv
 
 
 def test_key_address_and_model_may_stand_in_the_env_file(endpoint: Endpoint, tiny_book: Path, tmp_path: Path) -> None:
-    lines = [f"OPENAI_API_KEY={KEY}", f"OPENAI_BASE_URL={endpoint.address}", "OPENAI_MODEL=gpt-4-turbo"]
+    lines = [f"OPENAI_API_KEY={OPENAI_KEY}", f"OPENAI_BASE_URL={endpoint.address}", "OPENAI_MODEL=gpt-4-turbo"]
     (tmp_path / ".env").write_text("\n".join([*lines, "QDRANT_COLLECTION_NAME=book"]))
     endpoint.script.append(answer("Every widget has exactly four teeth [1]."))
     asking = ("ask", "How many teeth has a widget?", "--profile", NAME, "--json")
@@ -130,7 +122,7 @@ def test_key_address_and_model_may_stand_in_the_env_file(endpoint: Endpoint, tin
         "gpt-4-turbo",
         "Every widget has exactly four teeth (from Widgets).",
     )
-    assert endpoint.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert endpoint.requests[0].headers["authorization"] == f"Bearer {OPENAI_KEY}"
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------
@@ -139,81 +131,82 @@ def test_key_address_and_model_may_stand_in_the_env_file(endpoint: Endpoint, tin
 @pytest.mark.parametrize(
     "marker", ["[1]", "(from Chapter 2: Installation)", "(from Chapter 2: Installation, Prerequisites)"]
 )
-async def test_a_source_is_named_by_its_chapter_inside_the_sentence(marker: str, wired: Wired) -> None:
-    response = await wired.ask(answer("You need Python 3.11 ", marker, "."))
+async def test_a_source_is_named_by_its_chapter_inside_the_sentence(marker: str, wire: Wire) -> None:
+    response = await wire.ask(answer("You need Python 3.11 ", marker, "."))
     assert response.content == "You need Python 3.11 (from Chapter 2: Installation)."
     assert [(one.title, one.heading) for one in response.citations] == [("Chapter 2: Installation", "Prerequisites")]
 
 
-async def test_every_chapter_that_was_used_is_named(wired: Wired) -> None:
-    response = await wired.ask(answer("You need Python 3.11 [1]. Run the agent from a shell [2]."))
+async def test_every_chapter_that_was_used_is_named(wire: Wire) -> None:
+    response = await wire.ask(answer("You need Python 3.11 [1]. Run the agent from a shell [2]."))
     assert response.content == (
         "You need Python 3.11 (from Chapter 2: Installation). Run the agent from a shell (from Chapter 3: Usage)."
     )
 
 
-async def test_a_chapter_that_was_not_retrieved_is_not_named(wired: Wired) -> None:
-    response = await wired.ask(answer("You need Python 3.11 [1] (from Chapter 9: Magic)."))
+async def test_a_chapter_that_was_not_retrieved_is_not_named(wire: Wire) -> None:
+    response = await wire.ask(answer("You need Python 3.11 [1] (from Chapter 9: Magic)."))
     assert response.content == "You need Python 3.11 (from Chapter 2: Installation)."
 
 
 async def test_what_only_the_models_search_found_can_be_cited(endpoint: Endpoint) -> None:
-    wired = Wired(endpoint, NAME, passages=[INSTALLATION], later=[[USAGE]])
-    response = await wired.ask(calls(TOOL, {"query": "shell"}), answer("Run it from a shell (from Chapter 3: Usage)."))
+    wire = Wire(NAME, endpoint, passages=[INSTALLATION], later=[[USAGE]])
+    response = await wire.ask(calls(TOOL, {"query": "shell"}), answer("Run it from a shell (from Chapter 3: Usage)."))
     assert response.content == "Run it from a shell (from Chapter 3: Usage)."
     assert [one.title for one in response.citations] == ["Chapter 3: Usage"]
 
 
 async def test_without_a_chunk_the_refusal_is_given_and_no_model_is_asked(endpoint: Endpoint) -> None:
-    wired = Wired(endpoint, NAME, passages=[])
-    response = await wired.ask()
-    assert (response.status, response.content, wired.sent) == ("fallback", REFUSAL, [])
+    wire = Wire(NAME, endpoint, passages=[])
+    response = await wire.ask()
+    assert (response.status, response.content, wire.bodies) == ("fallback", REFUSAL, [])
 
 
-async def test_the_models_own_refusal_is_the_sentence_of_the_design_without_sources(wired: Wired) -> None:
-    response = await wired.ask(answer(REFUSAL))
+async def test_the_models_own_refusal_is_the_sentence_of_the_design_without_sources(wire: Wire) -> None:
+    response = await wire.ask(answer(REFUSAL))
     assert (response.status, response.content, response.citations) == ("fallback", REFUSAL, [])
 
 
 # --- the conversation -----------------------------------------------------------------------------------------------
 
 
-async def test_every_request_begins_with_the_system_and_keeps_the_order_of_roles(wired: Wired) -> None:
-    await wired.ask(calls(TOOL, {"query": "q"}), GOOD)
-    assert wired.roles == ["system", "user", "assistant", "tool"]
-    await wired.ask(GOOD, question="Tell me more")
-    assert wired.roles == ["system", "user", "assistant", "user"]
-    assert [problems(body["messages"]) for body in wired.sent] == [[], [], []]
+async def test_every_request_begins_with_the_system_and_keeps_the_order_of_roles(wire: Wire) -> None:
+    await wire.ask(calls(TOOL, {"query": "q"}), GOOD)
+    assert wire.roles == ["system", "user", "assistant", "tool"]
+    await wire.ask(GOOD, question="Tell me more")
+    assert wire.roles == ["system", "user", "assistant", "user"]
+    assert [problems(body["messages"]) for body in wire.bodies] == [[], [], []]
 
 
-async def test_a_tools_answer_names_the_call_that_it_answers(wired: Wired) -> None:
-    await wired.ask(calls(TOOL, {"query": "q"}, "call-7"), GOOD)
-    call, result = wired.sent[-1]["messages"][-2:]
+async def test_a_tools_answer_names_the_call_that_it_answers(wire: Wire) -> None:
+    await wire.ask(calls(TOOL, {"query": "q"}, "call-7"), GOOD)
+    call, result = wire.sent()[-2:]
     assert (call["tool_calls"][0]["function"]["name"], call["tool_calls"][0]["id"]) == (TOOL, "call-7")
     assert result["tool_call_id"] == "call-7"
 
 
-async def test_a_follow_up_is_sent_with_the_question_and_answer_before_it(wired: Wired) -> None:
-    await wired.ask(GOOD)
-    await wired.ask(GOOD, question="Tell me more")
-    assert [message["content"] for message in wired.sent[-1]["messages"][1:3]] == [
+async def test_a_follow_up_is_sent_with_the_question_and_answer_before_it(wire: Wire) -> None:
+    await wire.ask(GOOD)
+    await wire.ask(GOOD, question="Tell me more")
+    assert [message["content"] for message in wire.sent()[1:3]] == [
         "What is a node?",
         "You need Python 3.11.",
     ]
 
 
-async def test_every_conversation_has_a_uuid_of_its_own(wired: Wired) -> None:
-    first, second = [await wired.ask(GOOD, thread_id=None) for _ in range(2)]
+async def test_every_conversation_has_a_uuid_of_its_own(endpoint: Endpoint) -> None:
+    wire = Wire(NAME, endpoint)
+    first, second = [await wire.ask(GOOD) for _ in range(2)]
     assert UUID(first.thread_id) != UUID(second.thread_id)
 
 
-async def test_twenty_questions_are_answered_and_the_next_is_not_sent(wired: Wired) -> None:
-    turns = [await wired.ask(GOOD) for _ in range(20)]
+async def test_twenty_questions_are_answered_and_the_next_is_not_sent(wire: Wire) -> None:
+    turns = [await wire.ask(GOOD) for _ in range(20)]
     assert [(turn.turn_number, turn.status) for turn in turns] == [(n, "success") for n in range(1, 21)]
-    beyond = await wired.ask(GOOD)
+    beyond = await wire.ask(GOOD)
     assert beyond.error is not None
     assert beyond.error.message == "This conversation has reached its limit of 20 turns."
-    assert len(wired.sent) == 20
+    assert len(wire.bodies) == 20
 
 
 async def test_the_history_of_retrieval_logs_every_call_with_count_mean_score_and_time(
@@ -231,10 +224,11 @@ async def test_the_history_of_retrieval_logs_every_call_with_count_mean_score_an
     assert all(0 < one["avg_similarity"] <= 1 and datetime.fromisoformat(one["timestamp"]) for one in log)
 
 
-async def test_a_conversation_counts_its_questions_and_knows_when_it_started(wired: Wired) -> None:
-    first, _ = [await wired.ask(GOOD) for _ in range(2)]
-    stored = await wired.agent.conversation("t")
-    assert (stored["turn_count"], stored["started_at"]) == (2, first.created_at)
+async def test_a_conversation_counts_its_questions_and_knows_when_it_started(wire: Wire) -> None:
+    first, _ = [await wire.ask(GOOD) for _ in range(2)]
+    stored = await wire.conversation("t")
+    assert stored["turn_count"] == 2
+    assert stored["started_at"] == stored["turns"][0]["asked_at"] <= first.created_at
 
 
 async def test_a_conversation_ends_with_the_process_and_nothing_of_it_is_stored(
@@ -257,3 +251,14 @@ def _openai(key: str) -> Settings:
 
 def _memories(home: Path) -> list[bytes]:
     return [file.read_bytes() for file in sorted(home.rglob("memory*"))]
+
+
+async def test_a_chat_that_is_stored_says_so_when_it_changes_to_this_profile(
+    endpoint: Endpoint, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with Wire("default", endpoint).agent() as agent:
+        session = Session(agent, Settings.from_env(None), "default")
+        await COMMANDS["profile"].run(session, NAME)
+        await COMMANDS["profile"].run(session, "default")
+    said = f"This chat is stored all the same. Start with --profile {NAME} for one that is not.\n"
+    assert capsys.readouterr().err == said

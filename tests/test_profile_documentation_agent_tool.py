@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ import pytest
 
 from rag.errors import RetrievalError
 from tests.fakes import passage
-from tests.openai_server import Endpoint, answer, openai_server
-from tests.profile_endpoint import Wired, calls, clean_environment, over_book
+from tests.openai_server import Endpoint, answer
+from tests.profile_wire import Wire, calls, over_book
 
 NAME, TOOL = "documentation-agent", "retrieve_documentation"
 INSTALLATION = passage(
@@ -51,37 +50,30 @@ SCHEMA = {
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    with openai_server() as opened:
-        clean_environment(monkeypatch, opened.address)
-        yield opened
+def wire(endpoint: Endpoint) -> Wire:
+    return Wire(NAME, endpoint, passages=[INSTALLATION, USAGE])
 
 
-@pytest.fixture
-def wired(endpoint: Endpoint) -> Wired:
-    return Wired(endpoint, NAME, passages=[INSTALLATION, USAGE])
+async def test_the_tool_is_offered_exactly_as_the_design_has_it(wire: Wire) -> None:
+    await wire.ask(GOOD)
+    assert wire.bodies[0]["tools"] == [SCHEMA]
 
 
-async def test_the_tool_is_offered_exactly_as_the_design_has_it(wired: Wired) -> None:
-    await wired.ask(GOOD)
-    assert wired.sent[0]["tools"] == [SCHEMA]
-
-
-async def test_a_call_without_options_searches_for_five_chunks_of_any_score(wired: Wired) -> None:
-    await wired.ask(calls(TOOL, {"query": "python version"}), GOOD)
-    assert wired.searcher.asked[1][:3] == ("python version", 5, 0.0)
+async def test_a_call_without_options_searches_for_five_chunks_of_any_score(wire: Wire) -> None:
+    await wire.ask(calls(TOOL, {"query": "python version"}), GOOD)
+    assert wire.searcher.asked[1][:3] == ("python version", 5, 0.0)
 
 
 @pytest.mark.parametrize(("top_k", "threshold"), [(1, 0.0), (20, 1.0)])
-async def test_a_call_may_use_the_whole_range(top_k: int, threshold: float, wired: Wired) -> None:
-    await wired.ask(calls(TOOL, {"query": "q", "top_k": top_k, "similarity_threshold": threshold}), GOOD)
-    assert wired.searcher.asked[1][:3] == ("q", top_k, threshold)
+async def test_a_call_may_use_the_whole_range(top_k: int, threshold: float, wire: Wire) -> None:
+    await wire.ask(calls(TOOL, {"query": "q", "top_k": top_k, "similarity_threshold": threshold}), GOOD)
+    assert wire.searcher.asked[1][:3] == ("q", top_k, threshold)
 
 
-async def test_what_the_tool_found_is_the_json_of_the_design(wired: Wired) -> None:
-    await wired.ask(calls(TOOL, {"query": "python version"}), GOOD)
-    said = json.loads(wired.tool_said)
-    assert wired.tool_said == json.dumps(said, indent=2)
+async def test_what_the_tool_found_is_the_json_of_the_design(wire: Wire) -> None:
+    await wire.ask(calls(TOOL, {"query": "python version"}), GOOD)
+    said = wire.tool_said()
+    assert wire.tool_text == json.dumps(said, indent=2)
     assert list(said) == ["results", "total_results", "query"]
     assert (said["total_results"], said["query"]) == (2, "python version")
     assert {name: value for name, value in said["results"][0].items() if name != "number"} == {
@@ -94,16 +86,16 @@ async def test_what_the_tool_found_is_the_json_of_the_design(wired: Wired) -> No
     }
 
 
-async def test_ranks_count_from_one_and_a_missing_heading_is_null(wired: Wired) -> None:
-    await wired.ask(calls(TOOL, {"query": "q"}), GOOD)
-    results = json.loads(wired.tool_said)["results"]
+async def test_ranks_count_from_one_and_a_missing_heading_is_null(wire: Wire) -> None:
+    await wire.ask(calls(TOOL, {"query": "q"}), GOOD)
+    results = wire.tool_said()["results"]
     assert [(one["rank"], one["section_heading"]) for one in results] == [(1, "Prerequisites"), (2, None)]
 
 
 async def test_a_search_that_finds_nothing_answers_with_an_empty_list(endpoint: Endpoint) -> None:
-    wired = Wired(endpoint, NAME, passages=[INSTALLATION], later=[[]])
-    await wired.ask(calls(TOOL, {"query": "q"}), GOOD)
-    assert json.loads(wired.tool_said) == {"results": [], "total_results": 0, "query": "q"}
+    wire = Wire(NAME, endpoint, passages=[INSTALLATION], later=[[]])
+    await wire.ask(calls(TOOL, {"query": "q"}), GOOD)
+    assert wire.tool_said() == {"results": [], "total_results": 0, "query": "q"}
 
 
 @pytest.mark.parametrize(
@@ -119,17 +111,17 @@ async def test_a_search_that_finds_nothing_answers_with_an_empty_list(endpoint: 
     ],
 )
 async def test_a_call_against_the_rules_gets_the_error_json_and_the_turn_goes_on(
-    arguments: Any, error: str, query: str, wired: Wired
+    arguments: Any, error: str, query: str, wire: Wire
 ) -> None:
-    response = await wired.ask(calls(TOOL, arguments), GOOD)
-    assert json.loads(wired.tool_said) == {"error": error, "query": query}
-    assert (response.status, len(wired.searcher.asked)) == ("success", 1)
+    response = await wire.ask(calls(TOOL, arguments), GOOD)
+    assert wire.tool_said() == {"error": error, "query": query}
+    assert (response.status, len(wire.searcher.asked)) == ("success", 1)
 
 
-async def test_a_failing_search_gets_the_error_json_and_the_turn_goes_on(wired: Wired) -> None:
-    wired.searcher.failure = RetrievalError("index_unreachable", "Qdrant cannot be reached.")
-    response = await wired.ask(calls(TOOL, {"query": "q"}), GOOD)
-    assert json.loads(wired.tool_said) == {"error": "Qdrant cannot be reached.", "query": "q"}
+async def test_a_failing_search_gets_the_error_json_and_the_turn_goes_on(wire: Wire) -> None:
+    wire.searcher.later_failures = [RetrievalError("index_unreachable", "Qdrant cannot be reached.")]
+    response = await wire.ask(calls(TOOL, {"query": "q"}), GOOD)
+    assert wire.tool_said() == {"error": "Qdrant cannot be reached.", "query": "q"}
     assert response.status == "success"
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from uuid import UUID
@@ -13,15 +11,15 @@ import pytest
 from pydantic import ValidationError
 
 from rag.budget import estimate_tokens
-from rag.context import format_for_prompt
 from rag.errors import RetrievalError
 from rag.profile_sections import ModelSection, RetrievalSection
 from rag.profiles import load_profile
+from rag.retrieval_context import RetrievalContext
 from rag.types import Response
 from tests.command_line import CommandLine
 from tests.fakes import passage
-from tests.openai_server import answer, calls_tool, openai_server, refuses
-from tests.profile_wire import OPENAI_KEY, OWN_KEY, QUESTION, Wire, open_wire
+from tests.openai_server import OPENAI_KEY, Endpoint, answer, calls_tool, openai_server, refuses
+from tests.profile_wire import OWN_KEY, OWN_VARIABLE, QUESTION, Wire
 
 REFUSAL = "I don't have information about that in the book content"
 SOURCE = "[Source: Page 1](https://book.example/page-1)"
@@ -29,9 +27,10 @@ GOOD = answer("A node is ", f"a process {SOURCE[:12]}", f"{SOURCE[12:]}.")
 
 
 @pytest.fixture
-def wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
-    with open_wire("isaac-sim", tmp_path, monkeypatch, own_endpoint=True) as opened:
-        yield opened
+def wire(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wire:
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    monkeypatch.setenv(OWN_VARIABLE, OWN_KEY)
+    return Wire("isaac-sim", endpoint, tmp_path, own_endpoint=True)
 
 
 # --- the agent's configuration --------------------------------------------------------------------------------------
@@ -107,13 +106,15 @@ def test_k_must_be_from_1_to_20_and_the_threshold_from_0_to_1(values: dict[str, 
 async def test_passages_stand_before_the_question_with_number_source_and_address(wire: Wire) -> None:
     await wire.ask(GOOD)
     asked = wire.sent()[-1]["content"]
+    assert asked.startswith("Context from book:\n\n")
     assert "[1] Source: Page 1 > Nodes (https://book.example/page-1)\nA node is a process.\n" in asked
     assert "[2] Source: Page 2 > Nodes (https://book.example/page-2)\nA topic is a bus.\n" in asked
     assert asked.endswith(f"Question: {QUESTION}")
 
 
 def test_the_retrieved_context_can_be_had_in_the_designs_own_format() -> None:
-    assert format_for_prompt([passage(1), passage(2, "A topic is a bus.")]) == (
+    context = RetrievalContext(query=QUESTION, results=[passage(1), passage(2, "A topic is a bus.")])
+    assert context.format_for_prompt() == (
         "Context from book:\n\n"
         "[1] Source: Page 1 (https://book.example/page-1)\nA node is a process.\n\n"
         "[2] Source: Page 2 (https://book.example/page-2)\nA topic is a bus."
@@ -218,7 +219,8 @@ async def test_conversations_and_messages_have_ids_and_times_of_their_own(wire: 
 async def test_a_conversation_knows_when_it_began_and_the_tokens_of_all_its_turns(wire: Wire) -> None:
     first, _ = await wire.ask(GOOD, thread="t"), await wire.ask(GOOD, thread="t")
     stored = await wire.conversation("t")
-    assert (stored["started_at"], stored["total_tokens"]) == (first.created_at, 2 * 18)
+    assert stored["started_at"] <= first.created_at
+    assert stored["total_tokens_used"] == 2 * 18
     assert [turn["tokens_used"]["total"] for turn in stored["turns"]] == [18, 18]
 
 
@@ -231,8 +233,7 @@ async def test_after_clear_only_the_system_prompt_is_left_of_the_conversation(wi
 
 
 def test_clear_in_the_chat_starts_the_conversation_afresh(tiny_book: Path, tmp_path: Path) -> None:
-    run = CommandLine(tmp_path)
-    shutil.copytree(tiny_book, run.home)
+    run = CommandLine(tmp_path, tiny_book)
     (run.home / "profiles").mkdir()
     question = "How many teeth does a widget have?"
     with openai_server() as endpoint:

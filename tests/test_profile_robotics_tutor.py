@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -12,14 +10,16 @@ from typing import Any
 
 import pytest
 
+from cli.chat import greet
+from cli.commands import Session
 from rag.errors import RetrievalError
 from rag.profiles import load_profile
 from rag.services import choose_collection
 from rag.settings import Settings
 from tests.command_line import CommandLine
 from tests.fakes import passage
-from tests.openai_server import Reply, answer, openai_server
-from tests.profile_wire import OPENAI_KEY, Wire, calls, open_wire
+from tests.openai_server import OPENAI_KEY, Endpoint, Reply, answer, openai_server
+from tests.profile_wire import Wire, calls
 
 TOOL = "retrieve_textbook_content"
 SESSION = "robotics_chatbot"
@@ -27,9 +27,8 @@ GOOD = answer("A node is ", "a process [1", "].")
 
 
 @pytest.fixture
-def wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
-    with open_wire("robotics-tutor", tmp_path, monkeypatch) as opened:
-        yield opened
+def wire(endpoint: Endpoint, tmp_path: Path) -> Wire:
+    return Wire("robotics-tutor", endpoint, tmp_path)
 
 
 # --- the agent ------------------------------------------------------------------------------------------------------
@@ -45,14 +44,20 @@ async def test_the_tutors_instructions_hold_the_grounding_rule_and_the_citation_
     )
 
 
+async def test_the_tutor_is_shown_as_robotics_tutor(wire: Wire, capsys: pytest.CaptureFixture[str]) -> None:
+    async with wire.agent() as agent:
+        await greet(Session(agent, Settings.from_env(None), "robotics-tutor"))
+    assert capsys.readouterr().err.startswith("Robotics Tutor · the book is ")
+
+
 async def test_the_model_is_gpt_4(wire: Wire) -> None:
     response = await wire.ask(GOOD)
     assert wire.endpoint.requests[0].body["model"] == response.model == "gpt-4"
 
 
 @pytest.mark.parametrize("model", ["gpt-3.5-turbo", "gpt-4o"])
-async def test_openai_model_names_another_model(model: str, wire: Wire) -> None:
-    wire.model = model
+async def test_openai_model_names_another_model(model: str, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_MODEL", model)
     await wire.ask(GOOD)
     assert wire.endpoint.requests[0].body["model"] == model
 
@@ -85,27 +90,27 @@ async def test_the_one_tool_is_offered_with_a_query_and_k(wire: Wire) -> None:
 
 
 async def test_k_is_3_where_the_model_sets_none(wire: Wire) -> None:
-    await wire.ask(calls(TOOL, query="topics"), GOOD)
+    await wire.ask(calls(TOOL, {"query": "topics"}), GOOD)
     assert [(asked[0], asked[1]) for asked in wire.searcher.asked][1] == ("topics", 3)
 
 
 @pytest.mark.parametrize("k", [1, 10])
 async def test_k_may_be_from_1_to_10(k: int, wire: Wire) -> None:
-    await wire.ask(calls(TOOL, query="topics", k=k), GOOD)
+    await wire.ask(calls(TOOL, {"query": "topics", "k": k}), GOOD)
     assert wire.searcher.asked[1][1] == k
     assert wire.tool_said()["error"] is None
 
 
 @pytest.mark.parametrize("k", [0, 11, -1, 2.5, "three", True])
 async def test_any_other_k_is_answered_with_an_error_and_not_searched(k: Any, wire: Wire) -> None:
-    response = await wire.ask(calls(TOOL, query="topics", k=k), GOOD)
+    response = await wire.ask(calls(TOOL, {"query": "topics", "k": k}), GOOD)
     assert wire.tool_said() == {"results": [], "error": "Retrieval failed: k must be a whole number from 1 to 10"}
     assert len(wire.searcher.asked) == 1
     assert response.status == "success"
 
 
 async def test_an_empty_query_is_answered_with_an_error_and_not_searched(wire: Wire) -> None:
-    await wire.ask(calls(TOOL, query="  "), GOOD)
+    await wire.ask(calls(TOOL, {"query": "  "}), GOOD)
     assert wire.tool_said() == {"results": [], "error": "Retrieval failed: query must not be empty"}
     assert len(wire.searcher.asked) == 1
 
@@ -118,7 +123,7 @@ async def test_arguments_that_are_no_json_are_answered_with_an_error(wire: Wire)
 
 
 async def test_a_result_has_rank_score_url_title_heading_and_text(wire: Wire) -> None:
-    await wire.ask(calls(TOOL, query="nodes", k=1), GOOD)
+    await wire.ask(calls(TOOL, {"query": "nodes", "k": 1}), GOOD)
     said = wire.tool_said()
     assert list(said) == ["results", "error"]
     assert said["error"] is None
@@ -135,14 +140,14 @@ async def test_a_result_has_rank_score_url_title_heading_and_text(wire: Wire) ->
 
 
 async def test_results_are_ranked_from_1_by_their_score(wire: Wire) -> None:
-    await wire.ask(calls(TOOL, query="nodes"), GOOD)
+    await wire.ask(calls(TOOL, {"query": "nodes"}), GOOD)
     results = wire.tool_said()["results"]
     assert [(one["rank"], one["score"]) for one in results] == [(1, 0.9), (2, 0.8)]
 
 
 async def test_finding_nothing_is_no_error(wire: Wire) -> None:
     wire.searcher.later = [[]]
-    await wire.ask(calls(TOOL, query="cooking"), GOOD)
+    await wire.ask(calls(TOOL, {"query": "cooking"}), GOOD)
     assert wire.tool_said() == {"results": [], "error": None}
 
 
@@ -150,6 +155,9 @@ async def test_finding_nothing_is_no_error(wire: Wire) -> None:
     ("code", "said"),
     [
         ("embedding_failed", "Embedding generation failed"),
+        ("embedding_timeout", "Embedding generation failed"),
+        ("embedding_mismatch", "Textbook search unavailable"),
+        ("rerank_server", "Textbook search unavailable"),
         ("index_unreachable", "Textbook search unavailable"),
         ("no_index", "Textbook search unavailable"),
         ("timeout", "Retrieval failed: It broke."),
@@ -159,7 +167,7 @@ async def test_a_failure_of_the_tool_is_told_to_the_model_and_the_turn_goes_on(
     code: str, said: str, wire: Wire
 ) -> None:
     wire.searcher.later_failures = [RetrievalError(code, "It broke.")]
-    response = await wire.ask(calls(TOOL, query="topics"), GOOD)
+    response = await wire.ask(calls(TOOL, {"query": "topics"}), GOOD)
     assert wire.tool_said() == {"results": [], "error": said}
     assert response.status == "success"
 
@@ -212,7 +220,7 @@ async def test_what_was_streamed_is_the_answer_with_its_links(wire: Wire) -> Non
 
 
 async def test_a_turn_is_stored_with_everything_that_belongs_to_it(wire: Wire) -> None:
-    response = await wire.ask(calls(TOOL, query="What is ROS 2?", k=3), GOOD, question="What is ROS 2?")
+    response = await wire.ask(calls(TOOL, {"query": "What is ROS 2?", "k": 3}), GOOD, question="What is ROS 2?")
     (turn,) = await wire.stored(SESSION)
     assert (turn["turn_number"], turn["question"]) == (1, "What is ROS 2?")
     assert turn["tool_calls"] == [{"name": TOOL, "args": {"query": "What is ROS 2?", "k": 3}}]
@@ -258,6 +266,7 @@ async def test_turns_are_numbered_without_a_limit(wire: Wire) -> None:
 
 async def test_the_session_is_kept_in_a_sqlite_file(wire: Wire) -> None:
     await wire.ask(GOOD)
+    assert wire.home is not None
     with closing(sqlite3.connect(wire.home / "memory.sqlite")) as database:
         assert database.execute("select distinct thread_id from checkpoints").fetchall() == [(SESSION,)]
 
@@ -275,8 +284,7 @@ async def test_on_a_server_of_ones_own_the_collection_is_robotics_textbook() -> 
 
 
 def test_the_command_line_goes_on_with_the_session_in_another_process(tiny_book: Path, tmp_path: Path) -> None:
-    run = CommandLine(tmp_path)
-    shutil.copytree(tiny_book, run.home)
+    run = CommandLine(tmp_path, tiny_book)
     asked = ("ask", "How many teeth does a widget have?", "--profile", "robotics-tutor", "--json")
     with openai_server() as endpoint:
         endpoint.script += [answer("It has four teeth [1]."), answer("It has four teeth [1].")]

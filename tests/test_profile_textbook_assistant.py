@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from uuid import UUID
@@ -15,17 +13,16 @@ from rag.errors import RetrievalError
 from rag.types import Response
 from tests.command_line import CommandLine
 from tests.fakes import passage
-from tests.openai_server import Reply, answer, openai_server, refuses
-from tests.profile_wire import OPENAI_KEY, QUESTION, Wire, calls, open_wire
+from tests.openai_server import OPENAI_KEY, Endpoint, Reply, answer, openai_server, refuses
+from tests.profile_wire import QUESTION, Wire, calls
 
 TOOL = "search_knowledge_base"
 GOOD = answer("A node is ", "a process [1", "].")
 
 
 @pytest.fixture
-def wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
-    with open_wire("textbook-assistant", tmp_path, monkeypatch) as opened:
-        yield opened
+def wire(endpoint: Endpoint, tmp_path: Path) -> Wire:
+    return Wire("textbook-assistant", endpoint, tmp_path)
 
 
 # --- the tool -------------------------------------------------------------------------------------------------------
@@ -54,7 +51,7 @@ async def test_the_assistant_is_told_to_answer_strictly_from_the_retrieved_conte
 
 async def test_the_tool_answers_with_the_retrieved_context(wire: Wire) -> None:
     wire.searcher.passages = [passage(1, chunk_index=4)]
-    await wire.ask(calls(TOOL, query="nodes"), GOOD)
+    await wire.ask(calls(TOOL, {"query": "nodes"}), GOOD)
     said = wire.tool_said()
     assert list(said) == ["query", "chunks", "total_chunks_found", "retrieval_time_ms"]
     assert (said["query"], said["total_chunks_found"]) == ("nodes", 1)
@@ -72,7 +69,7 @@ async def test_the_tool_answers_with_the_retrieved_context(wire: Wire) -> None:
 
 async def test_a_search_that_fails_is_told_to_the_model_and_the_turn_goes_on(wire: Wire) -> None:
     wire.searcher.later_failures = [RetrievalError("index_unreachable", "It broke.")]
-    response = await wire.ask(calls(TOOL, query="nodes"), GOOD)
+    response = await wire.ask(calls(TOOL, {"query": "nodes"}), GOOD)
     assert wire.tool_said() == {"query": "nodes", "error": "Could not search the book content. Please try again."}
     assert response.status == "success"
 
@@ -167,12 +164,12 @@ async def test_passages_below_the_threshold_of_a_fifth_are_not_used(wire: Wire) 
 
 
 async def test_the_response_lists_the_tools_that_were_called(wire: Wire) -> None:
-    response = await wire.ask(calls(TOOL, query="nodes"), GOOD)
+    response = await wire.ask(calls(TOOL, {"query": "nodes"}), GOOD)
     assert [one.model_dump() for one in response.tool_calls] == [{"name": TOOL, "args": {"query": "nodes"}}]
 
 
 async def test_each_search_is_recorded_with_its_count_and_time(wire: Wire) -> None:
-    response = await wire.ask(calls(TOOL, query="nodes"), GOOD)
+    response = await wire.ask(calls(TOOL, {"query": "nodes"}), GOOD)
     assert [(one.query, one.total_chunks_found) for one in response.retrievals] == [(QUESTION, 2), ("nodes", 2)]
     assert all(one.retrieval_time_ms >= 0 for one in response.retrievals)
 
@@ -214,6 +211,33 @@ def phases(wire: Wire) -> list[str]:
     return [event.data["phase"] for event in wire.events if event.type == "phase"]
 
 
+def states(wire: Wire) -> list[str]:
+    return [event.data["processing_state"] for event in wire.events if event.type == "phase"]
+
+
+async def test_the_states_of_a_request_go_by_as_it_is_processed(wire: Wire) -> None:
+    await wire.ask(GOOD)
+    assert states(wire) == ["processing", "processing", "response_generated"]
+
+
+async def test_a_tool_call_is_needed_and_executed_on_the_way_to_the_response(wire: Wire) -> None:
+    await wire.ask(calls(TOOL, {"query": "nodes"}), GOOD)
+    assert states(wire) == ["processing", "processing", "tool_call_needed", "tool_executed", "response_generated"]
+
+
+async def test_a_request_that_fails_ends_as_failed(wire: Wire) -> None:
+    await wire.ask(refuses(401))
+    assert states(wire) == ["processing", "processing", "failed", "failed"]
+
+
+async def test_a_failed_request_is_processed_again_by_retry(wire: Wire) -> None:
+    await wire.ask(refuses(401), thread="t")
+    wire.endpoint.script[:] = [GOOD]
+    async with wire.agent() as agent:
+        again = await agent.retry("t")
+    assert (again.processing_state, again.turn_number) == ("response_generated", 1)
+
+
 async def test_without_a_tool_call_processing_goes_straight_to_the_response(wire: Wire) -> None:
     response = await wire.ask(GOOD)
     assert phases(wire) == ["RETRIEVING", "GENERATING", "IDLE"]
@@ -221,7 +245,7 @@ async def test_without_a_tool_call_processing_goes_straight_to_the_response(wire
 
 
 async def test_a_tool_call_is_carried_out_before_the_response_is_generated(wire: Wire) -> None:
-    response = await wire.ask(calls(TOOL, query="nodes"), GOOD)
+    response = await wire.ask(calls(TOOL, {"query": "nodes"}), GOOD)
     assert phases(wire) == ["RETRIEVING", "GENERATING", "RETRIEVING", "GENERATING", "IDLE"]
     assert response.processing_state == "response_generated"
 
@@ -232,7 +256,7 @@ async def failed(wire: Wire, state: str) -> Response:
     if state == "processing":
         wire.searcher.failures = [RetrievalError("index_broken", "It broke.")]
         return await wire.ask()
-    return await wire.ask(*([calls(TOOL, query="nodes")] if state == "tool_executed" else []), refuses(401))
+    return await wire.ask(*([calls(TOOL, {"query": "nodes"})] if state == "tool_executed" else []), refuses(401))
 
 
 @pytest.mark.parametrize("state", ["received", "processing", "tool_call_needed", "tool_executed"])
@@ -258,10 +282,9 @@ async def test_a_failed_request_can_be_asked_again(wire: Wire) -> None:
 def test_from_the_command_line_the_tool_searches_the_book_and_the_answer_cites_its_file(
     tiny_book: Path, tmp_path: Path
 ) -> None:
-    run = CommandLine(tmp_path)
-    shutil.copytree(tiny_book, run.home)
+    run = CommandLine(tmp_path, tiny_book)
     with openai_server() as endpoint:
-        endpoint.script += [calls(TOOL, query="How many teeth has a widget?"), answer("It has four teeth [1].")]
+        endpoint.script += [calls(TOOL, {"query": "How many teeth has a widget?"}), answer("It has four teeth [1].")]
         asked = ("ask", "How many teeth does a widget have?", "--profile", "textbook-assistant", "--json")
         done = run(*asked, OPENAI_API_KEY=OPENAI_KEY, OPENAI_BASE_URL=endpoint.address)
     chunks = json.loads(endpoint.requests[1].body["messages"][-1]["content"])["chunks"]

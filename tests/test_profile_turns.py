@@ -58,7 +58,8 @@ async def test_broken_json_gets_the_profiles_error() -> None:
 
 
 async def test_a_search_of_the_model_that_fails_gets_the_profiles_error() -> None:
-    machine = Machine([tool_call(args='{"query": "q"}')], ANSWER, profile=load_profile("robotics-tutor"))
+    call = tool_call(args='{"query": "q"}', name="retrieve_textbook_content")
+    machine = Machine([call], ANSWER, profile=load_profile("robotics-tutor"))
     search = machine.searcher.retrieve
 
     async def first_well_then_not(question: str, **options: Any) -> Any:
@@ -73,7 +74,8 @@ async def test_a_search_of_the_model_that_fails_gets_the_profiles_error() -> Non
 
 async def test_the_model_may_search_more_strictly_and_never_more_laxly() -> None:
     profile = load_profile("documentation-agent").overridden(score_threshold=0.3)
-    calls = [tool_call(args=json.dumps({"query": "q", "similarity_threshold": value})) for value in (0.0, 0.6)]
+    wanted = [json.dumps({"query": "q", "similarity_threshold": value}) for value in (0.0, 0.6)]
+    calls = [tool_call(args=args, name="retrieve_documentation") for args in wanted]
     machine = Machine([calls[0]], [calls[1]], ANSWER, profile=profile)
     await machine.ask("What is a node?")
     assert [asked[2] for asked in machine.searcher.asked] == [0.3, 0.3, 0.6]

@@ -78,6 +78,23 @@ def test_a_name_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
         (LEAST + '[model]\nname = "two words"\n', "mine.toml, model.name: 'two words' is not allowed"),
         (LEAST + "[model]\nmax_tokens = 9000\n", "mine.toml, model: max_tokens must be less than context_window, 8192"),
         (LEAST + "[limits]\nmax_turns = 0\n", "limits.max_turns: 0 is not allowed; it must be from 1 to 100000"),
+        (LEAST + "[model]\ntimeout_seconds = inf\n", "inf is not allowed; it must be more than 0 and at most 3600."),
+        (LEAST + "[model]\nmax_tokens = 0\n", "max_tokens: 0 is not allowed; it must be from 1 to 1000000."),
+        (LEAST + f"[limits]\nmax_turns = {'9' * 400}\n", "9… is not allowed; it must be from 1 to 100000."),
+        (LEAST + f"[limits]\nmax_turns = {'9' * 5000}\n", "mine.toml cannot be read: a value in it is too large."),
+        (LEAST + "retrieval = 7\n", "mine.toml, retrieval: 7 is not allowed; it must be a table."),
+        (LEAST + "[model]\nname = 2020-01-01\n", "is not allowed; it must be a text."),
+        (LEAST + '[answer]\naccepts = "source"\n', "answer.accepts: 'source' is not allowed; it must be a list."),
+        (LEAST + '[memory]\nthread = "a/b"\n', "memory.thread: 'a/b' is not allowed; it must match pattern"),
+        (LEAST + '[book]\ncollection = " "\n', "book.collection: ' ' is not allowed; it must not be empty."),
+        (LEAST + 'name = "other"\n', "mine.toml, name: it is not allowed; the name of a profile is its file's."),
+        (LEAST + '"a\\nb" = 1\n', "mine.toml, 'a\\nb': 1 is not allowed; there is no such key; there are extends, "),
+        (
+            'description = "a\\u001b[2J"\ninstructions = "i"\n',
+            "description: 'a\\x1b[2J' is not allowed; it must be one",
+        ),
+        (LEAST + 'display_name = ""\n', "display_name: '' is not allowed; it must not be empty."),
+        (LEAST + "x = [\n", "mine.toml cannot be read: Invalid value (at end of document)."),
         (LEAST + '[answer]\nrefusal = ""\n', "mine.toml, answer.refusal: '' is not allowed; it must not be empty"),
     ],
 )
@@ -88,10 +105,57 @@ def test_a_broken_profile_is_named_with_its_file_key_and_value(text: str, said: 
     assert "\n" not in caught.value.message
 
 
-def test_a_profile_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="cannot be read"):
+def test_an_unknown_key_of_a_section_is_told_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"there is no such key; there are top_k, score_threshold\.$"):
+        load_profile("mine", [written(tmp_path, LEAST + "[retrieval]\ntopk = 3\n")])
+
+
+@pytest.mark.parametrize("bound", ["default = 2.5", "minimum = 1.0", "maximum = 9.5"])
+def test_a_count_has_whole_numbers_for_its_default_and_bounds(bound: str, tmp_path: Path) -> None:
+    query = 'sets = "query"\ntype = "string"\ndescription = "q"\nrequired = true\n'
+    count = f'sets = "top_k"\ntype = "integer"\ndescription = "k"\n{bound}\n'
+    text = f"{LEAST}[tool.parameters.q]\n{query}[tool.parameters.k]\n{count}"
+    with pytest.raises(
+        UsageError, match=r"tool\.parameters\.k: its default, minimum and maximum must be whole numbers"
+    ):
+        load_profile("mine", [written(tmp_path, text)])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'api_key = "sk-hunter2"',
+        'base_url = "https://elsewhere.example"\napi_key_env = "sk-hunter2"',
+        'base_url = "https://me:hunter2@elsewhere.example"\napi_key_env = "GROQ_API_KEY"',
+    ],
+)
+def test_a_key_that_was_written_into_a_profile_is_not_shown(lines: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_profile("mine", [written(tmp_path, f"{LEAST}[model]\n{lines}\n")])
+    assert "hunter2" not in f"{caught.value.message}{caught.value.hint}"
+    assert "the value is not allowed" in caught.value.message
+
+
+def test_a_profile_that_is_no_text_is_refused_with_the_line(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_bytes(LEAST.encode() + b"# caf\xe9\n")
+    with pytest.raises(UsageError, match=r"^mine\.toml cannot be read: line 3 is not UTF-8 text\.$"):
         load_profile("mine", [tmp_path])
+
+
+def test_the_mark_and_line_ends_of_other_systems_are_no_mistake(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_bytes(b"\xef\xbb\xbf" + LEAST.replace("\n", "\r\n").encode())
+    assert load_profile("mine", [tmp_path]).description == "d"
+
+
+def test_a_folder_is_no_profile(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").mkdir()
+    assert profile_names([tmp_path]) == []
+
+
+def test_a_profile_may_have_a_name_of_its_own_to_be_shown_under(tmp_path: Path) -> None:
+    profile = load_profile("mine", [written(tmp_path, LEAST + 'display_name = "Ada"\n')])
+    assert (profile.name, profile.said()) == ("mine", "Ada: d")
+    assert load_profile("default").said() == load_profile("default").description
 
 
 def test_what_is_given_beats_the_profile() -> None:

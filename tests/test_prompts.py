@@ -6,9 +6,10 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from rag.conversation import Exchange
-from rag.profiles import load_profile
+from rag.profile_sections import PromptSection
+from rag.profiles import Profile, load_profile
 from rag.prompt_format import parse_prompt
-from rag.prompts import build_prompt, system_prompt
+from rag.prompts import build_prompt, reminder, system_prompt
 from tests.fakes import passage
 
 PROFILE = load_profile("default")
@@ -86,3 +87,24 @@ def test_the_rule_speaks_of_a_tool_only_where_there_is_one() -> None:
 
 def test_the_default_profile_says_the_rule_itself() -> None:
     assert "How the book reaches you" not in system_prompt(PROFILE)
+
+
+def small(layout: str) -> Profile:
+    return PROFILE.model_copy(update={"prompt": PromptSection.model_validate({"layout": layout})})
+
+
+def test_for_small_models_the_rules_stand_once_more_after_the_question() -> None:
+    text = build_prompt(small("question"), "What is a node?", [passage(1)])[-1].text
+    before, _, after = text.partition("Question: What is a node?\n\n")
+    assert passage(1).text in before
+    assert "square brackets" in after
+    assert after.endswith(f"nothing else: {PROFILE.answer.refusal}")
+
+
+def test_otherwise_the_question_is_the_last_word() -> None:
+    assert reminder(small("system")) == ""
+    assert build_prompt(small("system"), "What is a node?", [passage(1)])[-1].text.endswith("Question: What is a node?")
+
+
+def test_the_rules_after_the_question_leave_the_instructions_as_they_are() -> None:
+    assert system_prompt(small("question")) == system_prompt(PROFILE)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from rag.citations import without_markers
+from rag.markers import without_markers
 from rag.prompt_format import format_passages, format_question
 from rag.quoting import QuotingChatModel
 from rag.types import Passage
@@ -215,6 +215,7 @@ class OneHotEmbedder:
     model_id = "one-hot"
     dimension = 2
     max_tokens = 100
+    batch_size = 32
 
     def __init__(self, *words: str) -> None:
         self.words = words

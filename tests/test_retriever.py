@@ -26,6 +26,7 @@ class ToyEmbedder:
     model_id = INFO.embedding_model
     dimension = INFO.dimension
     max_tokens = 100
+    batch_size = 32
 
     def count_tokens(self, text: str) -> int:
         return len(text.split())
@@ -252,7 +253,7 @@ async def test_a_collection_of_other_models_is_not_searched_and_the_error_says_w
         await retriever.retrieve("north", k=5, threshold=0.5)
     assert caught.value.code == "embedding_mismatch"
     assert "toy-4 (4 dimensions)" in caught.value.message
-    assert 'ingest PATH --collection book"' in caught.value.hint
+    assert 'ingest PATH --collection book --rebuild"' in caught.value.hint
     assert not hasattr(index, "asked")
 
 
@@ -287,6 +288,7 @@ class BrokenEmbedder(ToyEmbedder):
 
 async def test_a_question_that_cannot_be_embedded_is_a_failure_of_its_own(tmp_path: Path) -> None:
     index = EdgeIndex(tmp_path, "toy")
+    await fill(index, make_point("a"))
     with pytest.raises(RetrievalError, match=r"could not be embedded \(RuntimeError\)") as caught:
         await Retriever(BrokenEmbedder(), ToySparse(), index).retrieve("north", k=5, threshold=0.0)
     assert caught.value.code == "embedding_failed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,9 +15,13 @@ from qdrant_client.http import exceptions
 
 from rag.book import SparseVector, Where
 from rag.errors import AskbookError, RetrievalError
+from rag.retrieval.clients import Server, host
+from rag.retrieval.index import open_index
 from rag.retrieval.server import ServerIndex
-from rag.retrieval.server_faults import host, server_faults
+from rag.retrieval.server_faults import server_faults
 from tests.index_cases import INFO, chunk_id, make_point, terms
+from tests.qdrant_server import QdrantServer
+from tests.wire import listening
 
 NORTH = [1.0, 0.0, 0.0, 0.0]
 Handler = Callable[[httpx.Request], httpx.Response]
@@ -81,20 +86,50 @@ async def test_a_collection_that_the_server_does_not_have_has_no_info() -> None:
     assert await index.info() is None
 
 
-@pytest.mark.parametrize("status", [500, 502, 503, 504])
+@pytest.mark.parametrize("status", [500, 502, 503])
 async def test_a_failing_server_may_be_asked_again(status: int) -> None:
     error = await failure(answering(status, text="<html>"))
     assert (error.error_type, error.code, error.retryable) == ("retrieval_error", "index_server", True)
 
 
-async def test_a_refused_request_says_the_servers_reason_and_is_not_repeated() -> None:
-    error = await failure(answering(400, **refusal("Wrong input: expected dim: 4, got 3")))
-    assert (error.code, error.retryable) == ("index_request", False)
-    assert "expected dim: 4, got 3" in error.message
+@pytest.mark.parametrize("status", [408, 504])
+async def test_an_answer_that_is_late_is_told_apart_from_a_failure(status: int) -> None:
+    error = await failure(answering(status))
+    assert (error.error_type, error.code, error.retryable) == ("retrieval_error", "index_timeout", True)
+
+
+@pytest.mark.parametrize("status", [400, 409, 413, 418, 422])
+async def test_a_refused_request_is_not_repeated_and_the_servers_words_are_not_shown(status: int) -> None:
+    error = await failure(answering(status, **refusal("Wrong input: secret-key is no vector")))
+    assert (error.error_type, error.code, error.retryable) == ("retrieval_error", "index_request", False)
+    assert str(status) in error.message
+
+
+async def test_a_vector_of_the_wrong_size_is_a_mismatch_with_both_sizes() -> None:
+    error = await failure(answering(400, **refusal("Wrong input: Vector dimension error: expected dim: 4, got 3")))
+    assert (error.code, error.retryable) == ("embedding_mismatch", False)
+    assert error.message == 'The collection "book" holds vectors of 4 dimensions, not of 3.'
+
+
+async def test_a_filter_that_a_strict_server_refuses_says_so() -> None:
+    error = await failure(answering(400, **refusal('Bad request: Index required but not found for "url"')))
+    assert "payload index" in error.hint
+
+
+async def test_the_404_of_something_else_does_not_say_that_there_is_no_book() -> None:
+    for answer in ({"text": "<html>404</html>"}, {"text": ""}, {"json": {"detail": "Not Found"}}):
+        assert (await failure(answering(404, **answer))).code == "index_response"
+
+
+@pytest.mark.parametrize("cause", [httpx.ReadTimeout("slow"), httpx.WriteTimeout("slow"), httpx.PoolTimeout("slow")])
+async def test_a_server_that_is_silent_is_late(cause: Exception) -> None:
+    error = await failure(failing(cause))
+    assert (error.code, error.retryable) == ("index_timeout", True)
+    assert "qdrant.example:6333 did not answer within 10 seconds" in error.message
 
 
 @pytest.mark.parametrize(
-    "cause", [httpx.ConnectError("refused"), httpx.ReadTimeout("slow"), httpx.ReadError("reset")], ids=repr
+    "cause", [httpx.ConnectError("refused"), httpx.ConnectTimeout("slow"), httpx.ReadError("reset")], ids=repr
 )
 async def test_a_server_that_does_not_answer_may_be_asked_again(cause: Exception) -> None:
     error = await failure(failing(cause))
@@ -161,24 +196,23 @@ def test_a_message_shows_host_and_port_of_an_address_and_nothing_else(url: str, 
 
 
 async def test_a_search_is_one_request_whatever_the_number_of_legs() -> None:
-    sent: list[dict[str, Any]] = []
-
-    def handler(request: httpx.Request) -> httpx.Response:
-        sent.append(json.loads(request.content))
-        assert request.url.path == "/collections/book/points/query/batch"
-        return httpx.Response(200, json={"result": [{"points": []}] * 3, "status": "ok", "time": 0.0})
-
     legs: list[list[float] | SparseVector] = [NORTH, terms(4, 9), terms(), NORTH]
-    found = await make_index(handler).search(legs, limit=2, where=Where(url_prefix="https://a"))
+    with listening(QdrantServer()) as server:
+        index = open_index(home=Path(), collection="book", server=Server(server.address))
+        await index.replace(INFO, add=[make_point("a")], remove=[])
+        await index.info()
+        server.requests.clear()
+        found = await index.search(legs, limit=2, where=Where(url_prefix="https://a"))
+        await index.aclose()
+        (request,) = server.requests
     assert found == [[], [], [], []]
-    (request,) = sent
-    dense, sparse, _ = request["searches"]
+    dense, sparse, _ = request.body["searches"]
     assert dense["using"] == "dense"
     assert sparse["query"] == {"nearest": {"indices": [4, 9], "values": [1.0, 1.0]}}
-    assert all(leg["with_vector"] == ["dense"] for leg in request["searches"])
+    assert all(leg["with_vector"] == ["dense"] for leg in request.body["searches"])
     assert all(
         leg["filter"]["must"] == [{"key": "metadata.url", "match": {"prefix": "https://a"}}]
-        for leg in request["searches"]
+        for leg in request.body["searches"]
     )
 
 
@@ -220,6 +254,7 @@ def collection(metadata: dict[str, Any] | None) -> dict[str, Any]:
         "optimizer_config": {**optimizer, "flush_interval_sec": 5},
         "metadata": metadata,
     }
+    config["params"] = {"vectors": {"size": 4, "distance": "Cosine"}}
     return {"status": "green", "optimizer_status": "ok", "segments_count": 1, "config": config, "payload_schema": {}}
 
 
@@ -229,7 +264,9 @@ async def test_a_new_collection_has_idf_indexes_for_its_filters_and_the_names_of
     (made,) = server.of("PUT", "")
     assert made["vectors"] == {"dense": {"size": 4, "distance": "Cosine"}}
     assert made["sparse_vectors"] == {"sparse": {"modifier": "idf"}}
-    assert made["metadata"] == {"askbook": {"embedding_model": "toy-4", "dimension": 4, "sparse_model": "toy-bm25"}}
+    record = {"embedding_model": "toy-4", "dimension": 4, "sparse_model": "toy-bm25", "recipe": ""}
+    assert made["metadata"] == {"askbook": record | {"complete": False}}
+    assert server.of("PATCH", "") == [{"metadata": {"askbook": record | {"complete": True}}}]
     indexes = {body["field_name"]: body["field_schema"] for body in server.of("PUT", "/index")}
     assert indexes == {
         "metadata.url": {"type": "keyword", "prefix": True},
@@ -243,13 +280,7 @@ async def test_points_go_up_in_batches_before_others_are_deleted() -> None:
     await make_index(server).replace(INFO, add=points, remove=[chunk_id("gone"), chunk_id("p1")])
     assert [len(body["points"]) for body in server.of("PUT", "/points")] == [64, 64, 2]
     assert server.of("POST", "/points/delete") == [{"points": [chunk_id("gone")]}]
-    assert server.sent[-1][1] == "/points/delete"
-
-
-async def test_a_collection_that_somebody_else_made_says_nothing_of_its_models() -> None:
-    info = await make_index(Recorder({"theirs": 1})).info()
-    assert info is not None
-    assert (info.embedding_model, info.dimension, info.sparse_model) == ("", 0, "")
+    assert server.sent[-2][1] == "/points/delete"
 
 
 async def test_a_server_too_old_to_keep_the_names_of_the_models_is_refused() -> None:

@@ -81,11 +81,11 @@ def test_a_key_is_not_shown_by_repr(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "value", "allowed"),
     [
         ("AGENT_TOP_K", "abc", "it must be a whole number"),
-        ("AGENT_TOP_K", "0", "it must be at least 1"),
-        ("AGENT_TOP_K", "21", "it must be at most 20"),
-        ("AGENT_SCORE_THRESHOLD", "1.5", "it must be at most 1"),
-        ("AGENT_SCORE_THRESHOLD", "high", "it must be a number"),
-        ("AGENT_MAX_TURNS", "0", "it must be at least 1"),
+        ("AGENT_TOP_K", "0", "it must be from 1 to 20"),
+        ("AGENT_TOP_K", "21", "it must be from 1 to 20"),
+        ("AGENT_SCORE_THRESHOLD", "1.5", "it must be from 0 to 1"),
+        ("AGENT_SCORE_THRESHOLD", "high", "it must be a number from 0 to 1"),
+        ("AGENT_MAX_TURNS", "0", "it must be from 1 to 100000"),
     ],
 )
 def test_a_broken_value_is_named_with_its_place_and_what_is_allowed(

@@ -37,39 +37,6 @@ def test_bounds_are_part_of_the_offer_unless_the_profile_keeps_them_to_itself() 
     assert "minimum" not in tool_schema(tool_of("robotics-tutor"))["function"]["parameters"]["properties"]["k"]
 
 
-def test_the_documentation_agents_tool_is_offered_word_for_word() -> None:
-    assert tool_schema(tool_of("documentation-agent")) == {
-        "type": "function",
-        "function": {
-            "name": "retrieve_documentation",
-            "description": (
-                "Search the book documentation for relevant information based on a question or topic. "
-                "Returns chunks of text from the book with metadata about their source."
-            ),
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    "query": {
-                        "type": "string",
-                        "description": "The question or topic to search for in the documentation",
-                    },
-                    "top_k": {
-                        "type": "integer",
-                        "description": "Number of most relevant chunks to retrieve (default: 5)",
-                        "default": 5,
-                    },
-                    "similarity_threshold": {
-                        "type": "number",
-                        "description": "Minimum similarity score for results (0.0-1.0, default: 0.0)",
-                        "default": 0.0,
-                    },
-                },
-                "required": ["query"],
-            },
-        },
-    }
-
-
 def test_the_book_agent_offers_the_documentation_agents_tool() -> None:
     assert tool_of("book-agent") == tool_of("documentation-agent")
 

@@ -12,19 +12,10 @@ from rag.profile_sections import ToolSection
 from rag.profiles import load_profile
 from rag.prompt_format import parse_passages
 from rag.tool_result import failed_answer, refused_answer, tool_answer
-from rag.types import Retrieval
-from tests.fakes import passage
+from tests.fakes import passage, retrieval
 
 TOOL = ToolSection()
-SEARCH = Retrieval(
-    tool_name="t",
-    query="nodes",
-    filter_applied=None,
-    results_count=1,
-    total_chunks_found=9,
-    avg_similarity=0.5,
-    retrieval_time_ms=12.5,
-)
+SEARCH = retrieval("nodes", total_chunks_found=9, retrieval_time_ms=12.5)
 EMBEDDING = RetrievalError("embedding_failed", "The question could not be embedded (X).")
 INDEX = RetrievalError("index_unreachable", "The Qdrant server q does not answer.")
 OTHER = AskbookError("api_error", "timeout", "Too late.")
@@ -48,7 +39,7 @@ def test_a_passage_that_was_given_is_only_named() -> None:
 
 
 def test_a_search_without_anything_new_says_so() -> None:
-    assert tool_answer(TOOL, [], 0, SEARCH) == "No further passages found."
+    assert tool_answer(TOOL, [], 0, SEARCH) == "No relevant content found in the book."
 
 
 def test_the_documentation_agent_answers_with_indented_json() -> None:

@@ -17,9 +17,9 @@ from rag.ingest.chunking import chunk
 from rag.ingest.loaders import LoadResult, load_source
 from rag.ingest.plan import Plan, make_plan
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
+from rag.retrieval.faults import not_ours, rebuilding, way_back
 from rag.types import Record
 
-BATCH: Final = 32  # texts embedded between two steps of the progress, and kept together in the vector cache
 CHUNK_TOKENS: Final = 512  # the longest chunk, where the embedding model sees as much
 MARGIN: Final = 4  # tokens left to the embedding model's own marks
 
@@ -72,13 +72,15 @@ async def ingest(
     vectors: VectorCache,
     skip: Collection[str] = (),
     alone: bool = False,
+    rebuild: bool = False,
     dry_run: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> IngestReport:
     """Makes the index hold what the sources hold, as one change; writes nothing where nothing changed.
 
     `skip` names folders or files by their path in the source. `alone`: the collection belongs to these sources, and
-    what others brought is removed. `progress(done, total)` counts texts embedded. A dry run reports what would
+    what others brought is removed. `rebuild`: the collection is made anew, whatever models it was made by; it must have
+    no other sources. `progress(done, total)` counts texts embedded. A dry run reports what would
     happen (`embedded` too) and neither embeds nor writes. A cancelled run leaves its vectors in the cache and the
     index as it was. Raises `UsageError`, before anything is embedded, for a source that cannot be used and for an
     index that other models made, and `RetrievalError` when the index fails.
@@ -86,9 +88,14 @@ async def ingest(
     began = time.monotonic()
     loaded = await asyncio.to_thread(_load, sources, base_url, skip)
     info, entries = await _held(index, dry_run=dry_run)
-    _check_models(info, index, embedder, sparse, sources)
-    if info is not None and info.recipe != RECIPE:
-        entries = [replace(entry, document_sha256="") for entry in entries]  # every page counts as changed
+    replaced: set[str] = set()
+    if rebuild:
+        _check_sources(index.collection, entries, loaded)
+        replaced, entries = {entry.id for entry in entries}, []
+    else:
+        _check_models(info, index, embedder, sparse, sources)
+        if info is not None and info.recipe != RECIPE:
+            entries = [replace(entry, document_sha256="") for entry in entries]  # every page counts as changed
     plan = await asyncio.to_thread(_plan, loaded, entries, embedder, alone=alone)
     if not plan.total:
         names = ", ".join(str(source) for source in sources)
@@ -99,15 +106,22 @@ async def ingest(
     if not dry_run and not plan.is_empty:
         known |= await _embed(missing, embedder, vectors, progress)
         points = await asyncio.to_thread(_points, plan.write, known, sparse)
-        info = IndexInfo(index.collection, embedder.model_id, embedder.dimension, sparse.model_id, plan.total, RECIPE)
-        await index.replace(info, add=points, remove=plan.remove)
+        size = embedder.dimension or (len(points[0].dense) if points else info.dimension if info else 0)
+        made = IndexInfo(index.collection, embedder.model_id, size, sparse.model_id, plan.total, recipe=RECIPE)
+        await index.replace(made, add=points, remove=replaced | set(plan.remove))
     return _report(loaded, plan, index.collection, embedder.model_id, len(missing), time.monotonic() - began)
 
 
 async def _held(index: ChunkIndex, *, dry_run: bool) -> tuple[IndexInfo | None, list[IndexEntry]]:
-    """What the index holds. One whose files are broken holds nothing any more, and is built anew."""
+    """What the index holds. One whose files are broken holds nothing any more, and is built anew.
+
+    Raises `UsageError` for a collection that somebody else made, which is not read further.
+    """
     try:
-        return await index.info(), await index.entries()
+        info = await index.info()
+        if info is not None and info.foreign:
+            raise not_ours(index.collection)
+        return info, await index.entries()
     except RetrievalError as error:
         if error.code != "index_broken":
             raise
@@ -136,6 +150,18 @@ def _plan(loaded: Sequence[LoadResult], entries: Sequence[IndexEntry], embedder:
     )
 
 
+def _check_sources(collection: str, entries: Sequence[IndexEntry], loaded: Sequence[LoadResult]) -> None:
+    """A collection that is made anew loses what it has from elsewhere, so that must be nothing."""
+    others = {entry.source for entry in entries} - {result.source for result in loaded}
+    if others:
+        named = ", ".join(sorted(others)) if all(others) else "points that askbook did not make"
+        raise UsageError(
+            f"The collection {collection!r} also holds {named}, which --rebuild would lose.",
+            code="rebuild",
+            hint="Name all of its sources in one command, or ingest into another --collection.",
+        )
+
+
 def _check_models(
     info: IndexInfo | None, index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder, sources: Sequence[Path]
 ) -> None:
@@ -146,17 +172,20 @@ def _check_models(
         f"{what} {theirs} instead of {ours}"
         for what, theirs, ours in (
             ("embedding model", info.embedding_model, embedder.model_id),
-            ("dimension", info.dimension, embedder.dimension),
+            ("dimension", info.dimension, embedder.dimension or info.dimension),
             ("sparse model", info.sparse_model, sparse.model_id),
         )
         if theirs != ours
     ]
     if differences:
-        paths = " ".join(shlex.quote(str(source)) for source in sources)
+        paths = [str(source) for source in sources]
+        other = " ".join(shlex.quote(path) for path in paths)
         raise UsageError(
             f"The collection {index.collection!r} was made with {', '.join(differences)}.",
             code="model_mismatch",
-            hint=f"Ingest into another collection: python run.py ingest {paths} --collection NAME",
+            hint=f'Run "{rebuilding(index.collection, paths)}" to encode all of it again, '
+            f"{way_back(info.embedding_model)}, or ingest into another collection: "
+            f"python run.py ingest {other} --collection NAME",
         )
 
 
@@ -171,11 +200,12 @@ async def _embed(
         return made
 
     embedded: dict[str, list[float]] = {}
-    for begin in range(0, len(texts), BATCH):
+    step = embedder.batch_size
+    for begin in range(0, len(texts), step):
         if progress:
             progress(begin, len(texts))
         # The thread finishes, and keeps its vectors, even when this task is cancelled meanwhile.
-        embedded |= await asyncio.to_thread(batch, list(texts[begin : begin + BATCH]))
+        embedded |= await asyncio.to_thread(batch, list(texts[begin : begin + step]))
     if progress and texts:
         progress(len(texts), len(texts))
     return embedded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import shutil
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -224,8 +225,9 @@ def _files(collection: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         raise RetrievalError(
             "index_files",
             f'The folder of the index "{collection}" cannot be used: {error.strerror or error}.',
-            hint="Make the folder in ASKBOOK_HOME readable and writable.",
+            hint="Make room on the disk." if is_full else "Make the folder in ASKBOOK_HOME readable and writable.",
         ) from error

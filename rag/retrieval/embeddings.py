@@ -13,6 +13,7 @@ from typing import Any, Final
 from langchain_core.embeddings import Embeddings
 
 from rag.errors import UsageError
+from rag.retrieval.models import PACKAGED
 from rag.retrieval.runtime import onnx_runtime
 
 MINILM_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
@@ -28,6 +29,8 @@ class OnnxEmbeddings(Embeddings):
     Thread-safe: onnxruntime sessions and tokenizers may be shared. Raises `UsageError` when the model is missing,
     unreadable, or not the one whose hash is known.
     """
+
+    batch_size = 32  # texts between two steps of a progress bar: about two seconds
 
     def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
         model = folder / "model.onnx" if folder else _packaged_model()
@@ -47,7 +50,7 @@ class OnnxEmbeddings(Embeddings):
                 code="embedding_model",
                 hint="Install again: make install.",
             )
-        self.model_id = "all-MiniLM-L6-v2-int8" if folder is None else f"onnx-{digest[:16]}"
+        self.model_id = PACKAGED if folder is None else f"onnx-{digest[:16]}"
         self.max_tokens = WINDOW - 2
         self._load(weights, vocabulary, threads)
         self.dimension = len(self.embed_query("dimension"))

@@ -64,6 +64,15 @@ def point_ids(ids: Iterable[str]) -> list[str]:
     return known
 
 
+def server_ids(ids: Iterable[str]) -> list[int | str]:
+    """The ids that can be a point's on a server, where somebody else may have counted: UUIDs and whole numbers."""
+    known: list[int | str] = []
+    for id in ids:
+        is_number = id.isascii() and id.isdecimal()  # 32 hexadecimal digits may be decimal, but too large
+        known += [int(id)] if is_number and int(id) < 2**64 else point_ids([id])
+    return known
+
+
 def is_empty(leg: object) -> bool:
     """Whether a leg can find nothing: the sparse vector of a text of stop words."""
     return isinstance(leg, SparseVector) and not leg.indices

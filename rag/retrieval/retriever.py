@@ -11,11 +11,12 @@ from typing import Any, Final
 from rag.book import Chunk, SparseVector, Where
 from rag.conversation import Exchange
 from rag.errors import AskbookError, RetrievalError
-from rag.ports import ChunkIndex, Embedder, SparseEncoder
+from rag.ports import ChunkIndex, Embedder, Reranker, SparseEncoder
 from rag.retrieval.candidates import Candidate, Outcome, Query, ordered, weighed
 from rag.retrieval.duplicates import Fingerprint
 from rag.retrieval.followup import contexts
-from rag.retrieval.index import check_models
+from rag.retrieval.index import checked
+from rag.retrieval.rerank import reranked
 from rag.types import Passage, Retrieval
 
 DEPTH: Final = 100  # hits of each leg that are looked at: a passage that no leg has so high is not the best of all
@@ -60,16 +61,23 @@ class Retriever:
 
     A passage's score is the cosine of its stored dense vector and the question's, clipped to 0..1; the threshold is
     compared with it, and fusion only orders. A question inside a conversation is also searched in its contexts; the
-    vector that its score is taken with is then the sum of all, weighted as in the fusion.
+    vector that its score is taken with is then the sum of all, weighted as in the fusion. A reranker, if there is one,
+    orders what passed the threshold in place of fusion.
     """
 
     def __init__(
-        self, embedder: Embedder, sparse: SparseEncoder, index: ChunkIndex, tool_name: str = "search_book"
+        self,
+        embedder: Embedder,
+        sparse: SparseEncoder,
+        index: ChunkIndex,
+        tool_name: str = "search_book",
+        reranker: Reranker | None = None,
     ) -> None:
         self._embedder = embedder
         self._sparse = sparse
         self._index = index
         self._tool_name = tool_name
+        self._reranker = reranker
 
     async def retrieve(
         self,
@@ -86,13 +94,15 @@ class Retriever:
         was made by other models ("embedding_mismatch"), or it cannot be searched.
         """
         started = time.perf_counter()
+        await checked(self._index, self._embedder, self._sparse)  # before anything is embedded, which may be billed
         texts = [question, *contexts(question, history)]
-        # Nearly free: the collection is looked at while the question is embedded.
-        info, vectors = await asyncio.gather(self._index.info(), asyncio.to_thread(self._embed, texts))
-        check_models(info, self._index.collection, self._embedder, self._sparse)
+        vectors = await asyncio.to_thread(self._embed, texts)
         queries, found = await self._search(texts, vectors, max(DEPTH, k), where)
         chunks = {chunk.id: chunk for chunk, _ in found}
         candidates = gated(found, k=k, threshold=threshold)
+        meant = max(queries[1:], key=lambda query: query.weight, default=queries[0])
+        asked = meant.text if meant.weight else question
+        candidates = await reranked(self._reranker, asked, candidates, chunks, k=k)
         kept = [candidate for candidate in candidates if candidate.outcome == "kept"]
         passages = [Passage.of(chunks[c.chunk_id], number, c.cosine) for number, c in enumerate(kept, start=1)]
         retrieval = Retrieval(

@@ -1,50 +1,52 @@
-"""The index on a Qdrant server, for a book that several programs share."""
+"""The index on a Qdrant server, for a book that several programs share, or that somebody else made."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import asdict
-from itertools import islice
+from contextlib import AbstractContextManager, asynccontextmanager
+from dataclasses import replace
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
 from rag.errors import RetrievalError
-from rag.retrieval.faults import encoders, mismatch
+from rag.retrieval.faults import encoders, mismatch, no_collection, not_ours
+from rag.retrieval.layout import Layout
 from rag.retrieval.payload import (
     DENSE,
     ENTRY_KEYS,
-    SOURCE,
     SPARSE,
     TIE_SLACK,
-    URL,
     best,
     from_payload,
     is_empty,
     missing,
-    point_ids,
     rescored,
+    server_ids,
     to_entry,
-    to_hit,
-    to_payload,
 )
-from rag.retrieval.server_faults import is_missing, server_faults
+from rag.retrieval.requests import INDEXED, hits, quantization, request, rescoring, row, unmapped
+from rag.retrieval.server_faults import is_conflict, is_missing, server_faults
+from rag.retrieval.shape import Shape, record_of, shape_of
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient
 
 BATCH: Final = 64  # points of one request: 64 vectors of 1,024 numbers are about a megabyte of JSON
 PAGE: Final = 512
-OURS: Final = "askbook"  # the key of our record in the collection's metadata
+DEEPEST: Final = 1000  # points asked for where those without a text crowd out the others
+
+Leg = Sequence[float] | SparseVector
 
 
 class ServerIndex:
     """A `rag.ports.ChunkIndex` on a Qdrant server (1.19 or later), or on a client in local mode.
 
     Who encoded the collection is recorded in its metadata. A change adds first and removes afterwards, in batches: a
-    reader may meanwhile see new chunks beside old ones, but never a hole. `address` is for messages and holds no
-    credentials; `sync_client` makes a blocking client to the same server for LangChain code. `aclose` closes `client`.
+    reader may meanwhile see new chunks beside old ones, but never a hole. A collection without our record is somebody
+    else's: it is read as `layout` says, and never written. `address` is for messages and holds no credentials;
+    `sync_client` makes a blocking client to the same server for LangChain code. `aclose` closes `client`.
     """
 
     def __init__(
@@ -54,112 +56,162 @@ class ServerIndex:
         *,
         address: str = "in this process",
         sync_client: Callable[[], QdrantClient] | None = None,
+        layout: Layout | None = None,
     ) -> None:
         self.collection = collection
         self.sync_client = sync_client
-        self._client = client
         self.address = address
+        self.layout = layout or Layout()
+        self._client = client
+        self._shape: Shape | None = None  # of the collection, when it was last looked at
 
     async def info(self) -> IndexInfo | None:
-        with server_faults(self.collection, self.address):
-            try:
-                described, counted = await asyncio.gather(
-                    self._client.get_collection(self.collection), self._client.count(self.collection, exact=True)
-                )
-            except Exception as error:
-                if is_missing(error):
-                    return None
-                raise
-            return _info(self.collection, described.config.metadata, counted.count)
+        with self._faults():
+            shape = await self._look()
+        return shape.info if shape else None
 
     async def search(
         self,
-        legs: Sequence[Sequence[float] | SparseVector],
+        legs: Sequence[Leg],
         *,
         limit: int,
         where: Where | None = None,
         complete: bool = False,
     ) -> list[list[Hit]]:
         found: list[list[Hit]] = [[] for _ in legs]
-        asked = {i: limit + TIE_SLACK for i, leg in enumerate(legs) if limit > 0 and not is_empty(leg)}
-        with server_faults(self.collection, self.address):
+        unread: Any = None  # a point of somebody else's, in which no text was found
+        with self._faults():
+            shape = await self._known()
+            asked = {i: limit + TIE_SLACK for i, leg in enumerate(legs) if limit > 0 and _finds(shape, leg)}
             while asked:
-                requests = [_request(legs[i], size, where) for i, size in asked.items()]
+                requests = [request(shape, legs[i], size, where) for i, size in asked.items()]
                 answers = await self._client.query_batch_points(self.collection, requests=requests)
                 deeper = {}
                 for (i, size), answer in zip(asked.items(), answers, strict=True):
-                    hits = [to_hit(p.id, p.score, p.payload, p.vector) for p in answer.points]
-                    ranking = best(hits, limit=limit, asked=size)
-                    if ranking is None:
+                    points = answer.points
+                    read = hits(shape, legs[i], points, legs)
+                    unread = unread or (points[0] if points and not read else None)
+                    ranking = best(read, limit=limit, asked=size - len(points) + len(read))
+                    crowded = len(read) < min(limit, len(points)) and len(points) >= size < DEEPEST
+                    if ranking is None or crowded:
                         deeper[i] = size * 4
                     else:
                         found[i] = ranking
                 asked = deeper
-            return await self._completed(legs, found) if complete else found
+        if unread is not None and shape.fields is not None and not any(found):
+            raise unmapped(self.collection, shape.fields, unread.payload)
+        return await self._completed(shape, legs, found) if complete and shape.sparse is not None else found
 
-    async def _completed(
-        self, legs: Sequence[Sequence[float] | SparseVector], found: list[list[Hit]]
-    ) -> list[list[Hit]]:
+    async def _completed(self, shape: Shape, legs: Sequence[Leg], found: list[list[Hit]]) -> list[list[Hit]]:
         lacking = missing(legs, found)
         if lacking:
-            requests = [_rescoring(legs[i], list(hits)) for i, hits in lacking.items()]
-            answers = await self._client.query_batch_points(self.collection, requests=requests)
+            requests = [rescoring(shape, legs[i], server_ids(list(hits))) for i, hits in lacking.items()]
+            with self._faults():
+                answers = await self._client.query_batch_points(self.collection, requests=requests)
             for (i, hits), answer in zip(lacking.items(), answers, strict=True):
                 found[i] = found[i] + rescored(hits, [(str(p.id), p.score) for p in answer.points])
         return found
 
+    async def look_inside(self, count: int) -> tuple[Any, list[Any]]:
+        """The server's description of the collection, and the payloads of some points: to propose a mapping from."""
+        with self._faults():
+            described = await self._client.get_collection(self.collection)
+            points, _ = await self._client.scroll(self.collection, limit=count, with_payload=True, with_vectors=False)
+        return described, [point.payload for point in points]
+
     async def fetch(self, ids: Sequence[str]) -> list[Chunk]:
-        wanted = point_ids(ids)
+        wanted = server_ids(ids)
         chunks: dict[str, Chunk] = {}
-        async with self._present() as present:
-            if present and wanted:
+        async with self._present() as shape:
+            if shape and wanted:
                 records = await self._client.retrieve(self.collection, list(dict.fromkeys(wanted)), with_payload=True)
-                chunks = {str(record.id): from_payload(record.id, record.payload) for record in records}
-        return [chunks[id] for id in wanted if id in chunks]
+                chunks = {str(one.id): chunk for one in records if (chunk := _chunk(shape, one)) is not None}
+        return [chunks[str(id)] for id in wanted if str(id) in chunks]
 
     async def entries(self) -> list[IndexEntry]:
         found: list[IndexEntry] = []
-        async with self._present() as present:
-            offset, more = None, present
+        async with self._present() as shape:
+            offset, more = None, shape is not None
             while more:
                 records, offset = await self._client.scroll(
                     self.collection, limit=PAGE, offset=offset, with_payload=ENTRY_KEYS, with_vectors=False
                 )
                 found += [to_entry(record.id, record.payload) for record in records]
                 more = offset is not None
+        if shape is not None and not shape.complete:  # of a page that is there in part, nothing says so but this
+            found = [replace(entry, document_sha256="") for entry in found]
         return found
 
     async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:
         from qdrant_client import models
 
-        old, unwanted = await self.info(), set(point_ids(remove))
-        with server_faults(self.collection, self.address):
-            if old is not None and encoders(old) != encoders(info):
+        unwanted = set(server_ids(remove))
+        with self._faults():
+            old = await self._look()
+            if old is not None and old.fields is not None:
+                raise not_ours(self.collection)
+            if old is not None and encoders(old.info) != encoders(info):
                 add = list(add)
-                await self._clear(old, info, unwanted | {point.chunk.id for point in add})
+                await self._clear(old.info, info, {str(id) for id in unwanted} | {point.chunk.id for point in add})
                 old = None
+            points = iter(add)
+            first = next(points, None)
             if old is None:
                 await self._create(info)
-            points = iter(add)
+            elif first is None and not unwanted:
+                return
+            else:
+                await self._remember(info, complete=False)
+            points = points if first is None else chain([first], points)
             while batch := list(islice(points, BATCH)):
-                await self._client.upsert(self.collection, points=[_row(point) for point in batch], wait=True)
+                await self._client.upsert(self.collection, points=[row(point) for point in batch], wait=True)
                 unwanted -= {point.chunk.id for point in batch}
-            for ids in _batches(sorted(unwanted)):
+            for ids in _batches(sorted(unwanted, key=str)):
                 selector = models.PointIdsList(points=ids)
                 await self._client.delete(self.collection, points_selector=selector, wait=True)
+            await self._remember(info, complete=True)
+
+    async def _remember(self, info: IndexInfo, *, complete: bool) -> None:
+        await self._client.update_collection(self.collection, metadata=record_of(info, complete=complete))
 
     async def drop(self) -> None:
-        async with self._present() as present:
-            if present:
+        async with self._present() as shape:
+            if shape is not None and shape.fields is not None:
+                raise not_ours(self.collection)
+            if shape is not None:
                 await self._client.delete_collection(self.collection)
 
     async def aclose(self) -> None:
         await self._client.close()
 
+    def _faults(self) -> AbstractContextManager[None]:
+        return server_faults(self.collection, self.address)
+
     @asynccontextmanager
-    async def _present(self) -> AsyncIterator[bool]:
-        with server_faults(self.collection, self.address):
-            yield await self._client.collection_exists(self.collection)
+    async def _present(self) -> AsyncIterator[Shape | None]:
+        with self._faults():
+            yield await self._look()
+
+    async def _look(self) -> Shape | None:
+        """The collection as it is now, None where there is none."""
+        asked = (self._client.get_collection(self.collection), self._client.count(self.collection, exact=True))
+        described, counted = await asyncio.gather(*asked, return_exceptions=True)  # both end, also where one fails
+        self._shape = None
+        for answer in (described, counted):
+            if isinstance(answer, Exception) and is_missing(answer):
+                return None
+            if isinstance(answer, BaseException):
+                raise answer
+        chunks: Any = counted
+        self._shape = shape_of(self.collection, described, self.layout, chunks.count)
+        return self._shape
+
+    async def _known(self) -> Shape:
+        """The collection as it was when it was last looked at: a search looks first, then asks."""
+        shape = self._shape or await self._look()
+        if shape is None:
+            raise no_collection(self.collection)
+        return shape
 
     async def _clear(self, old: IndexInfo, info: IndexInfo, replaced: set[str]) -> None:
         """Delete a collection of another model, if the change leaves none of its chunks."""
@@ -170,28 +222,38 @@ class ServerIndex:
     async def _create(self, info: IndexInfo) -> None:
         from qdrant_client import models
 
-        record = {name: value for name, value in asdict(info).items() if name not in ("collection", "chunks")}
-        await self._client.create_collection(
-            self.collection,
-            vectors_config={DENSE: models.VectorParams(size=info.dimension, distance=models.Distance.COSINE)},
-            sparse_vectors_config={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
-            metadata={OURS: record},
-        )
-        for field in (URL, SOURCE):
-            schema = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, prefix=field == URL)
-            await self._client.create_payload_index(self.collection, field, field_schema=schema, wait=True)
-        made = await self.info()
-        if made is None or encoders(made) != encoders(info):  # an older server drops what it does not know
+        try:
+            await self._client.create_collection(
+                self.collection,
+                vectors_config={DENSE: models.VectorParams(size=info.dimension, distance=models.Distance.COSINE)},
+                sparse_vectors_config={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+                quantization_config=quantization(self.layout.quantization),
+                metadata=record_of(info, complete=False),
+            )
+            ours = True
+        except Exception as error:
+            if not is_conflict(error):
+                raise
+            ours = False  # another process was first, with a collection of its own
+        made = await self._look()
+        if made is None or made.fields is not None:
+            if not ours:
+                raise not_ours(self.collection)
             await self._client.delete_collection(self.collection)
-            raise RetrievalError(
+            raise RetrievalError(  # an older server drops what it does not know
                 "index_request",
                 f"The Qdrant server {self.address} does not keep a collection's metadata.",
                 hint="Qdrant 1.19 or later is needed.",
             )
+        if encoders(made.info) != encoders(info):
+            raise mismatch(made.info, *encoders(info))
+        for field, prefix in INDEXED.items():
+            schema = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, prefix=prefix)
+            await self._client.create_payload_index(self.collection, field, field_schema=schema, wait=True)
 
 
-def recorded(client: QdrantClient, index: ServerIndex) -> IndexInfo | None:
-    """`ServerIndex.info` by a blocking client."""
+def looked_at(client: QdrantClient, index: ServerIndex) -> Shape | None:
+    """The shape of the collection of an index, by a blocking client."""
     with server_faults(index.collection, index.address):
         try:
             described = client.get_collection(index.collection)
@@ -199,63 +261,19 @@ def recorded(client: QdrantClient, index: ServerIndex) -> IndexInfo | None:
             if is_missing(error):
                 return None
             raise
-        return _info(index.collection, described.config.metadata, described.points_count or 0)
+        return shape_of(index.collection, described, index.layout, described.points_count or 0)
 
 
-def _info(collection: str, metadata: Any, chunks: int) -> IndexInfo:
-    """A collection that somebody else made says nothing of its models: they are empty."""
-    record = (metadata or {}).get(OURS) or {}
-    return IndexInfo(
-        collection=collection,
-        embedding_model=str(record.get("embedding_model", "")),
-        dimension=int(record.get("dimension", 0)),
-        sparse_model=str(record.get("sparse_model", "")),
-        chunks=chunks,
-        recipe=str(record.get("recipe", "")),
-    )
+def _finds(shape: Shape, leg: Leg) -> bool:
+    """Whether a leg can find something: it says something, and the collection has vectors of its kind."""
+    return not is_empty(leg) and not (isinstance(leg, SparseVector) and shape.sparse is None)
 
 
-def _request(leg: Sequence[float] | SparseVector, limit: int, where: Where | None) -> Any:
-    from qdrant_client import models
-
-    sparse = isinstance(leg, SparseVector)
-    restriction = None
-    if where is not None and where.url_prefix:
-        prefix = models.MatchPrefix(prefix=where.url_prefix)
-        restriction = models.Filter(must=[models.FieldCondition(key=URL, match=prefix)])
-    return models.QueryRequest(
-        query=_query(leg),
-        using=SPARSE if sparse else DENSE,
-        limit=limit,
-        filter=restriction,
-        with_payload=True,
-        with_vector=[DENSE],
-    )
-
-
-def _rescoring(leg: Sequence[float] | SparseVector, ids: list[str]) -> Any:
-    """The leg's scores of these points, without what is known of them already."""
-    from qdrant_client import models
-
-    among = models.Filter(must=[models.HasIdCondition(has_id=list(ids))])
-    return models.QueryRequest(query=_query(leg), using=SPARSE, limit=len(ids), filter=among)
-
-
-def _query(leg: Sequence[float] | SparseVector) -> Any:
-    from qdrant_client import models
-
-    if isinstance(leg, SparseVector):
-        return models.SparseVector(indices=list(leg.indices), values=list(leg.values))
-    return list(leg)
-
-
-def _row(point: Point) -> Any:
-    from qdrant_client import models
-
-    sparse = models.SparseVector(indices=list(point.sparse.indices), values=list(point.sparse.values))
-    return models.PointStruct(
-        id=point.chunk.id, vector={DENSE: list(point.dense), SPARSE: sparse}, payload=to_payload(point.chunk)
-    )
+def _chunk(shape: Shape, record: Any) -> Chunk | None:
+    """The chunk of a stored point; None for a point of others without a text."""
+    if shape.fields is None:
+        return from_payload(record.id, record.payload)
+    return shape.fields.chunk(record.id, record.payload) if shape.fields.text_of(record.payload) else None
 
 
 def _batches(ids: Sequence[Any]) -> Iterator[list[Any]]:

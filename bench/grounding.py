@@ -1,0 +1,175 @@
+"""How many false sentences does the support check remove, and how many true ones? A mutation test, and the time.
+
+    python -m bench.grounding ../shared/data
+
+Sentences of MTRAG's reference answers and of the passages that they rest on are checked as they are, and with one
+thing changed at a time. Conversations are halved by a hash: one half was looked at while the check was made ("tuned"),
+the other was not ("kept"). Sentences of three technical books are checked against the pages that hold them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import statistics
+import time
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.grounding_mutations import mutants, names
+from rag.grounding import check
+from rag.sentences import sentence_spans, units
+
+BOOKS = {"physical-ai": "physical-ai/docs", "rust": "rust/src", "react-native": "react-native/docs"}
+AS_IS = "as it is"
+BESIDES = ("of another answer", "names exchanged")  # not in the total
+_NEXT_ITEM = re.compile(r" \d{1,2}\.$")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A sentence to check against passages; `half` is "tuned", "kept" or a book's name."""
+
+    half: str
+    source: str
+    kind: str
+    sentence: str
+    passages: tuple[str, ...]
+
+
+def conversations(folder: Path) -> list[tuple[str, str, list[str]]]:
+    """The half, the reference answer and the relevant passages' texts of each turn that has some."""
+    lines = (folder / "passages.jsonl").read_text(encoding="utf-8").splitlines()
+    texts = {row["_id"]: row["text"] for row in map(json.loads, lines)}
+    turns = map(json.loads, (folder / "turns.jsonl").read_text(encoding="utf-8").splitlines())
+    return [
+        (half(turn["id"]), turn["reference_answer"], [texts[i] for i in turn["relevant_passages"]])
+        for turn in turns
+        if turn["relevant_passages"]
+    ]
+
+
+def half(turn: str) -> str:
+    return "tuned" if zlib.crc32(turn.partition("<")[0].encode()) % 2 else "kept"
+
+
+def sentences(text: str) -> list[str]:
+    """Its sentences; of a list run into the text ("1. Drugs 2. Infection"), without the number of the next item."""
+    found = [text[start:end] for start, end in sentence_spans(text)]
+    return [_NEXT_ITEM.sub("", sentence) for sentence in found] if " 1. " in text and " 2. " in text else found
+
+
+def whole_sentences(text: str) -> list[str]:
+    """Sentences of running text, of six words at least, that end in a full stop, each on one line."""
+    title = text.partition("\n")[0]
+    found = [u.text.removeprefix(f"{title}\n") for u in units(text) if u.kind == "sentence" and u.text.endswith(".")]
+    return [" ".join(sentence.split()) for sentence in found if len(sentence.split()) >= 6]
+
+
+def cases(data: Path) -> Iterator[Case]:
+    turns = conversations(data / "mtrag" / "clapnq")
+    stock = [name for _, _, passages in turns[::7] for name in names(passages[0])]
+    for index, (part, answer, passages) in enumerate(turns):
+        rng = random.Random(index)
+        stranger = turns[(index * 7 + 40) % len(turns)]
+        for sentence in sentences(answer):
+            yield from _with_mutants(part, "reference", sentence, passages, stock, rng)
+        for sentence in sentences(stranger[1])[:2]:
+            if not set(stranger[2]) & set(passages):
+                yield Case(part, "reference", "of another answer", sentence, tuple(passages))
+        stated = [s for p in passages for s in whole_sentences(p)]
+        for sentence in rng.sample(stated, min(3, len(stated))):
+            yield from _with_mutants(part, "passage", sentence, passages, stock, rng)
+    for book, folder in BOOKS.items():
+        yield from book_cases(book, data / "books" / folder)
+
+
+def book_cases(book: str, folder: Path) -> Iterator[Case]:
+    rng = random.Random(book)
+    pages = [p.read_text(encoding="utf-8") for p in sorted(folder.rglob("*.md*"))]
+    chunks = [chunk for page in pages for chunk in _chunks(page)]
+    stock = [name for chunk in chunks[::15] for name in names(chunk)]
+    for chunk in rng.sample(chunks, min(120, len(chunks))):
+        passages = [chunk, *rng.sample(chunks, 2)]
+        stated = whole_sentences(chunk)
+        for sentence in rng.sample(stated, min(2, len(stated))):
+            yield from _with_mutants(book, "passage", sentence, passages, stock, rng)
+
+
+def _chunks(page: str, size: int = 1200) -> list[str]:
+    found = [""]
+    for block in page.split("\n\n"):
+        if len(found[-1]) > size:
+            found.append("")
+        found[-1] += block + "\n\n"
+    return [chunk for chunk in found if len(chunk) > 300]
+
+
+def _with_mutants(
+    part: str, source: str, sentence: str, passages: Sequence[str], stock: Sequence[str], rng: random.Random
+) -> Iterator[Case]:
+    yield Case(part, source, AS_IS, sentence, tuple(passages))
+    for mutant in mutants(sentence, passages, stock, rng):
+        yield Case(part, source, mutant.kind, mutant.text, tuple(passages))
+
+
+def table(found: Sequence[Case], supported: Sequence[bool], part: str) -> None:
+    for source in ("reference", "passage"):
+        rows: dict[str, list[bool]] = defaultdict(list)
+        for case, kept in zip(found, supported, strict=True):
+            if case.half == part and case.source == source:
+                rows[case.kind].append(not kept)
+        if not rows:
+            continue
+        print(f"\n{part}: sentences of the {source}{'s' if source == 'passage' else ' answers'}")
+        for kind, removed in rows.items():
+            print(f"  {kind:24} {len(removed):5}  removed {100 * sum(removed) / len(removed):5.1f}%")
+        false = [r for kind, removed in rows.items() if kind not in (AS_IS, *BESIDES) for r in removed]
+        if false:
+            print(f"  {'all made false':24} {len(false):5}  removed {100 * sum(false) / len(false):5.1f}%")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--show", help="print sentences that went wrong: PART/SOURCE/KIND")
+    parser.add_argument("--limit", type=int, default=30)
+    arguments = parser.parse_args()
+    found = list(cases(arguments.data))
+    supported, seconds = [], []
+    for case in found:
+        begin = time.perf_counter()
+        supported.append(check(case.sentence, case.passages).supported)
+        seconds.append(time.perf_counter() - begin)
+    if arguments.show:
+        show(found, supported, arguments.show.split("/"), arguments.limit)
+        return
+    for part in dict.fromkeys(case.half for case in found):
+        table(found, supported, part)
+    size = statistics.median(sum(map(len, case.passages)) for case in found)
+    quick = sorted(seconds)
+    print(
+        f"\n{len(found)} checks: median {1000 * statistics.median(quick):.2f} ms, "
+        f"95th percentile {1000 * quick[int(0.95 * len(quick))]:.2f} ms, slowest {1000 * quick[-1]:.1f} ms; "
+        f"passages of {size:.0f} characters at the median"
+    )
+
+
+def show(found: Sequence[Case], supported: Sequence[bool], which: Sequence[str], limit: int) -> None:
+    """Sentences that were lost, or, of those made false, kept."""
+    wrong = [
+        case
+        for case, kept in zip(found, supported, strict=True)
+        if [case.half, case.source, case.kind] == list(which) and kept == (case.kind != AS_IS)
+    ]
+    for case in random.Random(1).sample(wrong, min(limit, len(wrong))):
+        print(f"- {case.sentence}\n    {'; '.join(check(case.sentence, case.passages).reasons)}")
+
+
+if __name__ == "__main__":
+    main()

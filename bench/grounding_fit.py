@@ -1,0 +1,103 @@
+"""The weights of `rag.grounding_doubt`, fitted by logistic regression.
+
+    python -m bench.grounding_fit ../shared/data
+
+Reads the half of the conversations that `bench.grounding` calls "tuned": what stands in true sentences against what was
+changed in the false ones. The constants that come out are then lowered by hand (0.5 for names, 0.3 for numbers, 1.3 for
+denials; raised 0.2 for turns) to where few true sentences are lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from bench.grounding import AS_IS, Case, cases
+from rag.grounding_doubt import Standing
+from rag.grounding_evidence import Sources, words_of
+from rag.grounding_facts import names, numbers
+from rag.grounding_names import names_of
+from rag.grounding_polarity import denials, turns
+from rag.grounding_reading import Line, line, read
+from rag.grounding_slots import Slots
+from rag.grounding_sorts import claim_of
+
+RIDGE = 0.3
+SIDE = 2  # tokens: a word this near to a change may be turned round by it
+
+
+def standings(said: Line, passages: tuple[str, ...]) -> Iterator[tuple[str, int, int, Standing]]:
+    """Kind, first and last token, and standing of everything in the sentence that has one."""
+    sources = Sources([read(passage) for passage in passages], frozenset())
+    words = words_of(said, sources)
+    slots = Slots(said, words, sources)
+    for name, fact in zip(names_of(said, sources), names(said, sources, slots), strict=True):
+        if fact.standing:
+            yield "name", name.first, name.last, fact.standing
+    stated = [quantity for quantity in said.quantities if not quantity.vague]
+    for quantity, fact in zip(stated, numbers(said, sources, slots), strict=True):
+        if fact.standing:
+            yield "number", quantity.first, quantity.last, fact.standing
+    for turn in turns(said, words, slots):
+        yield "turn", turn.index - SIDE, turn.index + 1, turn.standing
+    for turn in denials(said, slots):
+        yield "denial", turn.index, turn.index, turn.standing
+
+
+def changed(before: Line, after: Line) -> set[int]:
+    """The tokens of `after` that are not those of `before`; beside what was left out, its neighbours."""
+    old, new = [token.word for token in before.tokens], [token.word for token in after.tokens]
+    found: set[int] = set()
+    for tag, _, _, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            found |= set(range(start, end)) if end > start else {start - 1, start}
+    return found
+
+
+def examples(found: Iterator[Case]) -> dict[str, list[tuple[tuple[float, ...], bool]]]:
+    rows: dict[str, list[tuple[tuple[float, ...], bool]]] = defaultdict(list)
+    true = line("", 0, 0)
+    for case in found:
+        sort, text = claim_of(case.sentence)
+        if case.half != "tuned" or case.kind == "of another answer":
+            continue
+        said = line(text, 0, len(text))
+        if case.kind == AS_IS:
+            true = said
+        if sort != "claim":
+            continue
+        touched = changed(true, said) if case.kind != AS_IS else set()
+        for kind, first, last, standing in standings(said, case.passages):
+            false = not touched.isdisjoint(range(first, last + 1))
+            if false or case.kind == AS_IS:
+                rows[kind].append((standing.features(), false))
+    return rows
+
+
+def fit(rows: list[tuple[tuple[float, ...], bool]]) -> list[float]:
+    """Newton's method on the ridge-penalised log likelihood."""
+    x = np.array([features for features, _ in rows], dtype=float)
+    y = np.array([false for _, false in rows], dtype=float)
+    weights = np.zeros(x.shape[1])
+    penalty = RIDGE * np.eye(x.shape[1])
+    for _ in range(60):
+        p = 1 / (1 + np.exp(-x @ weights))
+        slope = x.T @ (p - y) + RIDGE * weights
+        weights -= np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x + penalty, slope)
+    return [round(float(weight), 2) for weight in weights]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("data", type=Path)
+    for kind, rows in examples(cases(parser.parse_args().data)).items():
+        print(f"{kind:8} {fit(rows)}  of {len(rows)}, {sum(false for _, false in rows)} changed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""What reading a megabyte of unfinished markers costs, in milliseconds of one core: `python bench/markers.py`.
+
+The parser alone, and the whole writer of an answer, fed at once and by tokens.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+from rag.answer import AnswerWriter, Manner
+from rag.markers import parse
+
+MEGABYTE = 1_000_000
+UNITS = ("[1, ", "[", "[1] ", "[a](", "<a ", "【1†", "`")
+
+
+def cost(work: Callable[[], object]) -> float:
+    """The least CPU time of three runs, in milliseconds."""
+    found = []
+    for _ in range(3):
+        began = time.process_time()
+        work()
+        found.append((time.process_time() - began) * 1000)
+    return min(found)
+
+
+def write(text: str, step: int) -> AnswerWriter:
+    writer = AnswerWriter([], Manner("No."))
+    for begin in range(0, len(text), step):
+        writer.feed(text[begin : begin + step])
+    writer.close()
+    return writer
+
+
+def main() -> None:
+    print(f"{'unit':10} {'parser':>8} {'writer':>8} {'by 4 KB':>8}")
+    for unit in UNITS:
+        text = unit * (MEGABYTE // len(unit))
+        times = [cost(partial(parse, text)), cost(partial(write, text, len(text))), cost(partial(write, text, 4096))]
+        print(f"{unit!r:10} " + " ".join(f"{one:8.0f}" for one in times))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""The lines that were typed in the chat, for the arrow keys: a file of the user's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final
+
+FILE: Final = "history"
+
+
+def history_file(home: Path) -> Path:
+    """The file, made where it is missing, for its owner only."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = home / FILE
+    path.touch(mode=0o600)
+    return path
+
+
+def forget(home: Path, questions: Collection[str]) -> None:
+    """Take what was asked in a deleted conversation out of the file.
+
+    An entry, as prompt_toolkit writes it, is a line with "# " and the time, then each line of the text after a "+".
+    """
+    path = home / FILE
+    if not questions or not path.is_file():
+        return
+    entries = path.read_text(encoding="utf-8", errors="replace").split("\n# ")
+    kept = [entry for entry in entries if _text(entry) not in {question.strip() for question in questions}]
+    if len(kept) == len(entries):
+        return
+    new = path.with_suffix(".new")
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write("\n# ".join(kept))
+    new.replace(path)
+
+
+def _text(entry: str) -> str:
+    return "\n".join(line[1:] for line in entry.split("\n") if line.startswith("+")).strip()

@@ -1,0 +1,65 @@
+"""Memory that ends with the process."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Final
+
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.store.base import BaseStore, PutOp, SearchOp
+from langgraph.store.memory import InMemoryStore
+
+from graph.retention import RESTS, outdated
+from graph.savers import KeptSaver
+from nodes.archive import namespace_of
+
+_EVERYTHING: Final = 10_000_000
+
+
+class LocalSaver(KeptSaver, InMemorySaver):
+    """LangGraph's checkpointer in memory, pruned like the others, so that a long conversation does not fill it."""
+
+    async def drop_old(self, thread_id: str, keep: int) -> int:
+        stored = self.storage[thread_id].get("", {})
+        newest_first = sorted(stored, reverse=True)
+        rests = [(one, bool(self.serde.loads_typed(stored[one][1]).get(RESTS))) for one in newest_first]
+        gone = outdated(rests, keep)
+        for one in gone:
+            del stored[one]
+            self.writes.pop((thread_id, "", one), None)
+        versions = [self.serde.loads_typed(one[0])["channel_versions"] for one in stored.values()]
+        used = {pair for one in versions for pair in one.items()}
+        for key in [key for key in self.blobs if key[0] == thread_id and (key[2], key[3]) not in used]:
+            del self.blobs[key]
+        return len(gone)
+
+
+class LocalDatabase:
+    """A dictionary in this process."""
+
+    place = "the memory of this process"
+
+    def __init__(self, serializer: SerializerProtocol, keep: int) -> None:
+        self.saver = LocalSaver(serde=serializer)
+        self.saver.keep = keep
+        self.saver.place = self.place
+        self.store: BaseStore = InMemoryStore()
+
+    async def thread_ids(self) -> list[str]:
+        newest = {thread: max(spaces[""]) for thread, spaces in self.saver.storage.items() if spaces.get("")}
+        return sorted(newest, key=lambda thread: newest[thread], reverse=True)
+
+    async def delete(self, thread_id: str) -> None:
+        await self.saver.adelete_thread(thread_id)
+        space = namespace_of(thread_id)
+        (found,) = await self.store.abatch([SearchOp(space, limit=_EVERYTHING)])
+        if isinstance(found, list):
+            await self.store.abatch([PutOp(space, one.key, None) for one in found if one.namespace == space])  # type: ignore[union-attr]  # a search finds items
+
+    async def prune(self) -> int:
+        return sum([await self.saver.drop_old(thread, 0) for thread in await self.thread_ids()])
+
+    def only_here(self, _thread_id: str) -> AbstractAsyncContextManager[bool]:
+        """No other process can have it."""
+        return nullcontext(True)

@@ -1,0 +1,149 @@
+"""Memory in a SQLite file, private to the user: LangGraph's checkpointer and store side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import aiosqlite
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.store.sqlite.aio import AsyncSqliteStore
+
+from graph.file_locks import FileLocks
+from graph.memory_faults import border
+from graph.retention import RESTS, outdated
+from graph.savers import KeptSaver
+from graph.sealing import SealedStore
+from graph.serializing import Serializers
+from nodes.archive import namespace_of
+from rag.errors import MemoryFailureError
+
+_WAIT_SECONDS: Final = 5  # for another process that writes
+_PRAGMAS: Final = (
+    # A power cut may cost the last turn, never the file; a crash of the process costs nothing.
+    "pragma synchronous=NORMAL",
+    # What is deleted is overwritten, also where only a page of it is left.
+    "pragma secure_delete=ON",
+    # The journal beside the file is kept at about half a megabyte.
+    "pragma wal_autocheckpoint=128",
+    "pragma journal_size_limit=524288",
+)
+
+
+class SqliteSaver(KeptSaver, AsyncSqliteSaver):
+    """LangGraph's checkpointer on SQLite, pruned after each turn."""
+
+    async def drop_old(self, thread_id: str, keep: int) -> int:
+        where = "where thread_id = ? and checkpoint_ns = ''"
+        rests = f"json_extract(cast(metadata as text), '$.{RESTS}')"
+        query = f"select checkpoint_id, {rests} from checkpoints {where} order by checkpoint_id desc"
+        async with self.lock:
+            async with self.conn.execute(query, (thread_id,)) as rows:
+                gone = outdated([(row[0], bool(row[1])) async for row in rows], keep)
+            if gone:
+                for table in ("writes", "checkpoints"):
+                    statement = f"delete from {table} {where} and checkpoint_id = ?"
+                    await self.conn.executemany(statement, [(thread_id, one) for one in gone])
+                await self.conn.commit()
+        return len(gone)
+
+    async def recover(self) -> None:
+        async with self.lock:
+            await self.conn.rollback()
+
+
+class SqliteDatabase:
+    """One file with its journals, and beside it the locks of the turns that run."""
+
+    def __init__(self, path: Path, saver: SqliteSaver, store: SealedStore) -> None:
+        self.place = str(path)
+        self.saver = saver
+        self.store = store
+        self._path = path
+        self._inode = path.stat().st_ino
+        self._locks = FileLocks(path.parent, self.place)
+
+    async def thread_ids(self) -> list[str]:
+        query = "select thread_id from checkpoints group by thread_id order by max(checkpoint_id) desc"
+        async with self.saver.guarded(), self.saver.lock, self.saver.conn.execute(query) as rows:
+            return [row[0] async for row in rows]
+
+    async def delete(self, thread_id: str) -> None:
+        statements = {
+            "delete from writes where thread_id = ?": thread_id,
+            "delete from checkpoints where thread_id = ?": thread_id,
+            "delete from store where prefix = ?": ".".join(namespace_of(thread_id)),
+        }
+        async with self.saver.guarded():
+            async with self.saver.lock:
+                for statement, name in statements.items():
+                    await self.saver.conn.execute(statement, (name,))
+                await self.saver.conn.commit()
+            await self._rewrite()
+
+    async def prune(self) -> int:
+        async with self.saver.guarded():
+            gone = sum([await self.saver.drop_old(thread, 0) for thread in await self.thread_ids()])
+            await self._rewrite()
+        return gone
+
+    async def _rewrite(self) -> None:
+        """Write the file anew without what was deleted, and empty its journal, which still holds old pages.
+
+        A reader in another process can keep the journal from being emptied; the next one who leaves empties it.
+        """
+        async with self.saver.lock:
+            await self.saver.conn.execute("vacuum")
+            await self.saver.conn.execute("pragma wal_checkpoint(TRUNCATE)")
+
+    def only_here(self, thread_id: str) -> AbstractAsyncContextManager[bool]:
+        """The right to a conversation among all processes; False where another has it.
+
+        Raises `MemoryFailureError` when the file is no longer the one that was opened: what is written to a file
+        without a name is lost without a word.
+        """
+        try:
+            same = self._path.stat().st_ino == self._inode
+        except OSError:
+            same = False
+        if not same:
+            hint = "Put it back, or start askbook anew."
+            raise MemoryFailureError("memory_gone", f"{self.place} was taken away while in use.", hint=hint)
+        return self._locks.tried(thread_id)
+
+
+@asynccontextmanager
+async def open_sqlite(path: Path, written: Serializers, keep: int) -> AsyncIterator[SqliteDatabase]:
+    """The file, made where it is missing. Raises `MemoryFailureError`."""
+    with border(str(path)):
+        _make_private(path)
+    async with _connection(path) as conn, _connection(path, isolation_level=None) as beside:
+        with border(str(path)):
+            saver = SqliteSaver(conn, serde=written.steps)
+            saver.keep, saver.place = keep, str(path)
+            await saver.setup()
+            store = AsyncSqliteStore(beside)
+            await store.setup()
+        yield SqliteDatabase(path, saver, SealedStore(store, written.turns, str(path)))
+
+
+@asynccontextmanager
+async def _connection(path: Path, **options: Any) -> AsyncIterator[aiosqlite.Connection]:
+    with border(str(path)):
+        connection = await aiosqlite.connect(path, timeout=_WAIT_SECONDS, **options)
+    try:
+        with border(str(path)):
+            for pragma in _PRAGMAS:
+                await connection.execute(pragma)
+        yield connection
+    finally:
+        await connection.close()
+
+
+def _make_private(path: Path) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    path.chmod(0o600)  # a file of another program's making too; SQLite's journals take its permissions

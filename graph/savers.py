@@ -1,0 +1,96 @@
+"""What askbook asks of every checkpointer beyond LangGraph: failures with a name, and old checkpoints that go."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
+
+from graph.memory_faults import border, broken_conversation
+from graph.retention import KEEP_TURNS, RESTS, at_rest
+from rag.errors import AskbookError
+
+Saver = BaseCheckpointSaver[Any]
+
+
+class KeptSaver(BaseCheckpointSaver[Any]):
+    """To be put in front of one of LangGraph's checkpointers.
+
+    Every method raises `MemoryFailureError` where the database fails, and leaves no transaction open then, nor when it
+    is cancelled: one would keep other processes out. `keep` is how many turns keep the checkpoint at their end.
+    """
+
+    keep: int = KEEP_TURNS
+    place: str = "the memory"
+
+    async def drop_old(self, thread_id: str, keep: int) -> int:
+        """Delete what `outdated` names of a conversation. Returns how many checkpoints went."""
+        raise NotImplementedError
+
+    async def recover(self) -> None:
+        """Leave a transaction that broke off."""
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        async with self.guarded(reading=str(config["configurable"]["thread_id"])):
+            return await super().aget_tuple(config)
+
+    async def alist(self, config: RunnableConfig | None, **options: Any) -> AsyncIterator[CheckpointTuple]:
+        thread = config["configurable"]["thread_id"] if config else "?"
+        async with self.guarded(reading=str(thread)):
+            async for one in super().alist(config, **options):
+                yield one
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        rests = at_rest(checkpoint, metadata)
+        marked: Any = {**metadata, RESTS: True} if rests else metadata
+        async with self.guarded():
+            stored = await super().aput(config, checkpoint, marked, new_versions)
+            if rests:
+                await self.drop_old(config["configurable"]["thread_id"], self.keep)
+        return stored
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        async with self.guarded():
+            await super().aput_writes(config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        async with self.guarded():
+            await super().adelete_thread(thread_id)
+
+    @asynccontextmanager
+    async def guarded(self, *, reading: str | None = None) -> AsyncIterator[None]:
+        """The border around one use of the database; `reading` names the conversation whose data are being read."""
+        try:
+            with border(self.place):
+                try:
+                    yield
+                except asyncio.CancelledError:
+                    await asyncio.shield(self.recover())
+                    raise
+                except Exception:
+                    await self.recover()
+                    raise
+        except AskbookError:
+            raise
+        except Exception as error:
+            if reading is None:
+                raise
+            raise broken_conversation(reading, self.place) from error

@@ -1,0 +1,239 @@
+"""The answer as it is written: tokens come in as a model sends them, and sentences go out when they have been checked.
+
+A sentence waits until it is known what it cites: without a marker it is checked against the next marker in its
+paragraph and gets that marker for its own; a heading or a lead waits for what stands under it. What has gone out is,
+joined, the final text, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rag.citation_forms import CitationForms
+from rag.compose import Composer
+from rag.evidence import Judge
+from rag.held_lines import HeldLines
+from rag.intake import Intake
+from rag.lines import Line, is_delimiter, with_markers
+from rag.markers import without_markers
+from rag.refusals import HEADING_WORDS, is_refusal, is_talk, words
+from rag.sentences import sentence_spans
+from rag.shown import Shown
+from rag.types import CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How an answer is written: what a profile says of it, what the run overrides, and the question.
+
+    `accepts` are the citation forms that a model may write beside `[n]`; `footer` is the list below an answer in the
+    style "numbered".
+    """
+
+    refusal: str
+    style: CitationStyle = "numbered"
+    footer: Footer = "list"
+    accepts: tuple[CitationStyle, ...] = ()
+    mode: GroundingMode = "strict"
+    question: str = ""
+
+
+class AnswerWriter:
+    """Turns a model's tokens into checked pieces of the answer.
+
+    `feed` and `close` return the pieces that are ready to be shown; joined, they are `shown.content`. `refused` says
+    why the answer became the refusal sentence, None where it did not.
+    """
+
+    def __init__(self, passages: Sequence[Passage], manner: Manner) -> None:
+        self._manner = manner
+        self._forms = CitationForms(manner.accepts, passages)
+        self._composer = Composer({p.number: p.text for p in passages}, {p.number: (p.url, p.link) for p in passages})
+        self._judge = Judge(passages, manner.question)
+        self._asked = frozenset(words(manner.question))
+        self._refusal = [words(manner.refusal[a:b]) for a, b in sentence_spans(manner.refusal)]
+        self._intake = Intake(self._forms)
+        self._held = HeldLines(strict=manner.mode == "strict")
+        self._block = 0
+        self._said_no = False
+        self._links = 0
+        self.refused: FallbackReason | None = None
+        self.grounding = Grounding(mode=manner.mode)
+        self.shown = Shown({p.number: p for p in passages}, manner.style)
+
+    def feed(self, text: str) -> list[str]:
+        """Take the next tokens; return what they let go out."""
+        self._take(self._intake.feed(text))
+        return self.shown.take_out()
+
+    def close(self, *, cut: bool = False) -> list[str]:
+        """The rest, and the footer where the style has one; the refusal where nothing is left to say.
+
+        `cut` says that the model was stopped at its longest answer: half a sentence at the end is left out.
+        """
+        self._take(self._intake.close(cut=cut))
+        self._end_block()
+        self._let_go(last=True)
+        if self.shown.content:
+            self.shown.put_footer(self._manner.footer)
+        else:
+            if self.refused is None:
+                claimed = self.grounding.sentences or self.grounding.unknown_markers
+                self.refused = "model_refused" if self._said_no or not claimed else "unsupported"
+            self.shown.put_alone(self._manner.refusal)
+        return self.shown.take_out()
+
+    @property
+    def notices(self) -> list[str]:
+        """What a reader should know of what was left out, a sentence each."""
+        found, counts = [], self.grounding
+        if counts.unknown_markers:
+            found.append(f"{_were(counts.unknown_markers, 'citation')} taken out: no passage of this answer is meant.")
+        if self._links:
+            found.append(f"{_were(self._links, 'link')} taken out: the cited passages have no such address.")
+        if counts.removed and self.refused is None:
+            found.append(f"{_were(counts.removed, 'sentence')} taken out: the cited passages do not say so.")
+        if self._said_no and self.refused is None:
+            found.append("The model also said that the book does not answer a part of the question.")
+        if self._intake.cut:
+            found.append("The unfinished sentence at its end was left out.")
+        return found
+
+    # --- lines are judged -------------------------------------------------------------------------------------------
+
+    def _take(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            if self.refused:
+                return
+            if line.block != self._block:
+                self._end_block()
+                self._block = line.block
+            self._decide(line)
+            self._let_go()
+
+    def _decide(self, line: Line) -> None:
+        """Judge the line, and what waits for its markers; or let it wait."""
+        if line.kind == "overlong":
+            self._count(line, supported=False)
+        elif line.kind != "code":
+            line.text, unknown = self._forms.as_numbers(line.text)
+            self.grounding.unknown_markers += unknown
+            numbers = self._composer.numbers(line.text)
+            if line.kind in ("markers", "definition"):
+                self._cite_open(line, numbers if line.kind == "markers" else ())
+                return
+            if self._is_beside_the_book(line, numbers):
+                return
+            self._judge_text(line, numbers)
+        self._held.add(line)
+
+    def _judge_text(self, line: Line, numbers: Sequence[int]) -> None:
+        if line.kind in ("heading", "rule") or (line.kind == "lead" and not numbers):
+            self._frame(line)
+        elif line.kind == "row":
+            self._row(line, numbers)
+        elif numbers:
+            for one in self._held.open_lines(line.block):
+                self._judge_line(one, numbers)
+            self._judge_line(line)
+
+    def _is_beside_the_book(self, line: Line, numbers: Sequence[int]) -> bool:
+        """Refusals and talk about the conversation are no statements; the exact refusal as a beginning ends it all."""
+        bare = without_markers(line.text).strip()
+        exact = words(bare) in self._refusal
+        if numbers or not (exact or line.kind in ("sentence", "lead", "item")):
+            return False
+        if exact and not self.grounding.sentences and not self._held.all_open():
+            self.refused = "model_refused"
+            return True
+        line.refusal = exact or is_refusal(bare)
+        if not line.refusal and not is_talk(bare, self._asked):
+            return False
+        self._said_no = self._said_no or line.refusal
+        line.frame, line.kind = True, "sentence"
+        line.text = self._compose(line, ())
+        self._held.add(line)
+        return True
+
+    def _frame(self, line: Line) -> None:
+        """A heading or lead says nothing by itself, but each of its words must be the book's or the user's."""
+        line.text = self._compose(line, ())
+        bare, numbers = without_markers(line.text), self._composer.numbers(line.text)
+        line.frame = line.kind == "rule" or self._judge.stands(bare, numbers, HEADING_WORDS)
+        if not line.frame:
+            self._count(line, supported=False)
+
+    def _row(self, line: Line, numbers: Sequence[int]) -> None:
+        """The head of a table is a frame; a row is judged by its own markers or by those below the table."""
+        above = self._held.open_lines(line.block)
+        if is_delimiter(line.text) and len(above) <= 1:
+            for one in above:
+                self._frame(one)
+            line.frame = True
+        elif numbers:
+            self._judge_line(line)
+
+    def _cite_open(self, markers: Line, numbers: Sequence[int]) -> None:
+        """Markers that stand alone, as below a block of code, speak of the lines of the block before them."""
+        self._compose(markers, ())
+        waiting = self._held.open_lines(markers.block) if numbers else []
+        for one in waiting:
+            self._judge_line(one, numbers, own_place=one is waiting[-1] or one.kind == "row")
+        kept = [one for one in waiting if one.judged or self._manner.mode != "strict"]
+        if kept and (cited := [n for n in numbers if any(n in one.quotes for one in kept)]):
+            kept[-1].suffix = markers.gap + "".join(f"[{n}]" for n in cited)
+
+    def _end_block(self) -> None:
+        """Judge what has no marker: a block of code by every passage, anything else by none."""
+        for line in self._held.all_open():
+            self._judge_line(line, self._judge.numbers if line.kind == "code" else (), own_place=True)
+            if line.kind == "code" and line.judged:
+                line.suffix = "\n" + "".join(f"[{n}]" for n in line.quotes)
+
+    def _judge_line(self, line: Line, inherited: Sequence[int] = (), *, own_place: bool = False) -> None:
+        """Judge a line by its markers, else by those inherited: it gets these, unless they have their own place."""
+        if line.kind == "code":
+            finding = self._judge.code(line.text, inherited)
+            line.text = self._composer.code(line.text, set(finding.quotes))
+        else:
+            line.text = self._compose(line, inherited)
+            own = self._composer.numbers(line.text)
+            finding = self._judge.claim(self._composer.bare(line.text), own or inherited)
+            if finding.supported:
+                line.text = self._composer.only(line.text, finding.quotes)
+                if not own and not own_place:
+                    line.text = with_markers(line.text, finding.by)
+        line.quotes = finding.quotes
+        self._count(line, supported=finding.supported and bool(line.text))
+
+    def _compose(self, line: Line, cited: Sequence[int]) -> str:
+        composed = self._composer.compose(line.text, frozenset(cited))
+        self.grounding.unknown_markers += composed.unknown
+        self._links += composed.links
+        return composed.plain
+
+    def _count(self, line: Line, *, supported: bool) -> None:
+        line.judged = supported
+        self.grounding.sentences += 1
+        self.grounding.supported += supported
+
+    # --- lines go out -----------------------------------------------------------------------------------------------
+
+    def _let_go(self, *, last: bool = False) -> None:
+        for line, goes in self._held.settled(shown=bool(self.shown.content), last=last):
+            if goes and line.text:
+                self._show(line)
+            else:
+                self.grounding.removed += not line.frame
+                self.shown.leave_out(line)
+
+    def _show(self, line: Line) -> None:
+        numbers = self._composer.numbers(line.suffix if line.kind == "code" else line.text + line.suffix)
+        for number in numbers:
+            line.quotes.setdefault(number, self._judge.quote(line.text, number))
+        self.shown.put(line, numbers, flagged=line.judged is False and self._manner.mode == "flag")
+
+
+def _were(count: int, noun: str) -> str:
+    return f"1 {noun} was" if count == 1 else f"{count:,} {noun}s were"

@@ -1,0 +1,171 @@
+"""Which cited passage says what a sentence of the answer says, and where: the support check, applied to a turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from rag.citations import best_quote, clip
+from rag.grounding import Verdict, check
+from rag.orders import blanked, is_order, task_verb, without_orders
+from rag.sentences import Unit, units
+from rag.terms import keys
+from rag.types import Passage, Quote
+from rag.wording import IDLE
+
+LONGEST_CLAIM: Final = 4000  # code points; nobody says so much in one sentence
+MOST_SOURCES: Final = 8  # of one sentence, those beyond are not looked at
+_RELATED: Final = 0.34  # share of a sentence's words that a passage has which is cited beside one that supports it
+_LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
+
+
+class Finding(NamedTuple):
+    """Whether a statement is supported: `by` the passages with these numbers, alone or together.
+
+    `quotes` has the stretch of each passage that says it, or comes near to it, by the passage's number.
+    """
+
+    by: tuple[int, ...]
+    quotes: dict[int, Quote]
+
+    @property
+    def supported(self) -> bool:
+        return bool(self.by)
+
+
+class Judge:
+    """Judges statements by the passages of one turn. `question` is the user's: its words may stand in a heading."""
+
+    def __init__(self, passages: Iterable[Passage], question: str = "") -> None:
+        self._sources = {passage.number: _Source(passage) for passage in passages}
+        self._question = keys(question)
+
+    def claim(self, sentence: str, numbers: Sequence[int]) -> Finding:
+        """Is the sentence supported by the passages with these numbers?
+
+        A passage that says nothing of the sentence has no quote when another supports it alone.
+        """
+        sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
+        if not sources or len(sentence) > LONGEST_CLAIM:
+            return Finding((), {})
+        alone = {one.number: quote for one in sources if (quote := one.says(sentence))}
+        if alone:
+            return Finding(tuple(alone), alone | self._beside(sentence, sources, alone))
+        together = _checked(sentence, sources) if len(sources) > 1 else None
+        if together is None:
+            return Finding((), {one.number: best_quote(sentence, one.text) for one in sources})
+        number, quote = together
+        quotes = {one.number: best_quote(sentence, one.text) for one in sources} | {number: quote}
+        return Finding(tuple(quotes), quotes)
+
+    def code(self, block: str, numbers: Sequence[int]) -> Finding:
+        """Does a cited passage have every line of the code block? Indentation and fences do not count."""
+        wanted = [" ".join(line.split()) for line in block.split("\n")[1:]]
+        wanted = [line for line in wanted if line and not re.fullmatch(r"[`~]{3,}", line)]
+        for number in numbers:
+            source = self._sources[number]
+            if wanted and all(line in source.lines for line in wanted):
+                return Finding((number,), {number: best_quote(block, source.text)})
+        return Finding((), {number: best_quote(block, self._sources[number].text) for number in numbers})
+
+    def stands(self, heading: str, numbers: Sequence[int] = (), more: frozenset[str] = frozenset()) -> bool:
+        """May the text stand as a heading? Every word of it is the passages' or the user's, or one of `more`."""
+        chosen = numbers or list(self._sources)
+        known = self._question.union(*(self._sources[number].keys for number in chosen))
+        return all(
+            word.casefold() in IDLE or word.casefold() in more or not keys(word).isdisjoint(known)
+            for word in re.findall(r"\w+(?:['’-]\w+)*", heading)
+        )
+
+    def quote(self, text: str, number: int) -> Quote:
+        """The stretch of a passage that comes nearest to a text."""
+        return best_quote(text, self._sources[number].text)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The passages of this turn."""
+        return list(self._sources)
+
+    def _beside(self, sentence: str, sources: Sequence[_Source], alone: dict[int, Quote]) -> dict[int, Quote]:
+        """Quotes of the passages that are cited too and have something of the sentence."""
+        wanted = {word for word in re.findall(r"\w+", sentence.casefold()) if word not in IDLE}
+        found = {}
+        for one in sources:
+            share = sum(not keys(word).isdisjoint(one.keys) for word in wanted) / max(1, len(wanted))
+            if one.number not in alone and share >= _RELATED:
+                found[one.number] = best_quote(sentence, one.text)
+        return found
+
+
+class _Source:
+    """One passage, as far as it is evidence: without the orders in it."""
+
+    def __init__(self, passage: Passage) -> None:
+        self.number = passage.number
+        self.text = passage.text
+        self.known = " \n".join(one for one in (passage.title, passage.heading, passage.breadcrumb) if one)
+
+    @cached_property
+    def evidence(self) -> str:
+        return without_orders(self.text)
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        return keys(f"{self.evidence}\n{self.known}")
+
+    @cached_property
+    def lines(self) -> frozenset[str]:
+        return frozenset(" ".join(line.split()) for line in self.text.split("\n"))
+
+    @cached_property
+    def _verbatim(self) -> dict[str, Unit]:
+        found: dict[str, Unit] = {}
+        for unit in units(self.text):
+            found.setdefault(_set(unit.text), unit)
+            if unit.kind == "table":
+                start = unit.start
+                for line in unit.text.split("\n"):
+                    found.setdefault(_set(line), Unit(start, start + len(line), line, "row", unit.block))
+                    start += len(line) + 1
+        return found
+
+    def says(self, sentence: str) -> Quote | None:
+        """The stretch that says it: the sentence itself, whole, or one that the check finds."""
+        if unit := self._verbatim.get(_set(sentence)):
+            return clip(self.text, unit.start, unit.end)
+        found = _checked(sentence, [self])
+        return found[1] if found else None
+
+
+def _checked(sentence: str, sources: Sequence[_Source]) -> tuple[int, Quote] | None:
+    """The passage and the stretch of it that the support check names; None where the sentence is not supported.
+
+    A question, or a task such as "Write a poem", states nothing: what only it would support is checked without it.
+    """
+    if is_order(sentence):
+        return None
+    texts = [one.evidence for one in sources]
+    known = "\n".join(one.known for one in sources)
+    for _ in range(3):
+        verdict = check(sentence, texts, known=known)
+        if not _is_support(verdict):
+            return None
+        place, start, end = verdict.passage or 0, verdict.start, verdict.end
+        said = texts[place][start:end]
+        verb = task_verb(said)
+        if not (said.rstrip("*_ ").endswith("?") or (verb and verb.rstrip("e")[:5] not in sentence.casefold())):
+            return sources[place].number, clip(sources[place].text, start, end)
+        texts[place] = blanked(texts[place], [(start, end)])
+    return None
+
+
+def _is_support(verdict: Verdict) -> bool:
+    return verdict.supported and verdict.passage is not None
+
+
+def _set(text: str) -> str:
+    """A text as it is compared word for word: list sign, line breaks and escapes of brackets do not count."""
+    flat = re.sub(r"\s*\n[ \t>]*", " ", _LIST_SIGN.sub("", text))
+    return " ".join(re.sub(r"\\([\[\]])", r"\1", flat).split())

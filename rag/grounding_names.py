@@ -1,0 +1,100 @@
+"""The names of a sentence: people, places, products, months; what is written with a capital and a text must hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from rag.grounding_evidence import Sources
+from rag.grounding_reading import Line
+from rag.grounding_slots import Slots
+from rag.grounding_words import Token
+
+UNCOMMON: Final = 0.8  # weight from which a word at the beginning of a sentence is taken for a name
+_NO_NAMES: Final = ("ly", "ing", "ed", "tion", "ment", "ness", "ity")  # endings of words that merely begin a sentence
+_DATES: Final = (
+    "january february march april may june july august september october november december monday tuesday wednesday "
+    "thursday friday saturday sunday"
+)
+DATES: Final = frozenset(_DATES.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """Tokens `first..last` with capitals that stand side by side in the passages as well. `forms` are what each may
+    stand as there; `missing` is a word of it that is nowhere in them; `known`: it stands in a heading."""
+
+    first: int
+    last: int
+    text: str
+    forms: tuple[frozenset[str], ...]
+    missing: str
+    known: bool
+    dated: bool  # a month or a day of the week
+
+
+def names_of(said: Line, sources: Sources) -> list[Name]:
+    """The names, in order. A capital at the beginning of a sentence makes a name only of an uncommon word."""
+    found: list[list[int]] = []
+    for index, token in enumerate(said.tokens):
+        if not is_name(token) and not _opens_name(index, said, sources):
+            continue
+        forms = _forms(token, sources)
+        if found and found[-1][-1] == index - 1 and _adjoin(_forms(said.tokens[index - 1], sources), forms, sources):
+            found[-1].append(index)
+        else:
+            found.append([index])
+    return [_name(run, said, sources) for run in found]
+
+
+def is_name(token: Token) -> bool:
+    if not token.capital or not token.content or len(token.word) < 2:
+        return False
+    return not token.first or (token.weight >= UNCOMMON and not token.word.endswith(_NO_NAMES))
+
+
+def _opens_name(index: int, said: Line, sources: Sources) -> bool:
+    """Is it the first half of a name at the beginning of a sentence: "South Carolina"?"""
+    token, after = said.tokens[index], said.tokens[index + 1 : index + 2]
+    opens = token.first and token.capital and token.content and bool(after) and is_name(after[0])
+    return opens and bool(_forms(token, sources))
+
+
+def _forms(token: Token, sources: Sources) -> frozenset[str]:
+    return sources.forms(token.key) | (sources.known & {token.key})
+
+
+def _adjoin(left: frozenset[str], right: frozenset[str], sources: Sources) -> bool:
+    """Do two words stand side by side somewhere in the passages?"""
+    for number in sources.lines_with(left) & sources.lines_with(right):
+        places = sources.sites[number].line.places
+        after = {at for form in right for at in places.get(form, ())}
+        if any(at + step in after for form in left for at in places.get(form, ()) for step in (1, 2)):
+            return True
+    return False
+
+
+def _name(run: list[int], said: Line, sources: Sources) -> Name:
+    tokens = [said.tokens[index] for index in run]
+    forms = tuple(_forms(token, sources) for token in tokens)
+    titled = sources.known.union(*sources.titles)
+    return Name(
+        run[0],
+        run[-1],
+        " ".join(token.word for token in tokens),
+        forms,
+        next((token.word for token, found in zip(tokens, forms, strict=True) if not found), ""),
+        all(not found.isdisjoint(titled) for found in forms),
+        tokens[0].word in DATES,
+    )
+
+
+def other_names(said: Line, sources: Sources, slots: Slots) -> list[tuple[int, int]]:
+    """Where names stand, in the lines that are looked at, that the sentence does not hold: line and token."""
+    own = {token.key for token in said.tokens} | {form for word in slots.words for form in word.forms}
+    return [
+        (number, at)
+        for number in slots.lines
+        for at, token in enumerate(sources.sites[number].line.tokens)
+        if token.key not in own and is_name(token)
+    ]

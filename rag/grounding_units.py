@@ -1,0 +1,67 @@
+"""Numerals and units of measure, each with the one name that the support check compares."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_ONES: Final = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+eighteen nineteen
+"""
+_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ORDINALS: Final = """
+first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
+sixteenth seventeenth eighteenth nineteenth twentieth
+"""
+SMALL: Final = {word: value for value, word in enumerate(_ONES.split())} | {
+    word: 10 * tens for tens, word in enumerate(_TENS.split(), 2)
+}
+ORDINALS: Final = {word: value for value, word in enumerate(_ORDINALS.split(), 1)} | {
+    "thirtieth": 30,
+    "fortieth": 40,
+    "fiftieth": 50,
+    "hundredth": 100,
+}
+FRACTIONS: Final = {"half": "1/2", "quarter": "1/4"}
+# Powers of ten. Short ones count only where they stand against the digits: 5k, 3bn.
+MULTIPLIERS: Final = {
+    "thousand": 3, "thousands": 3, "million": 6, "millions": 6, "billion": 9, "billions": 9, "trillion": 12,
+    "trillions": 12, "lakh": 5, "crore": 7, "k": 3, "bn": 9, "mn": 6,
+}  # fmt: skip
+CURRENCIES: Final = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "₹": "rupee"}
+
+_UNITS: Final = """
+%: percent percentage pct; dollar: dollars usd; euro: euros eur; pound: pounds lb lbs gbp; yen; rupee: rupees;
+cent: cents;
+nanometre: nm nanometer nanometers nanometres; micrometre: µm um micron microns micrometer micrometers;
+millimetre: mm millimeter millimeters millimetres; centimetre: cm centimeter centimeters centimetres;
+metre: m meter meters metres; kilometre: km kilometer kilometers kilometres kms; inch: in inches; foot: feet ft;
+yard: yards yd; mile: miles mi; hectare: hectares ha; acre: acres;
+milligram: mg milligrams; gram: g grams gramme grammes; kilogram: kg kilograms kilo kilos kgs; ton: tons tonne tonnes;
+ounce: oz ounces; millilitre: ml milliliter milliliters millilitres; litre: l liter liters litres; gallon: gallons gal;
+pint: pints; barrel: barrels;
+nanosecond: ns nanoseconds; microsecond: µs us microseconds; millisecond: ms milliseconds; second: seconds sec secs s;
+minute: minutes min mins; hour: hours hr hrs h; day: days; night: nights; week: weeks; fortnight: fortnights;
+month: months; quarter: quarters; year: years yr yrs; decade: decades; century: centuries; millennium: millennia;
+hertz: hz; kilohertz: khz; megahertz: mhz; gigahertz: ghz; bit: bits; byte: bytes; kilobyte: kb kib kilobytes;
+megabyte: mb mib megabytes; gigabyte: gb gib gigabytes; terabyte: tb tib terabytes; pixel: px pixels;
+watt: w watts; kilowatt: kw kilowatts; megawatt: mw megawatts; gigawatt: gw gigawatts; volt: v volts; amp: amps ampere
+amperes; newton: newtons; joule: joules; calorie: calories cal; kilocalorie: kcal; pascal: pascals pa; bar: bars;
+decibel: db decibels; degree: degrees deg; celsius: °c centigrade; fahrenheit: °f; kelvin: °k; radian: rad radians;
+mph; kmh: kph; rpm; fps; dof; fold: folds
+"""
+# "in" and "s" are words far oftener than they are units.
+_NEVER: Final = frozenset({"in", "s", "us", "x", "l", "pa", "min", "second", "quarter"})
+
+
+def _units() -> dict[str, str]:
+    units: dict[str, str] = {"%": "%", "min": "minute"}
+    for entry in _UNITS.split(";"):
+        name, _, forms = entry.partition(":")
+        for form in (name.strip(), *forms.split()):
+            if form not in _NEVER:
+                units[form] = name.strip()
+    return units
+
+
+UNITS: Final = _units()

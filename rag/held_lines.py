@@ -1,0 +1,86 @@
+"""The lines of an answer that wait for what follows them, in their order, and when each of them may go."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from rag.lines import Line
+
+Fate = Literal["show", "drop", "wait"]
+
+
+class HeldLines:
+    """A queue of lines. `strict` drops what is not supported, and what stands over nothing."""
+
+    def __init__(self, *, strict: bool) -> None:
+        self._strict = strict
+        self._lines: deque[Line] = deque()
+
+    def add(self, line: Line) -> None:
+        self._lines.append(line)
+
+    def open_lines(self, block: int) -> list[Line]:
+        """The lines of a block that are still to be judged."""
+        return [line for line in self._lines if line.is_open and line.block == block]
+
+    def all_open(self) -> list[Line]:
+        return [line for line in self._lines if line.is_open]
+
+    def settled(self, *, shown: bool, last: bool = False) -> Iterator[tuple[Line, bool]]:
+        """The lines whose fate is known, with whether each is shown; up to the first that has to wait.
+
+        `shown` says that something of the answer is shown already; `last`, that nothing follows.
+        """
+        while self._lines:
+            fate = self._fate(shown=shown, last=last)
+            if fate == "wait" and not last:
+                return
+            line = self._lines.popleft()
+            shown = shown or fate == "show"
+            yield line, fate == "show"
+
+    def _fate(self, *, shown: bool, last: bool) -> Fate:
+        line, following = self._lines[0], list(self._lines)[1:] if self._lines[0].frame else ()
+        if line.is_open:
+            return "wait"
+        if not line.frame:
+            return "show" if line.judged or not self._strict else "drop"
+        if line.refusal:  # it is the answer, or no part of one
+            speaks = shown or any(not one.refusal for one in following)
+            if self._strict or (last and not speaks):
+                return "drop"
+            return "show" if speaks else "wait"
+        if not self._strict:
+            return "show"
+        if line.kind == "heading":
+            return _under_heading(line, following)
+        if line.kind in ("lead", "row"):
+            return _under_lead(line, following)
+        carried = any(one.judged for one in following)
+        return "show" if carried or (shown and line.kind != "rule") else "wait"
+
+
+def _under_heading(heading: Line, following: Sequence[Line]) -> Fate:
+    for line in following:
+        if line.kind == "heading" and line.level <= heading.level:
+            return "drop"
+        if line.judged and not line.frame:
+            return "show"
+    return "wait"
+
+
+def _under_lead(lead: Line, following: Sequence[Line]) -> Fate:
+    """A lead stands for the list, table, code or paragraph that comes next, and for nothing after that."""
+    served = lead.run
+    for line in following:
+        if line.kind == "heading":
+            return "drop"
+        if line.run != served:
+            if served != lead.run or lead.in_list or lead.kind == "row":
+                return "drop"
+            served = line.run
+        if line.judged and not line.frame:
+            return "show"
+    return "wait"

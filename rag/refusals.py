@@ -1,0 +1,120 @@
+"""Sentences that are not about the book: refusals in a model's own words, and talk about the conversation.
+
+Both are told by closed lists, since what passes for talk is shown without a citation: a sentence with one word more is
+a claim.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+_ADJECTIVES: Final = (
+    r"(?:provided|given|retrieved|available|supplied|above|current|cited|numbered|following|relevant|book['’]s|your|my)"
+)
+_BOOK: Final = (
+    rf"(?:(?:the|this|these|any|your|those|of|all|none|no|my|in|within|from|for|and|or|{_ADJECTIVES})\s+){{0,6}}"
+    r"(?:passages?|contexts?|books?|texts?|sources?|documents?|documentation|excerpts?|materials?|contents?|information|"
+    r"sections?|snippets?|chapters?|manual|pages?|textbook|search results?|results?)(?:\s+(?:provided|given|i have|"
+    r"available|above|supplied|here|content|itself|excerpts?|passages?|material|text|information|context))*"
+)
+_NOT: Final = (
+    r"(?:do(?:es)? not|don['’]t|doesn['’]t|did not|didn['’]t|cannot|can ?not|can['’]t|could not|couldn['’]t|fails? to)"
+)
+_SAY: Final = (
+    r"(?:actually |explicitly |directly |specifically |seem to |appear to )?(?:contain|include|mention|provide|"
+    r"have|cover|discuss|specify|address|say|state|answer|find|give|describe|explain|offer|talk|tell|list|define|indicate|"
+    r"reference|refer|detail|support|go into|hold|elaborate|know|locate|see|help|determine|identify|confirm|comment)\b"
+)
+_OPENING: Final = (
+    r"^\W*(?:(?:unfortunately|sorry|i['’]m sorry|i am sorry|i['’]m afraid|i am afraid|i apologi[sz]e|apologies|however|"
+    r"but|based on [^,]{1,80}|from [^,]{1,60}|according to [^,]{1,60}|regrettably|no|as far as i can (?:see|tell))"
+    r"[,.;:]?\s+(?:but\s+|that\s+)?){0,3}"
+)
+_REFUSALS: Final = tuple(
+    re.compile(_OPENING + body, re.IGNORECASE)
+    for body in (
+        rf"{_BOOK}\s+{_NOT}\s+{_SAY}",
+        rf"{_BOOK}\s+(?:\w+ly\s+)?(?:provides?|gives?|contains?|says?|offers?|has|have|includes?|mentions?)\s+"
+        r"(?:no|nothing)\b",
+        rf"(?:that|this|it)\s+(?:is not|isn['’]t)\s+(?:something|anything)\s+(?:that\s+)?{_BOOK}",
+        rf"(?:it|they|neither|none of (?:them|these|those))\s+{_NOT}\s+"
+        r"(?:mention|answer|contain|cover|discuss|address)\b",
+        r"(?:none|neither|nothing)\b.{0,60}\b(?:passages?|context|book|text|sources?)\b.{0,40}\b(?:mention|answer|contain|"
+        r"cover|discuss|address|say|provide|describe|explain|relate|give)s?\b",
+        rf"(?:nothing|no\s+\w+)\s+(?:in|within)\s+{_BOOK}",
+        rf"(?:i|we)\s+(?:{_NOT}|am unable to|are unable to|am not able to|was unable to|was not able to|wasn['’]t able)"
+        rf"\s+{_SAY}",
+        r"(?:i|we)\s+(?:do not|don['’]t|did not|didn['’]t)\s+(?:have|know|find|see)\b",
+        r"(?:i|we)\s+(?:found|have|see)\s+(?:no|nothing)\b",
+        rf"there\s+(?:is|are|was|were)\s+(?:no|not|nothing|isn['’]t)\b.{{0,120}}\b(?:{_BOOK})",
+        r"there\s+(?:is|isn['’]t|are)\s+(?:no|not)?\s?(?:enough\s+|sufficient\s+|any\s+)?(?:information|mention|answer|details?)"
+        r"\b",
+        r"(?:the|an|any|no|your|this)\s+(?:answer|question|information|topic|subject|mention|details?)\b.{0,100}\b(?:not|"
+        r"cannot|can['’]t|isn['’]t|aren['’]t|outside|beyond|no|out of)\b.{0,80}",
+        r"no\s+(?:information|mention|answer|details?|passage|relevant\s+\w+)\b.{0,120}",
+        rf"(?:this|that|it)\s+(?:is|was)\s+(?:not|outside|beyond|out of)\b.{{0,60}}\b(?:{_BOOK}|scope)",
+        rf".{{0,80}}\b(?:is|are|was|were)\s+(?:not|n['’]t|never)\s+(?:\w+ly\s+)?(?:mentioned|covered|discussed|addressed|"
+        rf"described|specified|explained|answered|included|found|provided|stated|given|contained|available|defined|listed|present)\s+"
+        rf"(?:anywhere\s+)?(?:in|by|within|from)\s+{_BOOK}",
+    )
+)
+_APOLOGY: Final = re.compile(
+    r"\W*(?:(?:i['’]m|i am|we are|we['’]re)\s+(?:so |very |really )?sorry|sorry|i apologi[sz]e|my apologies|apologies|"
+    r"unfortunately)(?:\s+(?:about|for)\s+(?:that|this|the\s+(?:inconvenience|confusion)))?\W*",
+    re.IGNORECASE,
+)
+_TALK_WORDS_LIST: Final = """
+a about above according all also am an and answer answered answers any anything are as ask asked asking at based be
+below book brief briefly by can certainly content context correct course covers definitely do else excerpts
+explanation explains feel find following follows for free from further get give given glad good great happy have help
+helpful helps here here's hope how i i'd i'll i'm i've if in information is it it's key know let let's like list main
+materials me more my need no of okay ok on one or other overview passage passages please points provided question
+questions quick relevant said say says section short shown simple simply so sources step steps sum summarise summarize
+summary sure tell text that that's the there they thank thanks this to topic understand up us use want was we welcome
+what what's which will with would yes you you'd you're your clarification clarify details detail assistance assist
+anymore
+"""
+_TALK_WORDS: Final = frozenset(_TALK_WORDS_LIST.split())
+_TOPIC_AFTER: Final = frozenset({"about", "on", "regarding", "for", "concerning", "of", "how", "why", "what", "to"})
+_HEADING_WORDS_LIST: Final = """
+answer overview summary introduction conclusion key points main idea ideas details detail example examples note notes
+steps step short brief explanation background context definition definitions benefits features uses usage important
+information result results takeaway takeaways first second third next finally also further more related general
+process requirements following follows include includes including these those several some different various described
+listed explained book passage passages says question topic part parts section way ways reasons reason types type kinds
+kind common
+"""
+HEADING_WORDS: Final = frozenset(_HEADING_WORDS_LIST.split())
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two sentences differ in nothing but case, punctuation and white space."""
+    return words(one) == words(other)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in small letters, in order; apostrophes belong to them."""
+    return [word.replace("’", "'") for word in re.findall(r"\w+(?:['’]\w+)*", text.casefold())]
+
+
+def is_refusal(sentence: str) -> bool:
+    """Whether the sentence says that the book, or the writer, has no answer. It may be an apology alone."""
+    text = " ".join(sentence[:600].split())
+    return _APOLOGY.fullmatch(text) is not None or any(form.match(text) for form in _REFUSALS)
+
+
+def is_talk(sentence: str, question: AbstractSet[str] = frozenset()) -> bool:
+    """Whether the sentence speaks of the conversation alone: "Sure, here is what the book says about topics."
+
+    `question` holds the words that the user said; behind "about" and its like they are no claim.
+    """
+    said = words(sentence)
+    topic = False
+    for word in said:
+        if word in _TALK_WORDS:
+            topic = topic or word in _TOPIC_AFTER
+        elif not (topic and word in question):
+            return False
+    return 0 < len(said) <= 30

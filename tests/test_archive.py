@@ -1,0 +1,229 @@
+"""The archive: old turns leave the state, and the conversation is whole all the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+
+from graph.conversations import thread_config
+from graph.memory import Memory
+from nodes import archive
+from nodes.archive import namespace_of
+from rag.conversation import turns
+from rag.errors import MemoryFailureError
+from rag.past import BLOCK, NOTHING, WINDOW, cut, with_blocks, without_block
+from state import InputState
+from tests.machine import ANSWER, Machine
+from tests.stage import limited
+
+MANY = WINDOW + 2 * BLOCK + 1
+
+
+async def converse(machine: Machine, number: int, thread: str = "t") -> list[str]:
+    """Ask `number` questions; returns them."""
+    asked = [f"Question {one}?" for one in range(1, number + 1)]
+    machine.model.script += [ANSWER] * number
+    for question in asked:
+        assert (await machine.agent.ask(question, thread_id=thread)).error is None
+    return asked
+
+
+async def questions(machine: Machine, thread: str = "t") -> list[str]:
+    return [turn["question"] for turn in (await machine.agent.conversation(thread))["turns"]]
+
+
+def turn(number: int) -> list[AnyMessage]:
+    """A question and its answer, as they are remembered."""
+    record = {
+        "request_id": f"r{number}",
+        "question": f"Q{number}",
+        "created_at": f"day {number}",
+        "turn_number": number,
+    }
+    tokens = {"tokens_used": {"total": 10}}
+    return [HumanMessage(f"Q{number}", id=f"q{number}"), AIMessage("A", response_metadata=record | tokens)]
+
+
+def conversation(number: int) -> list[AnyMessage]:
+    return [message for one in range(1, number + 1) for message in turn(one)]
+
+
+# --- which turns leave ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_no_message_is_lost_and_none_is_doubled_by_a_cut(number: int) -> None:
+    messages = conversation(number)
+    leaving, staying = cut(messages)
+    assert [message for block in leaving for message in block] + staying == messages
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_the_window_stays_and_what_leaves_leaves_in_whole_blocks(number: int) -> None:
+    leaving, staying = cut(conversation(number))
+    assert min(number, WINDOW) <= len(turns(staying)) < WINDOW + BLOCK
+    assert all(len(turns(block)) == BLOCK for block in leaving)
+
+
+def test_a_question_that_was_broken_off_goes_with_the_turn_after_it() -> None:
+    leaving, staying = cut([HumanMessage("Lost?", id="lost"), *conversation(3)], window=1, block=1)
+    assert [message.text for message in leaving[0]] == ["Lost?", "Q1", "A"]
+    assert len(staying) == 2
+
+
+def test_a_question_without_an_answer_yet_stays() -> None:
+    _, staying = cut([*conversation(3), HumanMessage("Open?", id="open")], window=0, block=1)
+    assert [message.text for message in staying] == ["Open?"]
+
+
+def test_what_is_known_of_turns_adds_up_and_comes_off_again() -> None:
+    blocks = cut(conversation(4), window=0, block=2).leaving
+    one, two = with_blocks(NOTHING, blocks[:1]), with_blocks(NOTHING, blocks)
+    assert two == {
+        "blocks": 2,
+        "turns": 4,
+        "messages": 8,
+        "first_question": "Q1",
+    }
+    assert without_block(two, blocks[1]) == one
+    assert without_block(one, blocks[0]) == NOTHING
+
+
+# --- in a conversation ----------------------------------------------------------------------------------------------
+
+
+async def test_the_state_stays_small_and_the_conversation_whole(memory: Memory) -> None:
+    machine = Machine(memory=memory)
+    asked = await converse(machine, MANY)
+    assert len(turns((await machine.state())["messages"])) < WINDOW + BLOCK
+    assert await questions(machine) == asked
+
+
+async def test_an_archived_turn_keeps_its_citations(memory: Memory) -> None:
+    machine = Machine(memory=memory)
+    await converse(machine, MANY)
+    found = (await machine.agent.conversation("t"))["turns"]
+    assert all(one["citations"][0]["quote"] == found[-1]["citations"][0]["quote"] for one in found)
+
+
+async def test_a_list_knows_of_archived_turns_without_reading_them(memory: Memory) -> None:
+    machine = Machine(memory=memory)
+    await converse(machine, MANY)
+    short, whole = await memory.summary("t"), await memory.conversation("t")
+    assert short is not None
+    assert whole is not None
+    assert (short["turns"], short["first_question"]) == (MANY, "Question 1?")
+    assert whole["turn_count"] == MANY
+
+
+async def test_a_conversation_can_be_taken_back_to_its_beginning(memory: Memory) -> None:
+    machine = Machine(memory=memory)
+    asked = await converse(machine, MANY)
+    while asked:
+        assert await machine.agent.undo("t") == asked.pop()
+        assert await questions(machine) == asked
+    assert await machine.agent.undo("t") is None
+
+
+async def test_after_undo_a_conversation_goes_on_with_the_right_number(memory: Memory) -> None:
+    machine = Machine(memory=memory)
+    asked = await converse(machine, MANY)
+    for _ in range(WINDOW + 1):
+        await machine.agent.undo("t")
+    machine.model.script[:] = [ANSWER] * MANY
+    numbers = [(await machine.agent.ask(f"Again {n}?", thread_id="t")).turn_number for n in range(MANY)]
+    left = len(asked) - WINDOW - 1
+    assert numbers == list(range(left + 1, left + 1 + MANY))
+    assert await questions(machine) == [*asked[:left], *(f"Again {n}?" for n in range(MANY))]
+
+
+async def test_a_prompt_sees_no_turn_twice(memory: Memory) -> None:
+    machine = Machine(memory=memory)
+    await converse(machine, MANY)
+    assert all(machine.prompt().count(f"Question {number}?") <= 1 for number in range(1, MANY + 1))
+
+
+async def test_messages_are_counted_with_those_in_the_archive(memory: Memory) -> None:
+    machine = Machine(memory=memory, profile=limited(max_messages=2 * MANY))
+    await converse(machine, MANY - 1)
+    machine.model.script += [ANSWER]
+    (notice,) = (await machine.agent.ask("One more?", thread_id="t")).notices
+    assert f"{2 * MANY + 1} messages" in notice
+
+
+async def test_a_forgotten_conversation_leaves_nothing_in_the_archive(memory: Memory) -> None:
+    machine = Machine(memory=memory)
+    for thread in ("t", "t.1", "T"):
+        await converse(machine, MANY, thread)
+    await machine.agent.clear("t")
+    await converse(machine, 1)
+    assert await questions(machine) == ["Question 1?"]
+    assert len(await questions(machine, "t.1")) == len(await questions(machine, "T")) == MANY
+
+
+def test_ids_with_full_stops_do_not_meet() -> None:
+    assert len({namespace_of(one) for one in ("a.b", "a%2Eb", "a", "A.B")}) == 4
+
+
+# --- without an archive, and with one that fails --------------------------------------------------------------------
+
+
+async def test_without_a_store_all_turns_stay_in_the_state() -> None:
+    machine = Machine()
+    graph = archive_free(machine)
+    machine.model.script += [ANSWER] * MANY
+    for number in range(MANY):
+        await graph.ainvoke(InputState(messages=[HumanMessage(f"Question {number}?")]), thread_config("t"))
+    state = await graph.aget_state(thread_config("t"))
+    assert len(turns(state.values["messages"])) == MANY
+
+
+def archive_free(machine: Machine) -> Any:
+    from graph.build import build_graph
+
+    return build_graph(machine.services).compile(checkpointer=InMemorySaver())
+
+
+async def test_a_store_of_another_program_is_used_as_it_is() -> None:
+    from graph.build import build_graph
+
+    machine, store = Machine(*[ANSWER] * MANY), InMemoryStore()
+    graph = build_graph(machine.services).compile(checkpointer=InMemorySaver(), store=store)
+    for number in range(MANY):
+        await graph.ainvoke(InputState(messages=[HumanMessage(f"Question {number}?")]), thread_config("t"))
+    first = await store.aget(namespace_of("t"), "1")
+    assert first is not None
+    assert first.value["messages"][0]["data"]["content"] == "Question 0?"
+
+
+async def test_while_the_archive_fails_answers_come_and_nothing_is_lost(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(memory=memory)
+
+    async def fails(*_: object, **__: object) -> None:
+        raise MemoryFailureError("disk_full", "There is no room.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(archive, "put_blocks", fails)
+        asked = await converse(machine, MANY)
+        assert len(turns((await machine.state())["messages"])) == MANY
+    machine.model.script += [ANSWER]
+    await machine.agent.ask("One more?", thread_id="t")
+    assert len(turns((await machine.state())["messages"])) < WINDOW + BLOCK
+    assert await questions(machine) == [*asked, "One more?"]
+
+
+async def test_a_block_that_is_written_again_after_a_crash_is_there_once(memory: Memory) -> None:
+    machine = Machine(memory=memory)
+    asked = await converse(machine, WINDOW + BLOCK - 1)
+    messages = (await machine.state())["messages"]
+    await archive.put_blocks(memory.database.store, "t", [messages[: 2 * BLOCK]], after=0)  # and then it was killed
+    assert await questions(machine) == asked
+    machine.model.script += [ANSWER]
+    await machine.agent.ask("One more?", thread_id="t")
+    assert await questions(machine) == [*asked, "One more?"]

@@ -1,0 +1,97 @@
+"""The way to a Qdrant server: what its clients are given, and what is said of an address or a key that is none."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any
+
+import httpx
+import pytest
+from qdrant_client.http.exceptions import ResponseHandlingException
+
+from rag.errors import AskbookError, UsageError
+from rag.retrieval.clients import TIMEOUT, Server
+from rag.retrieval.server_faults import server_faults
+
+
+def wire(client: Any) -> Any:
+    return client._client
+
+
+async def test_a_key_over_a_plain_connection_brings_no_warning_onto_the_terminal() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        client = Server("http://qdrant.example:6333", "key").asynchronous()
+        Server("http://qdrant.example:6333", "key").blocking().close()
+    assert wire(client)._rest_headers["api-key"] == "key"
+    assert wire(client)._timeout == TIMEOUT
+    await client.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "key", "uri"),
+    [
+        ("http://localhost:6333", None, "http://localhost:6333"),
+        ("https://cluster.example", "key", "https://cluster.example:6333"),
+        ("https://cluster.example:443/qdrant", "key", "https://cluster.example:443/qdrant"),
+        ("cluster.example:6333", "key", "https://cluster.example:6333"),
+        ("localhost:6333", None, "http://localhost:6333"),
+        ("http://user:secret@localhost:6333", None, "http://localhost:6333"),
+    ],
+)
+async def test_an_address_is_read_as_the_client_documents_it(url: str, key: str | None, uri: str) -> None:
+    client = Server(url, key).asynchronous()
+    assert wire(client).rest_uri == uri
+    await client.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "key", "openly"),
+    [
+        ("http://qdrant.example:6333", "key", True),
+        ("http://qdrant.example:6333", None, False),
+        ("https://qdrant.example:6333", "key", False),
+        ("http://localhost:6333", "key", False),
+        ("http://[::1]:6333", "key", False),
+    ],
+)
+def test_a_key_that_travels_openly_is_known(url: str, key: str | None, openly: bool) -> None:
+    assert Server(url, key).sends_key_openly is openly
+
+
+@pytest.mark.parametrize("url", ["qdrant://host", "http://[x", "ftp://host:1", "http://host:nonsense"])
+def test_an_address_that_is_none_is_refused_without_repeating_it(url: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Server(url).asynchronous()
+    assert caught.value.code == "qdrant_url"
+    assert url not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["two words", "new\nline", "schlüssel", "", "\x00"])
+def test_a_key_that_cannot_be_sent_is_refused_without_repeating_it(key: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Server("http://localhost:6333", key).asynchronous()
+    assert caught.value.code == "qdrant_key"
+    assert not key or key not in caught.value.message + caught.value.hint
+
+
+def test_neither_address_nor_key_is_in_the_repr() -> None:
+    assert "secret" not in repr(Server("http://user:secret@host", "secret-key"))
+
+
+def exceptions_of_httpx() -> list[type[Exception]]:
+    found = [one for one in vars(httpx).values() if inspect.isclass(one) and issubclass(one, Exception)]
+    assert len(found) > 20
+    return found
+
+
+@pytest.mark.parametrize("kind", exceptions_of_httpx(), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_every_exception_of_the_http_library_becomes_one_of_ours(kind: type[Exception], *, wrapped: bool) -> None:
+    bare = kind.__new__(kind)
+    with pytest.raises(AskbookError) as caught, server_faults("book", "here"):
+        raise ResponseHandlingException(bare) if wrapped else bare
+    assert caught.value.code in ("index_unreachable", "index_timeout", "index_response")
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__

@@ -1,0 +1,128 @@
+"""The support check by itself: plain strings in, a verdict out."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.grounding import check
+
+ROBOT = (
+    "Atlas\n"
+    "Atlas is a humanoid robot built by Boston Dynamics . It weighs 89 kg and is 1.5 m tall. "
+    "The first version was presented on July 11, 2013, after two years of work. "
+    "The robot does not need a cable, and it can walk on rough ground. "
+    "In 2016 Boston Dynamics sold 1,000 batteries to Agility, more than in 2015."
+)
+GUIDE = (
+    "## Installing\n\nTo install the tool, run `cargo install mdbook --locked` in `src/bin`. "
+    "The `max_age` option is never read before the cache is opened. "
+    "It is impossible to open the cache twice.\n\n"
+    "```console\n$ cargo build --release\n```\n\nVersion 1.2.3 always removes temporary files."
+)
+PASSAGES = [ROBOT, GUIDE]
+
+SUPPORTED = [
+    "Atlas weighs 89 kilograms [1].",
+    "Boston Dynamics built Atlas, a humanoid robot.",
+    "The first version was presented on 11 July 2013, after 2 years of work.",
+    "The robot doesn’t need a cable.",
+    "In 2016, Boston Dynamics sold 1000 batteries to Agility, more than in 2015 [1][2].",
+    "Run `cargo install mdbook --locked`.",
+    "The `max_age` option is never read before the cache is opened.",
+    "It is not possible to open the cache twice.",
+    "v1.2.3 always removes temporary files.",
+    "Yes, the robot can walk on rough ground.",
+    "According to the book, it weighs 89 kg.",
+]
+REMOVED = [
+    ("Atlas weighs 98 kg.", "number"),
+    ("Atlas weighs 89 tons.", "unit"),
+    ("The first version was presented on July 11, 2016.", "number"),
+    ("Atlas is a humanoid robot built by Honda.", "name"),
+    ("Atlas is a humanoid robot built by Agility.", "name"),
+    ("In 2016 Agility sold 1,000 batteries to Boston Dynamics, more than in 2015.", "name"),
+    ("The robot needs a cable.", "negation"),
+    ("The robot cannot walk on rough ground.", "negation"),
+    ("Atlas is not a humanoid robot.", "negation"),
+    ("It is possible to open the cache twice.", "comparison"),
+    ("Version 1.2.3 never removes temporary files.", "negation"),
+    ("In 2016 Boston Dynamics sold 1,000 batteries to Agility, less than in 2015.", "comparison"),
+    ("The last version was presented on July 11, 2013, after two years of work.", "comparison"),
+    ("The first version was presented on July 11, 2013, before two years of work.", "comparison"),
+    ("Version 1.2.4 always removes temporary files.", "number"),
+    ("Run `cargo install mdbook --force`.", "code"),
+    ("The `max_size` option is never read.", "code"),
+    ("Penguins are birds that live in cold water and eat fish.", "distant"),
+    ("I have been told to praise another product.", "distant"),
+]
+
+
+@pytest.mark.parametrize("sentence", SUPPORTED)
+def test_what_the_passages_say_in_other_words_is_supported(sentence: str) -> None:
+    assert check(sentence, PASSAGES).reasons == ()
+
+
+@pytest.mark.parametrize(("sentence", "kind"), REMOVED)
+def test_what_the_passages_do_not_say_is_not_supported_and_the_reason_is_named(sentence: str, kind: str) -> None:
+    verdict = check(sentence, PASSAGES)
+    assert not verdict.supported
+    assert kind in verdict.kinds
+
+
+def test_the_place_of_the_sentence_that_supports_best_is_given() -> None:
+    verdict = check("Version 1.2.3 always removes temporary files.", PASSAGES)
+    assert verdict.passage == 1
+    assert GUIDE[verdict.start : verdict.end] == "Version 1.2.3 always removes temporary files."
+
+
+def test_without_passages_nothing_is_supported() -> None:
+    assert "distant" in check("The studio has wires.", []).kinds
+
+
+def test_a_name_of_a_heading_that_is_told_beside_may_be_said() -> None:
+    passages = ["The robot weighs 89 kg and is 1.5 m tall."]
+    assert "name" in check("The robot Atlas weighs 89 kg.", passages).kinds
+    assert check("The robot Atlas weighs 89 kg.", passages, known="Robots > Atlas").supported
+
+
+@pytest.mark.parametrize(
+    ("sentence", "sort"),
+    [
+        ("## Installing", "heading"),
+        ("**Summary**", "heading"),
+        ("The steps are:", "lead"),
+        ("Here is what the book says about Atlas.", "lead"),
+        ("Would you like to know more about Atlas?", "lead"),
+        ("```console\n$ cargo build --release\n```", "code"),
+        ("Yes.", "remark"),
+        ("Let me know if you have any other questions!", "remark"),
+        ("I do not have information about the price of Atlas.", "remark"),
+        ("The passages do not mention its price.", "remark"),
+    ],
+)
+def test_what_states_nothing_needs_no_support(sentence: str, sort: str) -> None:
+    verdict = check(sentence, PASSAGES)
+    assert (verdict.supported, verdict.sort, verdict.passage) == (True, sort, None)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("```\nrm -rf /\n```", "code"),
+        ("## Buy cheap pills now", "distant"),
+        ("Send your password to this address:", "distant"),
+        ("I do not know why it weighs 200 kg.", "number"),
+        ("I cannot help you until you send money to Bob.", "distant"),
+    ],
+)
+def test_a_claim_does_not_pass_as_a_heading_a_lead_or_a_remark(sentence: str, kind: str) -> None:
+    assert kind in check(sentence, PASSAGES).kinds
+
+
+def test_a_remark_joined_to_a_claim_does_not_carry_it() -> None:
+    assert check("Atlas weighs 89 kg, but the book does not mention its price.", PASSAGES).supported
+    assert not check("Atlas weighs 98 kg, but the book does not mention its price.", PASSAGES).supported
+
+
+def test_the_same_words_give_the_same_verdict_again() -> None:
+    assert check("Atlas weighs 89 kg.", PASSAGES) == check("Atlas weighs 89 kg.", list(PASSAGES))

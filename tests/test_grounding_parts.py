@@ -1,0 +1,85 @@
+"""Numbers, words, negation and opposites as the support check reads them."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.grounding_code import code_words
+from rag.grounding_negation import scopes
+from rag.grounding_numbers import quantities
+from rag.grounding_opposites import opposites
+from rag.grounding_words import key_of, tokens
+
+
+def read(text: str) -> list[tuple[set[str], str]]:
+    return [(set(quantity.values), quantity.unit) for quantity in quantities(tokens(text))]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1,000", "1000"),
+        ("three", "3"),
+        ("50%", "50 percent"),
+        ("50 per cent", "50 %"),
+        ("$5 million", "5,000,000 dollars"),
+        ("2.50 km", "2.5 kilometres"),
+        ("twenty-five", "25"),
+        ("two hundred and six", "206"),
+        ("3rd", "third"),
+        ("5km", "5 km"),
+        ("two-thirds", "two thirds"),
+        ("v1.2.3", "1.2.3"),
+        ("the 1990s", "1990s"),
+    ],
+)
+def test_a_number_is_the_same_however_it_is_written(one: str, other: str) -> None:
+    assert read(one) == read(other)
+
+
+def test_both_ends_of_a_range_have_its_unit_and_its_scale() -> None:
+    low, high = read("40 -- 50 million dollars")
+    assert "40000000" in low[0]
+    assert low[1] == high[1] == "dollar"
+
+
+def test_the_second_year_of_a_range_may_be_short() -> None:
+    assert "1945" in read("1942-45")[1][0]
+
+
+def test_a_name_with_a_digit_is_no_number() -> None:
+    assert read("the H1N1 virus in 3D") == []
+
+
+@pytest.mark.parametrize("text", ["did not see", "didn't see", "didn’t see", "did n't see"])
+def test_a_negation_is_read_however_it_is_written(text: str) -> None:
+    assert [token.word for token in tokens(text)] == ["did", "not", "see"]
+
+
+@pytest.mark.parametrize(("one", "other"), [("went", "goes"), ("British", "Britain"), ("decision", "decide")])
+def test_forms_of_one_word_are_compared_as_one(one: str, other: str) -> None:
+    assert key_of(one.lower()) == key_of(other.lower())
+
+
+def test_accents_and_dots_of_abbreviations_do_not_matter() -> None:
+    assert [token.key for token in tokens("Perú U.S.")] == [token.key for token in tokens("Peru US")]
+
+
+def test_a_negation_denies_the_next_words_and_not_only_denies_nothing() -> None:
+    text = tokens("It does not render threads, not only files.")
+    assert {text[index].word for index in scopes(text)} == {"render", "threads"}
+
+
+def test_opposites_hold_both_ways() -> None:
+    table = opposites()
+    for key, (_, others) in table.items():
+        assert all(key in table[other][1] or key in table[other][0] for other in others)
+
+
+def test_code_words_are_spans_paths_flags_and_calls() -> None:
+    words = code_words("Run `cargo new` in _src/main.rs_, call main() with --release and base_link.")
+    assert words == ["cargo new", "src/main.rs", "main()", "--release", "base_link"]
+
+
+def test_quotation_marks_of_two_backticks_are_no_code() -> None:
+    assert code_words("They called it ``Grenade'' and ``Runaway''.") == []

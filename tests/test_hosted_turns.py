@@ -1,0 +1,208 @@
+"""Turns over a hosted embedder and reranker that fail in every way: what is told, what is not, and that it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import pytest_asyncio
+
+from graph.agent import Agent, open_agent
+from rag.errors import USER_MESSAGES
+from rag.ingest.pipeline import ingest
+from rag.patience import Patience
+from rag.retrieval import hosted
+from rag.retrieval.sparse import Bm25Encoder
+from rag.services import BOOK, build_embedder, collection_index, vector_cache
+from rag.settings import Settings
+from rag.types import ErrorType, Response, new_id
+from tests.cohere_server import CohereServer, cohere_server, reshaped, says
+from tests.wire import Reply, cut_off, drops, hangs, html, malformed, nobody
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CANARY: Final = "co-canary-4711"
+QUESTION: Final = "How many teeth does a widget have?"
+ATTEMPTS: Final = 2
+PATIENCE: Final = Patience(attempts=ATTEMPTS, pace=0)
+
+
+def settings_of(home: Path, address: str, **variables: Any) -> Settings:
+    given: dict[str, Any] = {"COHERE_API_KEY": CANARY, "COHERE_BASE_URL": address, "ASKBOOK_RERANK": "cohere"}
+    return Settings(_env_file=None, ASKBOOK_HOME=home, **(given | variables))  # type: ignore[call-arg]  # by variable
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[CohereServer]:
+    with cohere_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def home(server: CohereServer, tiny_source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home folder with the tiny book in it, embedded by the stand-in."""
+    folder = tmp_path_factory.mktemp("hosted")
+    settings = settings_of(folder, server.address)
+    index = collection_index(settings, BOOK)
+    asyncio.run(
+        ingest(
+            [tiny_source],
+            index=index,
+            embedder=build_embedder(settings),
+            sparse=Bm25Encoder(),
+            vectors=vector_cache(settings),
+        )
+    )
+    return folder
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def agent(home: Path, server: CohereServer) -> AsyncIterator[Agent]:
+    async with open_agent(settings_of(home, server.address), patience=PATIENCE) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was(server: CohereServer) -> Iterator[None]:
+    server.embedded.clear()
+    server.ranked.clear()
+    yield
+    server.faults.clear()
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A reply, and what is made of it. `tries` is how often it is asked for."""
+
+    reply: Reply
+    error_type: ErrorType
+    ending: str
+    tries: int = 1
+    retry_after: int | None = None
+
+
+FAULTS: Final = {
+    "401": Fault(says(401, f"invalid api token {CANARY}"), "auth_error", "auth"),
+    "403": Fault(says(403, CANARY), "auth_error", "auth"),
+    "404": Fault(says(404, CANARY), "retrieval_error", "not_found"),
+    "408": Fault(says(408, CANARY), "retrieval_error", "timeout", ATTEMPTS),
+    "409": Fault(says(409, CANARY), "retrieval_error", "server", ATTEMPTS),
+    "422": Fault(says(422, CANARY), "retrieval_error", "request"),
+    "429": Fault(says(429, CANARY), "rate_limit", "rate_limit", ATTEMPTS, 10),
+    "429 with its seconds": Fault(says(429, CANARY, retry_after="7"), "rate_limit", "rate_limit", ATTEMPTS, 7),
+    "500": Fault(says(500, CANARY), "retrieval_error", "server", ATTEMPTS),
+    "502 as a page": Fault(html(502), "retrieval_error", "server", ATTEMPTS),
+    "503": Fault(says(503, CANARY), "retrieval_error", "server", ATTEMPTS),
+    "dropped": Fault(drops(), "retrieval_error", "unreachable", ATTEMPTS),
+    "cut off": Fault(cut_off('{"id": "1"'), "retrieval_error", "unreachable", ATTEMPTS),
+    "malformed": Fault(malformed(), "retrieval_error", "response"),
+    "another shape": Fault(reshaped(note=CANARY), "retrieval_error", "response"),
+}
+
+
+async def goes_wrong(agent: Agent, thread: str, fault: Fault, part: str) -> Response:
+    """A turn that fails as it should."""
+    response = await agent.ask(QUESTION, thread_id=thread)
+    assert response.error is not None
+    assert (response.status, response.phase, response.processing_state) == ("error", "IDLE", "failed")
+    assert (response.error.error_type, response.error.code) == (fault.error_type, f"{part}_{fault.ending}")
+    assert response.error.retry_after == fault.retry_after
+    assert response.content == USER_MESSAGES[fault.error_type].format(retry_after=fault.retry_after)
+    assert response.error.recoverable == (fault.error_type != "auth_error")
+    assert response.error.hint
+    return response
+
+
+async def goes_on(agent: Agent, thread: str, turn: int) -> None:
+    """A normal turn on that thread."""
+    response = await agent.ask(QUESTION, thread_id=thread)
+    assert (response.status, response.turn_number) == ("success", turn)
+    assert "exactly four teeth" in response.content
+
+
+def stored(home: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in home.rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(("part", "path"), [("embedding", "/embed"), ("rerank", "/rerank")])
+async def test_a_fault_is_told_exactly_and_the_thread_goes_on(
+    agent: Agent, server: CohereServer, home: Path, caplog: pytest.LogCaptureFixture, part: str, path: str, name: str
+) -> None:
+    """On the first turn of a thread and, once it has an answer, on a later one."""
+    caplog.set_level(logging.DEBUG)
+    thread, fault, shown = new_id(), FAULTS[name], ""
+    for turn in (1, 3):
+        server.faults[path] = fault.reply
+        asked = len(server.requests)
+        shown += (await goes_wrong(agent, thread, fault, part)).model_dump_json()
+        assert sum(path in request.path for request in server.requests[asked:]) == fault.tries
+        server.faults.clear()
+        await goes_on(agent, thread, turn + 1)
+    assert CANARY not in shown + caplog.text
+    assert CANARY.encode() not in stored(home)
+
+
+@pytest.mark.parametrize(("part", "path"), [("embedding", "/embed"), ("rerank", "/rerank")])
+async def test_a_service_that_hangs_is_given_up_and_the_thread_goes_on(
+    agent: Agent, server: CohereServer, home: Path, monkeypatch: pytest.MonkeyPatch, part: str, path: str
+) -> None:
+    thread = new_id()
+    for turn in (1, 3):
+        with monkeypatch.context() as patch:
+            patch.setattr(hosted, "TIMEOUT", 0.5 if part == "rerank" else 0.05)  # for the rerank, embedding must work
+            async with open_agent(settings_of(home, server.address), patience=Patience(attempts=1)) as impatient:
+                server.faults[path] = hangs()
+                await goes_wrong(impatient, thread, Fault(hangs(), "retrieval_error", "timeout"), part)
+        server.faults.clear()
+        await goes_on(agent, thread, turn + 1)
+
+
+@pytest.mark.parametrize("part", ["embedding", "rerank"])
+async def test_a_service_that_is_not_there_is_told_and_the_thread_goes_on(
+    agent: Agent, home: Path, tiny_book: Path, part: str
+) -> None:
+    thread = new_id()
+    with nobody() as address:
+        settings = settings_of(home, address)
+        if part == "rerank":  # the embedder must be there, so it is the one inside this process
+            settings = settings_of(tiny_book, address, ASKBOOK_EMBEDDING_MODEL="packaged")
+        async with open_agent(settings, patience=PATIENCE) as lonely:
+            await goes_wrong(lonely, thread, Fault(drops(), "retrieval_error", "unreachable"), part)
+    if part == "embedding":
+        await goes_on(agent, thread, 2)
+
+
+async def test_a_turn_is_billed_for_its_question_and_its_order_alone(
+    agent: Agent, server: CohereServer, home: Path
+) -> None:
+    await agent.ask(QUESTION, thread_id=new_id())
+    assert server.embedded == [("search_query", QUESTION)]
+    assert [question for question, _ in server.ranked] == [QUESTION]
+
+
+async def test_opening_and_closing_calls_nobody(server: CohereServer, home: Path) -> None:
+    asked = len(server.requests)
+    async with open_agent(settings_of(home, server.address)) as opened:
+        assert "at Cohere" in opened.services.parts(None).searched_with
+    assert len(server.requests) == asked
+
+
+async def test_a_book_of_another_model_is_refused_before_anything_is_embedded(
+    server: CohereServer, tiny_book: Path, tiny_source: Path
+) -> None:
+    asked = len(server.requests)
+    async with open_agent(settings_of(tiny_book, server.address, COHERE_MODEL="embed-v4.0")) as mismatched:
+        response = await mismatched.ask(QUESTION)
+    assert len(server.requests) == asked
+    assert response.error is not None
+    assert (response.error.error_type, response.error.code) == ("retrieval_error", "embedding_mismatch")
+    assert "all-MiniLM-L6-v2-int8 (384 dimensions)" in response.error.message
+    assert "embed-v4.0 (1536 dimensions)" in response.error.message
+    assert f'"python run.py ingest {tiny_source} --collection book --rebuild"' in response.error.hint
+    assert "ASKBOOK_EMBEDDING_MODEL=packaged" in response.error.hint

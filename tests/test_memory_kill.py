@@ -1,0 +1,32 @@
+"""A process that is killed at any moment loses no finished turn, doubles none, and can be gone on with."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.manual import ROOT
+from tests.postgres import programs
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_nothing_is_lost_or_doubled_by_a_kill_and_the_conversation_goes_on(database: str) -> None:
+    if database == "postgres" and programs() is None:
+        pytest.skip("PostgreSQL is not on this machine (Debian: apt-get install postgresql)")
+    options = ["--kills", "8", "--turns", "10", *(["--postgres"] if database == "postgres" else [])]
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.memory_kill", *options], cwd=ROOT, capture_output=True, timeout=120, check=False
+    )
+    counts = json.loads(done.stdout)
+    assert {name: counts[name] for name in ("kills", "lost", "doubled", "out_of_order", "failed")} == {
+        "kills": 8,
+        "lost": 0,
+        "doubled": 0,
+        "out_of_order": 0,
+        "failed": 0,
+    }
+    assert counts["turns"] >= 10
+    assert done.returncode == 0

@@ -1,0 +1,84 @@
+"""How long a failed step waits: LangGraph's policies do what `Patience` says."""
+
+from __future__ import annotations
+
+import pytest
+
+from graph.retries import retry_policies
+from rag.errors import AskbookError
+from rag.patience import USUAL, Patience
+from tests.fakes import AT_ONCE
+from tests.machine import ANSWER, Machine
+
+
+def busy(seconds: float | None = None) -> AskbookError:
+    return AskbookError("rate_limit", "rate_limit", "It answered 429.", retry_after=seconds, retryable=True)
+
+
+def wait(failure: Exception, patience: Patience = USUAL) -> float | None:
+    """The interval of the policy that LangGraph goes by, the first that says yes; None: the step is not retried."""
+    for policy in retry_policies(patience):
+        assert callable(policy.retry_on)
+        if policy.retry_on(failure):
+            return policy.initial_interval
+    return None
+
+
+@pytest.mark.parametrize(("named", "seconds"), [(0, 0), (0.2, 1), (1, 1), (6.2, 7), (30, 30)])
+def test_a_service_is_left_alone_for_exactly_the_time_it_names(named: float, seconds: int) -> None:
+    assert wait(busy(named)) == seconds
+
+
+def test_a_time_beyond_half_a_minute_is_told_and_not_waited() -> None:
+    assert wait(busy(31)) is None
+    assert wait(busy(600)) is None
+    assert busy(600).info().user_message == "The service is busy. Please wait 600 seconds and try again."
+
+
+def test_where_no_time_is_named_the_wait_is_short_and_grows() -> None:
+    policy = retry_policies(USUAL)[-1]
+    assert wait(busy()) == policy.initial_interval == 0.5
+    assert (policy.backoff_factor, policy.max_interval, policy.jitter) == (2.0, 8.0, True)
+
+
+def test_nothing_is_tried_more_than_three_times() -> None:
+    assert {policy.max_attempts for policy in retry_policies(USUAL)} == {3}
+
+
+@pytest.mark.parametrize("failure", [AskbookError("auth_error", "wrong_key", "No."), ValueError(), TimeoutError()])
+def test_what_will_not_pass_is_not_tried_again(failure: Exception) -> None:
+    assert wait(failure) is None
+
+
+def test_tests_do_not_wait() -> None:
+    assert wait(busy(7), AT_ONCE) == wait(busy(), AT_ONCE) == 0
+
+
+async def test_the_stream_shows_each_wait_that_was_asked_for() -> None:
+    machine = Machine(busy(7), busy(3), ANSWER)
+    assert (await machine.ask("What is a node?")).status == "success"
+    assert [event for event in machine.events if event["type"] == "waiting"] == [
+        {"type": "waiting", "seconds": 7, "reason": "rate_limit"},
+        {"type": "waiting", "seconds": 3, "reason": "rate_limit"},
+    ]
+
+
+async def test_after_the_last_attempt_no_wait_is_shown() -> None:
+    machine = Machine(busy(7), busy(7), busy(7))
+    response = await machine.ask("What is a node?")
+    assert machine.types == ["retrieval", "waiting", "waiting"]
+    assert response.content == "The service is busy. Please wait 7 seconds and try again."
+
+
+async def test_a_time_too_long_to_wait_is_told_at_once() -> None:
+    machine = Machine(busy(600))
+    response = await machine.ask("What is a node?")
+    assert machine.types == ["retrieval"]
+    assert response.error is not None
+    assert (response.error.retry_after, len(machine.model.prompts)) == (600, 1)
+
+
+async def test_a_search_waits_as_a_model_does() -> None:
+    machine = Machine(ANSWER, failures=[busy(2)])
+    assert (await machine.ask("What is a node?")).status == "success"
+    assert machine.types[:2] == ["waiting", "retrieval"]

@@ -1,0 +1,59 @@
+"""Counting tokens without a tokenizer: never too few, and nothing lost when a text is cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tokenizers import BertWordPieceTokenizer
+
+from rag.retrieval.embeddings import VOCABULARY
+from rag.retrieval.tokens import most_tokens, pieces
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def test_no_page_of_the_manual_has_more_word_pieces_than_are_counted() -> None:
+    tokenizer = BertWordPieceTokenizer(str(VOCABULARY), lowercase=True)
+    for page in sorted(DOCS.rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        for part in (text[i : i + 1000] for i in range(0, len(text) - 500, 1000)):  # a cut word may cost more
+            assert len(tokenizer.encode(part, add_special_tokens=False).ids) <= most_tokens(part), part
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", 0),
+        ("a b", 2),
+        ("robot", 2),
+        ("x == 12", 5),
+        ("QDRANT", 3),
+        ("робот", 3),
+        ("机器人", 3),
+        ("naïve", 3),
+        ("\n\t ", 0),
+    ],
+)
+def test_a_text_counts_by_its_letters_digits_and_marks(text: str, tokens: int) -> None:
+    assert most_tokens(text) == tokens
+
+
+def test_a_text_that_fits_is_one_piece_as_it_stands() -> None:
+    assert pieces(" two  words\n", 10) == [" two  words\n"]
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@example(" 00", 1)
+@example("x中éZxaaxx00 ", 3)
+@given(st.text(max_size=400), st.integers(1, 30))
+def test_pieces_fit_and_leave_nothing_out(text: str, most: int) -> None:
+    found = pieces(text, most)
+    assert all(most_tokens(piece) <= most for piece in found)
+    assert "".join("".join(found).split()) == "".join(text.split())
+
+
+def test_a_word_longer_than_a_piece_is_cut_inside() -> None:
+    assert pieces("x" * 10, 2) == ["xx"] * 5

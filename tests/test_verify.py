@@ -1,0 +1,97 @@
+"""`verify`: a stored conversation's citations against the book as it is now."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rag.book import Chunk
+from rag.citations import best_quote, make_citation
+from rag.types import Citation, Quote
+from rag.verify import citations_of, verify
+from tests.command_line import CommandLine
+from tests.conftest import PAGES, index_book
+from tests.fakes import passage
+
+TEXT = "A node is a process. Nodes talk over topics."
+
+
+def chunk(text: str) -> Chunk:
+    return Chunk(
+        id=passage(1).chunk_id, text=text, title="Page 1", heading="", breadcrumb="", url="u", anchor="", source="s",
+        source_file_path="p.md", chunk_index=0, sha256=hashlib.sha256(text.encode()).hexdigest(),
+    )  # fmt: skip
+
+
+def citation() -> Citation:
+    made = make_citation(passage(1, TEXT), best_quote("A node is a process.", TEXT), "numbered")
+    made.occurrences.append(best_quote("Nodes talk over topics.", TEXT))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("now", "status", "found"),
+    [
+        (TEXT, "valid", 2),
+        (f"New. {TEXT}", "stale", 2),
+        ("A node is a process. Nodes are quiet.", "stale", 1),
+        ("Something else.", "stale", 0),
+        (None, "gone", 0),
+    ],
+)
+def test_a_citation_is_valid_stale_or_gone(now: str | None, status: str, found: int) -> None:
+    checked = verify(citation(), 3, chunk(now) if now else None)
+    assert (checked.status, checked.quotes, checked.quotes_found, checked.turn_number) == (status, 2, found, 3)
+
+
+def test_the_hash_that_the_index_tells_is_not_taken_for_the_texts() -> None:
+    assert verify(citation(), 1, replace(chunk(f"{TEXT} More."), sha256=chunk(TEXT).sha256)).status == "stale"
+
+
+def test_a_quote_that_is_not_in_its_place_is_stale_though_the_text_is_the_same() -> None:
+    moved = citation()
+    moved.occurrences = [Quote(quote="Nodes talk", start=0, end=10)]
+    assert verify(moved, 1, chunk(TEXT)).status == "stale"
+
+
+def test_citations_come_with_the_number_of_their_turn() -> None:
+    turns = [{"turn_number": 1, "citations": []}, {"turn_number": 2, "citations": [citation().model_dump()]}]
+    assert [(number, one.marker) for number, one in citations_of(turns)] == [(2, 1)]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A book of two pages that may be changed."""
+    folder = tmp_path_factory.mktemp("changing")
+    for name, text in PAGES.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, source: Path) -> CommandLine:
+    opened = CommandLine(tmp_path_factory.mktemp("verify"))
+    asyncio.run(index_book(source, opened.home))
+    return opened
+
+
+def test_the_command_tells_what_has_changed(run: CommandLine, source: Path) -> None:
+    asked = run("ask", "How many teeth does a widget have?", "--thread", "v", "--json").data
+    before = run("verify", "v", "--json")
+    assert (before.code, before.data["valid"]) == (0, len(asked["citations"]))
+    assert [one["chunk_id"] for one in before.data["citations"]] == [one["chunk_id"] for one in asked["citations"]]
+    (source / "widgets.md").write_text(PAGES["widgets.md"].replace("exactly four", "about forty"))
+    asyncio.run(index_book(source, run.home))
+    after = run("verify", "v")
+    assert after.code == 1
+    assert "stale  turn 1 [1]  Widgets" in after.out
+    assert "The passage has changed; 1 of 2 quotes are still in it." in after.out
+
+
+def test_an_unknown_conversation_is_wrong_usage(run: CommandLine) -> None:
+    done = run("verify", "nobody")
+    assert (done.code, done.err.count("\n")) == (2, 1)

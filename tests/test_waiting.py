@@ -1,0 +1,48 @@
+"""A wait that a service asked for, as the commands show it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, cast
+
+import pytest
+
+from cli.ask import _answer
+from cli.chat import _View
+from graph.agent import Agent
+from rag.conversation import failed_response
+from rag.errors import AskbookError
+from rag.types import Event
+from state import Context
+
+WAIT = Event("waiting", {"seconds": 7, "reason": "rate_limit"})
+LINE = "The service is busy and asks to wait. Trying again in 7 seconds."
+
+
+class Waits:
+    async def stream(self, *_: Any, **__: Any) -> AsyncIterator[Event]:
+        response = failed_response(AskbookError("rate_limit", "rate_limit", "m"), profile="default")
+        yield WAIT
+        yield Event("response", {}, response)
+
+
+async def test_ask_tells_the_wait_beside_the_result(capsys: pytest.CaptureFixture[str]) -> None:
+    await _answer(cast("Agent", Waits()), "What is a node?", None, Context())
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", f"{LINE}\n")
+
+
+def test_the_chat_in_a_pipe_tells_the_wait(capsys: pytest.CaptureFixture[str]) -> None:
+    _View().take(WAIT)
+    assert capsys.readouterr().err == f"{LINE}\n"
+
+
+def test_the_chat_on_a_terminal_tells_the_wait_beside_its_spinner(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    view = _View()
+    view.take(WAIT)
+    assert str(view._status.status) == LINE
+    view.close()
+    assert LINE not in capsys.readouterr().err

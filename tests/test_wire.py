@@ -1,0 +1,95 @@
+"""The scripted servers themselves: each fault reaches a client as what it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.wire import (
+    Reply,
+    Request,
+    WireServer,
+    away,
+    cut_off,
+    data,
+    drops,
+    empty,
+    hangs,
+    html,
+    listening,
+    malformed,
+    nobody,
+    refusal,
+)
+
+
+class Echo(WireServer):
+    def answer(self, request: Request) -> Reply:
+        return data({"echo": request.body})
+
+
+@pytest.fixture
+def server() -> Iterator[Echo]:
+    with listening(Echo()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def client() -> Iterator[httpx.Client]:
+    with httpx.Client(timeout=0.2) as opened:
+        yield opened
+
+
+def test_a_server_keeps_what_it_was_asked(server: Echo, client: httpx.Client) -> None:
+    assert client.put(f"{server.address}/points?wait=true", json={"a": 1}).json() == {"echo": {"a": 1}}
+    (request,) = server.requests
+    assert (request.method, request.path, request.query) == ("PUT", "/points", "wait=true")
+    assert request.body == {"a": 1}
+    assert request.headers["content-type"] == "application/json"
+
+
+def test_the_script_comes_before_the_answer_and_a_fault_before_both(server: Echo, client: httpx.Client) -> None:
+    server.script.append(refusal(429, retry_after="7"))
+    server.faults["/bad"] = html(502)
+    assert client.get(f"{server.address}/bad").status_code == 502
+    assert client.get(f"{server.address}/good").headers["retry-after"] == "7"
+    assert client.get(f"{server.address}/good").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("reply", "raised"),
+    [
+        (hangs(), httpx.ReadTimeout),
+        (drops(), httpx.ReadError),
+        (cut_off('{"a": '), httpx.RemoteProtocolError),
+    ],
+)
+def test_a_connection_fails_as_the_reply_says(
+    reply: Reply, raised: type[Exception], server: Echo, client: httpx.Client
+) -> None:
+    server.script.append(reply)
+    with pytest.raises(raised):
+        client.get(server.address)
+    assert client.get(server.address).status_code == 200
+
+
+@pytest.mark.parametrize("reply", [malformed(), empty(), html()])
+def test_a_body_that_is_no_json_comes_with_status_200(reply: Reply, server: Echo, client: httpx.Client) -> None:
+    server.script.append(reply)
+    response = client.get(server.address)
+    assert response.status_code == 200
+    with pytest.raises(ValueError, match="Expecting"):
+        response.json()
+
+
+def test_a_server_that_is_away_comes_back_to_its_address(server: Echo, client: httpx.Client) -> None:
+    with away(server), pytest.raises(httpx.ConnectError):
+        client.get(server.address)
+    assert client.get(server.address).status_code == 200
+
+
+def test_where_nobody_listens_a_connection_is_refused(client: httpx.Client) -> None:
+    with nobody() as address, pytest.raises(httpx.ConnectError):
+        client.get(address)

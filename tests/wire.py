@@ -1,0 +1,231 @@
+"""Scripted HTTP servers on 127.0.0.1, and every way in which a server can fail that has nothing to do with what it is.
+
+Everything between the product and the socket is real: the client library, its parsing, its exceptions. A stand-in for a
+service is a `WireServer` with its own `answer`; a test puts what it wants in front of that:
+
+    with listening(WireServer()) as server:
+        server.script.append(refusal(429, retry_after="7"))    # the next request, once
+        server.faults["/rerank"] = hangs()                     # every request for such a path, until it is taken away
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+Data = dict[str, Any]
+
+JSON: Final = "application/json"
+EVENTS: Final = "text/event-stream"
+HTML: Final = "text/html"
+_LONGEST: Final = 30  # seconds that a hanging request waits at most, should a test forget to stop its server
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What one request gets.
+
+    `hang` keeps the client waiting after the body until the server stops, `drop` resets the connection after it, `cut`
+    promises more of a body than it sends. With `silent` not even a status is sent before that.
+    """
+
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+    body: str = ""
+    content_type: str = JSON
+    hang: bool = False
+    drop: bool = False
+    cut: bool = False
+    silent: bool = False
+
+    def parts(self) -> Iterator[str]:
+        """The body, as it is sent piece by piece."""
+        yield self.body
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client sent: header names in lower case, `body` the JSON (or None), `query` what follows the `?`."""
+
+    path: str
+    headers: dict[str, str]
+    body: Any
+    method: str = "POST"
+    query: str = ""
+
+
+@dataclass
+class WireServer:
+    """The server as a test sees it: its address, its script, and what it was asked.
+
+    A request gets the fault of the first key that its path contains, else the next reply of the script, else what
+    `answer` says.
+    """
+
+    address: str = ""
+    script: list[Reply] = field(default_factory=list)
+    faults: dict[str, Reply] = field(default_factory=dict)
+    requests: list[Request] = field(default_factory=list)
+    stopping: threading.Event = field(default_factory=threading.Event)
+    prefix: str = ""  # of the path, part of the address: "/v1"
+    _http: _Http = field(init=False, repr=False)
+    _thread: threading.Thread = field(init=False, repr=False)
+
+    def start(self) -> None:
+        """Listen on a free port, and after a `stop` on the same one again."""
+        self.stopping.clear()
+        self._http = _Http(("127.0.0.1", urlsplit(self.address).port or 0), _Handler)
+        self._http.wire = self
+        self.address = f"http://127.0.0.1:{self._http.server_address[1]}{self.prefix}"
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02})
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Listen no more, and let go of every request that hangs."""
+        self.stopping.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    def answer(self, request: Request) -> Reply:
+        """What a stand-in says to a request that no script foresees."""
+        return refusal(418, f"the script is over: {request.method} {request.path}")
+
+    def reply_to(self, request: Request) -> Reply:
+        self.requests.append(request)
+        fault = next((reply for part, reply in self.faults.items() if part in request.path), None)
+        if fault is not None:
+            return fault
+        return self.script.pop(0) if self.script else self.answer(request)
+
+
+Server = TypeVar("Server", bound=WireServer)
+
+
+@contextmanager
+def listening(server: Server) -> Iterator[Server]:
+    """The server on a free port of 127.0.0.1, until the block ends."""
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def away(server: WireServer) -> Iterator[None]:
+    """The server stopped until the block ends: connections to its address are refused."""
+    server.stop()
+    try:
+        yield
+    finally:
+        server.start()
+
+
+@contextmanager
+def nobody() -> Iterator[str]:
+    """An address on which nothing listens: a connection is refused."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{probe.getsockname()[1]}"
+
+
+# --- replies that any service may send ------------------------------------------------------------------------------
+
+
+def data(value: Any, status: int = 200, **headers: str) -> Reply:
+    """JSON, with headers as keywords: `retry_after="7"`."""
+    return Reply(status=status, headers=_named(headers), body=json.dumps(value))
+
+
+def refusal(status: int, message: str = "no", **headers: str) -> Reply:
+    """A status with an error object that only says `message`; services have forms of their own."""
+    return data({"error": {"message": message}}, status, **headers)
+
+
+def hangs() -> Reply:
+    """Takes the request and never answers."""
+    return Reply(hang=True, silent=True)
+
+
+def drops() -> Reply:
+    """Takes the request and resets the connection."""
+    return Reply(drop=True, silent=True)
+
+
+def cut_off(body: str, content_type: str = JSON) -> Reply:
+    """A 200 that ends in the middle of its body."""
+    return Reply(body=body, content_type=content_type, cut=True)
+
+
+def malformed(status: int = 200) -> Reply:
+    """JSON that is none."""
+    return Reply(status=status, body='{"choices": [')
+
+
+def empty(status: int = 200) -> Reply:
+    """No body at all."""
+    return Reply(status=status)
+
+
+def html(status: int = 200) -> Reply:
+    """The page of a proxy or a login, where an interface is expected."""
+    return Reply(status=status, body="<html><body>Welcome</body></html>", content_type=HTML)
+
+
+def _named(headers: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple((name.replace("_", "-"), value) for name, value in headers.items())
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    wire: WireServer
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Http
+
+    def _serve(self) -> None:
+        sent = self.rfile.read(int(self.headers.get("content-length") or 0))
+        path, _, query = self.path.partition("?")
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        reply = self.server.wire.reply_to(Request(path, headers, _parsed(sent), self.command, query))
+        if not reply.silent:
+            self._send(reply)
+        if reply.hang:
+            self.server.wire.stopping.wait(_LONGEST)
+        if reply.drop:  # closing with a linger of zero seconds resets the connection
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815  # the names that http.server asks for
+
+    def _send(self, reply: Reply) -> None:
+        self.send_response(reply.status)
+        self.send_header("content-type", reply.content_type)
+        if reply.cut:
+            self.send_header("content-length", "1000000")
+        for name, value in reply.headers:
+            self.send_header(name, value)
+        self.end_headers()
+        for part in reply.parts():
+            self.wfile.write(part.encode())
+            self.wfile.flush()
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+def _parsed(sent: bytes) -> Any:
+    try:
+        return json.loads(sent) if sent else None
+    except ValueError:
+        return None
