@@ -32,7 +32,7 @@ class BruteForce:
             np.save(stored, np.array(embedder.embed_documents(texts), dtype=np.float32))
         self.vectors = np.load(stored)
         self.encoder = Bm25Encoder()
-        vectors = [self.encoder.encode_document(text) for text in texts]
+        vectors = [self.encoder.encode_document(c.worded_text) for c in self.chunks]
         self.bags = [dict(zip(v.indices, v.values, strict=True)) for v in vectors]
         spread = Counter(word for bag in self.bags for word in bag)
         self.idf = {w: math.log(1 + (len(self.bags) - n + 0.5) / (n + 0.5)) for w, n in spread.items()}

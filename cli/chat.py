@@ -139,9 +139,11 @@ async def _answer(session: Session, events: AsyncIterator[Event]) -> None:
 
 async def _stream(session: Session, events: AsyncIterator[Event]) -> None:
     view = _View()
+    session.trace = None
     try:
         async for event in events:
             view.take(event)
+            session.trace = event.data.get("trace", session.trace)
             if event.response is not None:
                 session.last = event.response
                 session.failed = session.failed or event.response.error is not None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from cli.terminal import console, counted, printable, say
+from cli.why import why_lines
 from rag.conversation import check_thread_id
 from rag.errors import UsageError
 from rag.profile_loader import profile_folders, profile_names
@@ -34,6 +35,7 @@ class Session:
         self.thread_id = new_id()
         self.resumed = 0
         self.last: Response | None = None
+        self.trace: Mapping[str, Any] | None = None  # of the search that opened the last turn
         self.failed = False
         self.offered = False  # to finish the turn that was broken off
 
@@ -116,6 +118,8 @@ async def _why(session: Session, _rest: str) -> None:
         print(
             f"            {one.total_chunks_found} candidates, {one.results_count} passed the threshold {threshold:g}"
         )
+    for line in why_lines(session.trace) if session.trace else ():
+        print(line)
     for chunk in last.retrieved_chunks:
         print(f"  [{chunk.rank}] {chunk.score:.3f}  {printable(chunk.heading or chunk.title)}")
     why = f" ({last.fallback_reason})" if last.fallback_reason else ""

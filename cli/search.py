@@ -66,6 +66,7 @@ def found_json(query: str, prefix: str | None, found: Any) -> dict[str, Any]:
         "total_results": len(results),
         "retrieval_time_ms": found.retrieval.retrieval_time_ms,
         "results": results,
+        "trace": found.trace.as_data(),
     }
 
 
@@ -77,6 +78,7 @@ def _nothing(query: str, prefix: str | None) -> dict[str, Any]:
         "error": None,
         "retrieval_time_ms": 0.0,
         "results": [],
+        "trace": None,
     }
 
 

@@ -31,7 +31,7 @@ def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
             history=history(state.get("messages", [])[:-1]),
         )
         record = found.retrieval.model_dump(mode="json")
-        runtime.stream_writer({"type": "retrieval", **record})
+        runtime.stream_writer({"type": "retrieval", **record, "trace": found.trace.as_data()})
         return {
             "phase": "GENERATING",
             "passages": [passage.model_dump(mode="json") for passage in found.passages],

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+# Which texts of a chunk are encoded: `embedded_text` and `worded_text`. A collection records it and is encoded anew
+# when it changes, since vectors of two recipes cannot be ranked together.
+RECIPE: Final = "heading, breadcrumb"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,17 @@ class Chunk:
 
     @property
     def embedded_text(self) -> str:
-        """What the embedding model reads: the way to the chunk, then its text."""
+        """What the embedding model reads: the nearest heading, or the page's title, then the text.
+
+        The whole way to the chunk would be a part of every vector under it, and make them all alike.
+        """
+        nearest = self.heading if self.breadcrumb.endswith(self.heading) else ""
+        nearest = nearest or self.breadcrumb.rpartition(" > ")[2]
+        return f"{nearest}\n\n{self.text}" if nearest else self.text
+
+    @property
+    def worded_text(self) -> str:
+        """What the search by words reads: the way to the chunk, then its text."""
         return f"{self.breadcrumb}\n\n{self.text}" if self.breadcrumb else self.text
 
     @property
@@ -92,7 +107,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class IndexInfo:
-    """What a collection says of itself: who encoded it, and how many chunks it holds.
+    """What a collection says of itself: who encoded it, by which recipe, and how many chunks it holds.
 
     `foreign`: somebody else made it. Then `embedding_model` is what the profile says of it, and `sparse_model` the name
     of its sparse vector; either may be empty.
@@ -104,6 +119,7 @@ class IndexInfo:
     sparse_model: str
     chunks: int
     foreign: bool = False
+    recipe: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,9 +246,10 @@ class Past(TypedDict):
 class Event:
     """One step of a turn as it happens: `data` holds the fields of `type`.
 
-    `phase` {phase, processing_state} · `retrieval` the `Retrieval` · `waiting` {seconds, reason} before a step is tried
-    again, because a service asked for it · `sentence` {text} · `retract` {} withdraws every sentence so far ·
-    `response` the `Response`, last. The `text` of all sentences, concatenated, equals the response's `content`.
+    `phase` {phase, processing_state} · `retrieval` the `Retrieval`, the first of a turn with its `trace` · `waiting`
+    {seconds, reason} before a step is tried again, because a service asked for it · `sentence` {text} · `retract` {}
+    withdraws every sentence so far · `response` the `Response`, last. The `text` of all sentences, concatenated, equals
+    the response's `content`.
     """
 
     type: Literal["phase", "retrieval", "waiting", "sentence", "retract", "response"]

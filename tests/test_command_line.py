@@ -146,7 +146,7 @@ def test_an_error_with_json_is_a_whole_response(run: CommandLine) -> None:
 def test_a_search_has_exactly_the_announced_fields(found: Done) -> None:
     assert found.code == 0
     assert set(found.data) == {
-        "query", "filter_applied", "total_results", "error", "retrieval_time_ms", "results",
+        "query", "filter_applied", "total_results", "error", "retrieval_time_ms", "results", "trace",
     }  # fmt: skip
     assert {frozenset(result) for result in found.data["results"]} == {frozenset(RESULT)}
 
@@ -156,6 +156,16 @@ def test_results_are_ranked_and_scored_between_0_and_1(found: Done) -> None:
     assert [result["rank"] for result in results] == list(range(1, len(results) + 1)) != []
     assert all(0 <= result["score"] <= 1 for result in results)
     assert found.data["total_results"] == len(results)
+
+
+def test_a_search_tells_how_it_came_about(found: Done) -> None:
+    trace = found.data["trace"]
+    assert trace["queries"] == [{"text": QUESTION, "weight": 1.0}]
+    assert (trace["legs"], trace["threshold"]) == (["dense", "sparse"], 0.2)
+    kept = [one for one in trace["candidates"] if one["outcome"] == "kept"]
+    assert [(one["chunk_id"], one["cosine"]) for one in kept] == [
+        (result["chunk_id"], result["score"]) for result in found.data["results"]
+    ]
 
 
 def test_a_search_that_finds_nothing_is_no_error(run: CommandLine) -> None:

@@ -283,6 +283,12 @@ async def test_a_change_by_another_model_is_refused_while_chunks_of_the_first_wo
     assert len(await index.entries()) == 2
 
 
+async def test_a_change_by_another_recipe_is_refused_while_chunks_of_the_first_would_stay(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("a"), make_point("b")], remove=[])
+    with pytest.raises(RetrievalError, match='by the recipe "", not by "another"'):
+        await index.replace(replace(INFO, recipe="another"), add=[make_point("b")], remove=[])
+
+
 async def test_another_model_may_replace_every_chunk(index: ChunkIndex) -> None:
     await index.replace(INFO, add=[make_point("a"), make_point("b")], remove=[])
     other = replace(INFO, embedding_model="other", sparse_model="another")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rag.conversation import Exchange
-from rag.retrieval.followup import MOST_NEED, SHARE, context_weight, contexts, need
+from rag.retrieval.followup import MOST_LIFT, MOST_NEED, SHARE, context_weight, contexts, need
 
 TALK = [
     Exchange("How do I install ROS 2?", "Use the Debian packages."),
@@ -60,4 +60,5 @@ def test_after_a_change_of_subject_the_context_counts_nothing() -> None:
 
 
 def test_the_weight_of_a_context_has_a_limit() -> None:
-    assert context_weight("Why?", [0.1, 0.9]) == context_weight("Why?", [0.0, 1.0]) == 2 * SHARE * MOST_NEED
+    most = pytest.approx(MOST_LIFT * SHARE * MOST_NEED)
+    assert context_weight("Why?", [0.1, 0.9]) == context_weight("Why?", [0.0, 1.0]) == most

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-import math
-
 import pytest
 
-from rag.retrieval.fusion import BM25, LENGTH, LONGEST, SHORTEST, fuse, prose_words
+from rag.retrieval.fusion import BM25, ENOUGH, PROSE, fuse, prose_words
 
 
 def test_the_place_of_a_passage_is_a_weighted_sum_of_its_scores() -> None:
-    expected = 0.5 + 0.4 * 0.7 + BM25 * 0.25 + LENGTH * math.log(100)
-    assert fuse([0.5, 0.7], [1.0, 0.4], 0.25, 100) == pytest.approx(expected)
+    expected = 0.5 + 0.4 * 0.7 + BM25 * 0.25 + PROSE * 0.5
+    assert fuse([0.5, 0.7], [1.0, 0.4], 0.25, ENOUGH // 2) == pytest.approx(expected)
 
 
 def test_a_clear_lead_in_one_search_beats_two_narrow_ones() -> None:
@@ -21,13 +19,12 @@ def test_the_words_decide_between_passages_of_one_meaning() -> None:
     assert fuse([0.5], [1.0], 1.0, 50) > fuse([0.5], [1.0], 0.0, 50)
 
 
-def test_of_two_equal_passages_the_longer_one_stands_first() -> None:
-    assert fuse([0.5], [1.0], 0.5, 90) > fuse([0.5], [1.0], 0.5, 30)
+def test_of_two_equal_passages_the_one_with_more_prose_stands_first() -> None:
+    assert fuse([0.5], [1.0], 0.5, 50) > fuse([0.5], [1.0], 0.5, 10)
 
 
-@pytest.mark.parametrize(("one", "other"), [(0, SHORTEST), (LONGEST, 10 * LONGEST)])
-def test_beyond_its_limits_length_does_not_count(one: int, other: int) -> None:
-    assert fuse([0.5], [1.0], 0.5, one) == fuse([0.5], [1.0], 0.5, other)
+def test_enough_prose_is_enough() -> None:
+    assert fuse([0.5], [1.0], 0.5, ENOUGH) == fuse([0.5], [1.0], 0.5, 10 * ENOUGH)
 
 
 def test_every_cosine_needs_a_weight() -> None:
@@ -41,10 +38,21 @@ def test_every_cosine_needs_a_weight() -> None:
         ("A node is a process.", 3),  # one-letter words do not count
         ("Run it:\n\n```bash\nros2 run demo talker\n```\n\nThen wait.", 4),
         ("~~~\nnever closed at all", 0),
-        ("1. Docs: https://example.org/a/long/way\n2. More: https://example.org", 2),
+        ("1. Docs: https://example.org/a/long/way\n2. More: https://example.org.\nRead them.", 2),
+        ("See [the guide](https://example.org) first.", 4),
+        ("word " * 50 + "https://example.org", 50),
         ("Größe und Länge", 3),
         ("", 0),
     ],
 )
 def test_prose_is_what_is_neither_code_nor_an_address(text: str, words: int) -> None:
     assert prose_words(text) == words
+
+
+@pytest.mark.parametrize("heading", ["References", "9. Further reading", "**Bibliography**", "see also"])
+def test_a_list_of_other_works_is_no_prose(heading: str) -> None:
+    assert prose_words("Tobin et al. Domain randomization for sim-to-real transfer.", heading) == 0
+
+
+def test_a_heading_that_only_mentions_references_makes_no_list() -> None:
+    assert prose_words("A reference borrows a value.", "References and borrowing") == 3

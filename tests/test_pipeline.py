@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +64,26 @@ async def test_a_folder_becomes_an_index_and_a_report(bench: Bench) -> None:
     }
 
 
-async def test_what_is_embedded_is_the_way_to_the_chunk_and_its_text(bench: Bench) -> None:
+async def test_what_is_embedded_is_the_nearest_heading_and_the_text(bench: Bench) -> None:
     await bench.run()
-    assert "A > B\n\nTwo." in bench.embedder.embedded
+    assert "B\n\nTwo." in bench.embedder.embedded
+
+
+async def test_the_search_by_words_reads_the_whole_way_to_the_chunk(bench: Bench) -> None:
+    await bench.run()
+    (point,) = [one for one in bench.index.points.values() if one.chunk.text == "Two."]
+    assert list(point.sparse.values) == [len("A > B\n\nTwo.")]
+
+
+async def test_an_index_of_another_recipe_is_encoded_anew_though_its_pages_are_the_same(bench: Bench) -> None:
+    await bench.run()
+    made = await bench.index.info()
+    assert made is not None
+    await bench.index.replace(replace(made, recipe="an older one"), add=[], remove=[])
+    report = await bench.run()
+    assert report.documents.changed == 2
+    assert report.chunks.model_dump() == {"added": 0, "deleted": 0, "unchanged": 3, "total": 3}
+    assert await bench.index.info() == made
 
 
 async def test_nothing_changed_is_no_write_and_no_embedding(bench: Bench) -> None:
@@ -81,7 +99,7 @@ async def test_an_edit_embeds_what_changed_and_nothing_else(bench: Bench) -> Non
     bench.write("a.md", "# A\n\nOne.\n\n## B\n\nTwo, new.")
     (bench.source / "b.md").unlink()
     report = await bench.run()
-    assert bench.embedder.embedded[3:] == ["A > B\n\nTwo, new."]
+    assert bench.embedder.embedded[3:] == ["B\n\nTwo, new."]
     assert sorted(c.text for c in bench.index.chunks) == ["One.", "Two, new."]
     assert report.documents.model_dump() == {"added": 0, "changed": 1, "unchanged": 0, "deleted": 1, "failed": 0}
     assert report.chunks.model_dump() == {"added": 1, "deleted": 2, "unchanged": 1, "total": 2}

@@ -46,9 +46,10 @@ def page_key(document: Document) -> str:
 def chunk(document: Document, *, count_tokens: Callable[[str], int], max_tokens: int = MAX_TOKENS) -> list[Chunk]:
     """The document's chunks, in order.
 
-    `count_tokens(chunk.embedded_text) <= max_tokens` holds for every one. An id depends on the page's key, the
-    headings above the chunk and its place under them, so that an edit elsewhere in the page leaves it alone. A heading
-    without text of its own makes no chunk, and an empty page none at all. Raises ValueError below `LEAST_TOKENS`.
+    `count_tokens(chunk.worded_text) <= max_tokens` holds for every one, and for `embedded_text`, which is no longer. An
+    id depends on the page's key, the headings above the chunk and its place under them, so that an edit elsewhere in
+    the page leaves it alone. A heading without text of its own makes no chunk, and an empty page none at all. Raises
+    ValueError below `LEAST_TOKENS`.
     """
     if max_tokens < LEAST_TOKENS:
         raise ValueError(f"max_tokens is {max_tokens}; chunks need at least {LEAST_TOKENS}.")

@@ -6,11 +6,12 @@ import asyncio
 import shlex
 import time
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from rag.book import Chunk, IndexEntry, IndexInfo, Point
+from rag.book import RECIPE, Chunk, IndexEntry, IndexInfo, Point
 from rag.errors import RetrievalError, UsageError
 from rag.ingest.chunking import chunk
 from rag.ingest.loaders import LoadResult, load_source
@@ -93,6 +94,8 @@ async def ingest(
         replaced, entries = {entry.id for entry in entries}, []
     else:
         _check_models(info, index, embedder, sparse, sources)
+        if info is not None and info.recipe != RECIPE:
+            entries = [replace(entry, document_sha256="") for entry in entries]  # every page counts as changed
     plan = await asyncio.to_thread(_plan, loaded, entries, embedder, alone=alone)
     if not plan.total:
         names = ", ".join(str(source) for source in sources)
@@ -104,7 +107,7 @@ async def ingest(
         known |= await _embed(missing, embedder, vectors, progress)
         points = await asyncio.to_thread(_points, plan.write, known, sparse)
         size = embedder.dimension or (len(points[0].dense) if points else info.dimension if info else 0)
-        made = IndexInfo(index.collection, embedder.model_id, size, sparse.model_id, plan.total)
+        made = IndexInfo(index.collection, embedder.model_id, size, sparse.model_id, plan.total, recipe=RECIPE)
         await index.replace(made, add=points, remove=replaced | set(plan.remove))
     return _report(loaded, plan, index.collection, embedder.model_id, len(missing), time.monotonic() - began)
 
@@ -209,7 +212,7 @@ async def _embed(
 
 
 def _points(chunks: Sequence[Chunk], vectors: dict[str, list[float]], sparse: SparseEncoder) -> list[Point]:
-    return [Point(c, vectors[c.embedded_text], sparse.encode_document(c.embedded_text)) for c in chunks]
+    return [Point(c, vectors[c.embedded_text], sparse.encode_document(c.worded_text)) for c in chunks]
 
 
 def _report(

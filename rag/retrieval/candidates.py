@@ -71,7 +71,7 @@ def ordered(
     found = []
     for hit, row, score in zip(hits, cosines.tolist(), scores.tolist(), strict=True):
         chunk, words = hit.chunk, bm25.get(hit.chunk.id, 0.0)
-        fused = fuse(row, weights, words / most, prose_words(chunk.text))
+        fused = fuse(row, weights, words / most, prose_words(chunk.text, chunk.heading))
         legs = tuple(round(value, 6) for value in (row[0], words, *row[1:]))
         found.append((chunk, Candidate(chunk.id, chunk.title, chunk.heading, round(score, 6), legs, fused, "beyond_k")))
     return sorted(found, key=lambda pair: (-pair[1].fused, pair[1].chunk_id))

@@ -27,18 +27,28 @@ def not_ours(collection: str) -> UsageError:
 
 
 def mismatch(
-    stored: IndexInfo, embedding_model: str, dimension: int, sparse_model: str, sources: Collection[str] = ()
+    stored: IndexInfo,
+    embedding_model: str,
+    dimension: int,
+    sparse_model: str,
+    recipe: str = "",
+    *,
+    sources: Collection[str] = (),
 ) -> RetrievalError:
-    """The collection was encoded by other models than those at hand: its vectors mean something else.
+    """The collection was encoded by other models than those at hand, or by another recipe: its vectors mean something
+    else.
 
     `sources` are what it was made from, for the command that mends it.
     """
     if stored.foreign:
         return _foreign_mismatch(stored, embedding_model, dimension)
+    asked = (embedding_model, dimension, sparse_model)
+    how = f"by {_names(*encoders(stored)[:3])}, not by {_names(*asked)}"
+    if asked == encoders(stored)[:3]:
+        how = f'by the recipe "{stored.recipe}", not by "{recipe}"'
     return RetrievalError(
         "embedding_mismatch",
-        f'The collection "{stored.collection}" was encoded by {_names(*encoders(stored))}, not by '
-        f"{_names(embedding_model, dimension, sparse_model)}.",
+        f'The collection "{stored.collection}" was encoded {how}.',
         hint=f'Run "{rebuilding(stored.collection, sources)}" to encode it again{_all_of(sources)}, or '
         f"{way_back(stored.embedding_model)}.",
     )
@@ -81,9 +91,9 @@ def way_back(model: str) -> str:
     return "go back to the model it was made with"
 
 
-def encoders(info: IndexInfo) -> tuple[str, int, str]:
+def encoders(info: IndexInfo) -> tuple[str, int, str, str]:
     """What has to be equal for vectors to be comparable."""
-    return info.embedding_model, info.dimension, info.sparse_model
+    return info.embedding_model, info.dimension, info.sparse_model, info.recipe
 
 
 def _names(embedding: str, dimension: int, sparse: str) -> str:

@@ -21,7 +21,8 @@ from rag.conversation import Exchange
 ENOUGH: Final = 3  # content words by which a question says what it is about
 MOST_NEED: Final = 1.5
 SHARE: Final = 0.4  # weight of one context beside the raw question's 1, where neither measure speaks
-STEEPNESS: Final = 4.0  # how fast the weight grows with the lift: at a lift of -1/4 it is nothing, at +1/4 double
+STEEPNESS: Final = 6.0  # how fast the weight grows with the lift: at -1/6 it is nothing, at +1/6 double
+MOST_LIFT: Final = 2.2
 _WORD: Final = re.compile(r"\w+(?:'\w+)?")
 _EMPTY: Final = frozenset(
     _WORD.findall(
@@ -59,4 +60,4 @@ def context_weight(question: str, best: Sequence[float]) -> float:
     if not others:
         return 0.0
     lift = sum(others) / len(others) - raw
-    return SHARE * need(question) * min(2.0, max(0.0, 1.0 + STEEPNESS * lift))
+    return SHARE * need(question) * min(MOST_LIFT, max(0.0, 1.0 + STEEPNESS * lift))

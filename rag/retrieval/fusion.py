@@ -13,11 +13,20 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-BM25: Final = 0.22  # what the best BM25 score of a search is worth, as a cosine
-LENGTH: Final = 0.05  # what a passage gains for each time that it is e times as long
-SHORTEST: Final = 8  # words; below, a passage is no shorter
-LONGEST: Final = 400
-_NOT_PROSE: Final = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|https?://\S+", re.DOTALL)
+BM25: Final = 0.28  # what the best BM25 score of a search is worth, as a cosine
+PROSE: Final = 0.36  # what a passage with enough prose is worth beside one without any
+ENOUGH: Final = 60  # words of prose
+_NOT_PROSE: Final = re.compile(
+    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)"  # code
+    r"|^[^\n]{0,200}(?<!\()https?://\S*[^\w\n]*$"  # a short line that ends in an address points elsewhere
+    r"|https?://\S+",
+    re.DOTALL | re.MULTILINE,
+)
+_POINTERS: Final = re.compile(
+    r"\W*(?:\d+\.?\s*)?(?:references?|bibliography|literature|works cited|(?:further|suggested) reading|see also"
+    r"|external links)\W*",
+    re.IGNORECASE,
+)
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -27,14 +36,14 @@ def fuse(cosines: Sequence[float], weights: Sequence[float], bm25: float, words:
     `cosines` are those of the raw question and of its contexts, with as many `weights`, the first of them 1. `bm25` is
     a share of the best BM25 score of the search, 0 to 1; `words` is `prose_words` of the passage.
     """
-    context = math.fsum(weight * cosine for weight, cosine in zip(weights, cosines, strict=True))
-    return context + BM25 * bm25 + LENGTH * math.log(min(LONGEST, max(SHORTEST, words)))
+    meaning = math.fsum(weight * cosine for weight, cosine in zip(weights, cosines, strict=True))
+    return meaning + BM25 * bm25 + PROSE * min(words, ENOUGH) / ENOUGH
 
 
-def prose_words(text: str) -> int:
-    """Words of a text outside code blocks and addresses.
+def prose_words(text: str, heading: str = "") -> int:
+    """Words of a text outside code blocks and lines with an address; none under a heading such as "References".
 
-    Embeddings bring a bare heading, a list of links or a few lines of code as close to a question as the paragraph that
-    answers it. Such a passage has few words of prose, and the sum makes up for that.
+    A short text is all about one thing, so an embedding brings a line of code, a bare label or the title of a cited
+    paper as close to a question as the paragraph that answers it, or closer. Such passages have little prose.
     """
-    return len(_WORD.findall(_NOT_PROSE.sub(" ", text)))
+    return 0 if _POINTERS.fullmatch(heading) else len(_WORD.findall(_NOT_PROSE.sub(" ", text)))

@@ -116,7 +116,7 @@ async def checked(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) 
         if stored is None or stored.foreign or error.code != "embedding_mismatch":
             raise
         sources = {entry.source for entry in await index.entries()} - {""}
-        raise mismatch(stored, *_ours(stored, embedder, sparse), sources) from error
+        raise mismatch(stored, *_ours(stored, embedder, sparse), sources=sources) from error
 
 
 def check_models(stored: IndexInfo | None, collection: str, embedder: Any, sparse: SparseEncoder) -> IndexInfo:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
 
 from rag.book import Chunk, SparseVector, Where
 from rag.conversation import Exchange
 from rag.errors import AskbookError, RetrievalError
 from rag.ports import ChunkIndex, Embedder, Reranker, SparseEncoder
-from rag.retrieval.candidates import Candidate, Query, ordered, weighed
+from rag.retrieval.candidates import Candidate, Outcome, Query, ordered, weighed
+from rag.retrieval.duplicates import Fingerprint
 from rag.retrieval.followup import contexts
 from rag.retrieval.index import checked
 from rag.retrieval.rerank import reranked
 from rag.types import Passage, Retrieval
 
 DEPTH: Final = 100  # hits of each leg that are looked at: a passage that no leg has so high is not the best of all
+SHOWN: Final = 20  # candidates of a trace that is printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,15 @@ class Trace:
     legs: tuple[str, ...]
     threshold: float
     candidates: tuple[Candidate, ...]
+
+    def as_data(self, most: int = SHOWN) -> dict[str, Any]:
+        """The trace as JSON data, with its best `most` candidates."""
+        return {
+            "queries": [{"text": t, "weight": w} for t, w in zip(self.queries, self.weights, strict=True)],
+            "legs": list(self.legs),
+            "threshold": self.threshold,
+            "candidates": [asdict(candidate) for candidate in self.candidates[:most]],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,19 +140,20 @@ class Retriever:
 
 
 def gated(found: Iterable[tuple[Chunk, Candidate]], *, k: int, threshold: float) -> list[Candidate]:
-    """The candidates in the same order with what became of each: `k` are kept, no text twice."""
-    texts: set[str] = set()
+    """The candidates in the same order with what became of each: `k` are kept, none that says what another says."""
+    prints: list[Fingerprint] = []
     candidates: list[Candidate] = []
     for chunk, candidate in found:
+        outcome: Outcome
         if candidate.cosine < threshold:
-            candidates.append(replace(candidate, outcome="below_threshold"))
-        elif chunk.text in texts:
-            candidates.append(replace(candidate, outcome="duplicate"))
-        elif len(texts) == k:
-            candidates.append(replace(candidate, outcome="beyond_k"))
+            outcome = "below_threshold"
+        elif len(prints) == k:
+            outcome = "beyond_k"
         else:
-            texts.add(chunk.text)
-            candidates.append(replace(candidate, outcome="kept"))
+            mine = Fingerprint.of(chunk.text)
+            outcome = "duplicate" if any(mine.same(one) for one in prints) else "kept"
+            prints += [mine] if outcome == "kept" else []
+        candidates.append(replace(candidate, outcome=outcome))
     return candidates
 
 

@@ -81,7 +81,7 @@ def record_of(info: IndexInfo, *, complete: bool) -> dict[str, Any]:
     hash of the whole; `complete` tells the next ingestion not to believe those hashes.
     """
     values = asdict(info)
-    record = {name: values[name] for name in ("embedding_model", "dimension", "sparse_model")}
+    record = {name: values[name] for name in ("embedding_model", "dimension", "sparse_model", "recipe")}
     return {OURS: record | {COMPLETE: complete}}
 
 
@@ -92,6 +92,7 @@ def _recorded(collection: str, record: Mapping[str, Any], chunks: int) -> IndexI
         dimension=int(record.get("dimension", 0)),
         sparse_model=str(record.get("sparse_model", "")),
         chunks=chunks,
+        recipe=str(record.get("recipe", "")),
     )
 
 

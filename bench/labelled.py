@@ -1,0 +1,92 @@
+"""Does the first passage come from the chapter that answers the question, alone and after a change of subject?
+
+    python -m bench.labelled ../shared/data/books/physical-ai --home /tmp/askbook-bench
+
+The folder has `docs/` and `labelled_queries.json`. The book is ingested into the index in HOME. Every question is
+searched alone, after five turns on something else, and after five turns about other chapters of the same book, which
+are drawn four times by a fixed seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rag.conversation import Exchange
+from rag.ingest.pipeline import ingest
+from rag.retrieval.embeddings import OnnxEmbeddings
+from rag.retrieval.index import open_index
+from rag.retrieval.retriever import Retriever
+from rag.retrieval.sparse import Bm25Encoder
+from rag.retrieval.vectors import VectorCache
+
+DRAWS: Final = 4
+ELSEWHERE: Final = [
+    Exchange("How long do I boil an egg?", "Six minutes for a soft yolk, ten for a hard one."),
+    Exchange("Does salt in the water matter?", "It keeps the white together if the shell cracks."),
+    Exchange("Which cheese goes with pears?", "Blue cheese: its salt and the fruit go together."),
+    Exchange("When was the Eiffel Tower built?", "It was built from 1887 to 1889 for the World's Fair in Paris."),
+    Exchange("And how high is it?", "The tower is 330 metres high with its antennas."),
+]
+
+
+@dataclass(frozen=True)
+class Label:
+    question: str
+    chapter: int
+
+
+async def open_book(folder: Path, home: Path) -> Retriever:
+    embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
+    index = open_index(home=home, collection=folder.name)
+    vectors = VectorCache(home / "vectors.sqlite")
+    await ingest([folder / "docs"], index=index, embedder=embedder, sparse=sparse, vectors=vectors)
+    return Retriever(embedder, sparse, index)
+
+
+async def chapter(retriever: Retriever, question: str, past: list[Exchange]) -> tuple[int, str]:
+    """The number of the first passage's chapter, which its folder begins with, and the passage's text."""
+    found = await retriever.retrieve(question, k=1, threshold=0.0, history=past)
+    first = found.passages[0]
+    return int(first.source_file_path[:2]), first.text
+
+
+async def run(folder: Path, home: Path) -> None:
+    entries = json.loads((folder / "labelled_queries.json").read_text("utf-8"))["test_queries"]
+    labels = [Label(entry["query"], entry["expected_chapter"]) for entry in entries]
+    retriever = await open_book(folder, home)
+    answers = {label: (await chapter(retriever, label.question, []))[1] for label in labels}
+    drawn = random.Random(1)
+    talks: list[tuple[str, list[list[Exchange]]]] = [
+        ("alone", [[] for _ in labels]),
+        ("after five turns on something else", [ELSEWHERE for _ in labels]),
+    ]
+    for draw in range(1, DRAWS + 1):
+        others = [[one for one in labels if one.chapter != label.chapter] for label in labels]
+        picked = [drawn.sample(other, 5) for other in others]
+        talk = [[Exchange(one.question, answers[one]) for one in five] for five in picked]
+        talks.append((f"after five turns on other chapters ({draw})", talk))
+    for name, pasts in talks:
+        missed = []
+        for label, past in zip(labels, pasts, strict=True):
+            got, _ = await chapter(retriever, label.question, past)
+            if got != label.chapter:
+                missed.append(f"{label.question} ({got} instead of {label.chapter})")
+        print(f"{name:40s} {len(labels) - len(missed)} of {len(labels)}  {'; '.join(missed)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--home", type=Path, required=True)
+    options = parser.parse_args()
+    asyncio.run(run(options.folder, options.home))
+
+
+if __name__ == "__main__":
+    main()

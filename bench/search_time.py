@@ -1,0 +1,138 @@
+"""How long does a search take, and what does a conversation add? On the embedded engine, in one process.
+
+    python -m bench.search_time --home /tmp/askbook-bench [--chunks 2000 20000 100000]
+
+The chunks are made up: words drawn by Zipf's law, random unit vectors. The embedding of the question is real. Prints
+milliseconds: the 50th and the 95th percentile of the whole search, and of its part in the engine (opening the index,
+one batched request, closing it) and in the embedding model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from rag.book import RECIPE, Chunk, Hit, IndexInfo, Point, SparseVector, Where
+from rag.conversation import Exchange
+from rag.retrieval.edge import EdgeIndex
+from rag.retrieval.embeddings import OnnxEmbeddings
+from rag.retrieval.retriever import Retriever
+from rag.retrieval.sparse import Bm25Encoder
+
+WORDS: Final = 20_000  # of the made-up language
+LENGTH: Final = 120  # words of a chunk
+TIMES: Final = 60
+QUESTION: Final = "How does a w17 keep its w230 when the w4 is restarted?"
+TALK: Final = [
+    Exchange("What is a w17 and where does it come from?", " ".join(f"w{i % 400}" for i in range(90))),
+    Exchange("Which w230 does it have?", " ".join(f"w{i * 7 % 900}" for i in range(90))),
+]
+
+
+class Timed:
+    """An index or an embedder that adds up the time spent in it."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.collection = getattr(inner, "collection", "")
+        self.model_id = getattr(inner, "model_id", "")
+        self.dimension = getattr(inner, "dimension", 0)
+        self.seconds = 0.0
+
+    async def info(self) -> IndexInfo | None:
+        info: IndexInfo | None = await self._awaited(self.inner.info())
+        return info
+
+    async def search(
+        self,
+        legs: Sequence[Sequence[float] | SparseVector],
+        *,
+        limit: int,
+        where: Where | None = None,
+        complete: bool = False,
+    ) -> list[list[Hit]]:
+        found: list[list[Hit]] = await self._awaited(
+            self.inner.search(legs, limit=limit, where=where, complete=complete)
+        )
+        return found
+
+    async def _awaited(self, work: Any) -> Any:
+        began = time.perf_counter()
+        result = await work
+        self.seconds += time.perf_counter() - began
+        return result
+
+    def embed_query(self, text: str) -> list[float]:
+        began = time.perf_counter()
+        vector: list[float] = self.inner.embed_query(text)
+        self.seconds += time.perf_counter() - began
+        return vector
+
+
+def points(count: int, dimension: int, sparse: Bm25Encoder) -> Iterator[Point]:
+    drawn = np.random.default_rng(0)
+    for number in range(count):
+        vector = drawn.standard_normal(dimension).astype(np.float32)
+        text = " ".join(f"w{word}" for word in np.minimum(drawn.zipf(1.3, LENGTH), WORDS))
+        chunk = Chunk(
+            id=f"00000000-0000-4000-8000-{number:012x}",
+            text=text,
+            title=f"Page {number // 10}",
+            heading="",
+            breadcrumb=f"Page {number // 10}",
+            url=f"page-{number // 10}.md",
+            anchor="",
+            source="bench",
+            source_file_path=f"page-{number // 10}.md",
+            chunk_index=number % 10,
+            sha256="",
+        )
+        yield Point(chunk, (vector / np.linalg.norm(vector)).tolist(), sparse.encode_document(text))
+
+
+async def measure(index: EdgeIndex, embedder: OnnxEmbeddings, sparse: Bm25Encoder, past: list[Exchange]) -> None:
+    rows = []
+    for _ in range(TIMES):
+        engine, model = Timed(index), Timed(embedder)
+        retriever = Retriever(model, sparse, engine)  # type: ignore[arg-type]  # of the ports only what a search needs
+        began = time.perf_counter()
+        await retriever.retrieve(QUESTION, k=5, threshold=0.0, history=past)
+        rows.append((time.perf_counter() - began, engine.seconds, model.seconds))
+    low, high = np.percentile(np.array(rows[5:]) * 1000, [50, 95], axis=0)
+    name = "in a conversation" if past else "alone"
+    cells = "  ".join(f"{a:6.0f} / {b:6.0f}" for a, b in zip(low, high, strict=True))
+    print(f"  {name:18s} {cells}")
+
+
+async def run(home: Path, sizes: Sequence[int]) -> None:
+    embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
+    print("milliseconds, p50 / p95     whole            engine           embedding")
+    for size in sizes:
+        index = EdgeIndex(home / "index", f"made-up-{size}")
+        info = await index.info()
+        if info is None or info.chunks != size:
+            info = IndexInfo(
+                index.collection, embedder.model_id, embedder.dimension, sparse.model_id, size, recipe=RECIPE
+            )
+            await index.replace(info, add=points(size, embedder.dimension, sparse), remove=[])
+        print(f"{size:,} chunks")
+        for past in ([], TALK):
+            await measure(index, embedder, sparse, past)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--home", type=Path, required=True)
+    parser.add_argument("--chunks", type=int, nargs="+", default=[2_000, 20_000, 100_000])
+    options = parser.parse_args()
+    asyncio.run(run(options.home, options.chunks))
+
+
+if __name__ == "__main__":
+    main()

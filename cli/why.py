@@ -1,0 +1,41 @@
+"""What `/why` says of a search: its queries, the scores of each leg, the sum, and the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cli.terminal import printable
+
+WORDS = {
+    "kept": "",
+    "below_threshold": "below the threshold",
+    "duplicate": "said already",
+    "beyond_k": "enough were better",
+}
+
+
+def why_lines(trace: Mapping[str, Any]) -> Iterator[str]:
+    """The lines for a trace as `Trace.as_data` gives it; candidates that were not used are shown while they are few."""
+    for query in trace["queries"]:
+        yield f"  weight {query['weight']:.2f}  {printable(_short(query['text']))}"
+    yield f"  scores    {', '.join(_legs(trace['legs']))}; threshold {trace['threshold']:g}"
+    used = sum(candidate["outcome"] == "kept" for candidate in trace["candidates"])
+    for place, candidate in enumerate(trace["candidates"][: used + 5], 1):
+        scores = "  ".join(f"{score:.3f}" for score in candidate["scores"])
+        fate = WORDS[candidate["outcome"]]
+        yield (
+            f"  {place:2}. sum {candidate['fused']:.3f}  score {candidate['cosine']:.3f}  ({scores})  "
+            f"{printable(candidate['heading'] or candidate['title'])}{f': {fate}' if fate else ''}"
+        )
+
+
+def _legs(legs: list[str]) -> Iterator[str]:
+    """`cosine, BM25, cosine in context 1, ...`"""
+    for number, leg in enumerate(legs):
+        yield "BM25" if leg == "sparse" else f"cosine in context {number - 1}" if number > 1 else "cosine"
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 100 else f"{flat[:99]}…"
