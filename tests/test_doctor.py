@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,16 @@ def test_ask_says_that_the_key_of_a_profile_is_not_set(
     shown = capsys.readouterr()
     assert "OPENROUTER_API_KEY is not set, so the answer quotes the book's own sentences." in shown.err
     assert "(widgets.md)" in shown.out
+
+
+def test_a_memory_that_cannot_be_written_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    with sqlite3.connect(tmp_path / "memory.sqlite") as connection:
+        connection.execute("create trigger full before insert on checkpoints begin select raise(abort, 'no'); end")
+    connection.close()
+    capsys.readouterr()
+    assert main(["doctor"]) == 1
+    assert "FAIL  memory" in capsys.readouterr().out
 
 
 def test_an_unknown_profile_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
