@@ -94,7 +94,7 @@ def _collection(parser: argparse.ArgumentParser) -> None:
 
 def _retrieval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-k", dest="top_k", metavar="N", help="how many passages, 1 to 20")
-    parser.add_argument("--filter", metavar="PREFIX", help="only pages whose url starts with this")
+    parser.add_argument("--filter", metavar="PREFIX", help="only pages whose url starts with this, or title:PREFIX")
 
 
 def _common(parser: argparse.ArgumentParser) -> None:

@@ -32,7 +32,7 @@ class Context(BaseModel):
     profile: Annotated[str | None, Field(description="Which profile answers", max_length=64)] = None
     top_k: Annotated[int | None, Field(ge=1, le=20, description="How many passages the model is shown")] = None
     score_threshold: Annotated[float | None, Field(ge=0, le=1, description="Least score of a passage")] = None
-    filter: Annotated[str | None, Field(max_length=2000, description="Only pages whose url starts with this")] = None
+    filter: Annotated[str | None, Field(max_length=2000, description="Pages whose url begins so, or title:ROS")] = None
     temperature: Annotated[float | None, Field(ge=0, le=1, description="Sampling temperature of the model")] = None
     max_tokens: Annotated[int | None, Field(ge=1, le=100_000, description="Longest answer, in tokens")] = None
     citation_style: Annotated[CitationStyle | None, Field(description="How citations are written")] = None

@@ -23,13 +23,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.product import open_book
 from rag.conversation import Exchange, history, messages_from_json
-from rag.ingest.pipeline import ingest
-from rag.retrieval.embeddings import OnnxEmbeddings
-from rag.retrieval.index import open_index
 from rag.retrieval.retriever import Retriever
-from rag.retrieval.sparse import Bm25Encoder
-from rag.retrieval.vectors import VectorCache
 
 K: Final = 5
 CHUNKS: Final = 20  # asked for, since a passage may be several chunks
@@ -72,16 +68,6 @@ def write_pages(folder: Path, pages: Path) -> None:
             path.write_text(page, "utf-8")
 
 
-async def open_retriever(folder: Path, home: Path) -> Retriever:
-    """The product's retriever on the passages, which are ingested first if that is not done."""
-    embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
-    pages = home / "pages" / folder.name
-    await asyncio.to_thread(write_pages, folder, pages)
-    index = open_index(home=home, collection=folder.name)
-    await ingest([pages], index=index, embedder=embedder, sparse=sparse, vectors=VectorCache(home / "vectors.sqlite"))
-    return Retriever(embedder, sparse, index)
-
-
 async def measure(retriever: Retriever, turn: Turn, question: str, past: Sequence[Exchange]) -> tuple[float, float]:
     """Recall and nDCG (binary gains) of the first five passages."""
     found = await retriever.retrieve(question, k=CHUNKS, threshold=0.0, history=past)
@@ -119,7 +105,9 @@ def same(turn: Turn) -> bool:
 
 
 async def run(folder: Path, home: Path) -> None:
-    retriever = await open_retriever(folder, home)
+    pages = home / "pages" / folder.name
+    await asyncio.to_thread(write_pages, folder, pages)
+    retriever = await open_book(pages, home, folder.name)
     turns = read_turns(folder)
     raw = np.array([await measure(retriever, t, t.question, []) for t in turns])
     rewritten = np.array([await measure(retriever, t, t.rewrite, []) for t in turns])

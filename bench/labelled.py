@@ -17,13 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from bench.product import open_book
 from rag.conversation import Exchange
-from rag.ingest.pipeline import ingest
-from rag.retrieval.embeddings import OnnxEmbeddings
-from rag.retrieval.index import open_index
 from rag.retrieval.retriever import Retriever
-from rag.retrieval.sparse import Bm25Encoder
-from rag.retrieval.vectors import VectorCache
 
 DRAWS: Final = 4
 ELSEWHERE: Final = [
@@ -41,14 +37,6 @@ class Label:
     chapter: int
 
 
-async def open_book(folder: Path, home: Path) -> Retriever:
-    embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
-    index = open_index(home=home, collection=folder.name)
-    vectors = VectorCache(home / "vectors.sqlite")
-    await ingest([folder / "docs"], index=index, embedder=embedder, sparse=sparse, vectors=vectors)
-    return Retriever(embedder, sparse, index)
-
-
 async def chapter(retriever: Retriever, question: str, past: list[Exchange]) -> tuple[int, str]:
     """The number of the first passage's chapter, which its folder begins with, and the passage's text."""
     found = await retriever.retrieve(question, k=1, threshold=0.0, history=past)
@@ -59,7 +47,7 @@ async def chapter(retriever: Retriever, question: str, past: list[Exchange]) -> 
 async def run(folder: Path, home: Path) -> None:
     entries = json.loads((folder / "labelled_queries.json").read_text("utf-8"))["test_queries"]
     labels = [Label(entry["query"], entry["expected_chapter"]) for entry in entries]
-    retriever = await open_book(folder, home)
+    retriever = await open_book(folder / "docs", home, folder.name)
     answers = {label: (await chapter(retriever, label.question, []))[1] for label in labels}
     drawn = random.Random(1)
     talks: list[tuple[str, list[list[Exchange]]]] = [

@@ -11,6 +11,7 @@ from cli.session import opened, preload
 from cli.terminal import number, print_json, printable, report, say, waiting
 from rag.conversation import check_question, check_thread_id, failed_response
 from rag.errors import AskbookError, UsageError
+from rag.filters import parse_filter
 from rag.profiles import profile_of
 from rag.settings import Settings
 from rag.types import Response
@@ -47,6 +48,7 @@ def _asked(options: argparse.Namespace) -> Response:
         "score_threshold": number(options.threshold, "--threshold", 0, 1, whole=False),
         "filter": options.filter,
     }
+    parse_filter(options.filter)  # refused before anything is loaded
     question = _piped() if options.question == "-" else options.question
     check_question(question, profile.limits.max_question_characters)
     if options.thread is not None:
@@ -64,18 +66,12 @@ async def _turn(
     options: argparse.Namespace, settings: Settings, question: str, knobs: dict[str, float | str | None]
 ) -> Response:
     async with opened(options, settings) as agent:
-        from pydantic import ValidationError
-
         from state import Context
 
         parts = agent.services.parts(None)
         if parts.quotes and parts.profile.model.api_key_env:
             say(f"{parts.key_variable} is not set, so the answer quotes the book's own sentences.")
-        try:
-            context = Context.model_validate(knobs)
-        except ValidationError as error:  # the numbers are checked already: what is left is the filter
-            raise UsageError("--filter is no text of at most 2,000 characters.", code="filter") from error
-        return await _answer(agent, question, options.thread, context)
+        return await _answer(agent, question, options.thread, Context.model_validate(knobs))
 
 
 async def _answer(agent: Agent, question: str, thread: str | None, context: Context) -> Response:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from cli.terminal import number, print_json, printable, progress_bar, say
-from rag.book import Where
 from rag.conversation import check_question, history, messages_from_json
 from rag.errors import AskbookError, UsageError
+from rag.filters import parse_filter
 from rag.profiles import profile_of
 from rag.settings import Settings
 
@@ -36,6 +36,7 @@ async def _searched(options: argparse.Namespace) -> dict[str, Any]:
     settings = Settings.from_env()
     profile = profile_of(settings).in_environment(settings)
     query = check_question(options.query, profile.limits.max_question_characters)
+    where = parse_filter(options.filter)
     top_k = number(options.top_k, "-k", 1, 20, whole=True)
     past = history(_read_history(options.history)) if options.history else []
     from rag.services import open_services
@@ -48,7 +49,7 @@ async def _searched(options: argparse.Namespace) -> dict[str, Any]:
                 query,
                 k=int(top_k or profile.retrieval.top_k),
                 threshold=profile.retrieval.score_threshold,
-                where=Where(url_prefix=options.filter) if options.filter else None,
+                where=where,
                 history=past,
             )
     return found_json(query, options.filter, found)

@@ -9,6 +9,7 @@ from nodes.run import AsyncNode, Update, run_of, tell_phase
 from rag.book import Where
 from rag.conversation import history
 from rag.errors import AskbookError
+from rag.filters import parse_filter
 from rag.patience import USUAL, Patience
 from rag.ports import PartsOf
 from state import AgentState, Context
@@ -43,5 +44,4 @@ def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
 
 def where_of(runtime: Runtime[Context]) -> Where | None:
     """The filter the caller set for this run; the model has no say in it."""
-    prefix = runtime.context.filter if runtime.context else None
-    return Where(url_prefix=prefix) if prefix else None
+    return parse_filter(runtime.context.filter if runtime.context else None)

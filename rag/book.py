@@ -100,9 +100,19 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A filter on a search. Empty fields do not restrict."""
+    """A filter on a search: what the fields of a chunk begin with. Empty fields do not restrict."""
 
     url_prefix: str = ""
+    title: str = ""
+    heading: str = ""
+    file: str = ""
+    chapter: str = ""
+
+    def __str__(self) -> str:
+        """The filter as a user writes it."""
+        fields = {"title": self.title, "heading": self.heading, "file": self.file, "chapter": self.chapter}
+        named = (f"{name}:{value}" for name, value in fields.items() if value)
+        return " ".join(filter(None, (self.url_prefix, *named)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,6 +144,25 @@ async def test_a_sparse_leg_finds_only_chunks_with_one_of_its_terms(index: Chunk
     assert [names(hits) for hits in await index.search([terms(2), terms(9)], limit=5)] == [["b"], []]
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        Where(title="Title of a"),
+        Where(heading="In"),
+        Where(file="a.md"),
+        Where(chapter="Chapter 3"),
+        Where(title="Title", chapter="Chapter 3"),
+    ],
+)
+async def test_a_filter_on_a_field_lets_through_what_begins_so(index: ChunkIndex, where: Where) -> None:
+    own, other = make_point("a", terms=[1]), make_point("b", terms=[1])
+    mine = replace(own.chunk, heading="Installation", source_file_path="a.md", chapter="Chapter 3: ROS")
+    theirs = replace(other.chunk, heading="Use", source_file_path="b.md", chapter=None)
+    own, other = replace(own, chunk=mine), replace(other, chunk=theirs)
+    await index.replace(INFO, add=[own, other], remove=[])
+    assert [names(hits) for hits in await index.search([NORTH, terms(1)], limit=5, where=where)] == [["a"], ["a"]]
+
+
 async def test_several_legs_give_a_ranking_each_in_their_order(index: ChunkIndex) -> None:
     await index.replace(INFO, add=[make_point("n", NORTH, terms=[1]), make_point("e", EAST, terms=[2])], remove=[])
     rankings = await index.search([EAST, terms(1), NORTH, terms(2)], limit=1)

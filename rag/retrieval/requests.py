@@ -15,7 +15,13 @@ OVERSAMPLING: Final = 2.0  # of a quantized collection: so many times the limit 
 
 Match = Literal["prefix"]
 # How each field of a `Where` restricts a search: which field of a chunk it speaks of, and how it is compared.
-FILTERS: Final[dict[str, tuple[str, Match]]] = {"url_prefix": ("url", "prefix")}
+FILTERS: Final[dict[str, tuple[str, Match]]] = {
+    "url_prefix": ("url", "prefix"),
+    "title": ("title", "prefix"),
+    "heading": ("heading", "prefix"),
+    "file": ("source_file_path", "prefix"),
+    "chapter": ("chapter", "prefix"),
+}
 # The fields that have a payload index in a collection of ours, and whether prefixes are looked up in it.
 INDEXED: Final[dict[str, bool]] = {
     f"{METADATA}.{name}": name in {field for field, match in FILTERS.values() if match == "prefix"}

@@ -108,7 +108,7 @@ class Retriever:
         retrieval = Retrieval(
             tool_name=self._tool_name,
             query=question,
-            filter_applied=(where.url_prefix or None) if where else None,
+            filter_applied=str(where) if where else None,
             results_count=len(passages),
             total_chunks_found=len(candidates),
             avg_similarity=round(sum(p.score for p in passages) / len(passages), 6) if passages else 0.0,

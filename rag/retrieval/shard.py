@@ -13,7 +13,19 @@ from typing import TYPE_CHECKING, Any, Final
 from rag.book import Hit, Point, SparseVector, Where
 from rag.errors import RetrievalError
 from rag.retrieval.generations import broken
-from rag.retrieval.payload import DENSE, SPARSE, TIE_SLACK, URL, best, is_empty, missing, rescored, to_hit, to_payload
+from rag.retrieval.payload import (
+    DENSE,
+    METADATA,
+    SPARSE,
+    TIE_SLACK,
+    best,
+    is_empty,
+    missing,
+    rescored,
+    to_hit,
+    to_payload,
+)
+from rag.retrieval.requests import FILTERS
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
@@ -173,6 +185,9 @@ def _nearest(leg: Sequence[float] | SparseVector) -> Any:
 def _restriction(where: Where | None) -> Any:
     from qdrant_edge import FieldCondition, Filter, MatchPrefix
 
-    if where is None or not where.url_prefix:
-        return None
-    return Filter(must=[FieldCondition(key=URL, match=MatchPrefix(where.url_prefix))])
+    conditions: list[Any] = [
+        FieldCondition(key=f"{METADATA}.{field}", match=MatchPrefix(value))
+        for name, (field, _) in FILTERS.items()
+        if (value := getattr(where, name, ""))
+    ]
+    return Filter(must=conditions) if conditions else None

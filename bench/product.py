@@ -1,0 +1,20 @@
+"""A book in the product's own index, for measurements through the product's own retriever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rag.ingest.pipeline import ingest
+from rag.retrieval.embeddings import OnnxEmbeddings
+from rag.retrieval.index import open_index
+from rag.retrieval.retriever import Retriever
+from rag.retrieval.sparse import Bm25Encoder
+from rag.retrieval.vectors import VectorCache
+
+
+async def open_book(source: Path, home: Path, collection: str) -> Retriever:
+    """The retriever on a folder of pages, which are ingested into the index in `home` first if that is not done."""
+    embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
+    index = open_index(home=home, collection=collection)
+    await ingest([source], index=index, embedder=embedder, sparse=sparse, vectors=VectorCache(home / "vectors.sqlite"))
+    return Retriever(embedder, sparse, index)
