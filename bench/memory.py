@@ -33,7 +33,7 @@ from tests.postgres import cluster, programs
 
 PASSAGES = 5
 PASSAGE_CHARACTERS = 1500
-ANSWER_WORDS = 26  # a sentence; five of them are about 200 tokens
+SENTENCE_WORDS = 26  # five sentences are about 200 tokens
 STARTS = 9
 AROUND = 10  # turns that a figure is the median of
 
@@ -43,13 +43,18 @@ def words(number: int, source: random.Random) -> str:
     return " ".join("".join(source.choices(letters, k=source.randint(2, 9))) for _ in range(number))
 
 
+def sentence(source: random.Random) -> str:
+    return f"{words(SENTENCE_WORDS, source).capitalize()}."
+
+
 def passages(source: random.Random) -> list[Passage]:
-    texts = [(words(400, source)[: PASSAGE_CHARACTERS - 1] + ".").capitalize() for _ in range(PASSAGES)]
+    texts = [" ".join(sentence(source) for _ in range(12))[:PASSAGE_CHARACTERS] for _ in range(PASSAGES)]
     return [passage(number, text) for number, text in enumerate(texts, 1)]
 
 
-def answer(source: random.Random) -> str:
-    return " ".join(f"{words(ANSWER_WORDS, source).capitalize()} [{number}]." for number in range(1, PASSAGES + 1))
+def answer(found: Sequence[Passage]) -> str:
+    """A sentence of each passage, since what no passage says would not be kept."""
+    return " ".join(f"{one.text.partition('.')[0]} [{one.number}]." for one in found)
 
 
 @dataclass
@@ -65,12 +70,12 @@ async def converse(memory: Memory, thread: str, turns: int) -> list[Turn]:
     machine = Machine(memory=memory)
     for number in range(1, turns + 1):
         machine.searcher.passages = passages(source)
-        machine.model.script[:] = [answer(source)]
+        machine.model.script[:] = [answer(machine.searcher.passages)]
         machine.model.prompts.clear()
         question = f"{number}: {words(40, source)}?"
         cpu, wall = time.process_time(), time.perf_counter()
         response = await machine.agent.ask(question, thread_id=thread)
-        if response.error is not None or response.turn_number != number:
+        if (response.status, response.turn_number, len(response.citations)) != ("success", number, PASSAGES):
             raise RuntimeError(f"turn {number} became {response}")
         prompt = sum(len(message.text) for message in machine.model.prompts[-1])
         measured.append(Turn(time.process_time() - cpu, time.perf_counter() - wall, prompt))

@@ -156,10 +156,12 @@ async def _rerank(settings: Settings) -> tuple[Any, str, str]:
 
 
 async def _memory(settings: Settings, profile: Any) -> tuple[Any, str, str]:
+    """One checkpoint, for real."""
     from graph.memory import MemoryOptions, open_memory
 
     if not profile.memory.persistent:
         return None, "conversations end with the process, as the profile says", ""
     async with open_memory(settings.home, options=MemoryOptions.of(settings)) as memory:
+        await memory.probe()
         stored = len(await memory.threads())
     return None, f"{memory.database.place}, {counted(stored, 'conversation')}", ""

@@ -8,17 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.store.base import BaseStore
 from pydantic import SecretStr
 
 from graph.conversations import conversation, summary
+from graph.memory_faults import broken_conversation
 from graph.memory_local import LocalDatabase
 from graph.retention import KEEP_TURNS
 from graph.savers import KeptSaver
 from graph.serializing import Serializers, serializers
 from graph.thread_locks import WAIT_SECONDS, ThreadLocks
 from rag.settings import Settings
+from rag.types import new_id
 from state import AgentState, Context, InputState
 
 Graph = CompiledStateGraph[AgentState, Context, InputState, AgentState]
@@ -100,6 +104,19 @@ class Memory:
     async def conversation(self, thread_id: str) -> dict[str, Any] | None:
         """A stored conversation as `graph.conversations.conversation` has it; None where there is none."""
         return await conversation(self.database.saver, self.database.store, thread_id)
+
+    async def probe(self) -> None:
+        """Store a checkpoint, read it back and delete it, as turns do. Raises `MemoryFailureError` where that fails."""
+        thread_id = f"probe-{new_id()}"
+        config = RunnableConfig(configurable={"thread_id": thread_id, "checkpoint_ns": ""})
+        checkpoint = empty_checkpoint()
+        try:
+            await self.database.saver.aput(config, checkpoint, {"source": "input", "step": -1, "parents": {}}, {})
+            found = await self.database.saver.aget_tuple(config)
+            if found is None or found.checkpoint["id"] != checkpoint["id"]:
+                raise broken_conversation(thread_id, self.database.place)
+        finally:
+            await self.database.delete(thread_id)
 
     async def delete(self, thread_id: str) -> None:
         """Forget a conversation: every checkpoint, every write on its way, every archived turn."""

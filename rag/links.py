@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from rag.orders import without_orders
 
-URL: Final = r"[^\s<>\"`\[\]{}|\\^“”]"  # a character of an address, in a class
+URL: Final = r"[^\s<>\"`\[\]|“”]"  # a character of an address; the backslash too, which browsers read as a slash
 # Names without a scheme count as addresses where they end in one of these, since programs make links of them. Endings
 # that files have too (.md, .py, .rs, .sh) are not among them.
 _ENDINGS: Final = (
@@ -19,7 +19,9 @@ _ENDINGS: Final = (
     "website|page|fun|vip|win|work|ru|cn|uk|de|fr|eu|us|ca|jp|br|in|co|tv|gg|ly|to|example|test|invalid|onion"
 )
 _BARE: Final = re.compile(
-    rf"\.(?:{_ENDINGS})(?![A-Za-z0-9_-]|\.[A-Za-z0-9])(?::\d{{1,5}})?(?:[/?#]{URL}{{0,500}})?", re.IGNORECASE
+    rf"\.(?:{_ENDINGS})(?![A-Za-z0-9_-]|\.[A-Za-z0-9])(?::\d{{1,5}})?(?:[/?#]{URL}{{0,500}})?"
+    r"|@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}",
+    re.IGNORECASE,
 )
 _NAME: Final = re.compile(r"[\w.+%@-]{0,200}[\w-]$")
 _ADDRESS: Final = re.compile(rf"(?:https?://|ftp://|www\.|mailto:){URL}{{1,2000}}", re.IGNORECASE)
@@ -31,6 +33,9 @@ def bare_names(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     for match in _BARE.finditer(text):
         begin = spans[-1][1] if spans else 0
+        if spans and match.start() == begin:  # one word with the address before it
+            spans[-1] = (spans[-1][0], begin + len(trimmed(match[0])))
+            continue
         name = _NAME.search(text[max(begin, match.start() - 201) : match.start()])
         if name and re.search(r"[^\W\d_]", name[0]):
             start = match.start() - len(name[0])
@@ -42,7 +47,7 @@ def trimmed(url: str) -> str:
     """The address without the punctuation of the sentence behind it; a closing parenthesis stays with its opening."""
     while url:
         last = url[-1]
-        if last in ".,;:!?'*_~。，、）】」’…" or (last == ")" and url.count(")") > url.count("(")):
+        if last in ".,;:!?'*_~\\{}。，、）】」’…" or (last == ")" and url.count(")") > url.count("(")):
             url = url[:-1]
         else:
             break
@@ -51,7 +56,8 @@ def trimmed(url: str) -> str:
 
 def same_address(url: str) -> str:
     """A form in which addresses are compared: unquoted, without scheme, `www.` and a slash at the end."""
-    bare = re.sub(r"^(?:[a-z]+://|mailto:)", "", unquote(url.strip().strip("<>")).casefold())
+    plain = re.sub(r"\\([_*~])", r"\1", url.strip().strip("<>"))  # escapes of Markdown
+    bare = re.sub(r"^(?:[a-z]+://|mailto:)", "", unquote(plain).casefold())
     return bare.removeprefix("www.").rstrip("/")
 
 

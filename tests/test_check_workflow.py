@@ -88,7 +88,8 @@ def test_a_key_that_the_endpoint_refuses_is_told_with_what_to_do(folder: Folder)
 def test_a_model_that_answers_what_the_book_does_not_say_fails_the_check(folder: Folder) -> None:
     with openai_server() as endpoint:
         endpoint.script += [answer("A widget turns a shaft [1]."), answer("A gadget, of course [1].")]
-        done = folder.check(OPENAI_API_KEY="key", OPENAI_BASE_URL=endpoint.address, AGENT_SCORE_THRESHOLD="0")
+        ungated = {"AGENT_SCORE_THRESHOLD": "0", "ASKBOOK_GROUNDING": "off"}
+        done = folder.check(OPENAI_API_KEY="key", OPENAI_BASE_URL=endpoint.address, **ungated)
     assert done.code == 1
     assert (marks(done)["citations"], marks(done)["refusal"], marks(done)["follow-up"]) == ("ok", "FAIL", "-")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -57,11 +59,24 @@ def test_json_has_the_profile_whole(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-def test_ask_says_that_the_key_of_a_profile_is_not_set(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["ask", "What is a thread?", "--profile", "isaac-sim"]) == 0
+def test_ask_says_that_the_key_of_a_profile_is_not_set(
+    tiny_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(tiny_book, tmp_path, dirs_exist_ok=True)
+    assert main(["ask", "What is a widget?", "--profile", "isaac-sim"]) == 0
     shown = capsys.readouterr()
     assert "OPENROUTER_API_KEY is not set, so the answer quotes the book's own sentences." in shown.err
-    assert "(words.md)" in shown.out
+    assert "(widgets.md)" in shown.out
+
+
+def test_a_memory_that_cannot_be_written_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    with sqlite3.connect(tmp_path / "memory.sqlite") as connection:
+        connection.execute("create trigger full before insert on checkpoints begin select raise(abort, 'no'); end")
+    connection.close()
+    capsys.readouterr()
+    assert main(["doctor"]) == 1
+    assert "FAIL  memory" in capsys.readouterr().out
 
 
 def test_an_unknown_profile_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,6 +41,12 @@ async def test_a_conversation_is_read_back_with_its_citations(memory: Memory) ->
     assert turn["citations"] == [one.model_dump(mode="json") for one in response.citations]
 
 
+async def test_a_probe_leaves_nothing_behind(memory: Memory) -> None:
+    await Machine(ANSWER, memory=memory).ask("What is a node?")
+    await memory.probe()
+    assert await memory.threads() == ["t"]
+
+
 async def test_an_unknown_conversation_is_none_and_is_not_made_by_asking(memory: Memory) -> None:
     assert await memory.conversation("nope") is None
     assert await memory.threads() == []
