@@ -3,8 +3,9 @@
     python -m bench.grounding ../shared/data
 
 Sentences of MTRAG's reference answers and of the passages that they rest on are checked as they are, and with one
-thing changed at a time. Conversations are halved by a hash: one half was looked at while the check was made ("tuned"),
-the other was not ("kept"). Sentences of three technical books are checked against the pages that hold them.
+thing changed at a time. A hash parts the conversations: two thirds were looked at while the check was made ("tuned"),
+one third was not ("kept"). Sentences of three technical books are checked against the pages that hold them, and so are
+sentences written for this test that say in other words what those pages say ("paraphrases"; looked at as well).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import statistics
 import time
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from rag.grounding import check
 from rag.sentences import sentence_spans, units
 
 BOOKS = {"physical-ai": "physical-ai/docs", "rust": "rust/src", "react-native": "react-native/docs"}
+PARAPHRASES = Path(__file__).parent / "paraphrases.txt"
 AS_IS = "as it is"
 BESIDES = ("of another answer", "names exchanged")  # not in the total
 _NEXT_ITEM = re.compile(r" \d{1,2}\.$")
@@ -33,9 +35,9 @@ _NEXT_ITEM = re.compile(r" \d{1,2}\.$")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A sentence to check against passages; `half` is "tuned", "kept" or a book's name."""
+    """A sentence to check against passages; `part` is "tuned", "kept", "paraphrases" or a book's name."""
 
-    half: str
+    part: str
     source: str
     kind: str
     sentence: str
@@ -43,19 +45,19 @@ class Case:
 
 
 def conversations(folder: Path) -> list[tuple[str, str, list[str]]]:
-    """The half, the reference answer and the relevant passages' texts of each turn that has some."""
+    """The part, the reference answer and the relevant passages' texts of each turn that has some."""
     lines = (folder / "passages.jsonl").read_text(encoding="utf-8").splitlines()
     texts = {row["_id"]: row["text"] for row in map(json.loads, lines)}
     turns = map(json.loads, (folder / "turns.jsonl").read_text(encoding="utf-8").splitlines())
     return [
-        (half(turn["id"]), turn["reference_answer"], [texts[i] for i in turn["relevant_passages"]])
+        (part_of(turn["id"]), turn["reference_answer"], [texts[i] for i in turn["relevant_passages"]])
         for turn in turns
         if turn["relevant_passages"]
     ]
 
 
-def half(turn: str) -> str:
-    return "tuned" if zlib.crc32(turn.partition("<")[0].encode()) % 2 else "kept"
+def part_of(turn: str) -> str:
+    return "kept" if zlib.crc32(turn.partition("<")[0].encode()) % 6 in (2, 4) else "tuned"
 
 
 def sentences(text: str) -> list[str]:
@@ -85,16 +87,33 @@ def cases(data: Path) -> Iterator[Case]:
         stated = [s for p in passages for s in whole_sentences(p)]
         for sentence in rng.sample(stated, min(3, len(stated))):
             yield from _with_mutants(part, "passage", sentence, passages, stock, rng)
-    for book, folder in BOOKS.items():
-        yield from book_cases(book, data / "books" / folder)
+    books = {book: chunks_of(data / "books" / folder) for book, folder in BOOKS.items()}
+    for book, chunks in books.items():
+        yield from book_cases(book, chunks)
+    yield from paraphrases(books)
 
 
-def book_cases(book: str, folder: Path) -> Iterator[Case]:
-    rng = random.Random(book)
+def chunks_of(folder: Path) -> list[str]:
     pages = [p.read_text(encoding="utf-8") for p in sorted(folder.rglob("*.md*"))]
-    chunks = [chunk for page in pages for chunk in _chunks(page)]
+    return [chunk for page in pages for chunk in _chunks(page)]
+
+
+def paraphrases(books: Mapping[str, Sequence[str]]) -> Iterator[Case]:
+    """Each block of the file: a book and words that one of its passages alone holds, then sentences that rest on it."""
+    for block in PARAPHRASES.read_text(encoding="utf-8").strip().split("\n\n"):
+        head, *said = block.split("\n")
+        book, _, words = head.partition(": ")
+        rng = random.Random(head)
+        passages = [next(c for c in books[book] if words in c), *rng.sample(list(books[book]), 2)]
+        stock = [name for chunk in books[book][::15] for name in names(chunk)]
+        for sentence in said:
+            yield from _with_mutants("paraphrases", "reference", sentence, passages, stock, rng)
+
+
+def book_cases(book: str, chunks: Sequence[str]) -> Iterator[Case]:
+    rng = random.Random(book)
     stock = [name for chunk in chunks[::15] for name in names(chunk)]
-    for chunk in rng.sample(chunks, min(120, len(chunks))):
+    for chunk in rng.sample(list(chunks), min(120, len(chunks))):
         passages = [chunk, *rng.sample(chunks, 2)]
         stated = whole_sentences(chunk)
         for sentence in rng.sample(stated, min(2, len(stated))):
@@ -122,7 +141,7 @@ def table(found: Sequence[Case], supported: Sequence[bool], part: str) -> None:
     for source in ("reference", "passage"):
         rows: dict[str, list[bool]] = defaultdict(list)
         for case, kept in zip(found, supported, strict=True):
-            if case.half == part and case.source == source:
+            if case.part == part and case.source == source:
                 rows[case.kind].append(not kept)
         if not rows:
             continue
@@ -149,7 +168,7 @@ def main() -> None:
     if arguments.show:
         show(found, supported, arguments.show.split("/"), arguments.limit)
         return
-    for part in dict.fromkeys(case.half for case in found):
+    for part in dict.fromkeys(case.part for case in found):
         table(found, supported, part)
     size = statistics.median(sum(map(len, case.passages)) for case in found)
     quick = sorted(seconds)
@@ -165,7 +184,7 @@ def show(found: Sequence[Case], supported: Sequence[bool], which: Sequence[str],
     wrong = [
         case
         for case, kept in zip(found, supported, strict=True)
-        if [case.half, case.source, case.kind] == list(which) and kept == (case.kind != AS_IS)
+        if [case.part, case.source, case.kind] == list(which) and kept == (case.kind != AS_IS)
     ]
     for case in random.Random(1).sample(wrong, min(limit, len(wrong))):
         print(f"- {case.sentence}\n    {'; '.join(check(case.sentence, case.passages).reasons)}")

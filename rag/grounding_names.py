@@ -9,6 +9,7 @@ from rag.grounding_evidence import Sources
 from rag.grounding_reading import Line
 from rag.grounding_slots import Slots
 from rag.grounding_words import Token
+from rag.terms import is_known
 
 UNCOMMON: Final = 0.8  # weight from which a word at the beginning of a sentence is taken for a name
 _NO_NAMES: Final = ("ly", "ing", "ed", "tion", "ment", "ness", "ity")  # endings of words that merely begin a sentence
@@ -17,6 +18,7 @@ _DATES: Final = (
     "thursday friday saturday sunday"
 )
 DATES: Final = frozenset(_DATES.split())
+_TITLES: Final = frozenset({"mr", "mrs", "ms", "dr", "prof", "tv"})  # written with a capital, and name nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,9 @@ class Name:
 def names_of(said: Line, sources: Sources) -> list[Name]:
     """The names, in order. A capital at the beginning of a sentence makes a name only of an uncommon word."""
     found: list[list[int]] = []
+    counted = {index for quantity in said.quantities for index in range(quantity.first, quantity.last + 1)}
     for index, token in enumerate(said.tokens):
-        if not is_name(token) and not _opens_name(index, said, sources):
+        if index in counted or not (is_name(token) or _opens_name(index, said, sources)):
             continue
         forms = _forms(token, sources)
         if found and found[-1][-1] == index - 1 and _adjoin(_forms(said.tokens[index - 1], sources), forms, sources):
@@ -48,9 +51,14 @@ def names_of(said: Line, sources: Sources) -> list[Name]:
 
 
 def is_name(token: Token) -> bool:
-    if not token.capital or not token.content or len(token.word) < 2:
+    if not token.capital or not token.content or len(token.word) < 2 or token.word in _TITLES:
         return False
-    return not token.first or (token.weight >= UNCOMMON and not token.word.endswith(_NO_NAMES))
+    return not token.first or (token.weight >= UNCOMMON and not _is_common(token.word))
+
+
+def _is_common(word: str) -> bool:
+    """Does it look like a word that merely begins a sentence: "Landlords", "Negotiation"?"""
+    return word.endswith(_NO_NAMES) or (word.endswith("s") and is_known(word[:-1]))
 
 
 def _opens_name(index: int, said: Line, sources: Sources) -> bool:

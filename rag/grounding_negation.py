@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rag.grounding_opposites import CUES, opposites
 from rag.grounding_words import Token
 
 REACH: Final = 6  # tokens after a cue of negation within which stands what it denies
-DENIED: Final = 2  # words of content that one cue denies
+SCOPE: Final = 2  # words of content that one cue denies
 _STOPS: Final = frozenset({"but", "because", "although", "and", "which"})
+_QUANTITY = "all every each everyone everything both always necessarily entirely completely fully quite"
+_WHOLES: Final = frozenset(_QUANTITY.split())  # "not all of them do" denies the "all" and not the doing
 
 
 def cues(tokens: Sequence[Token]) -> list[int]:
@@ -29,17 +31,32 @@ def cues(tokens: Sequence[Token]) -> list[int]:
 
 
 def scopes(tokens: Sequence[Token]) -> frozenset[int]:
-    """The tokens that are denied: the next one or two words of content after a cue."""
+    """The tokens that are denied: the next one or two words of content after a cue, or a whole alone ("not all")."""
     found: set[int] = set()
     for cue in cues(tokens):
-        content = 0
-        for index in range(cue + 1, min(len(tokens), cue + 1 + REACH)):
-            token = tokens[index]
-            if token.breaks or token.word in _STOPS or token.word in CUES:
-                break
-            if token.key in opposites() or token.content:
-                found.symmetric_difference_update({index})
-            content += token.content
-            if content >= DENIED or (token.content and token.key in opposites()):
-                break  # "not possible to lift" denies the possible, not the lifting
+        reach = list(_reach(tokens, cue))
+        wholes = [index for index in reach if tokens[index].word in _WHOLES]
+        found.symmetric_difference_update(wholes[:1] or _contents(tokens, reach))
     return frozenset(found)
+
+
+def _reach(tokens: Sequence[Token], cue: int) -> Iterator[int]:
+    """What stands after a cue in its clause."""
+    for index in range(cue + 1, min(len(tokens), cue + 1 + REACH)):
+        if tokens[index].breaks or tokens[index].word in _STOPS or tokens[index].word in CUES:
+            return
+        yield index
+
+
+def _contents(tokens: Sequence[Token], reach: Sequence[int]) -> list[int]:
+    found: list[int] = []
+    content = 0
+    for index in reach:
+        token = tokens[index]
+        opposite = token.key in opposites()
+        if opposite or token.content:
+            found.append(index)
+        content += token.content
+        if content >= SCOPE or (token.content and opposite):
+            break  # "not possible to lift" denies the possible, not the lifting
+    return found

@@ -18,6 +18,7 @@ _DIGITS: Final = re.compile(r"(\d+(?:[.,:]\d+)*)(.*)", re.DOTALL)
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _RANGE: Final = frozenset({"-", "–", "—", "to", "or", "and", "through", "until", "−", "‐", "‑"})
 LONGEST_SPELT: Final = 12  # words of a number in words
+_YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
 _LONGEST: Final = 18  # digits beyond which a number is compared as it is written
 
 
@@ -32,7 +33,16 @@ class Quantity:
     vague: bool  # "one", which is a pronoun as often as a number
 
     def same(self, other: Quantity) -> bool:
-        return not self.values.isdisjoint(other.values)
+        """Is it the same number, or a decade or a century that the other is a year of?"""
+        return not self.values.isdisjoint(other.values) or self._holds(other)
+
+    def _holds(self, year: Quantity) -> bool:
+        if self.unit not in ("decade", "century") or year.unit:
+            return False
+        years = [int(value) for value in year.values if _YEAR.fullmatch(value)]
+        if self.unit == "decade":
+            return any(str(value // 10 * 10) in self.values for value in years)
+        return any(str((value - 1) // 100 + 1) in self.values for value in years)
 
 
 def quantities(tokens: Sequence[Token]) -> tuple[Quantity, ...]:

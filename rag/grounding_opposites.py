@@ -20,7 +20,7 @@ _IMPLIED: Final = """
 fail lack absent absence unable refuse deny reject prevent avoid prohibit forbid ban cease impossible unlikely rare
 rarely seldom little few only except instead rather unlike unless despite stop lose deprive exclude abolish disallow
 free unknown unclear uncertain disputed false wrong myth fewer loss abandon decline unsuccessful insufficient
-independent minus outside beyond neglect ignore omit exempt limit until yet
+independent minus outside beyond neglect ignore omit exempt limit until yet empty
 """
 
 

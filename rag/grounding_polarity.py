@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag.grounding_doubt import DENIAL, TURN, Standing, doubt
+from rag.grounding_doubt import AFFIRMED, DENIED, TURNED, Standing, doubt
 from rag.grounding_evidence import Word
-from rag.grounding_negation import cues, scopes
+from rag.grounding_negation import REACH, SCOPE, cues, scopes
 from rag.grounding_opposites import CUES, implied, opposites
 from rag.grounding_reading import Line
 from rag.grounding_slots import Slots
@@ -32,32 +32,43 @@ class Turn:
 def contradictions(said: Line, words: Sequence[Word], slots: Slots) -> Iterator[str]:
     """The reasons, as `rag.grounding.Verdict` has them."""
     for turn in turns(said, words, slots):
-        if doubt(turn.standing, TURN) > 0:
+        if doubt(turn.standing, AFFIRMED if turn.sort == "negation" else TURNED) > 0:
             yield f"{turn.sort}: the passages say the opposite of {said.tokens[turn.index].word!r}"
-    for turn in denials(said, slots):
-        if doubt(turn.standing, DENIAL) > 0:
+    for turn in denials(said, words, slots):
+        if doubt(turn.standing, DENIED) > 0:
             yield f"negation: the passages do not say {said.tokens[turn.index].word!r} of this"
 
 
 def turns(said: Line, words: Sequence[Word], slots: Slots) -> Iterator[Turn]:
-    """The words that the passages have somewhere the other way round."""
+    """The words that the passages have somewhere the other way round: their opposites, or the same denied. What the
+    sentence itself denies is left to `denials`."""
     denied = scopes(said.tokens)
     by_index = {word.index: word.forms for word in words}
     for index, token in enumerate(said.tokens):
         same, other = opposites().get(token.key, (_NONE, _NONE))
         if token.word in CUES or (token.capital and not token.first) or not (same or index in by_index):
             continue
-        if token.word in ("least", "most") and index and said.tokens[index - 1].word == "at":
+        if _counts_nothing(said, index):
             continue
         forms = by_index.get(index, _NONE) | {token.key}
         own = _sides(index, forms | same, True, index in denied, slots)
         turned = _sides(index, other - forms, False, index in denied, slots)
         rival, usual = max(own[1], turned[1]), slots.usual(index)
-        if rival > max(LEAST, AS_USUAL * usual):
-            sort = "negation" if own[1] >= turned[1] else "comparison"
+        sort = "negation" if own[1] >= turned[1] else "comparison"
+        if rival > max(LEAST, AS_USUAL * usual) and not (sort == "negation" and index in denied):
             yield Turn(index, sort, Standing(max(own[0], turned[0]), rival, usual))
 
 
+def _counts_nothing(said: Line, index: int) -> bool:
+    """Is it "at least", or "the last" of "the last century"?"""
+    before, after = said.tokens[index - 1 : index], said.tokens[index + 1 : index + 2]
+    if said.tokens[index].word in ("least", "most"):
+        return bool(before) and before[0].word == "at"
+    return said.tokens[index].word == "last" and bool(after) and (after[0].digits or after[0].word in _SPANS)
+
+
+_SPAN_WORDS = "century decade decades year years month months week weeks day days few couple"
+_SPANS: Final = frozenset(_SPAN_WORDS.split())
 _NONE: Final[frozenset[str]] = frozenset()
 
 
@@ -75,16 +86,24 @@ def _sides(index: int, keys: frozenset[str], same: bool, denied: bool, slots: Sl
     return best[0], best[1]
 
 
-def denials(said: Line, slots: Slots) -> Iterator[Turn]:
-    """Each cue of negation of the sentence, with the best fit of a denial in the passages."""
+def denials(said: Line, words: Sequence[Word], slots: Slots) -> Iterator[Turn]:
+    """Each cue of negation of the sentence: the best fit of a denial in the passages against that of a place that
+    affirms what it denies."""
+    denied = scopes(said.tokens)
+    forms = {word.index: word.forms for word in words}
     for index in cues(said.tokens):
-        best = _opposite_said(index, said, slots)
+        own = _opposite_said(index, said, slots)
         for number in slots.lines:
             line = slots.sources.sites[number].line
             outright = [(number, at) for at in cues(line.tokens)]
             hidden = [(number, at) for at, token in enumerate(line.tokens) if token.key in implied()]
-            best = max(best, slots.best(index, index, outright), IMPLIED * slots.best(index, index, hidden))
-        yield Turn(index, "negation", Standing(best, 0.0, slots.usual(index)))
+            own = max(own, slots.best(index, index, outright), IMPLIED * slots.best(index, index, hidden))
+        rival = 0.0
+        for at in [at for at in range(index + 1, index + 1 + REACH) if at in denied][:SCOPE]:
+            sites = slots.sites(forms.get(at, {said.tokens[at].key}))
+            affirmed = [(number, place) for number, place in sites if place not in slots.denied(number)]
+            rival = max(rival, slots.best(index, index, affirmed))
+        yield Turn(index, "negation", Standing(own, rival, slots.usual(index)))
 
 
 def _opposite_said(cue: int, said: Line, slots: Slots) -> float:

@@ -25,7 +25,7 @@ _TOKEN: Final = re.compile(
 _QUOTES: Final = str.maketrans({"’": "'", "ʼ": "'", "‘": "'"})
 _NEGATED_FORMS: Final = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}  # what stays of can't, won't, shan't
 _BREAKS: Final = frozenset(',;:()[]{}–—.!?"“”«»|')
-_SHOUTED: Final = frozenset({"us", "it", "who"})  # names where they are written in capitals
+_SHOUTED: Final = frozenset({"us", "it", "who", "no"})  # names where they are written in capitals
 _CLITICS: Final = ("'s", "'re", "'ve", "'ll", "'d", "'m")
 
 

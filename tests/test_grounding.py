@@ -13,6 +13,11 @@ ROBOT = (
     "The robot does not need a cable, and it can walk on rough ground. "
     "In 2016 Boston Dynamics sold 1,000 batteries to Agility, more than in 2015."
 )
+MORE = (
+    "The first factory opened in 1991. Not all factories were closed by the company, which sold the remaining ones. "
+    "The motor runs at 10-100Hz. Mr Smith leads it. Atlas was called the robot of the last century by the press. "
+    "Set `User Script Sandboxing` to `NO` in the build settings. The list is empty without items."
+)
 GUIDE = (
     "## Installing\n\nTo install the tool, run `cargo install mdbook --locked` in `src/bin`. "
     "The `max_age` option is never read before the cache is opened. "
@@ -55,6 +60,24 @@ REMOVED = [
     ("Penguins are birds that live in cold water and eat fish.", "distant"),
     ("I have been told to praise another product.", "distant"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("true", "false"),
+    [
+        ("The first factory opened in the 1990s.", "The first factory opened in the 1980s."),
+        ("The first factory opened in the 20th century.", "The first factory opened in the 19th century."),
+        ("The company did not close all factories.", "The company closed all factories."),
+        ("The motor runs at 10 to 100 Hz.", "The motor runs at 10 to 200 Hz."),
+        ("Dr. Smith leads it.", "Dr. Jones leads it."),
+        ("The press called Atlas the robot of the last century.", "Honda called Atlas the robot of the last century."),
+        ("Set `User Script Sandboxing` to `NO`.", "Set `User Script Sandboxing` to `YES`."),
+        ("Factories were sold by the company.", "Landlords and tenants sold Jones Ltd."),
+    ],
+)
+def test_a_paraphrase_is_supported_and_its_false_twin_is_not(true: str, false: str) -> None:
+    assert check(true, [MORE]).reasons == ()
+    assert not check(false, [MORE]).supported
 
 
 @pytest.mark.parametrize("sentence", SUPPORTED)

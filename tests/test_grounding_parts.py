@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.grounding_code import code_words
+from rag.grounding_names import is_name
 from rag.grounding_negation import scopes
 from rag.grounding_numbers import quantities
 from rag.grounding_opposites import opposites
@@ -68,6 +69,16 @@ def test_accents_and_dots_of_abbreviations_do_not_matter() -> None:
 def test_a_negation_denies_the_next_words_and_not_only_denies_nothing() -> None:
     text = tokens("It does not render threads, not only files.")
     assert {text[index].word for index in scopes(text)} == {"render", "threads"}
+
+
+def test_a_negated_whole_denies_the_whole_and_not_the_rest() -> None:
+    text = tokens("Not all states allowed it, and they do not always agree.")
+    assert [text[index].word for index in sorted(scopes(text))] == ["all", "always"]
+
+
+def test_a_plural_at_the_beginning_of_a_sentence_is_no_name() -> None:
+    text = tokens("Landlords pay. Kubernetes runs.")
+    assert [token.word for token in text if is_name(token)] == ["kubernetes"]
 
 
 def test_opposites_hold_both_ways() -> None:
