@@ -28,7 +28,7 @@ from rag.grounding_slots import Slots
 from rag.grounding_sorts import claim_of
 
 RIDGE = 0.3
-LOWERED = {"name": 0.2, "number": 0.5, "comparison": 0.8, "negation": 1.7, "denial": 0.8}
+LOWERED = {"name": 0.2, "number": 0.5, "comparison": 0.8, "negation": 0.9, "denial": 0.8}
 SIDE = 2  # tokens: a word this near to a change may be turned round by it
 
 

@@ -42,7 +42,7 @@ class Weights:
 NAME: Final = Weights(-1.27, -4.84, 4.69, 3.19, -1.39, 5.08, -0.81)
 NUMBER: Final = Weights(-1.57, -5.88, 3.85, 3.86, -0.07, 4.68, 0.0)
 TURNED: Final = Weights(-0.48, -2.7, 1.44, 3.48, -0.7, 2.73, 0.0)  # an opposite stands there
-AFFIRMED: Final = Weights(-2.68, -2.57, 1.62, 2.67, 0.35, 2.62, 0.0)  # the passages deny it
+AFFIRMED: Final = Weights(-1.88, -2.57, 1.62, 2.67, 0.35, 2.62, 0.0)  # the passages deny it
 DENIED: Final = Weights(1.69, -5.84, 3.84, 0.94, -0.12, 3.82, 0.0)  # the sentence denies it
 
 
