@@ -15,6 +15,7 @@ from nodes.error import error, last_resort, to_error
 from nodes.fallback import make_to_fallback
 from nodes.generate import make_generate
 from nodes.idle import make_idle
+from nodes.remembering import remembering
 from nodes.retrieve import make_retrieve
 from nodes.tools import make_tools
 from rag.patience import USUAL, Patience
@@ -42,7 +43,7 @@ def build_graph(services: Services, patience: Patience = USUAL) -> Machine:
     graph: Machine = StateGraph(AgentState, context_schema=Context, input_schema=InputState)
     graph.set_node_defaults(error_handler=to_error)  # type: ignore[arg-type]  # typed as a node, called with the error too
     graph.add_node("idle", archiving(make_idle(parts_of)), destinations=failed)
-    retrieve, generate = make_retrieve(parts_of, patience), make_generate(parts_of, patience)
+    retrieve, generate = make_retrieve(parts_of, patience), remembering(make_generate(parts_of, patience), parts_of)
     graph.add_node("retrieve", retrieve, retry_policy=retry, timeout=SEARCH, destinations=failed)
     graph.add_node(
         "generate",
