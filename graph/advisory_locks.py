@@ -16,14 +16,19 @@ from graph.memory_faults import border
 
 CONNECT_SECONDS: Final = 5
 
+# Servers before version 14 have no such limit.
+_NEVER_IDLE: Final = "select set_config(name, '0', false) from pg_settings where name = 'idle_session_timeout'"
+_ALIVE: Final = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+
 Connection = psycopg.AsyncConnection[DictRow]
 
 
 class AdvisoryLocks:
     """PostgreSQL's locks by number, all on one connection of this process: the server gives them back with it.
 
-    A connection that broke is replaced when the next lock is asked for. A turn that loses its lock so has lost its
-    database too, and fails.
+    A connection that broke, such as of a server that started anew, is replaced when it is next used. Neither the
+    network nor the server's limit on idle sessions should end it while a turn waits for its model, for the lock of that
+    turn would go with it.
     """
 
     def __init__(self, address: SecretStr, place: str) -> None:
@@ -56,9 +61,20 @@ class AdvisoryLocks:
 
     async def _call(self, query: str, number: int) -> bool:
         async with self._alone:
-            if self._connection is None or self._connection.closed or self._connection.broken:
-                self._connection = await connect(self._address)
-            row = await (await self._connection.execute(query, (number,))).fetchone()
+            old = self._connection
+            try:
+                return await self._ask(query, number)
+            except psycopg.OperationalError:
+                if old is None or old is not self._connection:
+                    raise  # the server is away, and not only what we had of it
+                await old.close()
+                return await self._ask(query, number)
+
+    async def _ask(self, query: str, number: int) -> bool:
+        if self._connection is None or self._connection.closed or self._connection.broken:
+            self._connection = await connect(self._address)
+            await self._connection.execute(_NEVER_IDLE)
+        row = await (await self._connection.execute(query, (number,))).fetchone()
         return bool(row and row["done"])
 
     async def aclose(self) -> None:
@@ -72,5 +88,5 @@ def _number(name: str) -> int:
 
 
 async def connect(address: SecretStr) -> Connection:
-    options: Any = {"autocommit": True, "row_factory": dict_row, "connect_timeout": CONNECT_SECONDS}
+    options: Any = {"autocommit": True, "row_factory": dict_row, "connect_timeout": CONNECT_SECONDS} | _ALIVE
     return await psycopg.AsyncConnection.connect(address.get_secret_value(), **options)

@@ -12,6 +12,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateUpdate
 
 from graph.memory import Graph
+from rag.conversation import check_thread_id
 from state import AgentState, Context, InputState
 
 Turns = Callable[[str], AbstractAsyncContextManager[None]]
@@ -21,7 +22,8 @@ class ExclusiveGraph(CompiledStateGraph[AgentState, Context, InputState, AgentSt
     """LangGraph's compiled graph, whose runs and updates take the conversation's lock from `exclusive`.
 
     Every way into a run leads through `astream`, every change of a state through `abulk_update_state`. Both raise
-    `MemoryFailureError` "thread_busy" when the lock is not to be had. A run stores each step before the next begins
+    `MemoryFailureError` "thread_busy" when the lock is not to be had, and `UsageError` for an id that `Agent` would not
+    take either. A run stores each step before the next begins
     unless its caller says otherwise, so that a killed one can be finished. As a part of another graph it works in that
     graph's conversation and takes no lock.
     """
@@ -57,7 +59,7 @@ class ExclusiveGraph(CompiledStateGraph[AgentState, Context, InputState, AgentSt
         where = ensure_config(merge_configs(self.config, config)).get("configurable", {})
         if where.get("thread_id") is None or where.get("checkpoint_ns"):  # LangGraph refuses the former
             return nullcontext()
-        return self.exclusive(str(where["thread_id"]))
+        return self.exclusive(check_thread_id(str(where["thread_id"])))
 
 
 def exclusive(graph: Graph, turns: Turns) -> Graph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -20,6 +21,8 @@ from graph.sealing import SealedStore
 from graph.serializing import Serializers
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
+
+log: Final = logging.getLogger("askbook")
 
 _WAIT_SECONDS: Final = 5  # for another process that writes
 _PRAGMAS: Final = (
@@ -119,6 +122,8 @@ class SqliteDatabase:
 async def open_sqlite(path: Path, written: Serializers, keep: int) -> AsyncIterator[SqliteDatabase]:
     """The file, made where it is missing. Raises `MemoryFailureError`."""
     with border(str(path)):
+        if _is_emptied(path):
+            log.warning("%s was empty: conversations begin afresh in it", path)
         _make_private(path)
     async with _connection(path) as conn, _connection(path, isolation_level=None) as beside:
         with border(str(path)):
@@ -141,6 +146,11 @@ async def _connection(path: Path, **options: Any) -> AsyncIterator[aiosqlite.Con
         yield connection
     finally:
         await connection.close()
+
+
+def _is_emptied(path: Path) -> bool:
+    """Whether the file is there without a byte: another program cut it, or ours was killed while it made it."""
+    return path.is_file() and not path.stat().st_size and not path.with_name(f"{path.name}-wal").exists()
 
 
 def _make_private(path: Path) -> None:

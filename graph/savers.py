@@ -16,6 +16,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 
+from graph.checkpoint_clock import catch_up
 from graph.memory_faults import border, broken_conversation
 from graph.retention import KEEP_TURNS, RESTS, at_rest
 from rag.errors import AskbookError
@@ -42,7 +43,10 @@ class KeptSaver(BaseCheckpointSaver[Any]):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         async with self.guarded(reading=str(config["configurable"]["thread_id"])):
-            return await super().aget_tuple(config)
+            found = await super().aget_tuple(config)
+        if found is not None:
+            catch_up(found.checkpoint["id"])
+        return found
 
     async def alist(self, config: RunnableConfig | None, **options: Any) -> AsyncIterator[CheckpointTuple]:
         thread = config["configurable"]["thread_id"] if config else "?"

@@ -15,7 +15,8 @@ from graph.agent import Agent
 from graph.conversations import thread_config
 from graph.exclusive import exclusive
 from graph.memory import Memory, MemoryOptions, open_memory
-from rag.errors import MemoryFailureError
+from rag.errors import MemoryFailureError, UsageError
+from rag.past import BLOCK, WINDOW
 from state import AgentState, InputState
 from tests.machine import ANSWER, Machine
 
@@ -130,3 +131,21 @@ async def test_a_run_of_the_graph_that_breaks_off_can_be_finished(memory: Memory
     machine.searcher.asked.clear()
     assert [event async for event in machine.agent.resume("t")][-1].response
     assert machine.searcher.asked == []
+
+
+@pytest.mark.parametrize("thread", ["", "a\x00b", "x" * 256])
+async def test_an_id_that_the_agent_refuses_is_refused_by_the_graph_too(thread: str) -> None:
+    machine = Machine(ANSWER)
+    with pytest.raises(UsageError, match="id"):
+        await machine.agent.graph.ainvoke(question(), thread_config(thread))
+    assert not await machine.agent.threads()
+
+
+async def test_a_number_is_an_id_too(tmp_path: Path) -> None:
+    many = WINDOW + BLOCK
+    async with open_memory(tmp_path) as memory:
+        machine = Machine(*[ANSWER] * many, memory=memory)
+        for _ in range(many):
+            values = await machine.agent.graph.ainvoke(question(), {"configurable": {"thread_id": 42}})
+        assert values["response"]["thread_id"] == "42"
+        assert (await machine.agent.conversation("42"))["turn_count"] == many
