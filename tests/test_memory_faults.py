@@ -52,9 +52,9 @@ async def read_only(memory: Memory, _path: Path) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def taken_away(_memory: Memory, path: Path) -> AsyncIterator[None]:
-    os.rename(path, path.with_suffix(".away"))
+    shutil.move(path, path.with_suffix(".away"))
     yield
-    os.rename(path.with_suffix(".away"), path)
+    shutil.move(path.with_suffix(".away"), path)
 
 
 Trouble = Callable[[Memory, Path], AbstractAsyncContextManager[None]]
