@@ -41,7 +41,8 @@ class SqliteSaver(KeptSaver, AsyncSqliteSaver):
 
     async def drop_old(self, thread_id: str, keep: int) -> int:
         where = "where thread_id = ? and checkpoint_ns = ''"
-        rests = f"json_extract(cast(metadata as text), '$.{RESTS}')"
+        text = "cast(metadata as text)"  # damaged in one conversation, it must not keep the others from being pruned
+        rests = f"iif(json_valid({text}), json_extract({text}, '$.{RESTS}'), null)"
         query = f"select checkpoint_id, {rests} from checkpoints {where} order by checkpoint_id desc"
         async with self.lock:
             async with self.conn.execute(query, (thread_id,)) as rows:

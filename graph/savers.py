@@ -42,9 +42,12 @@ class KeptSaver(BaseCheckpointSaver[Any]):
         """Leave a transaction that broke off."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        async with self.guarded(reading=str(config["configurable"]["thread_id"])):
+        thread = str(config["configurable"]["thread_id"])
+        async with self.guarded(reading=thread):
             found = await super().aget_tuple(config)
         if found is not None:
+            if "step" not in found.metadata or not isinstance(found.checkpoint.get("channel_values"), dict):
+                raise broken_conversation(thread, self.place)
             catch_up(found.checkpoint["id"])
         return found
 
