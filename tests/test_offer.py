@@ -82,7 +82,7 @@ def test_only_profiles_on_offer_become_assistants(offering: Offering) -> None:
 
 
 def test_an_assistant_is_described_under_the_profiles_own_name(offering: Offering) -> None:
-    said = descriptions(offering(), [].append)
+    said = descriptions(offering(), print)
     assert said["robotics-tutor"].startswith("Robotics Tutor: An expert tutor")
     assert said["default"].startswith("Answers questions")
 
