@@ -41,6 +41,10 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> list[float]: ...
 
+    def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
+        """What `embed_query` gives for each; a service is asked for all of them in one request."""
+        ...
+
 
 class Reranker(Protocol):
     """The order of texts by how well they answer a question."""

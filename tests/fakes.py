@@ -269,6 +269,9 @@ class FakeEmbedder:
     def embed_query(self, text: str) -> list[float]:
         return [1.0, 0.0]
 
+    def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
 
 class FakeSparse:
     """A `rag.ports.SparseEncoder` that counts characters."""

@@ -40,6 +40,9 @@ class ToyEmbedder:
         length = sum(value * value for value in summed) ** 0.5
         return [value / length for value in summed]
 
+    def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
 
 class ToySparse:
     """A term for each word that starts with a `#`: its number."""

@@ -130,7 +130,7 @@ class Retriever:
 
     def _embed(self, texts: Sequence[str]) -> list[list[float]]:
         try:
-            return [self._embedder.embed_query(text) for text in texts]
+            return self._embedder.embed_queries(texts)
         except AskbookError:
             raise
         except Exception as error:  # whatever the model's library raises: the search has failed before it began
