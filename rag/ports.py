@@ -141,10 +141,12 @@ class Searcher(Protocol):
         threshold: float,
         where: Where | None = None,
         history: Sequence[Exchange] = (),
+        rewrite: str = "",
     ) -> Found:
         """At most `k` passages with a score of at least `threshold`, numbered from 1, best first.
 
-        Raises `AskbookError` when the search failed; finding nothing is an empty result.
+        `rewrite` is one more query, and never the only one. Raises `AskbookError` when the search failed; finding
+        nothing is an empty result.
         """
         ...
 

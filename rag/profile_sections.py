@@ -101,8 +101,11 @@ class PromptSection(Section):
 
 
 class RetrievalSection(Section):
+    """`followup` "rewrite" has the model rewrite a question inside a conversation, which is then searched as well."""
+
     top_k: TopK = 5
     score_threshold: Unit = 0.0
+    followup: Literal["fuse", "rewrite"] = "fuse"
 
 
 class AnswerSection(Section):

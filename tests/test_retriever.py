@@ -232,6 +232,34 @@ async def test_a_change_of_subject_is_searched_as_if_there_were_no_conversation(
     assert inside.passages == alone.passages
 
 
+async def test_a_rewrite_is_one_more_query_of_the_same_request(retriever: Retriever, index: CountingIndex) -> None:
+    await fill(index, make_point("n", AXES["north"]), make_point("e", AXES["east"]))
+    found = await retriever.retrieve("and why?", k=5, threshold=0.0, history=HISTORY, rewrite="and why north?")
+    assert found.trace.kinds == ("question", "context", "context", "rewrite")
+    assert found.trace.queries[-1] == "and why north?"
+    assert found.trace.weights[-1] > 0
+    assert found.trace.legs == ("dense", "sparse", "dense", "dense", "dense")
+    assert index.asked == [(5, 100, None)]
+    assert found.retrieval.query == "and why?"
+
+
+async def test_a_rewrite_about_something_else_changes_nothing(retriever: Retriever, index: ChunkIndex) -> None:
+    await fill(index, make_point("n", AXES["north"]), make_point("u", AXES["up"]))
+    usual, misled = [
+        await retriever.retrieve("north", k=5, threshold=0.0, history=HISTORY, rewrite=text) for text in ("", "up?")
+    ]
+    assert misled.trace.weights == (*usual.trace.weights, 0.0)
+    assert misled.passages == usual.passages
+
+
+@pytest.mark.parametrize("rewrite", ["north", " north\n", " "])
+async def test_a_rewrite_that_says_nothing_new_is_no_query(
+    retriever: Retriever, index: ChunkIndex, rewrite: str
+) -> None:
+    await fill(index, make_point("n", AXES["north"]))
+    assert (await retriever.retrieve("north", k=5, threshold=0.0, rewrite=rewrite)).trace.queries == ("north",)
+
+
 async def test_without_a_collection_the_error_says_how_to_make_one(retriever: Retriever) -> None:
     with pytest.raises(RetrievalError) as caught:
         await retriever.retrieve("north", k=5, threshold=0.5)
