@@ -55,6 +55,7 @@ async def _searched(options: argparse.Namespace) -> dict[str, Any]:
                 threshold=profile.retrieval.score_threshold,
                 where=where,
                 history=past,
+                neighbours=0 if top_k else parts.profile.retrieval.neighbours,
                 rewrite=await _rewritten(parts, query, past),
             )
     return found_json(query, options.filter, found)

@@ -9,6 +9,7 @@ from cli.terminal import printable
 
 WORDS = {
     "kept": "",
+    "neighbour": "beside a better one",
     "below_threshold": "below the threshold",
     "duplicate": "said already",
     "beyond_k": "enough were better",

@@ -142,11 +142,12 @@ class Searcher(Protocol):
         where: Where | None = None,
         history: Sequence[Exchange] = (),
         rewrite: str = "",
+        neighbours: int = 0,
     ) -> Found:
         """At most `k` passages with a score of at least `threshold`, numbered from 1, best first.
 
-        `rewrite` is one more query, and never the only one. Raises `AskbookError` when the search failed; finding
-        nothing is an empty result.
+        At most so many `neighbours` of theirs follow. `rewrite` is one more query, and never the only one. Raises
+        `AskbookError` when the search failed; finding nothing is an empty result.
         """
         ...
 

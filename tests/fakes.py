@@ -132,6 +132,7 @@ class FakeSearcher:
         self.later = [list(found) for found in later]
         self.asked: list[tuple[str, int, float, Where | None, list[Exchange]]] = []
         self.rewrites: list[str] = []
+        self.neighbours: list[int] = []
 
     async def retrieve(
         self,
@@ -142,9 +143,11 @@ class FakeSearcher:
         where: Where | None = None,
         history: Sequence[Exchange] = (),
         rewrite: str = "",
+        neighbours: int = 0,
     ) -> Found:
         self.asked.append((question, k, threshold, where, list(history)))
         self.rewrites.append(rewrite)
+        self.neighbours.append(neighbours)
         if self.failures:
             raise self.failures.pop(0)
         kept = [one for one in self.passages if one.score >= threshold][:k]

@@ -131,6 +131,21 @@ async def test_at_most_k_passages_are_kept_and_the_rest_is_told(retriever: Retri
     assert [c.outcome for c in found.trace.candidates] == ["kept", "kept", "beyond_k", "beyond_k", "beyond_k"]
 
 
+async def test_neighbours_follow_the_best_passages_under_the_next_numbers(
+    retriever: Retriever, index: ChunkIndex
+) -> None:
+    points = [make_point(f"p{i}", [1, i / 10, 0, 0]) for i in range(4)]
+    one_page = [
+        replace(one, chunk=replace(one.chunk, url="page", source_file_path="page.md", chunk_index=place))
+        for one, place in zip(points, (7, 3, 5, 8), strict=True)
+    ]
+    await fill(index, *one_page)
+    found = await retriever.retrieve("north", k=2, threshold=0.0, neighbours=2)
+    assert [(p.number, p.chunk_index) for p in found.passages] == [(1, 7), (2, 3), (3, 8)]
+    assert [c.outcome for c in found.trace.candidates] == ["kept", "kept", "beyond_k", "neighbour"]
+    assert found.retrieval.results_count == 3
+
+
 async def test_a_text_that_stands_twice_in_the_book_is_shown_once(retriever: Retriever, index: ChunkIndex) -> None:
     twin = make_point("twin", [1, 0.1, 0, 0], text="The same words.")
     await fill(index, make_point("one", AXES["north"], text="The same words."), twin, make_point("two", [1, 1, 0, 0]))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Matrix = NDArray[float64]
 
-Outcome = Literal["kept", "below_threshold", "duplicate", "beyond_k"]
+Outcome = Literal["kept", "neighbour", "below_threshold", "duplicate", "beyond_k"]
 Kind = Literal["question", "context", "rewrite"]
 
 

@@ -16,6 +16,7 @@ from rag.retrieval.candidates import Candidate, Kind, Outcome, Query, ordered, w
 from rag.retrieval.duplicates import Fingerprint
 from rag.retrieval.followup import contexts
 from rag.retrieval.index import checked
+from rag.retrieval.neighbours import joined
 from rag.retrieval.rerank import reranked
 from rag.types import Passage, Retrieval
 
@@ -92,11 +93,13 @@ class Retriever:
         where: Where | None = None,
         history: Sequence[Exchange] = (),
         rewrite: str = "",
+        neighbours: int = 0,
     ) -> Found:
         """At most `k` passages whose score reaches `threshold`, numbered from 1, best first; none is not an error.
 
-        `history` and `rewrite`: see `rag.retrieval.followup`. Raises `RetrievalError` where there is no collection
-        ("no_index"), it was made by other models ("embedding_mismatch"), or it cannot be searched.
+        Then at most so many `neighbours` of theirs: see `rag.retrieval.neighbours`. `history` and `rewrite`: see
+        `rag.retrieval.followup`. Raises `RetrievalError` where there is no collection ("no_index"), it was made by
+        other models ("embedding_mismatch"), or it cannot be searched.
         """
         started = time.perf_counter()
         await checked(self._index, self._embedder, self._sparse)  # before anything is embedded, which may be billed
@@ -106,7 +109,8 @@ class Retriever:
         chunks = {chunk.id: chunk for chunk, _ in found}
         candidates = gated(found, k=k, threshold=threshold)
         candidates = await reranked(self._reranker, _meant(queries), candidates, chunks, k=k)
-        kept = [candidate for candidate in candidates if candidate.outcome == "kept"]
+        candidates = joined(candidates, chunks, neighbours)
+        kept = [one for wanted in ("kept", "neighbour") for one in candidates if one.outcome == wanted]
         passages = [Passage.of(chunks[c.chunk_id], number, c.cosine) for number, c in enumerate(kept, start=1)]
         retrieval = Retrieval(
             tool_name=self._tool_name,
