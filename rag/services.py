@@ -82,8 +82,9 @@ class LiveServices:
         # Whoever quotes compares each sentence of the passages: dozens of texts a turn.
         embedder = self.embedder if endpoint.key else self.local_embedder
         model, model_name, quotes = build_model(profile, self.settings, embedder)
-        if quotes:  # it reads the question to the end of the prompt, and needs no rules
-            profile = profile.model_copy(update={"prompt": PromptSection()})
+        if quotes:  # it reads the question to the end of the prompt, needs no rules, and refuses by the best passages
+            best_alone = profile.retrieval.model_copy(update={"neighbours": 0})
+            profile = profile.model_copy(update={"prompt": PromptSection(), "retrieval": best_alone})
         tool_name = profile.tool.name if profile.tool else "retrieve"
         retriever = Retriever(self.embedder, self.sparse, self.index, tool_name=tool_name, reranker=self.reranker)
         words = self._searched_with(profile)

@@ -143,6 +143,17 @@ async def test_a_turn_is_billed_for_its_question_and_its_order_alone(
     assert [question for question, _ in server.ranked] == [QUESTION]
 
 
+async def test_a_follow_up_is_embedded_with_its_contexts_in_one_request(
+    agent: Agent, server: CohereServer, home: Path
+) -> None:
+    thread = new_id()
+    first = await agent.ask(QUESTION, thread_id=thread)
+    asked = len(server.requests)
+    await agent.ask("And its axle?", thread_id=thread)
+    embedded = [request.body["texts"] for request in server.requests[asked:] if request.path == "/v1/embed"]
+    assert embedded == [["And its axle?", f"And its axle? {QUESTION}", f"And its axle? {first.plain_content}"]]
+
+
 async def test_opening_and_closing_calls_nobody(server: CohereServer, home: Path) -> None:
     asked = len(server.requests)
     async with open_agent(settings_of(home, server.address)) as opened:

