@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 
 from nodes.error import guarded
 from nodes.model_call import CUT, Call, call_model, tokens_used, was_cut
-from nodes.run import AsyncNode, Update, run_of, tell_phase
+from nodes.run import AsyncNode, Update, noticed, run_of, tell_phase
 from rag.answer import AnswerWriter, Manner
 from rag.budget import Fitted, fit
 from rag.conversation import history
@@ -27,7 +27,7 @@ from rag.ports import Parts, PartsOf
 from rag.prompts import build_prompt, fixed_text
 from rag.smalltalk import is_small_talk
 from rag.types import Grounding, Passage, ToolCall
-from state import AgentState, Context, Draft, Turn
+from state import AgentState, Context, Draft
 
 
 @dataclass
@@ -63,10 +63,11 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
         tell_phase(runtime, "GENERATING", "tool_executed" if state.get("exchange") else "processing")
         parts = run_of(runtime, parts_of)
         passages = [Passage.model_validate(data) for data in state.get("passages", [])]
+        before = (state.get("draft") or {}).get("tokens_used") or {}
         if not passages:
             draft = _small_talk(parts) if is_small_talk(turn["question"]) else _refusal(parts, "no_passage")
             runtime.stream_writer({"type": "sentence", "text": draft["content"]})
-            return {"phase": "IDLE", "draft": draft}
+            return {"phase": "IDLE", "draft": draft | {"tokens_used": before}}
         fitted = _fit(parts, state, turn["question"], passages)
         exchange = state.get("exchange", [])
         prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
@@ -74,13 +75,13 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
         may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
         message = await call_model(parts, Call(prompt, fitted.answer_tokens, may_search, turn["model"]), call)
         calls = state.get("llm_calls", 0) + (not parts.quotes)
-        tokens = tokens_used(parts, (state.get("draft") or {}).get("tokens_used") or {}, prompt, message)
+        tokens = tokens_used(parts, before, prompt, message)
         if may_search and (message.tool_calls or message.invalid_tool_calls):
             call.retract()
             return _another_search(state, message) | {"llm_calls": calls, "draft": {"tokens_used": tokens}}
         return {
             "phase": "IDLE",
-            "turn": _noticed(turn, CUT) if was_cut(message) else turn,
+            "turn": noticed(turn, CUT) if was_cut(message) else turn,
             "llm_calls": calls,
             "passages": [passage.model_dump(mode="json") for passage in fitted.passages],
             "draft": _finish(parts, call, message, turn["began"]) | {"tokens_used": tokens},
@@ -120,10 +121,6 @@ def _fit(parts: Parts, state: AgentState, question: str, passages: list[Passage]
     )
     kept = stay | {passage.number for passage in fitted.passages}
     return fitted._replace(passages=[passage for passage in passages if passage.number in kept])
-
-
-def _noticed(turn: Turn, notice: str) -> Turn:
-    return {**turn, "notices": [*turn.get("notices", []), notice]}
 
 
 def _rounds(state: AgentState) -> int:

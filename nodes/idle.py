@@ -14,10 +14,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, Remove
 from langgraph.runtime import Runtime
 
 from nodes.run import Node, Update, has_new_question, last_message, run_of, tell_phase
-from rag.conversation import check_question, notices, response_metadata, turn_limit
+from rag.conversation import check_question, history, notices, response_metadata, turn_limit
 from rag.errors import InvalidQuestionError
 from rag.past import NOTHING
 from rag.ports import PartsOf
+from rag.rewriting import wants_rewrite
 from rag.smalltalk import is_small_talk
 from rag.types import Phase, Response, iso_time, new_id
 from state import EMPTY_BOARD, AgentState, Context, Draft, Turn
@@ -62,6 +63,8 @@ def make_idle(parts_of: PartsOf) -> Node:
             context=runtime.context.model_dump(exclude_none=True) if runtime.context else {},
         )
         phase: Phase = "GENERATING" if is_small_talk(question) else "RETRIEVING"
+        if phase == "RETRIEVING" and wants_rewrite(parts, history(state["messages"][:-1])):
+            turn["rewrite"] = ""
         return EMPTY_BOARD | {"phase": phase, "turn": turn, "turn_number": number, "metadata": None}
 
     return idle
