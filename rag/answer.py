@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from rag.citation_forms import CitationForms
 from rag.compose import Composer
-from rag.evidence import Judge
+from rag.evidence import Judge, telling_words
 from rag.held_lines import HeldLines
 from rag.intake import Intake
 from rag.lines import Line, is_delimiter, with_markers
@@ -21,6 +22,12 @@ from rag.refusals import HEADING_WORDS, is_refusal, is_talk, words
 from rag.sentences import sentence_spans
 from rag.shown import Shown
 from rag.types import CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
+
+# A sentence that has no other words says nothing without the address that was taken out of it: "Visit ... now."
+_POINTING: Final = frozenset(
+    {"address", "check", "click", "download", "find", "go", "here", "install", "link", "more", "now", "open", "page"}
+    | {"read", "see", "site", "today", "visit", "website"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +204,12 @@ class AnswerWriter:
             finding = self._judge.code(line.text, inherited)
             line.text = self._composer.code(line.text, set(finding.quotes))
         else:
+            taken = self._links
             line.text = self._compose(line, inherited)
-            own = self._composer.numbers(line.text)
-            finding = self._judge.claim(self._composer.bare(line.text), own or inherited)
+            own, bare = self._composer.numbers(line.text), self._composer.bare(line.text)
+            if self._links > taken and telling_words(bare) <= _POINTING:  # what it told was the address
+                bare = ""
+            finding = self._judge.claim(bare, own or inherited)
             if finding.supported:
                 line.text = self._composer.only(line.text, finding.quotes)
                 if not own and not own_place:

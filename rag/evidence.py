@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from rag.citations import best_quote, clip
+from rag.garbled import is_garbled
 from rag.grounding import Verdict, check
-from rag.orders import blanked, is_order, task_verb, without_orders
+from rag.orders import Asked, asked, blanked, is_order, without_orders
 from rag.sentences import Unit, units
 from rag.terms import keys
 from rag.types import Passage, Quote
@@ -73,7 +74,7 @@ class Judge:
     def stands(self, heading: str, numbers: Sequence[int] = (), more: frozenset[str] = frozenset()) -> bool:
         """May the text stand as a heading? Every word of it is the passages' or the user's, or one of `more`."""
         chosen = numbers or list(self._sources)
-        known = self._question.union(*(self._sources[number].keys for number in chosen))
+        known = self._question.union(*(self._sources[number].stated for number in chosen))
         return all(
             word.casefold() in IDLE or word.casefold() in more or not keys(word).isdisjoint(known)
             for word in re.findall(r"\w+(?:['’-]\w+)*", heading)
@@ -90,7 +91,7 @@ class Judge:
 
     def _beside(self, sentence: str, sources: Sequence[_Source], alone: dict[int, Quote]) -> dict[int, Quote]:
         """Quotes of the passages that are cited too and have something of the sentence."""
-        wanted = {word for word in re.findall(r"\w+", sentence.casefold()) if word not in IDLE}
+        wanted = telling_words(sentence)
         found = {}
         for one in sources:
             share = sum(not keys(word).isdisjoint(one.keys) for word in wanted) / max(1, len(wanted))
@@ -114,6 +115,25 @@ class _Source:
     @cached_property
     def keys(self) -> frozenset[str]:
         return keys(f"{self.evidence}\n{self.known}")
+
+    @cached_property
+    def stated(self) -> frozenset[str]:
+        """The keys of what is stated, and of nothing asked: a model that obeys would put that above its answer."""
+        return keys(f"{blanked(self.evidence, [(one.start, one.end) for one in self._asked])}\n{self.known}")
+
+    @cached_property
+    def _asked(self) -> list[Asked]:
+        return list(asked(self.evidence))
+
+    def stating(self, sentence: str) -> str:
+        """The evidence for a sentence: a task ("Write a poem") is none, but for what tells to do the same."""
+        said = sentence.casefold()
+        tasks = [(one.start, one.end) for one in self._asked if one.verb and one.verb.rstrip("e")[:5] not in said]
+        return blanked(self.evidence, tasks) if tasks else self.evidence
+
+    def questions(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The questions within a stretch of the evidence."""
+        return [(q.start, q.end) for q in self._asked if not q.verb and start <= q.start and q.end <= end]
 
     @cached_property
     def lines(self) -> frozenset[str]:
@@ -146,19 +166,25 @@ def _checked(sentence: str, sources: Sequence[_Source]) -> tuple[int, Quote] | N
     """
     if is_order(sentence):
         return None
-    texts = [one.evidence for one in sources]
+    texts = [one.stating(sentence) for one in sources]
     known = "\n".join(one.known for one in sources)
+    if is_garbled(sentence, "\n".join([*texts, known]).casefold()):
+        return None
     for _ in range(3):
         verdict = check(sentence, texts, known=known)
         if not _is_support(verdict):
             return None
         place, start, end = verdict.passage or 0, verdict.start, verdict.end
-        said = texts[place][start:end]
-        verb = task_verb(said)
-        if not (said.rstrip("*_ ").endswith("?") or (verb and verb.rstrip("e")[:5] not in sentence.casefold())):
+        questions = sources[place].questions(start, end)
+        if all(texts[place][a:b].isspace() for a, b in questions):
             return sources[place].number, clip(sources[place].text, start, end)
-        texts[place] = blanked(texts[place], [(start, end)])
+        texts[place] = blanked(texts[place], questions)
     return None
+
+
+def telling_words(sentence: str) -> set[str]:
+    """The words of a sentence that say what it is about, in small letters."""
+    return {word for word in re.findall(r"\w+", sentence.casefold()) if word not in IDLE}
 
 
 def _is_support(verdict: Verdict) -> bool:
