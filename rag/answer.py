@@ -7,7 +7,7 @@ joined, the final text, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,7 @@ from rag.compose import Composer
 from rag.evidence import Judge, telling_words
 from rag.held_lines import HeldLines
 from rag.intake import Intake
+from rag.judging import Claim
 from rag.lines import Line, is_delimiter, with_markers
 from rag.markers import without_markers
 from rag.refusals import HEADING_WORDS, is_refusal, is_talk, words
@@ -35,7 +36,7 @@ class Manner:
     """How an answer is written: what a profile says of it, what the run overrides, and the question.
 
     `accepts` are the citation forms that a model may write beside `[n]`; `footer` is the list below an answer in the
-    style "numbered".
+    style "numbered". `judged` says that a second judge is asked about what the check supports.
     """
 
     refusal: str
@@ -44,13 +45,17 @@ class Manner:
     accepts: tuple[CitationStyle, ...] = ()
     mode: GroundingMode = "strict"
     question: str = ""
+    judged: bool = False
 
 
 class AnswerWriter:
     """Turns a model's tokens into checked pieces of the answer.
 
-    `feed` and `close` return the pieces that are ready to be shown; joined, they are `shown.content`. `refused` says
-    why the answer became the refusal sentence, None where it did not.
+    `feed`, `end` and `close` return the pieces that are ready to be shown; joined, they are `shown.content`. `refused`
+    says why the answer became the refusal sentence, None where it did not.
+
+    With a second judge, sentences that the check supports wait: `claims` are those that may be put to it now, and
+    `settle` takes what it says of them. What nobody was asked about when the answer is closed stands.
     """
 
     def __init__(self, passages: Sequence[Passage], manner: Manner) -> None:
@@ -62,9 +67,10 @@ class AnswerWriter:
         self._refusal = [words(manner.refusal[a:b]) for a, b in sentence_spans(manner.refusal)]
         self._intake = Intake(self._forms)
         self._held = HeldLines(strict=manner.mode == "strict")
-        self._block = 0
+        self._block = self._run = 0
         self._said_no = False
         self._links = 0
+        self._ended = False
         self.refused: FallbackReason | None = None
         self.grounding = Grounding(mode=manner.mode)
         self.shown = Shown({p.number: p for p in passages}, manner.style)
@@ -74,13 +80,30 @@ class AnswerWriter:
         self._take(self._intake.feed(text))
         return self.shown.take_out()
 
-    def close(self, *, cut: bool = False) -> list[str]:
-        """The rest, and the footer where the style has one; the refusal where nothing is left to say.
+    def end(self, *, cut: bool = False) -> list[str]:
+        """The model has said all. `cut`: it was stopped at its longest answer, and half a sentence at the end goes."""
+        if not self._ended:
+            self._take(self._intake.close(cut=cut))
+            self._end_block()
+            self._ended = True
+        return self.shown.take_out()
 
-        `cut` says that the model was stopped at its longest answer: half a sentence at the end is left out.
-        """
-        self._take(self._intake.close(cut=cut))
-        self._end_block()
+    @property
+    def claims(self) -> list[Claim]:
+        """The sentences for a second judge, of paragraphs and lists that are complete."""
+        return [Claim(self._composer.bare(one.text), tuple(one.quotes)) for one in self._waiting()]
+
+    def settle(self, rejected: Collection[int]) -> list[str]:
+        """Take the second judge's word on `claims`: the places of those that it does not find supported."""
+        for place, line in enumerate(self._waiting()):
+            self._held.settle(line, stands=place not in rejected)
+            self.grounding.supported -= place in rejected
+        self._let_go()
+        return self.shown.take_out()
+
+    def close(self, *, cut: bool = False) -> list[str]:
+        """The rest, and the footer where the style has one; the refusal where nothing is left to say."""
+        pieces = self.end(cut=cut) + self.settle(())
         self._let_go(last=True)
         if self.shown.content:
             self.shown.put_footer(self._manner.footer)
@@ -89,7 +112,7 @@ class AnswerWriter:
                 claimed = self.grounding.sentences or self.grounding.unknown_markers
                 self.refused = "model_refused" if self._said_no or not claimed else "unsupported"
             self.shown.put_alone(self._manner.refusal)
-        return self.shown.take_out()
+        return pieces + self.shown.take_out()
 
     @property
     def notices(self) -> list[str]:
@@ -115,7 +138,7 @@ class AnswerWriter:
                 return
             if line.block != self._block:
                 self._end_block()
-                self._block = line.block
+                self._block, self._run = line.block, line.run
             self._decide(line)
             self._let_go()
 
@@ -216,6 +239,13 @@ class AnswerWriter:
                     line.text = with_markers(line.text, finding.by)
         line.quotes = finding.quotes
         self._count(line, supported=finding.supported and bool(line.text))
+        if self._manner.judged and line.kind != "code":
+            # A row may hold the marker of those above it, so that none of them is shown alone.
+            line.waits = bool(line.judged) and (line.kind == "row" or not finding.verbatim)
+
+    def _waiting(self) -> list[Line]:
+        waiting = self._held.waiting()
+        return waiting if self._ended or self._intake.paused else [line for line in waiting if line.run != self._run]
 
     def _compose(self, line: Line, cited: Sequence[int]) -> str:
         composed = self._composer.compose(line.text, frozenset(cited))

@@ -25,11 +25,13 @@ _LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
 class Finding(NamedTuple):
     """Whether a statement is supported: `by` the passages with these numbers, alone or together.
 
-    `quotes` has the stretch of each passage that says it, or comes near to it, by the passage's number.
+    `quotes` has the stretch of each passage that says it, or comes near to it, by the passage's number. `verbatim`: it
+    is a sentence of a passage.
     """
 
     by: tuple[int, ...]
     quotes: dict[int, Quote]
+    verbatim: bool = False
 
     @property
     def supported(self) -> bool:
@@ -53,7 +55,8 @@ class Judge:
             return Finding((), {})
         alone = {one.number: quote for one in sources if (quote := one.says(sentence))}
         if alone:
-            return Finding(tuple(alone), alone | self._beside(sentence, sources, alone))
+            verbatim = any(one.has(sentence) for one in sources)
+            return Finding(tuple(alone), alone | self._beside(sentence, sources, alone), verbatim)
         together = _checked(sentence, sources) if len(sources) > 1 else None
         if together is None:
             return Finding((), {one.number: best_quote(sentence, one.text) for one in sources})
@@ -150,6 +153,10 @@ class _Source:
                     found.setdefault(_set(line), Unit(start, start + len(line), line, "row", unit.block))
                     start += len(line) + 1
         return found
+
+    def has(self, sentence: str) -> bool:
+        """Whether the sentence stands in the passage, word for word."""
+        return _set(sentence) in self._verbatim
 
     def says(self, sentence: str) -> Quote | None:
         """The stretch that says it: the sentence itself, whole, or one that the check finds."""

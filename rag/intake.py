@@ -37,6 +37,11 @@ class Intake:
         for piece in self._cutter.feed(HIDDEN.sub("", text)):
             yield from self._whole(piece)
 
+    @property
+    def paused(self) -> bool:
+        """Whether a paragraph has ended behind the last line."""
+        return not self._unfinished and self._gap.count("\n") > 1
+
     def close(self, *, cut: bool = False) -> Iterator[Line]:
         """The last line. `cut` says that the model was stopped: a line that is no whole sentence is left out."""
         last = self._cutter.close()

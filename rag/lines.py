@@ -31,7 +31,8 @@ class Line:
 
     `prefix` is the list sign or quotation mark before `text`, `gap` the white space before it all, `suffix` markers
     behind it. `block` counts paragraphs, items and the like; `run` counts lists, tables and the rest as a whole.
-    `judged` is None until it is known whether the line is supported. A `frame` states nothing and stands or falls with
+    `judged` is None until it is known whether the line is supported; it `waits` where a second judge is to say so too.
+    A `frame` states nothing and stands or falls with
     what is around it; `refusal` says that it denies that the book has an answer. `level` is a heading's.
     """
 
@@ -45,6 +46,7 @@ class Line:
     frame: bool = False
     refusal: bool = False
     judged: bool | None = None
+    waits: bool = False
     suffix: str = ""
     quotes: dict[int, Quote] = field(default_factory=dict)
 
@@ -52,6 +54,11 @@ class Line:
     def is_open(self) -> bool:
         """Whether it is still to be judged."""
         return self.judged is None and not self.frame
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is a supported statement for good."""
+        return bool(self.judged) and not self.frame and not self.waits
 
     @property
     def in_list(self) -> bool:
