@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from rag.citation_forms import CitationForms
@@ -22,12 +23,18 @@ from rag.markers import without_markers
 from rag.refusals import HEADING_WORDS, is_refusal, is_talk, words
 from rag.sentences import sentence_spans
 from rag.shown import Shown
+from rag.tongues import Tongue
 from rag.types import CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
 
 # A sentence that has no other words says nothing without the address that was taken out of it: "Visit ... now."
 _POINTING: Final = frozenset(
     {"address", "check", "click", "download", "find", "go", "here", "install", "link", "more", "now", "open", "page"}
     | {"read", "see", "site", "today", "visit", "website"}
+)
+
+_IN_ANOTHER_LANGUAGE: Final = (
+    "The answer was in another language than the passages, so it could not be checked. Ask in the book's language, or "
+    'have such sentences marked instead of removed: mode "flag".'
 )
 
 
@@ -70,6 +77,7 @@ class AnswerWriter:
         self._block = self._run = 0
         self._said_no = False
         self._links = 0
+        self._foreign = 0
         self._ended = False
         self.refused: FallbackReason | None = None
         self.grounding = Grounding(mode=manner.mode)
@@ -124,6 +132,8 @@ class AnswerWriter:
             found.append(f"{_were(self._links, 'link')} taken out: the cited passages have no such address.")
         if counts.removed and self.refused is None:
             found.append(f"{_were(counts.removed, 'sentence')} taken out: the cited passages do not say so.")
+        if self._manner.mode == "strict" and 2 * self._foreign > counts.sentences - counts.supported:
+            found.append(_IN_ANOTHER_LANGUAGE)
         if self._said_no and self.refused is None:
             found.append("The model also said that the book does not answer a part of the question.")
         if self._intake.cut:
@@ -233,6 +243,7 @@ class AnswerWriter:
             if self._links > taken and telling_words(bare) <= _POINTING:  # what it told was the address
                 bare = ""
             finding = self._judge.claim(bare, own or inherited)
+            self._foreign += not finding.supported and self._tongue.is_foreign(bare)
             if finding.supported:
                 line.text = self._composer.only(line.text, finding.quotes)
                 if not own and not own_place:
@@ -242,6 +253,11 @@ class AnswerWriter:
         if self._manner.judged and line.kind != "code":
             # A row may hold the marker of those above it, so that none of them is shown alone.
             line.waits = bool(line.judged) and (line.kind == "row" or not finding.verbatim)
+
+    @cached_property
+    def _tongue(self) -> Tongue:
+        """The language of the passages."""
+        return Tongue(self._judge.text)
 
     def _waiting(self) -> list[Line]:
         waiting = self._held.waiting()

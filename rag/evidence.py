@@ -88,6 +88,11 @@ class Judge:
         return best_quote(text, self._sources[number].text)
 
     @property
+    def text(self) -> str:
+        """The passages' texts as one."""
+        return "\n".join(source.text for source in self._sources.values())
+
+    @property
     def numbers(self) -> list[int]:
         """The passages of this turn."""
         return list(self._sources)

@@ -303,3 +303,15 @@ def test_tasks_and_questions_of_a_book_state_nothing(told: str) -> None:
     writer.feed("The sea is tranquil tonight, a tranquil evening by the sea [1].")
     writer.close()
     assert writer.refused == "unsupported"
+
+
+def test_an_answer_in_another_language_is_a_refusal_that_says_why() -> None:
+    writer = write("Ein Knoten ist ein Prozess, der etwas berechnet [1]. Knoten sprechen über Themen [1].")
+    assert (writer.shown.content, writer.refused) == (REFUSAL, "unsupported")
+    assert ["another language" in notice for notice in writer.notices] == [True]
+
+
+def test_unsupported_sentences_in_the_language_of_the_book_are_not_called_foreign() -> None:
+    writer = write(f"{FALSE} over the old wooden fence [1]. The price of a node is ten euros [1].")
+    assert writer.refused == "unsupported"
+    assert writer.notices == []
