@@ -18,6 +18,7 @@ from rag.evidence import Judge, telling_words
 from rag.held_lines import HeldLines
 from rag.intake import Intake
 from rag.judging import Claim
+from rag.left_out import LeftOut
 from rag.lines import Line, is_delimiter, with_markers
 from rag.markers import without_markers
 from rag.refusals import HEADING_WORDS, is_refusal, is_talk, words
@@ -30,11 +31,6 @@ from rag.types import CitationStyle, FallbackReason, Footer, Grounding, Groundin
 _POINTING: Final = frozenset(
     {"address", "check", "click", "download", "find", "go", "here", "install", "link", "more", "now", "open", "page"}
     | {"read", "see", "site", "today", "visit", "website"}
-)
-
-_IN_ANOTHER_LANGUAGE: Final = (
-    "The answer was in another language than the passages, so it could not be checked. Ask in the book's language, or "
-    'have such sentences marked instead of removed: mode "flag".'
 )
 
 
@@ -75,9 +71,7 @@ class AnswerWriter:
         self._intake = Intake(self._forms)
         self._held = HeldLines(strict=manner.mode == "strict")
         self._block = self._run = 0
-        self._said_no = False
-        self._links = 0
-        self._foreign = 0
+        self._left_out = LeftOut()
         self._ended = False
         self.refused: FallbackReason | None = None
         self.grounding = Grounding(mode=manner.mode)
@@ -92,6 +86,7 @@ class AnswerWriter:
         """The model has said all. `cut`: it was stopped at its longest answer, and half a sentence at the end goes."""
         if not self._ended:
             self._take(self._intake.close(cut=cut))
+            self._left_out.cut = self._intake.cut
             self._end_block()
             self._ended = True
         return self.shown.take_out()
@@ -118,27 +113,14 @@ class AnswerWriter:
         else:
             if self.refused is None:
                 claimed = self.grounding.sentences or self.grounding.unknown_markers
-                self.refused = "model_refused" if self._said_no or not claimed else "unsupported"
+                self.refused = "model_refused" if self._left_out.said_no or not claimed else "unsupported"
             self.shown.put_alone(self._manner.refusal)
         return pieces + self.shown.take_out()
 
     @property
     def notices(self) -> list[str]:
         """What a reader should know of what was left out, a sentence each."""
-        found, counts = [], self.grounding
-        if counts.unknown_markers:
-            found.append(f"{_were(counts.unknown_markers, 'citation')} taken out: no passage of this answer is meant.")
-        if self._links:
-            found.append(f"{_were(self._links, 'link')} taken out: the cited passages have no such address.")
-        if counts.removed and self.refused is None:
-            found.append(f"{_were(counts.removed, 'sentence')} taken out: the cited passages do not say so.")
-        if self._manner.mode == "strict" and 2 * self._foreign > counts.sentences - counts.supported:
-            found.append(_IN_ANOTHER_LANGUAGE)
-        if self._said_no and self.refused is None:
-            found.append("The model also said that the book does not answer a part of the question.")
-        if self._intake.cut:
-            found.append("The unfinished sentence at its end was left out.")
-        return found
+        return list(self._left_out.told(self.grounding, refused=self.refused is not None))
 
     # --- lines are judged -------------------------------------------------------------------------------------------
 
@@ -147,10 +129,18 @@ class AnswerWriter:
             if self.refused:
                 return
             if line.block != self._block:
+                self._lead_to(line)
                 self._end_block()
                 self._block, self._run = line.block, line.run
             self._decide(line)
             self._let_go()
+
+    def _lead_to(self, below: Line) -> None:
+        """An item without a marker over a list of its own introduces that list."""
+        for line in self._held.open_lines(self._block):
+            if line.kind == "item" and below.in_list and below.indent > line.indent:
+                line.kind = "lead"
+                self._frame(line)
 
     def _decide(self, line: Line) -> None:
         """Judge the line, and what waits for its markers; or let it wait."""
@@ -190,7 +180,7 @@ class AnswerWriter:
         line.refusal = exact or is_refusal(bare)
         if not line.refusal and not is_talk(bare, self._asked):
             return False
-        self._said_no = self._said_no or line.refusal
+        self._left_out.said_no = self._left_out.said_no or line.refusal
         line.frame, line.kind = True, "sentence"
         line.text = self._compose(line, ())
         self._held.add(line)
@@ -237,13 +227,15 @@ class AnswerWriter:
             finding = self._judge.code(line.text, inherited)
             line.text = self._composer.code(line.text, set(finding.quotes))
         else:
-            taken = self._links
+            taken = self._left_out.links
             line.text = self._compose(line, inherited)
             own, bare = self._composer.numbers(line.text), self._composer.bare(line.text)
-            if self._links > taken and telling_words(bare) <= _POINTING:  # what it told was the address
+            if self._left_out.links > taken and telling_words(bare) <= _POINTING:  # what it told was the address
                 bare = ""
             finding = self._judge.claim(bare, own or inherited)
-            self._foreign += not finding.supported and self._tongue.is_foreign(bare)
+            if finding.supported and (clauses := self._composer.clauses(line.text)):
+                finding = self._judge.clauses(finding, clauses)
+            self._left_out.foreign += not finding.supported and self._tongue.is_foreign(bare)
             if finding.supported:
                 line.text = self._composer.only(line.text, finding.quotes)
                 if not own and not own_place:
@@ -266,7 +258,7 @@ class AnswerWriter:
     def _compose(self, line: Line, cited: Sequence[int]) -> str:
         composed = self._composer.compose(line.text, frozenset(cited))
         self.grounding.unknown_markers += composed.unknown
-        self._links += composed.links
+        self._left_out.links += composed.links
         return composed.plain
 
     def _count(self, line: Line, *, supported: bool) -> None:
@@ -289,7 +281,3 @@ class AnswerWriter:
         for number in numbers:
             line.quotes.setdefault(number, self._judge.quote(line.text, number))
         self.shown.put(line, numbers, flagged=line.judged is False and self._manner.mode == "flag")
-
-
-def _were(count: int, noun: str) -> str:
-    return f"1 {noun} was" if count == 1 else f"{count:,} {noun}s were"

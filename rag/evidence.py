@@ -11,14 +11,16 @@ from rag.citations import best_quote, clip
 from rag.garbled import is_garbled
 from rag.grounding import Verdict, check
 from rag.orders import Asked, asked, blanked, is_order, without_orders
-from rag.sentences import Unit, units
+from rag.sentences import Unit, code_spans, units
 from rag.terms import keys
 from rag.types import Passage, Quote
 from rag.wording import IDLE
 
 LONGEST_CLAIM: Final = 4000  # code points; nobody says so much in one sentence
 MOST_SOURCES: Final = 8  # of one sentence, those beyond are not looked at
+_CLAUSE: Final = 2  # telling words of a part of a sentence that states something by itself
 _RELATED: Final = 0.34  # share of a sentence's words that a passage has which is cited beside one that supports it
+_BOLD: Final = re.compile(r"(\*{1,3}|_{1,3})(?P<text>[^*_]*[.!?…。！？])\1")  # all of it: a sentence and no heading
 _LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
 
 
@@ -50,6 +52,8 @@ class Judge:
 
         A passage that says nothing of the sentence has no quote when another supports it alone.
         """
+        if bold := _BOLD.fullmatch(sentence):
+            sentence = bold["text"]
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or len(sentence) > LONGEST_CLAIM:
             return Finding((), {})
@@ -63,6 +67,23 @@ class Judge:
         number, quote = together
         quotes = {one.number: best_quote(sentence, one.text) for one in sources} | {number: quote}
         return Finding(tuple(quotes), quotes)
+
+    def clauses(self, whole: Finding, parts: Sequence[tuple[str, Sequence[int]]]) -> Finding:
+        """The finding on a sentence that cites in its middle, from that on the whole and from its parts.
+
+        A part is to be supported by the passages that it cites itself, else by all of the sentence; what says next to
+        nothing alone may stand.
+        """
+        every = list(dict.fromkeys(number for _, numbers in parts for number in numbers))
+        quotes = dict(whole.quotes)
+        for text, numbers in parts:
+            if len(telling_words(text)) >= _CLAUSE:
+                found = self.claim(text, numbers)
+                found = found if found.supported else self.claim(text, every)
+                if not found.supported:
+                    return Finding((), whole.quotes)
+                quotes |= {number: quote for number, quote in found.quotes.items() if number not in quotes}
+        return Finding(tuple(quotes), quotes, whole.verbatim)
 
     def code(self, block: str, numbers: Sequence[int]) -> Finding:
         """Does a cited passage have every line of the code block? Indentation and fences do not count."""
@@ -145,7 +166,9 @@ class _Source:
 
     @cached_property
     def lines(self) -> frozenset[str]:
-        return frozenset(" ".join(line.split()) for line in self.text.split("\n"))
+        """The lines of the text, and what stands in it as inline code: a command may be shown as a block."""
+        spans = [self.text[start:end].strip("`") for start, end in code_spans(self.text)]
+        return frozenset(" ".join(line.split()) for line in [*self.text.split("\n"), *spans])
 
     @cached_property
     def _verbatim(self) -> dict[str, Unit]:

@@ -93,7 +93,7 @@ def _under_lead(lead: Line, following: Sequence[Line]) -> Fate:
     """A lead stands for the list, table, code or paragraph that comes next, and for nothing after that."""
     served = lead.run
     for line in following:
-        if line.kind == "heading":
+        if line.kind == "heading" or (lead.in_list and line.in_list and line.indent <= lead.indent):
             return "drop"
         if line.run != served:
             if served != lead.run or lead.in_list or lead.kind == "row":

@@ -41,8 +41,8 @@ _TOOL_RULE: Final = " Call {name} only when they do not answer the question; wha
 
 
 def system_prompt(profile: Profile) -> str:
-    """The profile's instructions, then our rule. `{refusal}` stands for its refusal sentence, `{language}` for the rule in
-    which language to write.
+    """The profile's instructions, then our rule. `{refusal}` stands for its refusal sentence, `{language}` for the rule
+    in which language to write.
     """
     text = profile.instructions.strip()
     if profile.answer.marker_rule:

@@ -206,7 +206,7 @@ def test_an_address_that_only_begins_like_one_of_the_book_goes() -> None:
 
 
 def test_signs_that_repaint_a_screen_are_not_shown() -> None:
-    assert shown("A no\u200bde is a \x1b[1m\u202eprocess [1].", "off") == "A node is a [1mprocess [1]."
+    assert shown("A no\u200bde is a \x1b[1m\u202eprocess [1].", "off") == "A node is a process [1]."
 
 
 # --- refusals -------------------------------------------------------------------------------------------------------
