@@ -48,6 +48,10 @@ class KeptSaver(BaseCheckpointSaver[Any]):
         thread = str(config["configurable"]["thread_id"])
         async with self.guarded(reading=thread):
             found = await super().aget_tuple(config)
+            if found is not None and config["configurable"].get("checkpoint_id"):  # who goes on there comes after all
+                here = {"thread_id": thread, "checkpoint_ns": config["configurable"].get("checkpoint_ns", "")}
+                newest = await super().aget_tuple(RunnableConfig(configurable=here))
+                catch_up(newest.checkpoint["id"] if newest else "")
         if found is not None:
             if "step" not in found.metadata or not isinstance(found.checkpoint.get("channel_values"), dict):
                 raise broken_conversation(thread, self.place)
