@@ -10,11 +10,12 @@ closes, since every key of a LangGraph state survives into the next turn.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, NotRequired, TypedDict
+from typing import Annotated, Any, Final, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict  # pydantic refuses that of typing before Python 3.12
 
 from rag.types import CitationStyle, GroundingMode, Past, Phase
 
@@ -46,7 +47,11 @@ class Context(BaseModel):
 
 
 class Turn(TypedDict):
-    """The question being answered, and by whom. `began` is in seconds since the epoch, `context` the run's knobs."""
+    """The question being answered, and by whom. `began` is in seconds since the epoch, `context` the run's knobs.
+
+    `rewrite` is what the model makes of the question for the search: absent where it is not asked, and empty until it
+    has said something of use.
+    """
 
     request_id: str
     question: str
@@ -57,6 +62,7 @@ class Turn(TypedDict):
     model: str
     notices: NotRequired[list[str]]
     context: NotRequired[dict[str, Any]]
+    rewrite: NotRequired[str]
 
 
 class Draft(TypedDict, total=False):

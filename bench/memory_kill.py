@@ -14,16 +14,15 @@ import os
 import random
 import signal
 import sys
-import tempfile
 import time
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from bench.forked import forked
+from bench.memory_place import temporary_place
 from graph.memory import MemoryOptions, open_memory
 from tests.fakes import passage
 from tests.machine import ANSWER, Machine
-from tests.postgres import cluster, programs
 
 LONGEST = 0.25  # seconds from the first turn of a life to its end; a life has some turns
 
@@ -57,11 +56,13 @@ def _tell(told: int, response: Any) -> None:
 def one_life(home: Path, options: MemoryOptions, turns: int, seconds: float | None) -> list[str]:
     """What a forked process told before it was killed `seconds` after its beginning, or ended by itself."""
     reading, told = os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def work() -> int:
         os.close(reading)
         asyncio.run(live(home, options, turns, told))
-        os._exit(0)
+        return 0
+
+    child = forked(work)
     os.close(told)
     with os.fdopen(reading, "rb") as pipe:
         first = pipe.readline()
@@ -81,11 +82,13 @@ async def stored(home: Path, options: MemoryOptions) -> dict[str, Any]:
 def in_a_child(work: Any) -> Any:
     """What `work` gives, from a forked process: this one stays without threads, so that it can be forked."""
     reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def tell() -> int:
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(json.dumps(asyncio.run(work)).encode())
-        os._exit(0)
+        return 0
+
+    child = forked(tell)
     work.close()
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
@@ -128,15 +131,8 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=200)
     parser.add_argument("--postgres", action="store_true", help="in a PostgreSQL server of its own, not in a file")
     chosen = parser.parse_args()
-    with ExitStack() as opened:
-        folder = opened.enter_context(tempfile.TemporaryDirectory())
-        url = None
-        if chosen.postgres:
-            where = programs()
-            if where is None:
-                sys.exit("PostgreSQL is not on this machine (Debian: apt-get install postgresql).")
-            url = opened.enter_context(cluster(where)).url()
-        counts = kill_test(Path(folder), MemoryOptions(url), chosen.kills, chosen.turns)
+    with temporary_place(postgres=chosen.postgres) as (home, url):
+        counts = kill_test(home, MemoryOptions(url), chosen.kills, chosen.turns)
     print(json.dumps(counts))
     return int(any(counts[name] for name in ("lost", "doubled", "out_of_order", "failed")))
 

@@ -32,18 +32,21 @@ def unanswered(messages: Sequence[AnyMessage]) -> str | None:
 
 
 async def conversation(saver: Saver, store: BaseStore, thread_id: str) -> dict[str, Any] | None:
-    """A stored conversation as `rag.transcript` has it, with the question that was broken off after its turns, if one
-    was, as `unanswered`; None where there is none.
+    """A stored conversation as `rag.transcript` has it; None where there is none.
+
+    `unanswered` is the question that was broken off after its turns, if one was; `missing_turns` how many of the
+    earlier turns are no longer in the database, which only another program can have taken.
     """
     found = await _newest(saver, thread_id)
     if found is None:
         return None
     values, updated_at = found
-    messages = values.get("messages", [])
-    archived = await get_blocks(store, thread_id, range(1, _past(values)["blocks"] + 1))
+    messages, past = values.get("messages", []), _past(values)
+    archived = await get_blocks(store, thread_id, range(1, past["blocks"] + 1))
     earlier: list[BaseMessage] = [message for block in archived for message in block]
     finished = turns([*earlier, *messages])
-    return transcript(thread_id, finished, updated_at) | {"unanswered": unanswered(messages)}
+    more = {"unanswered": unanswered(messages), "missing_turns": past["turns"] - len(turns(earlier))}
+    return transcript(thread_id, finished, updated_at) | more
 
 
 async def summary(saver: Saver, thread_id: str) -> dict[str, Any] | None:
