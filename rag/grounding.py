@@ -26,7 +26,7 @@ LONGEST: Final = 100  # tokens of a sentence that are checked together
 LONGEST_TEXT: Final = 5000  # code points; no sentence is longer
 STRANGE: Final = 1  # words of a heading or a lead that no passage has
 MOST_CODE: Final = 20  # reasons of one kind that are given
-CLOSE: Final = 0.3  # share of a sentence's words, by weight, that the passages must hold near one another
+CLOSE: Final = 0.4  # share of a sentence's words, by weight, that the passages must hold near one another
 
 
 @dataclass(frozen=True, slots=True)
