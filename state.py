@@ -46,7 +46,11 @@ class Context(BaseModel):
 
 
 class Turn(TypedDict):
-    """The question being answered, and by whom. `began` is in seconds since the epoch, `context` the run's knobs."""
+    """The question being answered, and by whom. `began` is in seconds since the epoch, `context` the run's knobs.
+
+    `rewrite` is what the model makes of the question for the search: absent where it is not asked, and empty until it
+    has said something of use.
+    """
 
     request_id: str
     question: str
@@ -57,6 +61,7 @@ class Turn(TypedDict):
     model: str
     notices: NotRequired[list[str]]
     context: NotRequired[dict[str, Any]]
+    rewrite: NotRequired[str]
 
 
 class Draft(TypedDict, total=False):

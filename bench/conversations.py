@@ -5,7 +5,9 @@
 The folder has `passages.jsonl` and `turns.jsonl` of MTRAG (Katsis et al. 2025). Every passage becomes a page of its own
 and is ingested into the index in HOME, which is kept: the first run embeds for some ten minutes. Prints recall and nDCG
 of the last turn alone, of a person's rewrite alone, and of the conversation, with 95% intervals by bootstrap over
-conversations, and the same for the turns whose rewrite changes nothing.
+conversations, and the same for the turns whose rewrite changes nothing. Then the conversation with a rewrite as one
+more query: a person's, which is about the best that a model could write, one of another conversation, and the question
+before, as a model that has lost the thread would write it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import argparse
 import asyncio
 import json
 import math
+import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -68,9 +71,11 @@ def write_pages(folder: Path, pages: Path) -> None:
             path.write_text(page, "utf-8")
 
 
-async def measure(retriever: Retriever, turn: Turn, question: str, past: Sequence[Exchange]) -> tuple[float, float]:
+async def measure(
+    retriever: Retriever, turn: Turn, question: str, past: Sequence[Exchange], rewrite: str = ""
+) -> tuple[float, float]:
     """Recall and nDCG (binary gains) of the first five passages."""
-    found = await retriever.retrieve(question, k=CHUNKS, threshold=0.0, history=past)
+    found = await retriever.retrieve(question, k=CHUNKS, threshold=0.0, history=past, rewrite=rewrite)
     best = list(dict.fromkeys(Path(passage.source_file_path).stem for passage in found.passages))[:K]
     gains = [float(name in turn.relevant) for name in best]
     discounts = [1 / math.log2(place + 2) for place in range(K)]
@@ -104,6 +109,13 @@ def same(turn: Turn) -> bool:
     return bool(turn.past) and bare[0] == bare[1]
 
 
+def strangers(turns: Sequence[Turn]) -> list[str]:
+    """For each later turn the rewrite of a later turn of another conversation, drawn by a fixed seed."""
+    drawn, later = random.Random(7), [turn for turn in turns if turn.past]
+    others = [[one for one in later if one.conversation != turn.conversation] for turn in turns]
+    return [drawn.choice(other).rewrite if turn.past else "" for turn, other in zip(turns, others, strict=True)]
+
+
 async def run(folder: Path, home: Path) -> None:
     pages = home / "pages" / folder.name
     await asyncio.to_thread(write_pages, folder, pages)
@@ -112,6 +124,18 @@ async def run(folder: Path, home: Path) -> None:
     raw = np.array([await measure(retriever, t, t.question, []) for t in turns])
     rewritten = np.array([await measure(retriever, t, t.rewrite, []) for t in turns])
     talked = np.array([await measure(retriever, t, t.question, t.past) for t in turns])
+    rewrites = (
+        ("conversation, a person's rewrite", [t.rewrite if t.past else "" for t in turns]),
+        ("conversation, another's rewrite", strangers(turns)),
+        ("conversation, the question before", [t.past[-1].question if t.past else "" for t in turns]),
+    )
+    added = [
+        (
+            name,
+            np.array([await measure(retriever, t, t.question, t.past, r) for t, r in zip(turns, texts, strict=True)]),
+        )
+        for name, texts in rewrites
+    ]
     for title, chosen in (
         ("all", [True for _ in turns]),
         ("later turns", [bool(t.past) for t in turns]),
@@ -122,6 +146,9 @@ async def run(folder: Path, home: Path) -> None:
         print(f"\n{title}: {rows.sum()} turns, {len(set(names))} conversations")
         for name, scores in (("last turn", raw), ("a person's rewrite", rewritten), ("conversation", talked)):
             show(name, scores[rows], raw[rows] if scores is not raw else scores[rows], names)
+        print("beside the conversation:")
+        for name, scores in added:
+            show(name, scores[rows], talked[rows], names)
     print(f"\nconversation / rewrite: {talked[:, 0].mean() / rewritten[:, 0].mean():.3f} of recall, ", end="")
     print(f"{talked[:, 1].mean() / rewritten[:, 1].mean():.3f} of nDCG")
 

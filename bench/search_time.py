@@ -68,11 +68,11 @@ class Timed:
         self.seconds += time.perf_counter() - began
         return result
 
-    def embed_query(self, text: str) -> list[float]:
+    def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
         began = time.perf_counter()
-        vector: list[float] = self.inner.embed_query(text)
+        vectors: list[list[float]] = self.inner.embed_queries(texts)
         self.seconds += time.perf_counter() - began
-        return vector
+        return vectors
 
 
 def points(count: int, dimension: int, sparse: Bm25Encoder) -> Iterator[Point]:

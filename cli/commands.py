@@ -115,9 +115,7 @@ async def _why(session: Session, _rest: str) -> None:
     threshold = session.agent.services.parts(session.profile).profile.retrieval.score_threshold
     for one in last.retrievals:
         print(f"  searched  {printable(one.query)}")
-        print(
-            f"            {one.total_chunks_found} candidates, {one.results_count} passed the threshold {threshold:g}"
-        )
+        print(f"            {one.total_chunks_found} candidates, {one.results_count} used, threshold {threshold:g}")
     for line in why_lines(session.trace) if session.trace else ():
         print(line)
     for chunk in last.retrieved_chunks:

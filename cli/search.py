@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from cli.terminal import number, print_json, printable, progress_bar, say
-from rag.conversation import check_question, history, messages_from_json
+from rag.conversation import Exchange, check_question, history, messages_from_json
 from rag.errors import AskbookError, UsageError
 from rag.filters import parse_filter
+from rag.ports import Parts
 from rag.profiles import profile_of
+from rag.rewriting import SECONDS, rewrite_prompt, wants_rewrite
 from rag.settings import Settings
 
 
@@ -45,14 +48,40 @@ async def _searched(options: argparse.Namespace) -> dict[str, Any]:
         async with open_services(
             settings, profile=settings.profile, collection=options.collection, progress=progress
         ) as services:
-            found = await services.parts(None).retriever.retrieve(
+            parts = services.parts(None)
+            found = await parts.retriever.retrieve(
                 query,
                 k=int(top_k or profile.retrieval.top_k),
                 threshold=profile.retrieval.score_threshold,
                 where=where,
                 history=past,
+                neighbours=0 if top_k else parts.profile.retrieval.neighbours,
+                rewrite=await _rewritten(parts, query, past),
             )
     return found_json(query, options.filter, found)
+
+
+async def _rewritten(parts: Parts, query: str, past: Sequence[Exchange]) -> str:
+    """The model's rewrite where the profile asks for one, as in a turn; without one a line says why."""
+    if not wants_rewrite(parts, past):
+        return ""
+    from nodes.error import as_failure
+    from nodes.rewrite import ask_rewrite, no_rewrite, written_in
+
+    prompt = rewrite_prompt(parts.profile, query, past)
+    if not prompt:
+        say(no_rewrite("no_room"))
+        return ""
+    try:
+        async with asyncio.timeout(SECONDS):
+            message = await ask_rewrite(parts, prompt, parts.model_name)
+    except (AskbookError, TimeoutError) as failure:
+        say(no_rewrite(as_failure(failure, "rewrite").code))
+        return ""
+    written = written_in(message)
+    if not written:
+        say(no_rewrite("no_question"))
+    return written
 
 
 def found_json(query: str, prefix: str | None, found: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from rag.types import Grounding
 
 WORDS = {
     "kept": "",
+    "neighbour": "beside a better one",
     "below_threshold": "below the threshold",
     "duplicate": "said already",
     "beyond_k": "enough were better",
@@ -19,8 +20,10 @@ WORDS = {
 def why_lines(trace: Mapping[str, Any]) -> Iterator[str]:
     """The lines for a trace as `Trace.as_data` gives it; candidates that were not used are shown while they are few."""
     for query in trace["queries"]:
-        yield f"  weight {query['weight']:.2f}  {printable(_short(query['text']))}"
-    yield f"  scores    {', '.join(_legs(trace['legs']))}; threshold {trace['threshold']:g}"
+        mark = "rewritten: " if query["kind"] == "rewrite" else ""
+        yield f"  weight {query['weight']:.2f}  {mark}{printable(_short(query['text']))}"
+    kinds = [query["kind"] for query in trace["queries"]]
+    yield f"  scores    {', '.join(_legs(kinds))}; threshold {trace['threshold']:g}"
     used = sum(candidate["outcome"] == "kept" for candidate in trace["candidates"])
     for place, candidate in enumerate(trace["candidates"][: used + 5], 1):
         scores = "  ".join(f"{score:.3f}" for score in candidate["scores"])
@@ -38,10 +41,11 @@ def checked_line(grounding: Grounding) -> str:
     return counts + (f"; {judge.model} judged {judge.sentences} and rejected {judge.removed}" if judge else "")
 
 
-def _legs(legs: list[str]) -> Iterator[str]:
-    """`cosine, BM25, cosine in context 1, ...`"""
-    for number, leg in enumerate(legs):
-        yield "BM25" if leg == "sparse" else f"cosine in context {number - 1}" if number > 1 else "cosine"
+def _legs(kinds: list[str]) -> Iterator[str]:
+    """`cosine, BM25, cosine in context 1, ...`: the raw question has two legs, every other query one."""
+    yield from ("cosine", "BM25")
+    for number, kind in enumerate(kinds[1:], 1):
+        yield "cosine of the rewrite" if kind == "rewrite" else f"cosine in context {number}"
 
 
 def _short(text: str) -> str:

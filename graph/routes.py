@@ -7,11 +7,11 @@ from typing import Literal
 from state import AgentState
 
 
-def after_idle(state: AgentState) -> Literal["retrieve", "generate", "__end__"]:
+def after_idle(state: AgentState) -> Literal["rewrite", "retrieve", "generate", "__end__"]:
     """A turn was opened, with something to search for or with small talk, or the machine rests."""
     match state.get("phase"):
         case "RETRIEVING":
-            return "retrieve"
+            return "rewrite" if "rewrite" in (state.get("turn") or {}) else "retrieve"
         case "GENERATING":
             return "generate"
         case _:

@@ -10,6 +10,7 @@ from langgraph.errors import NodeError
 from langgraph.types import Command
 
 from nodes.error import to_error
+from nodes.run import noticed
 from rag.errors import AskbookError
 from rag.ports import PartsOf
 from state import AgentState
@@ -40,7 +41,6 @@ def make_to_fallback(parts_of: PartsOf) -> Handler:
             return to_error(state, error)
         notice = f"{turn['model']} failed ({failure.code}), so {name} was asked."
         log.warning("%s", notice)
-        changed = {**turn, "model": name, "notices": [*turn.get("notices", []), notice]}
-        return Command(goto="generate", update={"turn": changed})
+        return Command(goto="generate", update={"turn": {**noticed(turn, notice), "model": name}})
 
     return to_fallback

@@ -17,7 +17,7 @@ from langgraph.runtime import Runtime
 from nodes.error import guarded
 from nodes.judge import SecondOpinion
 from nodes.model_call import CUT, Call, added, call_model, tokens_used, was_cut
-from nodes.run import AsyncNode, Update, run_of, tell_phase
+from nodes.run import AsyncNode, Update, noticed, run_of, tell_phase
 from rag.answer import AnswerWriter, Manner
 from rag.budget import Fitted, fit
 from rag.conversation import history
@@ -28,7 +28,7 @@ from rag.ports import Parts, PartsOf
 from rag.prompts import build_prompt, fixed_text
 from rag.smalltalk import is_small_talk
 from rag.types import Grounding, Passage, ToolCall
-from state import AgentState, Context, Draft, Turn
+from state import AgentState, Context, Draft
 
 
 @dataclass
@@ -74,10 +74,11 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
         tell_phase(runtime, "GENERATING", "tool_executed" if state.get("exchange") else "processing")
         parts = run_of(runtime, parts_of)
         passages = [Passage.model_validate(data) for data in state.get("passages", [])]
+        before = (state.get("draft") or {}).get("tokens_used") or {}
         if not passages:
             draft = _small_talk(parts) if is_small_talk(turn["question"]) else _refusal(parts, "no_passage")
             runtime.stream_writer({"type": "sentence", "text": draft["content"]})
-            return {"phase": "IDLE", "draft": draft}
+            return {"phase": "IDLE", "draft": draft | {"tokens_used": before}}
         fitted = _fit(parts, state, turn["question"], passages)
         exchange = state.get("exchange", [])
         prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
@@ -86,7 +87,7 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
         call = _Call(writer, runtime.stream_writer, judge)
         may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
         message = await call_model(parts, Call(prompt, fitted.answer_tokens, may_search, turn["model"]), call)
-        tokens = tokens_used(parts, (state.get("draft") or {}).get("tokens_used") or {}, prompt, message)
+        tokens = tokens_used(parts, before, prompt, message)
         another = may_search and (message.tool_calls or message.invalid_tool_calls)
         draft = Draft() if another else await _finish(parts, call, message, turn["began"])
         draft["tokens_used"] = added(tokens, judge.tokens)
@@ -96,7 +97,7 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
             return _another_search(state, message) | {"llm_calls": calls, "draft": draft}
         return {
             "phase": "IDLE",
-            "turn": _noticed(turn, CUT) if was_cut(message) else turn,
+            "turn": noticed(turn, CUT) if was_cut(message) else turn,
             "llm_calls": calls,
             "passages": [passage.model_dump(mode="json") for passage in fitted.passages],
             "draft": draft,
@@ -137,10 +138,6 @@ def _fit(parts: Parts, state: AgentState, question: str, passages: list[Passage]
     )
     kept = stay | {passage.number for passage in fitted.passages}
     return fitted._replace(passages=[passage for passage in passages if passage.number in kept])
-
-
-def _noticed(turn: Turn, notice: str) -> Turn:
-    return {**turn, "notices": [*turn.get("notices", []), notice]}
 
 
 def _rounds(state: AgentState) -> int:

@@ -14,10 +14,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, Remove
 from langgraph.runtime import Runtime
 
 from nodes.run import Node, Update, has_new_question, last_message, run_of, tell_phase
-from rag.conversation import check_question, notices, response_metadata, turn_limit
+from rag.conversation import check_question, history, notices, response_metadata, turn_limit
 from rag.errors import InvalidQuestionError
 from rag.past import NOTHING
 from rag.ports import PartsOf
+from rag.rewriting import wants_rewrite
 from rag.smalltalk import is_small_talk
 from rag.types import Phase, Response, iso_time, new_id
 from state import EMPTY_BOARD, AgentState, Context, Draft, Turn
@@ -62,6 +63,8 @@ def make_idle(parts_of: PartsOf) -> Node:
             context=runtime.context.model_dump(exclude_none=True) if runtime.context else {},
         )
         phase: Phase = "GENERATING" if is_small_talk(question) else "RETRIEVING"
+        if phase == "RETRIEVING" and wants_rewrite(parts, history(state["messages"][:-1])):
+            turn["rewrite"] = ""
         return EMPTY_BOARD | {"phase": phase, "turn": turn, "turn_number": number, "metadata": None}
 
     return idle
@@ -76,7 +79,7 @@ def _response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[Cont
     info = runtime.execution_info
     record = draft | {
         "request_id": turn["request_id"],
-        "thread_id": (info.thread_id if info else None) or new_id(),
+        "thread_id": new_id() if info is None or info.thread_id is None else str(info.thread_id),  # a number is one too
         "turn_number": turn["number"],
         "processing_state": "failed" if draft["status"] == "error" else "response_generated",
         "metadata": turn["metadata"],

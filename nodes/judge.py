@@ -16,7 +16,7 @@ from langgraph.errors import NodeTimeoutError
 from langgraph.func import task
 from langgraph.types import RetryPolicy
 
-from nodes.model_call import Call, added, call_model, tokens_used
+from nodes.model_call import Call, Unseen, added, call_model, tokens_used
 from rag.errors import AskbookError
 from rag.judging import Claim, judging_prompt, read_verdicts
 from rag.patience import Patience
@@ -103,21 +103,9 @@ class SecondOpinion:
     async def _ask(self, claims: Sequence[Claim]) -> dict[str, Any]:
         prompt = judging_prompt(claims, self._passages, self._boundary)
         length = self._parts.profile.model.max_tokens or 0
-        message = await call_model(self._parts, Call(prompt, length, False, self.opinion.model), _Nobody())
+        message = await call_model(self._parts, Call(prompt, length, False, self.opinion.model), Unseen())
         verdicts = read_verdicts(message.text, len(claims))
         return {
             "rejected": None if verdicts is None else sorted(verdicts),
             "tokens": tokens_used(self._parts, {}, prompt, message),
         }
-
-
-class _Nobody:
-    """Reads along and shows nothing."""
-
-    first_shown: float | None = None
-
-    async def feed(self, text: str) -> None:
-        """Wait for the whole."""
-
-    def retract(self) -> None:
-        """Nothing was shown."""

@@ -40,6 +40,18 @@ class Reader(Protocol):
         ...
 
 
+class Unseen:
+    """The reader of an answer that nobody is shown."""
+
+    first_shown: float | None = None
+
+    async def feed(self, text: str) -> None:
+        """Nothing is done with the parts: the whole is read at the end."""
+
+    def retract(self) -> None:
+        """Nothing was shown."""
+
+
 async def call_model(parts: Parts, call: Call, reader: Reader) -> AIMessage:
     """One answer of the model, its text fed to the reader as it comes. Raises `AskbookError`.
 

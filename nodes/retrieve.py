@@ -30,6 +30,8 @@ def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
             threshold=parts.profile.retrieval.score_threshold,
             where=where_of(runtime),
             history=history(state.get("messages", [])[:-1]),
+            rewrite=turn.get("rewrite", ""),
+            neighbours=parts.profile.retrieval.neighbours,
         )
         record = found.retrieval.model_dump(mode="json")
         runtime.stream_writer({"type": "retrieval", **record, "trace": found.trace.as_data()})

@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from rag.ports import Parts, PartsOf
 from rag.types import Phase, ProcessingState
-from state import AgentState, Context
+from state import AgentState, Context, Turn
 
 Update = dict[str, Any]
 
@@ -30,6 +30,11 @@ class AsyncNode(Protocol):
 def tell_phase(runtime: Runtime[Context], phase: Phase, processing: ProcessingState) -> None:
     """Tell the stream which state the machine is in, and what that makes of the request."""
     runtime.stream_writer({"type": "phase", "phase": phase, "processing_state": processing})
+
+
+def noticed(turn: Turn, notice: str) -> Turn:
+    """The turn with one more thing that its user should know."""
+    return {**turn, "notices": [*turn.get("notices", []), notice]}
 
 
 def last_message(state: AgentState) -> AnyMessage | None:

@@ -122,9 +122,9 @@ class Judge:
         """Quotes of the passages that are cited too and have something of the sentence."""
         wanted = telling_words(sentence)
         found = {}
-        for one in sources:
+        for one in (source for source in sources if source.number not in alone):
             share = sum(not keys(word).isdisjoint(one.keys) for word in wanted) / max(1, len(wanted))
-            if one.number not in alone and share >= _RELATED:
+            if share >= _RELATED:
                 found[one.number] = best_quote(sentence, one.text)
         return found
 

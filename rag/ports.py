@@ -41,6 +41,10 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> list[float]: ...
 
+    def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
+        """What `embed_query` gives for each; a service is asked for all of them in one request."""
+        ...
+
 
 class Reranker(Protocol):
     """The order of texts by how well they answer a question."""
@@ -137,10 +141,13 @@ class Searcher(Protocol):
         threshold: float,
         where: Where | None = None,
         history: Sequence[Exchange] = (),
+        rewrite: str = "",
+        neighbours: int = 0,
     ) -> Found:
         """At most `k` passages with a score of at least `threshold`, numbered from 1, best first.
 
-        Raises `AskbookError` when the search failed; finding nothing is an empty result.
+        At most so many `neighbours` of theirs follow. `rewrite` is one more query, and never the only one. Raises
+        `AskbookError` when the search failed; finding nothing is an empty result.
         """
         ...
 

@@ -103,8 +103,12 @@ class PromptSection(Section):
 
 
 class RetrievalSection(Section):
+    """`neighbours` of the best passages may come on top of `top_k`. `followup` "rewrite" searches a rewrite as well."""
+
     top_k: TopK = 5
+    neighbours: Annotated[int, Field(ge=0, le=10)] = 0
     score_threshold: Unit = 0.0
+    followup: Literal["fuse", "rewrite"] = "fuse"
 
 
 class AnswerSection(Section):
@@ -114,8 +118,7 @@ class AnswerSection(Section):
     `grounding` says what becomes of a sentence that its citations do not support: removed, marked or let through.
     `judge` puts what the check by code supports to a model as well, which can only take away.
     `context_title` stands above the passages in a prompt. `marker_rule` appends our rule about passages and markers to
-    the instructions. `footer` belongs to the style
-    "numbered"; the other styles name their source where they stand.
+    the instructions. `footer` belongs to the style "numbered"; the other styles name their source where they stand.
     """
 
     refusal: Text = "I don't have information about that in the book content"

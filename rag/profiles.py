@@ -76,10 +76,13 @@ class Profile(Section):
         max_turns: int | None = None,
         model: str | None = None,
     ) -> Self:
-        """The profile with the given values instead of its own; None keeps the profile's."""
+        """The profile with the given values instead of its own; None keeps the profile's.
+
+        A `top_k` that is given is how many passages there are at most: none comes on top as a neighbour.
+        """
         changes: dict[str, dict[str, Any]] = {
             "model": {"temperature": temperature, "max_tokens": max_tokens, "name": model},
-            "retrieval": {"top_k": top_k, "score_threshold": score_threshold},
+            "retrieval": {"top_k": top_k, "score_threshold": score_threshold} | ({"neighbours": 0} if top_k else {}),
             "answer": {"citation_style": citation_style, "grounding": grounding},
             "limits": {"max_turns": max_turns},
         }
@@ -144,6 +147,8 @@ def effective(name: str, settings: Settings) -> list[EffectiveValue]:
         for variable, key, field in _VARIABLES
         if getattr(settings, field) is not None
     }
+    if settings.agent_top_k is not None:
+        from_environment["retrieval.neighbours"] = (0, "environment variable AGENT_TOP_K")
     if settings.openai_api_key and settings.openai_base_url:
         address = urlsplit(settings.openai_base_url)
         shown = address._replace(netloc=address.netloc.rpartition("@")[2], query="", fragment="").geturl()

@@ -131,6 +131,8 @@ class FakeSearcher:
         self.failures = list(failures)
         self.later = [list(found) for found in later]
         self.asked: list[tuple[str, int, float, Where | None, list[Exchange]]] = []
+        self.rewrites: list[str] = []
+        self.neighbours: list[int] = []
 
     async def retrieve(
         self,
@@ -140,8 +142,12 @@ class FakeSearcher:
         threshold: float,
         where: Where | None = None,
         history: Sequence[Exchange] = (),
+        rewrite: str = "",
+        neighbours: int = 0,
     ) -> Found:
         self.asked.append((question, k, threshold, where, list(history)))
+        self.rewrites.append(rewrite)
+        self.neighbours.append(neighbours)
         if self.failures:
             raise self.failures.pop(0)
         kept = [one for one in self.passages if one.score >= threshold][:k]
@@ -150,7 +156,7 @@ class FakeSearcher:
             question, filter_applied=prefix, results_count=len(kept), total_chunks_found=len(self.passages)
         )
         self.passages = self.later.pop(0) if self.later else self.passages
-        return Found(kept, record, Trace((question,), (1.0,), ("dense", "sparse"), threshold, ()))
+        return Found(kept, record, Trace((question,), ("question",), (1.0,), ("dense", "sparse"), threshold, ()))
 
 
 class FakeReranker:
@@ -268,6 +274,9 @@ class FakeEmbedder:
 
     def embed_query(self, text: str) -> list[float]:
         return [1.0, 0.0]
+
+    def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
 
 
 class FakeSparse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -160,12 +161,29 @@ def test_results_are_ranked_and_scored_between_0_and_1(found: Done) -> None:
 
 def test_a_search_tells_how_it_came_about(found: Done) -> None:
     trace = found.data["trace"]
-    assert trace["queries"] == [{"text": QUESTION, "weight": 1.0}]
+    assert trace["queries"] == [{"kind": "question", "text": QUESTION, "weight": 1.0}]
     assert (trace["legs"], trace["threshold"]) == (["dense", "sparse"], 0.2)
     kept = [one for one in trace["candidates"] if one["outcome"] == "kept"]
     assert [(one["chunk_id"], one["cosine"]) for one in kept] == [
         (result["chunk_id"], result["score"]) for result in found.data["results"]
     ]
+
+
+def test_a_search_with_a_conversation_is_rewritten_where_the_profile_says_so(run: CommandLine) -> None:
+    (run.home / "profiles").mkdir()
+    (run.home / "profiles" / "rewriting.toml").write_text('extends = "default"\n[retrieval]\nfollowup = "rewrite"\n')
+    history = run.folder / "history.json"
+    history.write_text(json.dumps([{"role": "user", "content": "?"}, {"role": "assistant", "content": "A widget."}]))
+    rewrite = "How many teeth does the widget have?"
+    with openai_server() as endpoint:
+        endpoint.script.append(answer(rewrite))
+        wired = {"OPENAI_API_KEY": "sk-canary", "OPENAI_BASE_URL": endpoint.address, "ASKBOOK_PROFILE": "rewriting"}
+        done = run("search", QUESTION, "--history", str(history), "--json", **wired)
+    trace = done.data["trace"]
+    *_, last = trace["queries"]
+    assert (last["kind"], last["text"]) == ("rewrite", rewrite)
+    assert last["weight"] > 0
+    assert len(trace["legs"]) == len(trace["candidates"][0]["scores"]) == len(trace["queries"]) + 1
 
 
 def test_a_search_that_finds_nothing_is_no_error(run: CommandLine) -> None:

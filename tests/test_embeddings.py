@@ -58,7 +58,8 @@ def test_a_question_is_nearer_to_its_answer_than_to_another_text(model: OnnxEmbe
 
 def test_a_text_has_the_same_vector_alone_and_among_others(model: OnnxEmbeddings) -> None:
     texts = ["short", "a somewhat longer text about robots and their sensors", "word " * 300, "x", "", "naïve 中文"]
-    assert model.embed_documents(texts) == [model.embed_query(text) for text in texts]
+    alone = [model.embed_query(text) for text in texts]
+    assert model.embed_documents(texts) == alone == model.embed_queries(texts)
 
 
 def test_the_model_reads_256_word_pieces_and_no_more(model: OnnxEmbeddings) -> None:

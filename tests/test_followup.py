@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rag.conversation import Exchange
-from rag.retrieval.followup import MOST_LIFT, MOST_NEED, SHARE, context_weight, contexts, need
+from rag.retrieval.followup import MOST_LIFT, MOST_NEED, REWRITE, SHARE, context_weight, contexts, need, rewrite_weight
 
 TALK = [
     Exchange("How do I install ROS 2?", "Use the Debian packages."),
@@ -62,3 +62,13 @@ def test_after_a_change_of_subject_the_context_counts_nothing() -> None:
 def test_the_weight_of_a_context_has_a_limit() -> None:
     most = pytest.approx(MOST_LIFT * SHARE * MOST_NEED)
     assert context_weight("Why?", [0.1, 0.9]) == context_weight("Why?", [0.0, 1.0]) == most
+
+
+@pytest.mark.parametrize(
+    ("closeness", "lift", "weight"),
+    [(0.9, 0.0, REWRITE), (0.6, 0.0, REWRITE / 2), (0.3, 0.5, 0.0), (0.9, -0.2, 0.0), (0.9, 0.9, REWRITE * MOST_LIFT)],
+)
+def test_a_rewrite_counts_as_far_as_it_means_what_is_asked_and_comes_closer_to_the_book(
+    closeness: float, lift: float, weight: float
+) -> None:
+    assert rewrite_weight(closeness, lift) == pytest.approx(weight)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -215,6 +215,9 @@ class Wide:
         words = [text.lower().find(word) for word in ("node", "topic", "gazebo")]
         place = min(range(len(words)), key=lambda i: words[i] if words[i] >= 0 else len(text))
         return [1.0 if i == place else 0.001 for i in range(self.dimension)]
+
+    def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
 
 
 @pytest.mark.parametrize("number", NUMBERS)

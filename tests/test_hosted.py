@@ -48,6 +48,15 @@ def test_documents_and_queries_are_sent_as_what_they_are(server: CohereServer) -
     assert server.embedded == [("search_document", "a page"), ("search_query", "a question")]
 
 
+def test_several_questions_go_in_one_request_and_come_back_in_their_order(server: CohereServer) -> None:
+    model = embedder(server)
+    texts = ["and how warm?", "and how warm? How warm is the water?"]
+    assert model.embed_queries(texts) == [model.embed_query(text) for text in texts]
+    assert server.requests[0].body["texts"] == texts
+    assert {kind for kind, _ in server.embedded} == {"search_query"}
+    assert len(server.requests) == 3
+
+
 def test_the_key_is_sent_as_it_is(server: CohereServer) -> None:
     embedder(server).embed_query("a question")
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"

@@ -106,7 +106,9 @@ def test_a_broken_profile_is_named_with_its_file_key_and_value(text: str, said: 
 
 
 def test_an_unknown_key_of_a_section_is_told_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"there is no such key; there are top_k, score_threshold\.$"):
+    with pytest.raises(
+        UsageError, match=r"there is no such key; there are top_k, neighbours, score_threshold, followup\.$"
+    ):
         load_profile("mine", [written(tmp_path, LEAST + "[retrieval]\ntopk = 3\n")])
 
 

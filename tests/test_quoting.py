@@ -226,6 +226,9 @@ class OneHotEmbedder:
     def embed_query(self, text: str) -> list[float]:
         return [1.0, 0.0] if any(word in text for word in self.words) else [0.0, 1.0]
 
+    def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return [self.embed_query(text) for text in texts]
 

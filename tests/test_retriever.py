@@ -40,6 +40,9 @@ class ToyEmbedder:
         length = sum(value * value for value in summed) ** 0.5
         return [value / length for value in summed]
 
+    def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
 
 class ToySparse:
     """A term for each word that starts with a `#`: its number."""
@@ -126,6 +129,21 @@ async def test_at_most_k_passages_are_kept_and_the_rest_is_told(retriever: Retri
     found = await retriever.retrieve("north", k=2, threshold=0.0)
     assert [p.title for p in found.passages] == ["Title of p0", "Title of p1"]
     assert [c.outcome for c in found.trace.candidates] == ["kept", "kept", "beyond_k", "beyond_k", "beyond_k"]
+
+
+async def test_neighbours_follow_the_best_passages_under_the_next_numbers(
+    retriever: Retriever, index: ChunkIndex
+) -> None:
+    points = [make_point(f"p{i}", [1, i / 10, 0, 0]) for i in range(4)]
+    one_page = [
+        replace(one, chunk=replace(one.chunk, url="page", source_file_path="page.md", chunk_index=place))
+        for one, place in zip(points, (7, 3, 5, 8), strict=True)
+    ]
+    await fill(index, *one_page)
+    found = await retriever.retrieve("north", k=2, threshold=0.0, neighbours=2)
+    assert [(p.number, p.chunk_index) for p in found.passages] == [(1, 7), (2, 3), (3, 8)]
+    assert [c.outcome for c in found.trace.candidates] == ["kept", "kept", "beyond_k", "neighbour"]
+    assert found.retrieval.results_count == 3
 
 
 async def test_a_text_that_stands_twice_in_the_book_is_shown_once(retriever: Retriever, index: ChunkIndex) -> None:
@@ -227,6 +245,34 @@ async def test_a_change_of_subject_is_searched_as_if_there_were_no_conversation(
     alone, inside = [(await retriever.retrieve("east", k=5, threshold=0.0, history=h)) for h in ([], talk)]
     assert inside.trace.weights == (1.0, 0.0, 0.0)
     assert inside.passages == alone.passages
+
+
+async def test_a_rewrite_is_one_more_query_of_the_same_request(retriever: Retriever, index: CountingIndex) -> None:
+    await fill(index, make_point("n", AXES["north"]), make_point("e", AXES["east"]))
+    found = await retriever.retrieve("and why?", k=5, threshold=0.0, history=HISTORY, rewrite="and why north?")
+    assert found.trace.kinds == ("question", "context", "context", "rewrite")
+    assert found.trace.queries[-1] == "and why north?"
+    assert found.trace.weights[-1] > 0
+    assert found.trace.legs == ("dense", "sparse", "dense", "dense", "dense")
+    assert index.asked == [(5, 100, None)]
+    assert found.retrieval.query == "and why?"
+
+
+async def test_a_rewrite_about_something_else_changes_nothing(retriever: Retriever, index: ChunkIndex) -> None:
+    await fill(index, make_point("n", AXES["north"]), make_point("u", AXES["up"]))
+    usual, misled = [
+        await retriever.retrieve("north", k=5, threshold=0.0, history=HISTORY, rewrite=text) for text in ("", "up?")
+    ]
+    assert misled.trace.weights == (*usual.trace.weights, 0.0)
+    assert misled.passages == usual.passages
+
+
+@pytest.mark.parametrize("rewrite", ["north", " north\n", " "])
+async def test_a_rewrite_that_says_nothing_new_is_no_query(
+    retriever: Retriever, index: ChunkIndex, rewrite: str
+) -> None:
+    await fill(index, make_point("n", AXES["north"]))
+    assert (await retriever.retrieve("north", k=5, threshold=0.0, rewrite=rewrite)).trace.queries == ("north",)
 
 
 async def test_without_a_collection_the_error_says_how_to_make_one(retriever: Retriever) -> None:

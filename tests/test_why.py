@@ -12,7 +12,7 @@ def candidate(name: str, outcome: Outcome) -> Candidate:
 
 def lines(*candidates: Candidate) -> list[str]:
     queries = ("Why?", "Why? What is a node?\n\x1b[31m" + "x" * 200)
-    trace = Trace(queries, (1.0, 0.4), ("dense", "sparse", "dense"), 0.2, candidates)
+    trace = Trace(queries, ("question", "context"), (1.0, 0.4), ("dense", "sparse", "dense"), 0.2, candidates)
     return list(why_lines(trace.as_data()))
 
 
@@ -26,6 +26,13 @@ def test_every_query_is_told_with_its_weight_on_one_printable_line() -> None:
 
 def test_the_scores_are_named_in_the_order_of_the_legs() -> None:
     assert lines()[2] == "  scores    cosine, BM25, cosine in context 1; threshold 0.2"
+
+
+def test_a_rewrite_is_told_as_one() -> None:
+    trace = Trace(("Why?", "Why a node?"), ("question", "rewrite"), (1.0, 0.6), ("dense", "sparse", "dense"), 0.2, ())
+    _, rewrite, scores = why_lines(trace.as_data())
+    assert rewrite == "  weight 0.60  rewritten: Why a node?"
+    assert scores == "  scores    cosine, BM25, cosine of the rewrite; threshold 0.2"
 
 
 def test_a_candidate_is_told_with_its_sum_its_score_its_legs_and_its_fate() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from rag.book import Chunk, Hit
-from rag.retrieval.followup import context_weight
+from rag.retrieval.followup import context_weight, rewrite_weight
 from rag.retrieval.fusion import fuse, prose_words
 
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
     Matrix = NDArray[float64]
 
-Outcome = Literal["kept", "below_threshold", "duplicate", "beyond_k"]
+Outcome = Literal["kept", "neighbour", "below_threshold", "duplicate", "beyond_k"]
+Kind = Literal["question", "context", "rewrite"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +42,26 @@ class Candidate:
 class Query:
     """One text that was searched for, its vector, and what its cosine counts; the raw question's counts 1."""
 
+    kind: Kind
     text: str
     vector: Sequence[float]
     weight: float = 1.0
 
 
-def weighed(texts: Sequence[str], vectors: Sequence[Sequence[float]], rankings: Sequence[Sequence[Hit]]) -> list[Query]:
-    """The queries with their weights: the raw question first, then its contexts, each with its dense ranking."""
-    best = [_cosines(ranking[:1], [vector]).max(initial=0.0) for vector, ranking in zip(vectors, rankings, strict=True)]
-    weight = context_weight(texts[0], [float(cosine) for cosine in best])
-    weights = [1.0] + [weight] * (len(texts) - 1)
-    return [Query(*parts) for parts in zip(texts, vectors, weights, strict=True)]
+def weighed(
+    texts: Sequence[tuple[Kind, str]], vectors: Sequence[Sequence[float]], rankings: Sequence[Sequence[Hit]]
+) -> list[Query]:
+    """The queries with their weights: the raw question, its contexts, its rewrite, each with its dense ranking."""
+    best = [_largest(ranking, vector) for vector, ranking in zip(vectors, rankings, strict=True)]
+    said = [largest for (kind, _), largest in zip(texts, best, strict=True) if kind != "rewrite"]
+    context = context_weight(texts[0][1], said)
+    queries: list[Query] = []
+    for (kind, text), vector, largest in zip(texts, vectors, best, strict=True):
+        weight = context if kind == "context" else 1.0
+        if kind == "rewrite":  # it is the last, and compared with all that is searched beside it
+            weight = rewrite_weight(_cosine(_sum(queries), vector), largest - best[0])
+        queries.append(Query(kind, text, vector, weight))
+    return queries
 
 
 def ordered(
@@ -82,6 +93,16 @@ def _sum(queries: Sequence[Query]) -> list[float]:
         sum(query.weight * value for query, value in zip(queries, values, strict=True))
         for values in zip(*(query.vector for query in queries), strict=True)
     ]
+
+
+def _largest(ranking: Sequence[Hit], vector: Sequence[float]) -> float:
+    """The cosine of a query and the first of its dense ranking."""
+    return float(_cosines(ranking[:1], [vector]).max(initial=0.0))
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    length = math.hypot(*one) * math.hypot(*other)
+    return sum(a * b for a, b in zip(one, other, strict=True)) / length if length else 0.0
 
 
 def _cosines(hits: Sequence[Hit], vectors: Sequence[Sequence[float]]) -> Matrix:

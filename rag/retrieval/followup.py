@@ -8,6 +8,9 @@ How much the context counts is decided by two measures, both of them continuous:
 the fewer words of its own a question has, the more it needs; and where the context brings the search closer to
 something in the book than the raw question came, it is about the same thing. After a change of subject it leads away
 from everything, and its weight falls to nothing. `docs/retrieval.md` has the measurements.
+
+A rewrite of the question by a chat model, where there is one, is one more query. It counts as far as it means what is
+searched already, so that one about something else is nothing but a query in vain.
 """
 
 from __future__ import annotations
@@ -23,6 +26,9 @@ MOST_NEED: Final = 1.5
 SHARE: Final = 0.4  # weight of one context beside the raw question's 1, where neither measure speaks
 STEEPNESS: Final = 6.0  # how fast the weight grows with the lift: at -1/6 it is nothing, at +1/6 double
 MOST_LIFT: Final = 2.2
+REWRITE: Final = 0.6  # weight of a rewrite that is close, where the lift says nothing
+STRANGE: Final = 0.4  # cosine of a rewrite and the question in its contexts up to which it is about something else
+CLOSE: Final = 0.8  # and from which on it is about the same
 _WORD: Final = re.compile(r"\w+(?:'\w+)?")
 _EMPTY: Final = frozenset(
     _WORD.findall(
@@ -59,5 +65,17 @@ def context_weight(question: str, best: Sequence[float]) -> float:
     raw, *others = best
     if not others:
         return 0.0
-    lift = sum(others) / len(others) - raw
-    return SHARE * need(question) * min(MOST_LIFT, max(0.0, 1.0 + STEEPNESS * lift))
+    return SHARE * need(question) * _lifted(sum(others) / len(others) - raw)
+
+
+def rewrite_weight(closeness: float, lift: float) -> float:
+    """What a rewrite counts beside the raw question's 1.
+
+    `closeness` is the cosine of the rewrite and the weighted sum of the other queries, `lift` by how much the largest
+    cosine in the book of the rewrite is above that of the raw question.
+    """
+    return REWRITE * min(1.0, max(0.0, (closeness - STRANGE) / (CLOSE - STRANGE))) * _lifted(lift)
+
+
+def _lifted(lift: float) -> float:
+    return min(MOST_LIFT, max(0.0, 1.0 + STEEPNESS * lift))

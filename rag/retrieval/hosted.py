@@ -56,7 +56,10 @@ class HostedEmbeddings(Embeddings):
         return self._embed(texts, "search_document")
 
     def embed_query(self, text: str) -> list[float]:
-        return self._embed([text], "search_query")[0]
+        return self.embed_queries([text])[0]
+
+    def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
+        return self._embed(texts, "search_query")
 
     def _embed(self, texts: Sequence[str], kind: Kind) -> list[list[float]]:
         cut = [pieces(text, self.max_tokens) for text in texts]

@@ -12,10 +12,11 @@ from rag.book import Chunk, SparseVector, Where
 from rag.conversation import Exchange
 from rag.errors import AskbookError, RetrievalError
 from rag.ports import ChunkIndex, Embedder, Reranker, SparseEncoder
-from rag.retrieval.candidates import Candidate, Outcome, Query, ordered, weighed
+from rag.retrieval.candidates import Candidate, Kind, Outcome, Query, ordered, weighed
 from rag.retrieval.duplicates import Fingerprint
 from rag.retrieval.followup import contexts
 from rag.retrieval.index import checked
+from rag.retrieval.neighbours import joined
 from rag.retrieval.rerank import reranked
 from rag.types import Passage, Retrieval
 
@@ -27,11 +28,12 @@ SHOWN: Final = 20  # candidates of a trace that is printed
 class Trace:
     """How a search went: its queries, what each counted, its legs, and its candidates, best first.
 
-    `legs` are "dense" and "sparse" for the raw question, then "dense" for each context; a candidate's `scores` are in
-    the same order.
+    `kinds` says what each query is: the question, a context of it, its rewrite. `legs` are "dense" and "sparse" for the
+    raw question, then "dense" for each other query; a candidate's `scores` are in the same order.
     """
 
     queries: tuple[str, ...]
+    kinds: tuple[Kind, ...]
     weights: tuple[float, ...]
     legs: tuple[str, ...]
     threshold: float
@@ -40,7 +42,10 @@ class Trace:
     def as_data(self, most: int = SHOWN) -> dict[str, Any]:
         """The trace as JSON data, with its best `most` candidates."""
         return {
-            "queries": [{"text": t, "weight": w} for t, w in zip(self.queries, self.weights, strict=True)],
+            "queries": [
+                {"kind": kind, "text": text, "weight": weight}
+                for kind, text, weight in zip(self.kinds, self.queries, self.weights, strict=True)
+            ],
             "legs": list(self.legs),
             "threshold": self.threshold,
             "candidates": [asdict(candidate) for candidate in self.candidates[:most]],
@@ -87,23 +92,25 @@ class Retriever:
         threshold: float,
         where: Where | None = None,
         history: Sequence[Exchange] = (),
+        rewrite: str = "",
+        neighbours: int = 0,
     ) -> Found:
         """At most `k` passages whose score reaches `threshold`, numbered from 1, best first; none is not an error.
 
-        `history`: see `rag.retrieval.followup`. Raises `RetrievalError` where there is no collection ("no_index"), it
-        was made by other models ("embedding_mismatch"), or it cannot be searched.
+        Then at most so many `neighbours` of theirs: see `rag.retrieval.neighbours`. `history` and `rewrite`: see
+        `rag.retrieval.followup`. Raises `RetrievalError` where there is no collection ("no_index"), it was made by
+        other models ("embedding_mismatch"), or it cannot be searched.
         """
         started = time.perf_counter()
         await checked(self._index, self._embedder, self._sparse)  # before anything is embedded, which may be billed
-        texts = [question, *contexts(question, history)]
-        vectors = await asyncio.to_thread(self._embed, texts)
+        texts = _texts(question, history, rewrite)
+        vectors = await asyncio.to_thread(self._embed, [text for _, text in texts])
         queries, found = await self._search(texts, vectors, max(DEPTH, k), where)
         chunks = {chunk.id: chunk for chunk, _ in found}
         candidates = gated(found, k=k, threshold=threshold)
-        meant = max(queries[1:], key=lambda query: query.weight, default=queries[0])
-        asked = meant.text if meant.weight else question
-        candidates = await reranked(self._reranker, asked, candidates, chunks, k=k)
-        kept = [candidate for candidate in candidates if candidate.outcome == "kept"]
+        candidates = await reranked(self._reranker, _meant(queries), candidates, chunks, k=k)
+        candidates = joined(candidates, chunks, neighbours)
+        kept = [one for wanted in ("kept", "neighbour") for one in candidates if one.outcome == wanted]
         passages = [Passage.of(chunks[c.chunk_id], number, c.cosine) for number, c in enumerate(kept, start=1)]
         retrieval = Retrieval(
             tool_name=self._tool_name,
@@ -117,26 +124,43 @@ class Retriever:
         return Found(passages, retrieval, _trace(queries, threshold, candidates))
 
     async def _search(
-        self, texts: Sequence[str], vectors: Sequence[Sequence[float]], limit: int, where: Where | None
+        self, texts: Sequence[tuple[Kind, str]], vectors: Sequence[Sequence[float]], limit: int, where: Where | None
     ) -> tuple[list[Query], list[tuple[Chunk, Candidate]]]:
         """The queries, weighed, and all that they found, fused. One request, however many queries there are."""
         raw, *others = vectors
-        legs: list[Sequence[float] | SparseVector] = [raw, self._sparse.encode_query(texts[0]), *others]
+        legs: list[Sequence[float] | SparseVector] = [raw, self._sparse.encode_query(texts[0][1]), *others]
         dense, sparse, *more = await self._index.search(legs, limit=limit, where=where, complete=True)
         queries = weighed(texts, vectors, [dense, *more])
         bm25 = {hit.chunk.id: hit.score for hit in sparse}
-        searched = [dense, sparse, *(more if queries[-1].weight else [])]
+        searched = [dense, sparse, *(hits for query, hits in zip(queries[1:], more, strict=True) if query.weight)]
         return queries, ordered(queries, searched, bm25)
 
     def _embed(self, texts: Sequence[str]) -> list[list[float]]:
         try:
-            return [self._embedder.embed_query(text) for text in texts]
+            return self._embedder.embed_queries(texts)
         except AskbookError:
             raise
         except Exception as error:  # whatever the model's library raises: the search has failed before it began
             raise RetrievalError(
                 "embedding_failed", f"The question could not be embedded ({type(error).__name__})."
             ) from error
+
+
+def _texts(question: str, history: Sequence[Exchange], rewrite: str) -> list[tuple[Kind, str]]:
+    """What is searched for, the raw question first. A rewrite that only repeats it is left out."""
+    texts: list[tuple[Kind, str]] = [("question", question)]
+    texts += [("context", text) for text in contexts(question, history)]
+    new = rewrite.strip() and rewrite.split() != question.split()
+    return [*texts, ("rewrite", rewrite)] if new else texts
+
+
+def _meant(queries: Sequence[Query]) -> str:
+    """What a reranker is asked: the raw question with what counts most beside it."""
+    question, *others = queries
+    most = max(others, key=lambda query: query.weight, default=question)
+    if not most.weight:
+        return question.text
+    return f"{question.text} {most.text}" if most.kind == "rewrite" else most.text
 
 
 def gated(found: Iterable[tuple[Chunk, Candidate]], *, k: int, threshold: float) -> list[Candidate]:
@@ -160,6 +184,7 @@ def gated(found: Iterable[tuple[Chunk, Candidate]], *, k: int, threshold: float)
 def _trace(queries: Sequence[Query], threshold: float, candidates: Sequence[Candidate]) -> Trace:
     return Trace(
         queries=tuple(query.text for query in queries),
+        kinds=tuple(query.kind for query in queries),
         weights=tuple(round(query.weight, 6) for query in queries),
         legs=("dense", "sparse", *("dense" for _ in queries[1:])),
         threshold=threshold,
