@@ -19,6 +19,8 @@ from rag.markers import Segment, parse, without_markers
 _BETWEEN: Final = " \t.,;:|*_"
 _HOLE: Final = "\x00"  # stands where something was taken out; no visible text has it
 _TAG: Final = "\x01"  # the same for a tag, which parts no words
+_AGAIN: Final = "\x02"  # for a marker that stands before it already
+_REPEATED: Final = re.compile(f"[ \t]*[,;]?[ \t]*{_AGAIN}+")
 _HOLLOW: Final = re.compile(
     f"[ \t]*(?:\\((?:[\\s,;:–-]*{_HOLE})+[\\s,;:–-]*\\)|\\[(?:\\s*{_HOLE})+\\s*\\]|<(?:\\s*{_HOLE})+\\s*>)"
 )
@@ -131,10 +133,16 @@ class _Pass:
         self._allowed = allowed
         self._strip = strip
         self.shown: list[tuple[int, ...]] = []
+        self._group: set[int] = set()  # the markers that stand before this place, next to one another
         self.unknown = self.links = 0
 
     def run(self, text: str) -> str:
-        joined = "".join(map(self._one, parse(text)))
+        joined = ""
+        for segment in parse(text):
+            if segment.kind != "marker" and segment.raw.strip(" \t,;"):
+                self._group = set()
+            joined += self._one(segment)
+        joined = _REPEATED.sub("", joined)
         joined = re.sub(rf"(?<=[ \t]){_TAG}+[ \t]+|{_TAG}", "", joined)
         return _HELD.sub("", _HOLLOW.sub(_HOLE, joined))
 
@@ -178,8 +186,10 @@ class _Pass:
     def _marker(self, segment: Segment) -> str:
         known = [n for n in segment.numbers if n in self._known]
         self.unknown += len(segment.numbers) - len(known) or (not segment.numbers)
-        self.shown += [(n,) for n in known]
-        return "".join(f"[{n}]" for n in known) or _HOLE
+        new = [n for n in known if n not in self._group]
+        self._group |= set(new)
+        self.shown += [(n,) for n in new]
+        return "".join(f"[{n}]" for n in new) or (_AGAIN if known else _HOLE)
 
     def _link(self, segment: Segment) -> str:
         if not segment.url:  # words with a marker behind them
