@@ -24,7 +24,7 @@ _EVENT: Final = re.compile(
     r"|(?<=[。！？])(?<![。！？][。！？])[。！？]*+[」』”’）]*+(?=\S))"
 )
 _OPENING: Final = re.compile(r"(`{3,}|~{3,})(.*)")
-_CLOSING: Final = re.compile(r"\n[ \t]*+(`{3,}|~{3,})[ \t]*+(?=\n)")
+_CLOSING: Final = re.compile(r"\n[ \t]*+(`{3,}|~{3,})(?=[ \t]*+\n|[ \t]++[\[【])")  # a marker may stand behind it
 _SPACE: Final = re.compile(r"\s++(?=\S)")
 _MARKER: Final = r"(?:\[\[?[^\[\]\n]{0,20}\d[\d\s,;/‐‑‒–—―−~-]{0,100}+(?:†[^\[\]\n]{0,80})?\]\]?|【[^【】\n]{1,120}】)"
 _MARKERS: Final = re.compile(rf"(?:{_MARKER}(?!:)[ \t]*+){{1,20}}")  # with a colon it begins a footnote
