@@ -41,12 +41,12 @@ class Reader(Protocol):
 
 
 class Unseen:
-    """The reader of an answer that nobody is shown."""
+    """The reader of an answer that nobody is shown: the whole is read at the end."""
 
     first_shown: float | None = None
 
     async def feed(self, text: str) -> None:
-        """Nothing is done with the parts: the whole is read at the end."""
+        """Nothing is done with the parts."""
 
     def retract(self) -> None:
         """Nothing was shown."""
