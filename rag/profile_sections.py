@@ -51,10 +51,8 @@ class KeyForm(Section):
 
 
 class ModelSection(Section):
-    """`base_url` with `api_key_env`, the variable that holds its key, names an endpoint other than OpenAI's.
-
-    `fallback` is a model of the same endpoint, which is asked when the first has failed; `judge` one that is the second
-    judge of answers, where `answer.judge` wants one, in place of the model itself.
+    """`base_url` with `api_key_env`, the variable of its key, names an endpoint other than OpenAI's; `fallback` a model
+    of the same endpoint that is asked when the first has failed, `judge` one that judges answers in its place.
     """
 
     name: Annotated[str, Field(pattern=_MODEL_NAME)] = "gpt-4o-mini"
@@ -116,9 +114,9 @@ class AnswerSection(Section):
     for, beside our `[n]`.
 
     `grounding` says what becomes of a sentence that its citations do not support: removed, marked or let through.
-    `judge` puts what the check by code supports to a model as well, which can only take away.
-    `context_title` stands above the passages in a prompt. `marker_rule` appends our rule about passages and markers to
-    the instructions. `footer` belongs to the style "numbered"; the other styles name their source where they stand.
+    `judge` puts what the check by code supports to a model as well, which can only take away. `context_title` stands
+    above the passages in a prompt. `marker_rule` appends our rule about passages and markers to the instructions.
+    `footer` belongs to the style "numbered"; the other styles name their source where they stand.
     """
 
     refusal: Text = "I don't have information about that in the book content"
