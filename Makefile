@@ -6,7 +6,7 @@ export PYTHONPATH := .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install chat test check studio ingest bench lock clean
+.PHONY: help install chat test check studio ingest bench manual lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -33,6 +33,9 @@ ingest: .venv/product ## make ingest SOURCE=folder: read a book into the index
 
 bench: .venv/development ## measure start-up and the first answer
 	@$(BIN)/python bench/startup.py
+
+manual: .venv/product ## embed the manual anew, after a page of docs/ has changed
+	@$(BIN)/python -m rag.manual
 
 lock: .venv/development ## resolve the versions anew (needs the package index)
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml --group dev -o requirements-dev.lock

@@ -1,7 +1,7 @@
-"""Measures a long conversation: bytes on the disk, CPU of a turn, time of a cold start.
+"""Measures a long conversation: bytes on the disk, cost of its last turn beside its tenth, time of a cold start.
 
 A turn has 5 passages of 1,500 characters and an answer of about 200 tokens that cites all of them; the model is a
-script. Run: .venv/bin/python bench/memory.py [--turns 1000] [--postgres]
+script. Run: .venv/bin/python -m bench.memory [--turns 1000] [--postgres | --both]
 """
 
 from __future__ import annotations
@@ -11,31 +11,28 @@ import asyncio
 import random
 import resource
 import statistics
-import sys
-import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import SecretStr
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
+from bench.memory_place import temporary_place
 from graph.conversations import thread_config
 from graph.memory import Memory, MemoryOptions, open_memory
+from rag.budget import estimate_tokens
 from rag.types import Passage
 from tests.fakes import passage
 from tests.machine import Machine
-from tests.postgres import cluster, programs
 
 PASSAGES = 5
 PASSAGE_CHARACTERS = 1500
 SENTENCE_WORDS = 26  # five sentences are about 200 tokens
 STARTS = 9
 AROUND = 10  # turns that a figure is the median of
+WHAT = {"cpu": "CPU", "wall": "time", "prompt": "prompt", "peak": "peak memory"}
 
 
 def words(number: int, source: random.Random) -> str:
@@ -59,13 +56,16 @@ def answer(found: Sequence[Passage]) -> str:
 
 @dataclass
 class Turn:
+    """Seconds of CPU and of the clock, tokens of the prompt, megabytes that the process has at most had until here."""
+
     cpu: float
     wall: float
     prompt: int
+    peak: float
 
 
 async def converse(memory: Memory, thread: str, turns: int) -> list[Turn]:
-    """The cost of each turn: seconds of CPU and of the clock, and the characters of the prompt."""
+    """The cost of each turn."""
     source, measured = random.Random(thread), []
     machine = Machine(memory=memory)
     for number in range(1, turns + 1):
@@ -77,9 +77,23 @@ async def converse(memory: Memory, thread: str, turns: int) -> list[Turn]:
         response = await machine.agent.ask(question, thread_id=thread)
         if (response.status, response.turn_number, len(response.citations)) != ("success", number, PASSAGES):
             raise RuntimeError(f"turn {number} became {response}")
-        prompt = sum(len(message.text) for message in machine.model.prompts[-1])
-        measured.append(Turn(time.process_time() - cpu, time.perf_counter() - wall, prompt))
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        measured.append(Turn(cpu, wall, tokens(machine), peak()))
+        machine.searcher.asked.clear()  # what only the script remembers
     return measured
+
+
+def tokens(machine: Machine) -> int:
+    """The estimate for the last prompt. Raises `RuntimeError` where it is beyond the profile's window."""
+    found = sum(estimate_tokens(message.text) for message in machine.model.prompts[-1])
+    window = machine.services.parts(None).profile.model.context_window
+    if found > window:
+        raise RuntimeError(f"a prompt of {found} tokens for a window of {window}")
+    return found
+
+
+def peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def around(measured: Sequence[Turn], number: int, what: str) -> float:
@@ -101,40 +115,43 @@ def bytes_of(home: Path) -> int:
     return sum(file.stat().st_size for file in home.rglob("*") if file.is_file())
 
 
-async def database_bytes(url: SecretStr) -> int:
+async def database_bytes(url: SecretStr, *, vacuum: bool = False) -> int:
     import psycopg
 
     query = """select sum(pg_total_relation_size(oid)) from pg_class
         where relkind = 'r' and relnamespace = 'public'::regnamespace"""
     async with await psycopg.AsyncConnection.connect(url.get_secret_value(), autocommit=True) as connection:
+        if vacuum:
+            await connection.execute("vacuum")
         row: Any = await (await connection.execute(query)).fetchone()
     return int(row[0] or 0)
 
 
-async def measure(home: Path, options: MemoryOptions, turns: int) -> None:
-    async def stored() -> float:
-        size = await database_bytes(options.database_url) if options.database_url else bytes_of(home)
-        return size / 1e6
+async def measure(home: Path, options: MemoryOptions, turns: int) -> float:
+    """Print the figures of one database. Returns its megabytes for the long conversation."""
 
-    sizes = [await stored()] if options.database_url else [0.0]
+    async def stored(*, vacuum: bool = False) -> float:
+        url = options.database_url
+        return (await database_bytes(url, vacuum=vacuum) if url else bytes_of(home)) / 1e6
+
+    empty = await stored()
     async with open_memory(home, options=options) as memory:
         await converse(memory, "short", 10)
-        sizes.append(await stored())
+        short = await stored()
         measured = await converse(memory, "long", turns)
-        sizes.append(await stored())
-    sizes.append(await stored())
-    empty, short, opened, closed = sizes
-    print(
-        f"{turns} turns: {opened - short:.2f} MB, {closed - short:.2f} MB once closed; 10 turns {short - empty:.2f} MB"
-    )
-    for number in (10, 100, turns):
-        cpu, wall, prompt = (around(measured, number, what) for what in ("cpu", "wall", "prompt"))
-        print(f"turn {number:>5}: {cpu * 1000:6.1f} ms CPU {wall * 1000:7.1f} ms, prompt {prompt:,.0f} characters")
-    ratio = around(measured, turns, "cpu") / around(measured, 10, "cpu")
-    print(f"CPU of turn {turns} to turn 10: {ratio:.2f}")
+        opened = await stored()
+    closed = await stored(vacuum=True)
+    after = "after a vacuum" if options.database_url else "once closed"
+    print(f"{turns} turns: {opened - short:.2f} MB, {closed - short:.2f} MB {after}; 10 turns {short - empty:.2f} MB")
+    for number in sorted({10, min(100, turns), turns}):
+        cpu, wall, prompt, most = (around(measured, number, what) for what in ("cpu", "wall", "prompt", "peak"))
+        print(f"turn {number:>5}: {cpu * 1000:6.1f} ms CPU {wall * 1000:7.1f} ms, {prompt:,.0f} tokens, {most:.1f} MB")
+    for what in ("cpu", "wall", "prompt", "peak"):
+        ratio = around(measured, turns, what) / around(measured, 10, what)
+        print(f"{WHAT[what]} of turn {turns} to turn 10: {ratio:.3f}")
     short_start, long_start = [await cold_starts(home, options, thread) for thread in ("short", "long")]
     print(f"cold start: {long_start * 1000:.1f} ms, {long_start / short_start:.2f} of a conversation of 10 turns")
-    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    return opened - short
 
 
 async def cold_starts(home: Path, options: MemoryOptions, thread: str) -> float:
@@ -146,17 +163,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=1000)
     parser.add_argument("--keep", type=int, default=20)
-    parser.add_argument("--postgres", action="store_true", help="in a PostgreSQL server of its own, not in a file")
-    options = parser.parse_args()
-    with ExitStack() as opened:
-        folder = opened.enter_context(tempfile.TemporaryDirectory())
-        url = None
-        if options.postgres:
-            where = programs()
-            if where is None:
-                sys.exit("PostgreSQL is not on this machine (Debian: apt-get install postgresql).")
-            url = opened.enter_context(cluster(where)).url()
-        asyncio.run(measure(Path(folder), MemoryOptions(database_url=url, keep_turns=options.keep), options.turns))
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--postgres", action="store_true", help="in a PostgreSQL server of its own, not in a file")
+    which.add_argument("--both", action="store_true", help="first in a file, then in PostgreSQL")
+    chosen = parser.parse_args()
+    sizes = []
+    for postgres in [False, True] if chosen.both else [chosen.postgres]:
+        print("PostgreSQL" if postgres else "SQLite", flush=True)
+        with temporary_place(postgres=postgres) as (folder, url):
+            sizes.append(asyncio.run(measure(folder, MemoryOptions(url, keep_turns=chosen.keep), chosen.turns)))
+    if chosen.both:
+        print(f"bytes in PostgreSQL to bytes in the file: {sizes[1] / sizes[0]:.2f}")
 
 
 if __name__ == "__main__":

@@ -14,16 +14,14 @@ import os
 import random
 import signal
 import sys
-import tempfile
 import time
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from bench.memory_place import temporary_place
 from graph.memory import MemoryOptions, open_memory
 from tests.fakes import passage
 from tests.machine import ANSWER, Machine
-from tests.postgres import cluster, programs
 
 LONGEST = 0.25  # seconds from the first turn of a life to its end; a life has some turns
 
@@ -128,15 +126,8 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=200)
     parser.add_argument("--postgres", action="store_true", help="in a PostgreSQL server of its own, not in a file")
     chosen = parser.parse_args()
-    with ExitStack() as opened:
-        folder = opened.enter_context(tempfile.TemporaryDirectory())
-        url = None
-        if chosen.postgres:
-            where = programs()
-            if where is None:
-                sys.exit("PostgreSQL is not on this machine (Debian: apt-get install postgresql).")
-            url = opened.enter_context(cluster(where)).url()
-        counts = kill_test(Path(folder), MemoryOptions(url), chosen.kills, chosen.turns)
+    with temporary_place(postgres=chosen.postgres) as (home, url):
+        counts = kill_test(home, MemoryOptions(url), chosen.kills, chosen.turns)
     print(json.dumps(counts))
     return int(any(counts[name] for name in ("lost", "doubled", "out_of_order", "failed")))
 

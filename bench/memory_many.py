@@ -1,6 +1,8 @@
 """Many conversations at once: every answer on its own thread, none lost, through one process or two.
 
-Run: .venv/bin/python -m bench.memory_many [--threads 200] [--turns 10] [--processes 1] [--postgres]
+With --graph the turns run through the compiled graph itself, as programs use it, and not through the agent's methods.
+
+Run: .venv/bin/python -m bench.memory_many [--threads 200] [--turns 10] [--processes 1] [--postgres] [--graph]
 """
 
 from __future__ import annotations
@@ -10,25 +12,48 @@ import asyncio
 import json
 import os
 import sys
-import tempfile
 import time
-from contextlib import ExitStack
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import NamedTuple
 
+from langchain_core.messages import HumanMessage
+
+from bench.memory_place import temporary_place
+from graph.agent import Agent
+from graph.conversations import thread_config
 from graph.memory import MemoryOptions, open_memory
+from rag.types import Response
+from state import InputState
 from tests.machine import ANSWER, Machine
-from tests.postgres import cluster, programs
 
 
-async def converse(home: Path, options: MemoryOptions, threads: list[str], turns: int, name: str) -> int:
-    """Ask `turns` questions on each thread, all threads at once. Returns how many turns failed."""
+async def through_agent(agent: Agent, question: str, thread: str) -> Response:
+    return await agent.ask(question, thread_id=thread)
+
+
+async def through_graph(agent: Agent, question: str, thread: str) -> Response:
+    given = InputState(messages=[HumanMessage(question)])
+    return Response.model_validate((await agent.graph.ainvoke(given, thread_config(thread)))["response"])
+
+
+class Asked(NamedTuple):
+    """What a process asks on each thread, and how."""
+
+    name: str
+    turns: int
+    ask: Callable[[Agent, str, str], Awaitable[Response]]
+
+
+async def converse(home: Path, options: MemoryOptions, threads: list[str], asked: Asked) -> int:
+    """Ask the questions on each thread, all threads at once. Returns how many turns failed."""
     async with open_memory(home, options=options) as memory:
-        machine = Machine(*[ANSWER] * len(threads) * turns, memory=memory)
+        machine = Machine(*[ANSWER] * len(threads) * asked.turns, memory=memory)
 
         async def one(thread: str) -> int:
             failed = 0
-            for number in range(turns):
-                response = await machine.agent.ask(f"{name} {thread} {number}?", thread_id=thread)
+            for number in range(asked.turns):
+                response = await asked.ask(machine.agent, f"{asked.name} {thread} {number}?", thread)
                 failed += response.error is not None or response.thread_id != thread
             return failed
 
@@ -56,28 +81,23 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=10)
     parser.add_argument("--processes", type=int, default=1, help="each asks on all threads")
     parser.add_argument("--postgres", action="store_true", help="in a PostgreSQL server of its own, not in a file")
+    parser.add_argument("--graph", action="store_true", help="through the compiled graph")
     chosen = parser.parse_args()
     threads = [f"thread {number}" for number in range(chosen.threads)]
     names = [f"process{number}" for number in range(chosen.processes)]
-    with ExitStack() as opened:
-        home = Path(opened.enter_context(tempfile.TemporaryDirectory()))
-        url = None
-        if chosen.postgres:
-            where = programs()
-            if where is None:
-                sys.exit("PostgreSQL is not on this machine (Debian: apt-get install postgresql).")
-            url = opened.enter_context(cluster(where)).url()
+    with temporary_place(postgres=chosen.postgres) as (home, url):
         options, began, children = MemoryOptions(url, wait_seconds=600), time.monotonic(), list[int]()
         for name in names:
             if (child := os.fork()) == 0:
-                failed = asyncio.run(converse(home, options, threads, chosen.turns, name))
+                asked = Asked(name, chosen.turns, through_graph if chosen.graph else through_agent)
+                failed = asyncio.run(converse(home, options, threads, asked))
                 os._exit(min(failed, 255))
             children.append(child)
         failed = sum(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
         seconds = round(time.monotonic() - began)
         bad = asyncio.run(wrong(home, options, threads, chosen.turns, names))
-    asked = chosen.threads * chosen.turns * chosen.processes
-    print(json.dumps({"turns": asked, "failed": failed, "wrong_conversations": bad, "seconds": seconds}))
+    whole = chosen.threads * chosen.turns * chosen.processes
+    print(json.dumps({"turns": whole, "failed": failed, "wrong_conversations": bad, "seconds": seconds}))
     return int(bool(failed or bad))
 
 

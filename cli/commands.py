@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from cli.terminal import console, counted, printable, say
-from cli.why import why_lines
+from cli.why import checked_line, why_lines
 from rag.conversation import check_thread_id
 from rag.errors import UsageError
 from rag.profile_loader import profile_folders, profile_names
@@ -116,13 +116,12 @@ async def _why(session: Session, _rest: str) -> None:
     threshold = session.agent.services.parts(session.profile).profile.retrieval.score_threshold
     for one in last.retrievals:
         print(f"  searched  {printable(one.query)}")
-        print(
-            f"            {one.total_chunks_found} candidates, {one.results_count} passed the threshold {threshold:g}"
-        )
+        print(f"            {one.total_chunks_found} candidates, {one.results_count} used, threshold {threshold:g}")
     for line in why_lines(session.trace) if session.trace else ():
         print(line)
     for chunk in last.retrieved_chunks:
         print(f"  [{chunk.rank}] {chunk.score:.3f}  {printable(chunk.heading or chunk.title)}")
+    print(f"  checked   {printable(checked_line(last.grounding))}")
     why = f" ({last.fallback_reason})" if last.fallback_reason else ""
     print(f"  status    {last.status}{why}, {last.llm_calls} model calls, {last.tokens_used.total} tokens")
     print(f"  time      {last.timings_ms.total:.0f} ms, of which searching {last.timings_ms.retrieval:.0f} ms")

@@ -35,9 +35,10 @@ async def check_model(settings: Settings, profile: Profile, embedder: Embedder) 
     detail, hint = f"{name} at {where} answers", ""
     if "tools" in refused:
         hint = "It knows no tools, so it is asked without them: each question is searched once."
-    if profile.model.fallback:
-        await _first_token(model, profile.model.fallback, _options(profile) | {"model": profile.model.fallback})
-        detail += f", and so does {profile.model.fallback}"
+    others = [profile.model.fallback, profile.model.judge if profile.answer.judge == "model" else None]
+    for other in filter(None, others):
+        await _first_token(model, other, _options(profile) | {"model": other})
+        detail += f", and so does {other}"
     return None, detail, hint
 
 

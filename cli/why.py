@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cli.terminal import printable
+from rag.types import Grounding
 
 WORDS = {
     "kept": "",
@@ -31,6 +32,13 @@ def why_lines(trace: Mapping[str, Any]) -> Iterator[str]:
             f"  {place:2}. sum {candidate['fused']:.3f}  score {candidate['cosine']:.3f}  ({scores})  "
             f"{printable(candidate['heading'] or candidate['title'])}{f': {fate}' if fate else ''}"
         )
+
+
+def checked_line(grounding: Grounding) -> str:
+    """`5 sentences, 4 supported, 1 removed; gpt-4o judged 5 and rejected 1`"""
+    counts = f"{grounding.sentences} sentences, {grounding.supported} supported, {grounding.removed} removed"
+    judge = grounding.judge
+    return counts + (f"; {judge.model} judged {judge.sentences} and rejected {judge.removed}" if judge else "")
 
 
 def _legs(kinds: list[str]) -> Iterator[str]:

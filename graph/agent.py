@@ -13,6 +13,7 @@ from langgraph.types import StateSnapshot
 
 from graph.build import STEPS, build_graph
 from graph.conversations import thread_config, unanswered
+from graph.exclusive import exclusive
 from graph.memory import Graph, Memory, MemoryOptions, open_memory
 from graph.taking_back import take_back
 from rag.conversation import check_question, check_thread_id, failed_response, unknown_thread
@@ -42,14 +43,15 @@ class _Asked:
 class Agent:
     """One machine over one set of services. Safe to use for many conversations at once.
 
-    `graph` is the compiled LangGraph graph itself. Failures of a turn come back as a `Response` with status "error";
-    only wrong usage, such as an unknown conversation, raises `UsageError`. Turns of one conversation run one after the
-    other, in this process and others; one that cannot begin in time fails with the code "thread_busy". The methods that
-    are no turn raise `MemoryFailureError`.
+    Failures of a turn come back as a `Response` with status "error"; only wrong usage, such as an unknown conversation,
+    raises `UsageError`. Turns of one conversation run one after the other, in this process and others; one that cannot
+    begin in time fails with the code "thread_busy". The methods that are no turn raise `MemoryFailureError`. `graph` is
+    the compiled LangGraph graph; its runs queue with the turns, and raise `MemoryFailureError` where they cannot begin.
     """
 
     def __init__(self, graph: Graph, services: Services, memory: Memory) -> None:
-        self.graph = graph
+        self.graph = exclusive(graph, memory.turn)
+        self._graph = graph  # for a turn that has the conversation already
         self.services = services
         self.memory = memory
 
@@ -97,7 +99,7 @@ class Agent:
         It goes on with the knobs that it began with; `context` is for one that had not begun. Raises `UsageError` where
         there is nothing to finish.
         """
-        snapshot = await self.graph.aget_state(thread_config(thread_id))
+        snapshot = await self._graph.aget_state(thread_config(thread_id))
         question = _broken_off(snapshot)
         if question is None:
             raise UsageError("There is no turn to finish.", code="nothing_to_resume")
@@ -110,7 +112,7 @@ class Agent:
 
     async def unfinished(self, thread_id: str) -> str | None:
         """The question whose turn was broken off, so that `resume` can finish it; None where there is none."""
-        return _broken_off(await self.graph.aget_state(thread_config(thread_id)))
+        return _broken_off(await self._graph.aget_state(thread_config(thread_id)))
 
     def _begin(self, asked: _Asked) -> AsyncGenerator[Event, None]:
         question = HumanMessage(id=asked.request_id, content=asked.question)
@@ -139,7 +141,7 @@ class Agent:
 
     async def _run(self, asked: _Asked, given: InputState | None) -> AsyncGenerator[Event, None]:
         values: Mapping[str, Any] = {}
-        async for mode, data in self.graph.astream(
+        async for mode, data in self._graph.astream(
             given,
             {**thread_config(asked.thread_id), "recursion_limit": STEPS},
             context=asked.context,
@@ -161,7 +163,7 @@ class Agent:
         number = 1
         if isinstance(failure, InvalidQuestionError):
             with suppress(MemoryFailureError):  # that the question is invalid is the news, and its number a detail
-                values = (await self.graph.aget_state(thread_config(asked.thread_id))).values
+                values = (await self._graph.aget_state(thread_config(asked.thread_id))).values
                 number = values.get("turn_number", 0) + 1
         return failed_response(
             failure,
@@ -179,7 +181,7 @@ class Agent:
         Raises `UsageError` for an unknown conversation.
         """
         async with self.memory.turn(thread_id):
-            return await take_back(self.graph, self.memory, thread_id)
+            return await take_back(self._graph, self.memory, thread_id)
 
     async def retry(self, thread_id: str, *, context: Context | None = None) -> Response:
         """Ask the last question again, in place of its last answer. Raises `UsageError` where there is none."""

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 from uuid import NAMESPACE_URL, uuid5
@@ -28,12 +28,18 @@ def assistant_id(profile: str) -> str:
     return str(uuid5(NAMESPACE_URL, f"askbook:profile:{profile}"))
 
 
-def descriptions(settings: Settings) -> dict[str, str]:
-    """What each profile that is on offer says of itself, by name.
+def descriptions(settings: Settings, broken: Callable[[UsageError], object]) -> dict[str, str]:
+    """What each profile that is on offer says of itself, by name; `broken` hears of those whose file cannot be read.
 
-    Raises `UsageError` for the first profile whose file is broken.
+    Raises `UsageError` where nothing can be on offer.
     """
-    return {name: profile_of(settings, name).said() for name in offer_of(settings).names}
+    found = {}
+    for name in offer_of(settings).names:
+        try:
+            found[name] = profile_of(settings, name).said()
+        except UsageError as error:  # one file, which the others have nothing to do with
+            broken(error)
+    return found
 
 
 def create_assistants(address: str, profiles: Mapping[str, str]) -> None:
@@ -78,20 +84,24 @@ def main(arguments: Sequence[str]) -> int:
     """The helper: `ADDRESS SERVER_PID`. Exit code 1 when there are no assistants, which no turn needs."""
     address, server = arguments
     try:
-        profiles = descriptions(Settings.from_env())
+        profiles = descriptions(Settings.from_env(), lambda error: _tell("one profile", error))
         if not wait_for(address, int(server)):
             return 1
         create_assistants(address, profiles)
     except UsageError as error:
-        print(f"Studio has no assistants for the profiles: {error.message} {error.hint}".rstrip(), file=sys.stderr)
+        _tell("the profiles", error)
         return 1
     except httpx.HTTPError as error:
-        print(f"Studio has no assistants for the profiles: {type(error).__name__}.", file=sys.stderr)
+        print(f"Studio has no assistant for the profiles: {type(error).__name__}.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:  # Ctrl-C reaches the server and this process alike
         return 130
     print(f"Studio's assistants, one for each profile: {', '.join(profiles)}", file=sys.stderr)
     return 0
+
+
+def _tell(whose: str, error: UsageError) -> None:
+    print(f"Studio has no assistant for {whose}: {error.message} {error.hint}".rstrip(), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from nodes.error import error, last_resort, to_error
 from nodes.fallback import make_to_fallback
 from nodes.generate import make_generate
 from nodes.idle import make_idle
+from nodes.remembering import remembering
 from nodes.retrieve import make_retrieve
 from nodes.rewrite import make_rewrite, without_rewrite
 from nodes.tools import make_tools
@@ -49,7 +50,7 @@ def build_graph(services: Services, patience: Patience = USUAL) -> Machine:
     graph.add_node("idle", archiving(make_idle(parts_of)), destinations=failed)
     # No retries: the search does without a rewrite, and the call that answers will try again and tell what is wrong.
     graph.add_node("rewrite", make_rewrite(parts_of), timeout=REWRITE, error_handler=without)
-    retrieve, generate = make_retrieve(parts_of, patience), make_generate(parts_of, patience)
+    retrieve, generate = make_retrieve(parts_of, patience), remembering(make_generate(parts_of, patience), parts_of)
     graph.add_node("retrieve", retrieve, retry_policy=retry, timeout=SEARCH, destinations=failed)
     graph.add_node(
         "generate",

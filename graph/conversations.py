@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -15,6 +16,8 @@ from rag.conversation import turns
 from rag.past import NOTHING, is_recorded
 from rag.transcript import transcript
 from rag.types import Past
+
+log: Final = logging.getLogger("askbook")
 
 
 def thread_config(thread_id: str) -> RunnableConfig:
@@ -39,9 +42,13 @@ async def conversation(saver: Saver, store: BaseStore, thread_id: str) -> dict[s
     if found is None:
         return None
     values, updated_at = found
-    messages = values.get("messages", [])
-    archived = await get_blocks(store, thread_id, range(1, _past(values)["blocks"] + 1))
+    messages, past = values.get("messages", []), _past(values)
+    archived = await get_blocks(store, thread_id, range(1, past["blocks"] + 1))
     earlier: list[BaseMessage] = [message for block in archived for message in block]
+    if missing := past["turns"] - len(turns(earlier)):
+        log.warning(
+            '%d turns of the conversation "%s" are missing; put a copy of the database back', missing, thread_id
+        )
     finished = turns([*earlier, *messages])
     return transcript(thread_id, finished, updated_at) | {"unanswered": unanswered(messages)}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
@@ -12,10 +11,11 @@ import psycopg
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.store.postgres.aio import AsyncPostgresStore
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 from pydantic import SecretStr
 
+from graph.advisory_locks import CONNECT_SECONDS, AdvisoryLocks, Connection
 from graph.memory_faults import border
 from graph.retention import RESTS, outdated
 from graph.savers import KeptSaver
@@ -26,14 +26,15 @@ from rag.errors import UsageError
 
 _CONNECTIONS: Final = 10  # of one process at most; each statement takes one for its own time only
 _WAIT_SECONDS: Final = 10.0  # for a connection
-_CONNECT_SECONDS: Final = 5
 _LOCK_SECONDS: Final = 10.0  # for a table or row that another transaction holds
 _PAUSE: Final = 0.05  # seconds between two looks at a lock
 _SETUP: Final = "askbook setup"
-_VACUUM_EVERY: Final = 25  # turns of this process; the server looks for dead rows by itself once a minute
+# A vacuum is due after this many turns of the process, or this part of all checkpoints, whichever is more: the server
+# looks for dead rows by itself only once a minute, and a vacuum of large tables has to read their indexes.
+_VACUUM_TURNS: Final = 10
+_VACUUM_PART: Final = 0.01
 _TABLES: Final = ("checkpoint_writes", "checkpoint_blobs", "checkpoints")
 
-Connection = psycopg.AsyncConnection[DictRow]
 Pool = AsyncConnectionPool[Connection]
 
 
@@ -57,7 +58,8 @@ class PostgresSaver(KeptSaver, AsyncPostgresSaver):
                     await cursor.execute(f"delete from {table} {where} and checkpoint_id = any(%s)", (thread_id, gone))
                 await cursor.execute(_DELETE_BLOBS, {"thread": thread_id})
             self.turns += 1
-            if self.turns % _VACUUM_EVERY == 0:
+            if self.turns >= _VACUUM_TURNS and self.turns >= await _checkpoints(connection) * _VACUUM_PART:
+                self.turns = 0
                 await _vacuum(connection)
         return len(gone)
 
@@ -72,6 +74,13 @@ with used as (
 delete from checkpoint_blobs as blob where thread_id = %(thread)s and checkpoint_ns = ''
 and not exists (select 1 from used where used.channel = blob.channel and used.version = blob.version)
 """
+
+
+async def _checkpoints(connection: Connection) -> int:
+    """About how many checkpoints are stored, as the last vacuum found."""
+    query = "select reltuples::bigint as many from pg_class where oid = 'checkpoints'::regclass"
+    row = await (await connection.execute(query)).fetchone()
+    return row["many"] if row else 0
 
 
 async def _vacuum(connection: Connection) -> None:
@@ -113,63 +122,6 @@ class PostgresDatabase:
         return self._locks.tried(thread_id)
 
 
-class AdvisoryLocks:
-    """PostgreSQL's locks by number, all on one connection of this process: the server gives them back with it.
-
-    A connection that broke is replaced when the next lock is asked for. A turn that loses its lock so has lost its
-    database too, and fails.
-    """
-
-    def __init__(self, address: SecretStr, place: str) -> None:
-        self._address = address
-        self._place = place
-        self._connection: Connection | None = None
-        self._alone = asyncio.Lock()
-
-    @asynccontextmanager
-    async def tried(self, name: str) -> AsyncIterator[bool]:
-        """Whether the lock could be had at once; then it is held for the block. Raises `MemoryFailureError`."""
-        number = _number(name)
-        asking = asyncio.ensure_future(self._call("select pg_try_advisory_lock(%s) as done", number))
-        with border(self._place):
-            try:
-                had = await asyncio.shield(asking)
-            except asyncio.CancelledError:  # the answer is on its way, and a lock that nobody knows of would stay
-                if await asking:
-                    await self._give_back(number)
-                raise
-        try:
-            yield had
-        finally:
-            if had:
-                await asyncio.shield(self._give_back(number))
-
-    async def _give_back(self, number: int) -> None:
-        with border(self._place):
-            await self._call("select pg_advisory_unlock(%s) as done", number)
-
-    async def _call(self, query: str, number: int) -> bool:
-        async with self._alone:
-            if self._connection is None or self._connection.closed or self._connection.broken:
-                self._connection = await connect(self._address)
-            row = await (await self._connection.execute(query, (number,))).fetchone()
-        return bool(row and row["done"])
-
-    async def aclose(self) -> None:
-        if self._connection is not None:
-            await self._connection.close()
-
-
-def _number(name: str) -> int:
-    """A lock's number, signed and of 64 bits, of its name."""
-    return int.from_bytes(hashlib.sha256(f"askbook:{name}".encode()).digest()[:8], "big", signed=True)
-
-
-async def connect(address: SecretStr) -> Connection:
-    options: Any = {"autocommit": True, "row_factory": dict_row, "connect_timeout": _CONNECT_SECONDS}
-    return await psycopg.AsyncConnection.connect(address.get_secret_value(), **options)
-
-
 def place_of(address: SecretStr) -> str:
     """The database as it is named to a person. Raises `UsageError` for an address that is none, without showing it."""
     try:
@@ -188,7 +140,7 @@ async def open_postgres(address: SecretStr, written: Serializers, keep: int) -> 
     options: Any = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
     pool: Pool = AsyncConnectionPool(
         address.get_secret_value(),
-        kwargs=options | {"connect_timeout": _CONNECT_SECONDS},
+        kwargs=options | {"connect_timeout": CONNECT_SECONDS},
         min_size=1,
         max_size=_CONNECTIONS,
         timeout=_WAIT_SECONDS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -21,6 +22,8 @@ from graph.serializing import Serializers
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
 
+log: Final = logging.getLogger("askbook")
+
 _WAIT_SECONDS: Final = 5  # for another process that writes
 _PRAGMAS: Final = (
     # A power cut may cost the last turn, never the file; a crash of the process costs nothing.
@@ -38,7 +41,8 @@ class SqliteSaver(KeptSaver, AsyncSqliteSaver):
 
     async def drop_old(self, thread_id: str, keep: int) -> int:
         where = "where thread_id = ? and checkpoint_ns = ''"
-        rests = f"json_extract(cast(metadata as text), '$.{RESTS}')"
+        text = "cast(metadata as text)"  # damaged in one conversation, it must not keep the others from being pruned
+        rests = f"iif(json_valid({text}), json_extract({text}, '$.{RESTS}'), null)"
         query = f"select checkpoint_id, {rests} from checkpoints {where} order by checkpoint_id desc"
         async with self.lock:
             async with self.conn.execute(query, (thread_id,)) as rows:
@@ -119,6 +123,8 @@ class SqliteDatabase:
 async def open_sqlite(path: Path, written: Serializers, keep: int) -> AsyncIterator[SqliteDatabase]:
     """The file, made where it is missing. Raises `MemoryFailureError`."""
     with border(str(path)):
+        if _is_emptied(path):
+            log.warning("%s was empty: conversations begin afresh in it", path)
         _make_private(path)
     async with _connection(path) as conn, _connection(path, isolation_level=None) as beside:
         with border(str(path)):
@@ -141,6 +147,11 @@ async def _connection(path: Path, **options: Any) -> AsyncIterator[aiosqlite.Con
         yield connection
     finally:
         await connection.close()
+
+
+def _is_emptied(path: Path) -> bool:
+    """Whether the file is there without a byte: another program cut it, or ours was killed while it made it."""
+    return path.is_file() and not path.stat().st_size and not path.with_name(f"{path.name}-wal").exists()
 
 
 def _make_private(path: Path) -> None:

@@ -16,6 +16,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 
+from graph.checkpoint_clock import catch_up
 from graph.memory_faults import border, broken_conversation
 from graph.retention import KEEP_TURNS, RESTS, at_rest
 from rag.errors import AskbookError
@@ -41,8 +42,14 @@ class KeptSaver(BaseCheckpointSaver[Any]):
         """Leave a transaction that broke off."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        async with self.guarded(reading=str(config["configurable"]["thread_id"])):
-            return await super().aget_tuple(config)
+        thread = str(config["configurable"]["thread_id"])
+        async with self.guarded(reading=thread):
+            found = await super().aget_tuple(config)
+        if found is not None:
+            if "step" not in found.metadata or not isinstance(found.checkpoint.get("channel_values"), dict):
+                raise broken_conversation(thread, self.place)
+            catch_up(found.checkpoint["id"])
+        return found
 
     async def alist(self, config: RunnableConfig | None, **options: Any) -> AsyncIterator[CheckpointTuple]:
         thread = config["configurable"]["thread_id"] if config else "?"

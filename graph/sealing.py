@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
-from langgraph.store.base import BaseStore, Item, Op, PutOp, Result
+from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp, Result
 
-from graph.memory_faults import border, broken_conversation
+from graph.memory_faults import border, broken_conversation, memory_failure
+from rag.errors import MemoryFailureError
 
 
 class SealedStore(BaseStore):
@@ -30,8 +31,15 @@ class SealedStore(BaseStore):
         """As `BaseStore` says. Raises `MemoryFailureError`."""
         sealed = [self._sealed(op) for op in ops]
         with border(self._place):
-            results = await self.inner.abatch(sealed)
+            try:
+                results = await self.inner.abatch(sealed)
+            except ValueError as error:  # a row that is no JSON; SQLite's own failures may come as this one's cause
+                raise (memory_failure(error, self._place) or self._broken(sealed)) from error
         return [self._opened(result) for result in results]
+
+    def _broken(self, ops: Sequence[Op]) -> MemoryFailureError:
+        names = {op.namespace[-1] for op in ops if isinstance(op, GetOp | PutOp)}
+        return broken_conversation(", ".join(sorted(names)), self._place)
 
     def _sealed(self, op: Op) -> Op:
         if not isinstance(op, PutOp) or op.value is None:

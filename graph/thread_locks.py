@@ -11,7 +11,9 @@ from typing import Final
 from rag.errors import MemoryFailureError
 
 WAIT_SECONDS: Final = 10.0
-_PAUSE: Final = 0.02  # seconds between two looks at a lock of another process
+_PAUSE: Final = 0.02  # seconds between two looks at a lock of another process, at first
+_LONGER: Final = 1.3  # times as long each time: hundreds that wait must not keep the database from who answers
+_LONGEST: Final = 0.25
 
 OnlyHere = Callable[[str], AbstractAsyncContextManager[bool]]
 
@@ -50,6 +52,7 @@ class ThreadLocks:
             raise self._busy(thread_id) from None
 
     async def _wait_for_others(self, held: AsyncExitStack, thread_id: str, deadline: float) -> None:
+        pause = _PAUSE
         while True:
             trial = self._only_here(thread_id)
             if await trial.__aenter__():
@@ -58,7 +61,8 @@ class ThreadLocks:
             await trial.__aexit__(None, None, None)
             if asyncio.get_running_loop().time() >= deadline:
                 raise self._busy(thread_id)
-            await asyncio.sleep(random.uniform(_PAUSE / 2, _PAUSE))  # uneven, so that two do not move in step
+            await asyncio.sleep(random.uniform(pause / 2, pause))  # uneven, so that two do not move in step
+            pause = min(pause * _LONGER, _LONGEST)
 
     def _busy(self, thread_id: str) -> MemoryFailureError:
         return MemoryFailureError(

@@ -28,7 +28,7 @@ _AT_ONCE: Final = 200  # items of one request; SQLite has a limit on the paramet
 
 def namespace_of(thread_id: str) -> tuple[str, ...]:
     """Where the turns of a conversation are. A full stop would end a part of the name."""
-    return (*NAMESPACE, thread_id.replace("%", "%25").replace(".", "%2E"))
+    return (*NAMESPACE, str(thread_id).replace("%", "%25").replace(".", "%2E"))
 
 
 def archiving(idle: Node) -> AsyncNode:

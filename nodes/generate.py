@@ -15,7 +15,8 @@ from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from nodes.error import guarded
-from nodes.model_call import CUT, Call, call_model, tokens_used, was_cut
+from nodes.judge import SecondOpinion
+from nodes.model_call import CUT, Call, added, call_model, tokens_used, was_cut
 from nodes.run import AsyncNode, Update, noticed, run_of, tell_phase
 from rag.answer import AnswerWriter, Manner
 from rag.budget import Fitted, fit
@@ -36,11 +37,21 @@ class _Call:
 
     writer: AnswerWriter
     emit: Callable[[Any], None]
+    judge: SecondOpinion
     began: float = field(default_factory=time.time)
     first_shown: float | None = None
 
-    def feed(self, text: str) -> None:
+    async def feed(self, text: str) -> None:
         self.show(self.writer.feed(text))
+        claims = self.writer.claims if self.judge.wanted else []
+        if claims and self.judge.worth_asking(len(claims)):
+            self.show(self.writer.settle(await self.judge.rejected(claims)))
+
+    async def close(self, *, cut: bool) -> None:
+        """The model has said all."""
+        self.show(self.writer.end(cut=cut))
+        self.show(self.writer.settle(await self.judge.rejected(self.writer.claims)))
+        self.show(self.writer.close())
 
     def show(self, pieces: Sequence[str]) -> None:
         for piece in pieces:
@@ -71,26 +82,31 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
         fitted = _fit(parts, state, turn["question"], passages)
         exchange = state.get("exchange", [])
         prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
-        call = _Call(AnswerWriter(fitted.passages, _manner(parts, turn["question"])), runtime.stream_writer)
+        judge = SecondOpinion(parts, fitted.passages, patience, turn["model"])
+        writer = AnswerWriter(fitted.passages, _manner(parts, turn["question"], judge))
+        call = _Call(writer, runtime.stream_writer, judge)
         may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
         message = await call_model(parts, Call(prompt, fitted.answer_tokens, may_search, turn["model"]), call)
-        calls = state.get("llm_calls", 0) + (not parts.quotes)
         tokens = tokens_used(parts, before, prompt, message)
-        if may_search and (message.tool_calls or message.invalid_tool_calls):
+        another = may_search and (message.tool_calls or message.invalid_tool_calls)
+        draft = Draft() if another else await _finish(parts, call, message, turn["began"])
+        draft["tokens_used"] = added(tokens, judge.tokens)
+        calls = state.get("llm_calls", 0) + (not parts.quotes) + judge.opinion.calls
+        if another:
             call.retract()
-            return _another_search(state, message) | {"llm_calls": calls, "draft": {"tokens_used": tokens}}
+            return _another_search(state, message) | {"llm_calls": calls, "draft": draft}
         return {
             "phase": "IDLE",
             "turn": noticed(turn, CUT) if was_cut(message) else turn,
             "llm_calls": calls,
             "passages": [passage.model_dump(mode="json") for passage in fitted.passages],
-            "draft": _finish(parts, call, message, turn["began"]) | {"tokens_used": tokens},
+            "draft": draft,
         }
 
     return guarded(generate, "generate", patience)
 
 
-def _manner(parts: Parts, question: str) -> Manner:
+def _manner(parts: Parts, question: str, judge: SecondOpinion) -> Manner:
     answer = parts.profile.answer
     return Manner(
         refusal=answer.refusal,
@@ -99,6 +115,7 @@ def _manner(parts: Parts, question: str) -> Manner:
         accepts=() if parts.quotes else answer.accepts,  # what is quoted may hold brackets of its own
         mode=answer.grounding,
         question=question,
+        judged=judge.wanted,
     )
 
 
@@ -144,10 +161,10 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
     }
 
 
-def _finish(parts: Parts, call: _Call, message: AIMessage, began: float) -> Draft:
+async def _finish(parts: Parts, call: _Call, message: AIMessage, began: float) -> Draft:
     """The draft of an answer, or of a refusal: the model's own, or since nothing of its answer is supported."""
     writer = call.writer
-    call.show(writer.close(cut=was_cut(message)))
+    await call.close(cut=was_cut(message))
     if writer.refused:
         draft = _refusal(parts, writer.refused)
     else:
@@ -155,7 +172,8 @@ def _finish(parts: Parts, call: _Call, message: AIMessage, began: float) -> Draf
         draft = Draft(
             status="success", content=writer.shown.content, plain_content=writer.shown.plain, citations=citations
         )
-    draft["grounding"], draft["notices"] = writer.grounding.model_dump(), writer.notices
+    writer.grounding.judge = call.judge.opinion if call.judge.wanted else None
+    draft["grounding"], draft["notices"] = writer.grounding.model_dump(), [*writer.notices, *call.judge.notices]
     first = round((call.first_shown - began) * 1000, 1) if call.first_shown else None
     draft["timings_ms"] = {"first_token": first, "generation": round((time.time() - call.began) * 1000, 1)}
     return draft

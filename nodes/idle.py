@@ -79,7 +79,7 @@ def _response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[Cont
     info = runtime.execution_info
     record = draft | {
         "request_id": turn["request_id"],
-        "thread_id": (info.thread_id if info else None) or new_id(),
+        "thread_id": new_id() if info is None or info.thread_id is None else str(info.thread_id),  # a number is one too
         "turn_number": turn["number"],
         "processing_state": "failed" if draft["status"] == "error" else "response_generated",
         "metadata": turn["metadata"],

@@ -33,11 +33,23 @@ class Reader(Protocol):
 
     first_shown: float | None
 
-    def feed(self, text: str) -> None: ...
+    async def feed(self, text: str) -> None: ...
 
     def retract(self) -> None:
         """Withdraw what was shown; nothing to do where nothing was."""
         ...
+
+
+class Unseen:
+    """The reader of an answer that nobody is shown: the whole is read at the end."""
+
+    first_shown: float | None = None
+
+    async def feed(self, text: str) -> None:
+        """Nothing is done with the parts."""
+
+    def retract(self) -> None:
+        """Nothing was shown."""
 
 
 async def call_model(parts: Parts, call: Call, reader: Reader) -> AIMessage:
@@ -84,7 +96,7 @@ async def _stream(
         async for chunk in parts.model.astream(list(prompt), config, **options):
             whole = chunk if whole is None else whole + chunk
             usage = chunk.usage_metadata or usage  # some endpoints count up with every chunk: the last is the whole
-            reader.feed(chunk.text)
+            await reader.feed(chunk.text)
     except Exception as failure:
         if whole is None or model_error(failure).code != "unreachable":
             raise
@@ -124,18 +136,23 @@ def tokens_used(
     parts: Parts, before: Mapping[str, Any], prompt: Sequence[BaseMessage], message: AIMessage
 ) -> dict[str, Any]:
     """The turn's tokens with this call's: the provider's count, or an estimate that says so. Quoting costs none."""
-    past = Tokens.model_validate(before)
     if parts.quotes:
-        return past.model_dump()
+        return added(before, {})
     usage = message.usage_metadata
     counted = usage is not None and usage["input_tokens"] > 0  # a count of nothing is no count
     given = usage["input_tokens"] if usage and counted else sum(estimate_tokens(_said(one)) for one in prompt)
     written = usage["output_tokens"] if usage and counted else estimate_tokens(_said(message))
+    return added(before, Tokens(input=given, output=written, total=given + written, estimated=not counted).model_dump())
+
+
+def added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Two counts of tokens as one; an empty one is none."""
+    a, b = Tokens.model_validate(one), Tokens.model_validate(other)
     return Tokens(
-        input=past.input + given,
-        output=past.output + written,
-        total=past.total + given + written,
-        estimated=past.estimated or not counted,
+        input=a.input + b.input,
+        output=a.output + b.output,
+        total=a.total + b.total,
+        estimated=a.estimated or b.estimated,
     ).model_dump()
 
 

@@ -15,7 +15,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from nodes.error import as_failure, guarded
-from nodes.model_call import Call, call_model, tokens_used, was_cut
+from nodes.model_call import Call, Unseen, call_model, tokens_used, was_cut
 from nodes.run import AsyncNode, Update, noticed, run_of, tell_phase
 from rag.conversation import history
 from rag.errors import AskbookError
@@ -24,18 +24,6 @@ from rag.rewriting import ANSWER_TOKENS, read_rewrite, rewrite_prompt
 from state import AgentState, Context
 
 log: Final = logging.getLogger("askbook")
-
-
-class Unseen:
-    """The reader of an answer that nobody is shown."""
-
-    first_shown: float | None = None
-
-    def feed(self, text: str) -> None:
-        """Nothing is done with the parts: the whole is read at the end."""
-
-    def retract(self) -> None:
-        """Nothing was shown."""
 
 
 def make_rewrite(parts_of: PartsOf) -> AsyncNode:

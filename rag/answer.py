@@ -7,20 +7,31 @@ joined, the final text, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
 
 from rag.citation_forms import CitationForms
 from rag.compose import Composer
-from rag.evidence import Judge
+from rag.evidence import Judge, telling_words
 from rag.held_lines import HeldLines
 from rag.intake import Intake
+from rag.judging import Claim
+from rag.left_out import LeftOut
 from rag.lines import Line, is_delimiter, with_markers
 from rag.markers import without_markers
 from rag.refusals import HEADING_WORDS, is_refusal, is_talk, words
 from rag.sentences import sentence_spans
 from rag.shown import Shown
+from rag.tongues import Tongue
 from rag.types import CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
+
+# A sentence that has no other words says nothing without the address that was taken out of it: "Visit ... now."
+_POINTING: Final = frozenset(
+    {"address", "check", "click", "download", "find", "go", "here", "install", "link", "more", "now", "open", "page"}
+    | {"read", "see", "site", "today", "visit", "website"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +39,7 @@ class Manner:
     """How an answer is written: what a profile says of it, what the run overrides, and the question.
 
     `accepts` are the citation forms that a model may write beside `[n]`; `footer` is the list below an answer in the
-    style "numbered".
+    style "numbered". `judged` says that a second judge is asked about what the check supports.
     """
 
     refusal: str
@@ -37,13 +48,17 @@ class Manner:
     accepts: tuple[CitationStyle, ...] = ()
     mode: GroundingMode = "strict"
     question: str = ""
+    judged: bool = False
 
 
 class AnswerWriter:
     """Turns a model's tokens into checked pieces of the answer.
 
-    `feed` and `close` return the pieces that are ready to be shown; joined, they are `shown.content`. `refused` says
-    why the answer became the refusal sentence, None where it did not.
+    `feed`, `end` and `close` return the pieces that are ready to be shown; joined, they are `shown.content`. `refused`
+    says why the answer became the refusal sentence, None where it did not.
+
+    With a second judge, sentences that the check supports wait: `claims` are those that may be put to it now, and
+    `settle` takes what it says of them. What nobody was asked about when the answer is closed stands.
     """
 
     def __init__(self, passages: Sequence[Passage], manner: Manner) -> None:
@@ -55,9 +70,9 @@ class AnswerWriter:
         self._refusal = [words(manner.refusal[a:b]) for a, b in sentence_spans(manner.refusal)]
         self._intake = Intake(self._forms)
         self._held = HeldLines(strict=manner.mode == "strict")
-        self._block = 0
-        self._said_no = False
-        self._links = 0
+        self._block = self._run = 0
+        self._left_out = LeftOut()
+        self._ended = False
         self.refused: FallbackReason | None = None
         self.grounding = Grounding(mode=manner.mode)
         self.shown = Shown({p.number: p for p in passages}, manner.style)
@@ -67,38 +82,45 @@ class AnswerWriter:
         self._take(self._intake.feed(text))
         return self.shown.take_out()
 
-    def close(self, *, cut: bool = False) -> list[str]:
-        """The rest, and the footer where the style has one; the refusal where nothing is left to say.
+    def end(self, *, cut: bool = False) -> list[str]:
+        """The model has said all. `cut`: it was stopped at its longest answer, and half a sentence at the end goes."""
+        if not self._ended:
+            self._take(self._intake.close(cut=cut))
+            self._left_out.cut = self._intake.cut
+            self._end_block()
+            self._ended = True
+        return self.shown.take_out()
 
-        `cut` says that the model was stopped at its longest answer: half a sentence at the end is left out.
-        """
-        self._take(self._intake.close(cut=cut))
-        self._end_block()
+    @property
+    def claims(self) -> list[Claim]:
+        """The sentences for a second judge, of paragraphs and lists that are complete."""
+        return [Claim(self._composer.bare(one.text), tuple(one.quotes)) for one in self._waiting()]
+
+    def settle(self, rejected: Collection[int]) -> list[str]:
+        """Take the second judge's word on `claims`: the places of those that it does not find supported."""
+        for place, line in enumerate(self._waiting()):
+            self._held.settle(line, stands=place not in rejected)
+            self.grounding.supported -= place in rejected
+        self._let_go()
+        return self.shown.take_out()
+
+    def close(self, *, cut: bool = False) -> list[str]:
+        """The rest, and the footer where the style has one; the refusal where nothing is left to say."""
+        pieces = self.end(cut=cut) + self.settle(())
         self._let_go(last=True)
         if self.shown.content:
             self.shown.put_footer(self._manner.footer)
         else:
             if self.refused is None:
                 claimed = self.grounding.sentences or self.grounding.unknown_markers
-                self.refused = "model_refused" if self._said_no or not claimed else "unsupported"
+                self.refused = "model_refused" if self._left_out.said_no or not claimed else "unsupported"
             self.shown.put_alone(self._manner.refusal)
-        return self.shown.take_out()
+        return pieces + self.shown.take_out()
 
     @property
     def notices(self) -> list[str]:
         """What a reader should know of what was left out, a sentence each."""
-        found, counts = [], self.grounding
-        if counts.unknown_markers:
-            found.append(f"{_were(counts.unknown_markers, 'citation')} taken out: no passage of this answer is meant.")
-        if self._links:
-            found.append(f"{_were(self._links, 'link')} taken out: the cited passages have no such address.")
-        if counts.removed and self.refused is None:
-            found.append(f"{_were(counts.removed, 'sentence')} taken out: the cited passages do not say so.")
-        if self._said_no and self.refused is None:
-            found.append("The model also said that the book does not answer a part of the question.")
-        if self._intake.cut:
-            found.append("The unfinished sentence at its end was left out.")
-        return found
+        return list(self._left_out.told(self.grounding, refused=self.refused is not None))
 
     # --- lines are judged -------------------------------------------------------------------------------------------
 
@@ -107,10 +129,18 @@ class AnswerWriter:
             if self.refused:
                 return
             if line.block != self._block:
+                self._lead_to(line)
                 self._end_block()
-                self._block = line.block
+                self._block, self._run = line.block, line.run
             self._decide(line)
             self._let_go()
+
+    def _lead_to(self, below: Line) -> None:
+        """An item without a marker over a list of its own introduces that list."""
+        for line in self._held.open_lines(self._block):
+            if line.kind == "item" and below.in_list and below.indent > line.indent:
+                line.kind = "lead"
+                self._frame(line)
 
     def _decide(self, line: Line) -> None:
         """Judge the line, and what waits for its markers; or let it wait."""
@@ -150,7 +180,7 @@ class AnswerWriter:
         line.refusal = exact or is_refusal(bare)
         if not line.refusal and not is_talk(bare, self._asked):
             return False
-        self._said_no = self._said_no or line.refusal
+        self._left_out.said_no = self._left_out.said_no or line.refusal
         line.frame, line.kind = True, "sentence"
         line.text = self._compose(line, ())
         self._held.add(line)
@@ -197,20 +227,38 @@ class AnswerWriter:
             finding = self._judge.code(line.text, inherited)
             line.text = self._composer.code(line.text, set(finding.quotes))
         else:
+            taken = self._left_out.links
             line.text = self._compose(line, inherited)
-            own = self._composer.numbers(line.text)
-            finding = self._judge.claim(self._composer.bare(line.text), own or inherited)
+            own, bare = self._composer.numbers(line.text), self._composer.bare(line.text)
+            if self._left_out.links > taken and telling_words(bare) <= _POINTING:  # what it told was the address
+                bare = ""
+            finding = self._judge.claim(bare, own or inherited)
+            if finding.supported and (clauses := self._composer.clauses(line.text)):
+                finding = self._judge.clauses(finding, clauses)
+            self._left_out.foreign += not finding.supported and self._tongue.is_foreign(bare)
             if finding.supported:
                 line.text = self._composer.only(line.text, finding.quotes)
                 if not own and not own_place:
                     line.text = with_markers(line.text, finding.by)
         line.quotes = finding.quotes
         self._count(line, supported=finding.supported and bool(line.text))
+        if self._manner.judged and line.kind != "code":
+            # A row may hold the marker of those above it, so that none of them is shown alone.
+            line.waits = bool(line.judged) and (line.kind == "row" or not finding.verbatim)
+
+    @cached_property
+    def _tongue(self) -> Tongue:
+        """The language of the passages."""
+        return Tongue(self._judge.text)
+
+    def _waiting(self) -> list[Line]:
+        waiting = self._held.waiting()
+        return waiting if self._ended or self._intake.paused else [line for line in waiting if line.run != self._run]
 
     def _compose(self, line: Line, cited: Sequence[int]) -> str:
         composed = self._composer.compose(line.text, frozenset(cited))
         self.grounding.unknown_markers += composed.unknown
-        self._links += composed.links
+        self._left_out.links += composed.links
         return composed.plain
 
     def _count(self, line: Line, *, supported: bool) -> None:
@@ -233,7 +281,3 @@ class AnswerWriter:
         for number in numbers:
             line.quotes.setdefault(number, self._judge.quote(line.text, number))
         self.shown.put(line, numbers, flagged=line.judged is False and self._manner.mode == "flag")
-
-
-def _were(count: int, noun: str) -> str:
-    return f"1 {noun} was" if count == 1 else f"{count:,} {noun}s were"

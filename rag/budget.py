@@ -5,6 +5,7 @@ History gives way first, oldest turn first and whole turns only; then passages, 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -18,6 +19,7 @@ from rag.types import Passage
 # covers 99% of chunks. Scripts without spaces take about one token a letter.
 _CHARACTERS_PER_TOKEN: Final = 4.0
 _MARGIN: Final = 1.3
+_MAYBE_WIDE: Final = re.compile("[\u2e80-\U0010ffff]")
 _OVERHEAD: Final = 16  # tokens around a message or a passage: role, header, separators
 _HISTORY_SHARE: Final = 0.3  # of the window, as the rest is needed for passages and answer
 _ANSWER: Final = 1024  # room for the answer when the profile sets no maximum
@@ -32,7 +34,7 @@ class Fitted(NamedTuple):
 
 def estimate_tokens(text: str) -> int:
     """A safe estimate of the tokens of `text` without its model's tokenizer: rather too many than too few."""
-    wide = sum(1 for c in text if ord(c) > 0x2E7F and unicodedata.category(c) == "Lo")
+    wide = sum(unicodedata.category(c) == "Lo" for c in _MAYBE_WIDE.findall(text))
     return int((len(text) - wide) / _CHARACTERS_PER_TOKEN * _MARGIN + wide * _MARGIN) + 1
 
 
@@ -67,8 +69,17 @@ def fit(
             "context_overflow", "question_too_large", f"The question does not fit into {window:,} tokens."
         )
     room -= sum(_cost(*_texts(passage)) for passage in kept)
-    most = budget.history if budget else int(window * _HISTORY_SHARE)
-    return Fitted(trim_history(history, min(room, most)), kept, answer)
+    return Fitted(trim_history(history, min(room, history_room(window, budget))), kept, answer)
+
+
+def history_room(window: int, budget: BudgetSection | None) -> int:
+    """Tokens that earlier turns take at most."""
+    return budget.history if budget else int(window * _HISTORY_SHARE)
+
+
+def history_cost(history: Sequence[Exchange]) -> int:
+    """Tokens that earlier turns take."""
+    return sum(_cost(exchange.question, exchange.answer) for exchange in history)
 
 
 def room_for_result(window: int, *texts: str) -> int:
@@ -93,7 +104,7 @@ def trim_history(history: Sequence[Exchange], budget: int) -> list[Exchange]:
     """The newest turns that stay within `budget` tokens, whole turns only."""
     kept: list[Exchange] = []
     for exchange in reversed(history):
-        budget -= _cost(exchange.question, exchange.answer)
+        budget -= history_cost([exchange])
         if budget < 0:
             break
         kept.append(exchange)

@@ -16,13 +16,14 @@ from typing import Final
 from rag.links import addresses_in, safe_address, same_address, written_addresses
 from rag.markers import Segment, parse, without_markers
 
+_BETWEEN: Final = " \t.,;:|*_"
 _HOLE: Final = "\x00"  # stands where something was taken out; no visible text has it
 _TAG: Final = "\x01"  # the same for a tag, which parts no words
 _HOLLOW: Final = re.compile(
     f"[ \t]*(?:\\((?:[\\s,;:–-]*{_HOLE})+[\\s,;:–-]*\\)|\\[(?:\\s*{_HOLE})+\\s*\\]|<(?:\\s*{_HOLE})+\\s*>)"
 )
-_HELD: Final = re.compile(f"(?P<before>(?:^|(?<=\n)))(?:{_HOLE}[ \t]*)+|[ \t]*{_HOLE}+")
-_LOOKS: Final = re.compile(r"[\[【]\s*\d{1,4}\s*[\]】]")
+_HELD: Final = re.compile(f"(?P<before>(?:^|(?<=\n)))(?:{_HOLE}[ \t]*)+|[ \t]*{_HOLE}++(?![\\[\\w])|{_HOLE}++")
+_LOOKS: Final = re.compile(r"[\[【［〔]\s*\d{1,4}\s*[\]】］〕]")
 _BRACKETS: Final = re.compile(r"[\[\]【】<>]|\]?\(|\)(?=\()")
 _KEPT_TAGS: Final = re.compile(
     r"</?(?!script|style|iframe|object|embed|form|img|svg|link|meta|a\b|video|audio|base)[^=]*>"
@@ -88,7 +89,23 @@ class Composer:
 
     def bare(self, plain: str) -> str:
         """What a composed text claims: without its markers, and without "According to [1]," before it."""
-        return without_markers(_ATTRIBUTED.sub(lambda match: match["lead"], plain)).strip()
+        return without_markers(_without_lead(plain)).strip()
+
+    def clauses(self, plain: str) -> list[tuple[str, list[int]]]:
+        """The parts of a composed text with the markers that end each, where they end more than one; else nothing."""
+        parts: list[tuple[str, list[int]]] = []
+        words = ""
+        for one in parse(_without_lead(plain)):
+            if one.kind != "marker":
+                words += one.raw
+            elif words.strip(_BETWEEN) or not parts:
+                parts.append((words.strip(_BETWEEN), list(one.numbers)))
+                words = ""
+            else:
+                parts[-1][1].extend(one.numbers)
+        if words.strip(_BETWEEN):  # what follows the last marker is covered by it
+            parts.append((words.strip(_BETWEEN), parts[-1][1] if parts else []))
+        return parts if len(parts) > 1 else []
 
     def only(self, plain: str, kept: Collection[int]) -> str:
         """A composed text without the markers of other passages than those kept."""
@@ -132,6 +149,11 @@ class _Pass:
                     self._stands(segment.raw) and _KEPT_TAGS.fullmatch(segment.raw) is not None
                 )
                 return self._text(segment.raw) if harmless else _TAG
+            case "strange":
+                if self._stands(segment.raw):
+                    return segment.raw
+                self.unknown += 1
+                return _HOLE
             case "author":
                 if self._named(segment.words):
                     return segment.raw
@@ -179,6 +201,11 @@ class _Pass:
         """Whether a cited passage has the names and the year of such a reference: then they are the book's."""
         parts = re.findall(r"[A-Z][\w'’-]+|\d{4}", words)
         return any(all(part in source for part in parts) for source in self._sources)
+
+
+def _without_lead(plain: str) -> str:
+    """A composed text without "According to [1]," before it."""
+    return _ATTRIBUTED.sub(lambda match: match["lead"], plain)
 
 
 def _flat(text: str) -> list[Segment]:

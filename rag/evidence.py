@@ -8,27 +8,32 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from rag.citations import best_quote, clip
+from rag.garbled import is_garbled
 from rag.grounding import Verdict, check
-from rag.orders import blanked, is_order, task_verb, without_orders
-from rag.sentences import Unit, units
+from rag.orders import Asked, asked, blanked, is_order, without_orders
+from rag.sentences import Unit, code_spans, units
 from rag.terms import keys
 from rag.types import Passage, Quote
 from rag.wording import IDLE
 
 LONGEST_CLAIM: Final = 4000  # code points; nobody says so much in one sentence
 MOST_SOURCES: Final = 8  # of one sentence, those beyond are not looked at
+_CLAUSE: Final = 2  # telling words of a part of a sentence that states something by itself
 _RELATED: Final = 0.34  # share of a sentence's words that a passage has which is cited beside one that supports it
+_BOLD: Final = re.compile(r"(\*{1,3}|_{1,3})(?P<text>[^*_]*[.!?…。！？])\1")  # all of it: a sentence and no heading
 _LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
 
 
 class Finding(NamedTuple):
     """Whether a statement is supported: `by` the passages with these numbers, alone or together.
 
-    `quotes` has the stretch of each passage that says it, or comes near to it, by the passage's number.
+    `quotes` has the stretch of each passage that says it, or comes near to it, by the passage's number. `verbatim`: it
+    is a sentence of a passage.
     """
 
     by: tuple[int, ...]
     quotes: dict[int, Quote]
+    verbatim: bool = False
 
     @property
     def supported(self) -> bool:
@@ -47,18 +52,38 @@ class Judge:
 
         A passage that says nothing of the sentence has no quote when another supports it alone.
         """
+        if bold := _BOLD.fullmatch(sentence):
+            sentence = bold["text"]
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or len(sentence) > LONGEST_CLAIM:
             return Finding((), {})
         alone = {one.number: quote for one in sources if (quote := one.says(sentence))}
         if alone:
-            return Finding(tuple(alone), alone | self._beside(sentence, sources, alone))
+            verbatim = any(one.has(sentence) for one in sources)
+            return Finding(tuple(alone), alone | self._beside(sentence, sources, alone), verbatim)
         together = _checked(sentence, sources) if len(sources) > 1 else None
         if together is None:
             return Finding((), {one.number: best_quote(sentence, one.text) for one in sources})
         number, quote = together
         quotes = {one.number: best_quote(sentence, one.text) for one in sources} | {number: quote}
         return Finding(tuple(quotes), quotes)
+
+    def clauses(self, whole: Finding, parts: Sequence[tuple[str, Sequence[int]]]) -> Finding:
+        """The finding on a sentence that cites in its middle, from that on the whole and from its parts.
+
+        A part is to be supported by the passages that it cites itself, else by all of the sentence; what says next to
+        nothing alone may stand.
+        """
+        every = list(dict.fromkeys(number for _, numbers in parts for number in numbers))
+        quotes = dict(whole.quotes)
+        for text, numbers in parts:
+            if len(telling_words(text)) >= _CLAUSE:
+                found = self.claim(text, numbers)
+                found = found if found.supported else self.claim(text, every)
+                if not found.supported:
+                    return Finding((), whole.quotes)
+                quotes |= {number: quote for number, quote in found.quotes.items() if number not in quotes}
+        return Finding(tuple(quotes), quotes, whole.verbatim)
 
     def code(self, block: str, numbers: Sequence[int]) -> Finding:
         """Does a cited passage have every line of the code block? Indentation and fences do not count."""
@@ -73,7 +98,7 @@ class Judge:
     def stands(self, heading: str, numbers: Sequence[int] = (), more: frozenset[str] = frozenset()) -> bool:
         """May the text stand as a heading? Every word of it is the passages' or the user's, or one of `more`."""
         chosen = numbers or list(self._sources)
-        known = self._question.union(*(self._sources[number].keys for number in chosen))
+        known = self._question.union(*(self._sources[number].stated for number in chosen))
         return all(
             word.casefold() in IDLE or word.casefold() in more or not keys(word).isdisjoint(known)
             for word in re.findall(r"\w+(?:['’-]\w+)*", heading)
@@ -84,17 +109,22 @@ class Judge:
         return best_quote(text, self._sources[number].text)
 
     @property
+    def text(self) -> str:
+        """The passages' texts as one."""
+        return "\n".join(source.text for source in self._sources.values())
+
+    @property
     def numbers(self) -> list[int]:
         """The passages of this turn."""
         return list(self._sources)
 
     def _beside(self, sentence: str, sources: Sequence[_Source], alone: dict[int, Quote]) -> dict[int, Quote]:
         """Quotes of the passages that are cited too and have something of the sentence."""
-        wanted = {word for word in re.findall(r"\w+", sentence.casefold()) if word not in IDLE}
+        wanted = telling_words(sentence)
         found = {}
-        for one in sources:
+        for one in (source for source in sources if source.number not in alone):
             share = sum(not keys(word).isdisjoint(one.keys) for word in wanted) / max(1, len(wanted))
-            if one.number not in alone and share >= _RELATED:
+            if share >= _RELATED:
                 found[one.number] = best_quote(sentence, one.text)
         return found
 
@@ -116,8 +146,29 @@ class _Source:
         return keys(f"{self.evidence}\n{self.known}")
 
     @cached_property
+    def stated(self) -> frozenset[str]:
+        """The keys of what is stated, and of nothing asked: a model that obeys would put that above its answer."""
+        return keys(f"{blanked(self.evidence, [(one.start, one.end) for one in self._asked])}\n{self.known}")
+
+    @cached_property
+    def _asked(self) -> list[Asked]:
+        return list(asked(self.evidence))
+
+    def stating(self, sentence: str) -> str:
+        """The evidence for a sentence: a task ("Write a poem") is none, but for what tells to do the same."""
+        said = sentence.casefold()
+        tasks = [(one.start, one.end) for one in self._asked if one.verb and one.verb.rstrip("e")[:5] not in said]
+        return blanked(self.evidence, tasks) if tasks else self.evidence
+
+    def questions(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The questions within a stretch of the evidence."""
+        return [(q.start, q.end) for q in self._asked if not q.verb and start <= q.start and q.end <= end]
+
+    @cached_property
     def lines(self) -> frozenset[str]:
-        return frozenset(" ".join(line.split()) for line in self.text.split("\n"))
+        """The lines of the text, and what stands in it as inline code: a command may be shown as a block."""
+        spans = [self.text[start:end].strip("`") for start, end in code_spans(self.text)]
+        return frozenset(" ".join(line.split()) for line in [*self.text.split("\n"), *spans])
 
     @cached_property
     def _verbatim(self) -> dict[str, Unit]:
@@ -130,6 +181,10 @@ class _Source:
                     found.setdefault(_set(line), Unit(start, start + len(line), line, "row", unit.block))
                     start += len(line) + 1
         return found
+
+    def has(self, sentence: str) -> bool:
+        """Whether the sentence stands in the passage, word for word."""
+        return _set(sentence) in self._verbatim
 
     def says(self, sentence: str) -> Quote | None:
         """The stretch that says it: the sentence itself, whole, or one that the check finds."""
@@ -146,19 +201,25 @@ def _checked(sentence: str, sources: Sequence[_Source]) -> tuple[int, Quote] | N
     """
     if is_order(sentence):
         return None
-    texts = [one.evidence for one in sources]
+    texts = [one.stating(sentence) for one in sources]
     known = "\n".join(one.known for one in sources)
+    if is_garbled(sentence, "\n".join([*texts, known]).casefold()):
+        return None
     for _ in range(3):
         verdict = check(sentence, texts, known=known)
         if not _is_support(verdict):
             return None
         place, start, end = verdict.passage or 0, verdict.start, verdict.end
-        said = texts[place][start:end]
-        verb = task_verb(said)
-        if not (said.rstrip("*_ ").endswith("?") or (verb and verb.rstrip("e")[:5] not in sentence.casefold())):
+        questions = sources[place].questions(start, end)
+        if all(texts[place][a:b].isspace() for a, b in questions):
             return sources[place].number, clip(sources[place].text, start, end)
-        texts[place] = blanked(texts[place], [(start, end)])
+        texts[place] = blanked(texts[place], questions)
     return None
+
+
+def telling_words(sentence: str) -> set[str]:
+    """The words of a sentence that say what it is about, in small letters."""
+    return {word for word in re.findall(r"\w+", sentence.casefold()) if word not in IDLE}
 
 
 def _is_support(verdict: Verdict) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 from rag.lines import Line
 
 Fate = Literal["show", "drop", "wait"]
+
+_MARKER: Final = re.compile(r"\[(\d+)\]")
 
 
 class HeldLines:
@@ -28,6 +31,21 @@ class HeldLines:
     def all_open(self) -> list[Line]:
         return [line for line in self._lines if line.is_open]
 
+    def waiting(self) -> list[Line]:
+        """The lines that a second judge has to be asked about."""
+        return [line for line in self._lines if line.waits]
+
+    def settle(self, line: Line, *, stands: bool) -> None:
+        """What the second judge found. Markers behind the line that speak for those above it too stay with these."""
+        line.waits = False
+        if not stands:
+            line.judged = False
+            above = [one for one in self._lines if one.block == line.block and one is not line and one.judged]
+            if above and line.suffix and self._strict:
+                quotes = above[-1].quotes
+                above[-1].suffix = _MARKER.sub(lambda mark: mark[0] if int(mark[1]) in quotes else "", line.suffix)
+                line.suffix = ""
+
     def settled(self, *, shown: bool, last: bool = False) -> Iterator[tuple[Line, bool]]:
         """The lines whose fate is known, with whether each is shown; up to the first that has to wait.
 
@@ -43,7 +61,7 @@ class HeldLines:
 
     def _fate(self, *, shown: bool, last: bool) -> Fate:
         line, following = self._lines[0], list(self._lines)[1:] if self._lines[0].frame else ()
-        if line.is_open:
+        if line.is_open or line.waits:
             return "wait"
         if not line.frame:
             return "show" if line.judged or not self._strict else "drop"
@@ -58,7 +76,7 @@ class HeldLines:
             return _under_heading(line, following)
         if line.kind in ("lead", "row"):
             return _under_lead(line, following)
-        carried = any(one.judged for one in following)
+        carried = any(one.stands for one in following)
         return "show" if carried or (shown and line.kind != "rule") else "wait"
 
 
@@ -66,8 +84,8 @@ def _under_heading(heading: Line, following: Sequence[Line]) -> Fate:
     for line in following:
         if line.kind == "heading" and line.level <= heading.level:
             return "drop"
-        if line.judged and not line.frame:
-            return "show"
+        if line.stands or line.waits:
+            return "show" if line.stands else "wait"
     return "wait"
 
 
@@ -75,12 +93,12 @@ def _under_lead(lead: Line, following: Sequence[Line]) -> Fate:
     """A lead stands for the list, table, code or paragraph that comes next, and for nothing after that."""
     served = lead.run
     for line in following:
-        if line.kind == "heading":
+        if line.kind == "heading" or (lead.in_list and line.in_list and line.indent <= lead.indent):
             return "drop"
         if line.run != served:
             if served != lead.run or lead.in_list or lead.kind == "row":
                 return "drop"
             served = line.run
-        if line.judged and not line.frame:
-            return "show"
+        if line.stands or line.waits:
+            return "show" if line.stands else "wait"
     return "wait"

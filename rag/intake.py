@@ -9,7 +9,7 @@ from typing import Final
 from rag.citation_forms import CitationForms
 from rag.lines import Line, begins_sources, is_finished, lines_of
 from rag.pieces import Piece, PieceCutter
-from rag.visible import HIDDEN
+from rag.raw import Raw
 
 _LONGEST_OPEN: Final = 4000  # code points that are held back for the end of a link
 _OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[A-Za-z/!][^<>\n]{0,500}$")
@@ -24,6 +24,7 @@ class Intake:
 
     def __init__(self, forms: CitationForms) -> None:
         self._forms = forms
+        self._raw = Raw()
         self._cutter = PieceCutter()
         self._unfinished = ""  # a piece that ends within a link
         self._overlong = False
@@ -34,11 +35,18 @@ class Intake:
 
     def feed(self, text: str) -> Iterator[Line]:
         """Take the next tokens; give the lines that they finish."""
-        for piece in self._cutter.feed(HIDDEN.sub("", text)):
+        for piece in self._cutter.feed(self._raw.feed(text)):
             yield from self._whole(piece)
+
+    @property
+    def paused(self) -> bool:
+        """Whether a paragraph has ended behind the last line."""
+        return not self._unfinished and self._gap.count("\n") > 1
 
     def close(self, *, cut: bool = False) -> Iterator[Line]:
         """The last line. `cut` says that the model was stopped: a line that is no whole sentence is left out."""
+        for piece in self._cutter.feed(self._raw.close()):
+            yield from self._whole(piece)
         last = self._cutter.close()
         self.cut = cut and not is_finished(Piece(self._unfinished + last.text, last.code))
         if not self.cut:

@@ -31,7 +31,8 @@ class Line:
 
     `prefix` is the list sign or quotation mark before `text`, `gap` the white space before it all, `suffix` markers
     behind it. `block` counts paragraphs, items and the like; `run` counts lists, tables and the rest as a whole.
-    `judged` is None until it is known whether the line is supported. A `frame` states nothing and stands or falls with
+    `judged` is None until it is known whether the line is supported; it `waits` where a second judge is to say so too.
+    A `frame` states nothing and stands or falls with
     what is around it; `refusal` says that it denies that the book has an answer. `level` is a heading's.
     """
 
@@ -45,6 +46,7 @@ class Line:
     frame: bool = False
     refusal: bool = False
     judged: bool | None = None
+    waits: bool = False
     suffix: str = ""
     quotes: dict[int, Quote] = field(default_factory=dict)
 
@@ -52,6 +54,16 @@ class Line:
     def is_open(self) -> bool:
         """Whether it is still to be judged."""
         return self.judged is None and not self.frame
+
+    @property
+    def indent(self) -> int:
+        """How far its line is indented, in characters."""
+        return len(self.gap.rpartition("\n")[2])
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is a supported statement for good."""
+        return bool(self.judged) and not self.frame and not self.waits
 
     @property
     def in_list(self) -> bool:
@@ -65,7 +77,7 @@ def lines_of(piece: Piece, gap: str, *, starts: bool, ends: bool) -> list[Line]:
     """
     text = piece.text.strip()
     if piece.code:
-        return [Line("code", text, gap=gap)]
+        return [Line("code", _closed(text), gap=gap)]
     body, _, below = text.partition("\n")
     if below and not _is_markers(below):
         body, below = text, ""
@@ -76,6 +88,14 @@ def lines_of(piece: Piece, gap: str, *, starts: bool, ends: bool) -> list[Line]:
     return [line, Line("markers", below.strip(), gap=between)]
 
 
+def _closed(block: str) -> str:
+    """A block of code with its closing fence, which a model may forget: what follows would be code as well."""
+    fence = re.match(r"`{3,}|~{3,}", block)
+    if fence is None or ("\n" in block and block.rpartition("\n")[2].strip().startswith(fence[0])):
+        return block
+    return f"{block}\n{fence[0]}"
+
+
 def _is_markers(text: str) -> bool:
     return not re.search(r"\w", without_markers(text)) and re.search(r"\d", text) is not None
 
@@ -83,6 +103,8 @@ def _is_markers(text: str) -> bool:
 def _line(text: str, gap: str, *, starts: bool, ends: bool) -> Line:
     if _is_markers(text):
         return Line("markers", text, gap=gap)
+    if not starts and text.startswith("[^") and _DEFINITION.match(text):
+        return Line("definition", text, gap=gap)
     if not starts:
         return Line("lead" if ends and _is_lead(text) else "sentence", text, gap=gap)
     if _DEFINITION.match(text):
@@ -97,7 +119,13 @@ def _line(text: str, gap: str, *, starts: bool, ends: bool) -> Line:
     if body.startswith("|"):
         return Line("row", body, prefix, gap)
     bare = without_markers(body).strip()
-    if ends and not prefix and _BOLD.fullmatch(bare) and not _is_lead(bare):
+    if (
+        ends
+        and not prefix
+        and _BOLD.fullmatch(bare)
+        and not _is_lead(bare)
+        and bare.rstrip("*_")[-1] not in ".!?。！？"
+    ):
         return Line("heading", body, "", gap, level=7)
     if ends and _is_lead(body):
         return Line("lead", body, prefix, gap)

@@ -16,14 +16,15 @@ URL: Final = r"[^\s<>\"`\[\]|“”]"  # a character of an address; the backslas
 # that files have too (.md, .py, .rs, .sh) are not among them.
 _ENDINGS: Final = (
     "com|org|net|edu|gov|info|biz|io|ai|app|dev|xyz|site|online|shop|store|club|top|link|live|icu|tech|cloud|space|"
-    "website|page|fun|vip|win|work|ru|cn|uk|de|fr|eu|us|ca|jp|br|in|co|tv|gg|ly|to|example|test|invalid|onion"
+    "website|page|fun|vip|win|work|ru|cn|uk|de|fr|eu|us|ca|jp|br|in|co|tv|gg|ly|to|me|pl|nl|ch|se|kr|pro|mobi|museum|"
+    r"name|zip|mov|рф|рус|укр|бел|中国|xn--[a-z0-9-]{2,59}|example|test|invalid|onion"
 )
 _BARE: Final = re.compile(
-    rf"\.(?:{_ENDINGS})(?![A-Za-z0-9_-]|\.[A-Za-z0-9])(?::\d{{1,5}})?(?:[/?#]{URL}{{0,500}})?"
+    rf"[.．｡](?:{_ENDINGS})(?![A-Za-z0-9_-]|\.[A-Za-z0-9])(?::\d{{1,5}})?(?:[/?#]{URL}{{0,500}})?"
     r"|@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}",
     re.IGNORECASE,
 )
-_NAME: Final = re.compile(r"[\w.+%@-]{0,200}[\w-]$")
+_NAME: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]{1,15}:[/\\]{0,3}|//)?[\w.+%@-]{0,200}[\w-]$")
 _ADDRESS: Final = re.compile(rf"(?:https?://|ftp://|www\.|mailto:){URL}{{1,2000}}", re.IGNORECASE)
 _DESTINATION: Final = re.compile(r"\]\([ \t]{0,3}<?([^\s()<>]{1,2000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,200}){0,3})")
 

@@ -13,14 +13,15 @@ from typing import Final, Literal, NamedTuple
 from rag.links import URL, bare_names, trimmed
 from rag.sentences import code_spans
 
-Kind = Literal["text", "code", "marker", "link", "tag", "author", "void"]
+Kind = Literal["text", "code", "marker", "link", "tag", "author", "strange", "void"]
 
 _GAP: Final = r"[ \t]{0,3}+"
-_SEP: Final = r"(?:[ \t]{0,3}+(?:[,;–—-]|and|to|&)[ \t]{0,3}+)"
+DASHES: Final = "‐‑‒–—―−~-"
+_SEP: Final = rf"(?:[ \t]{{0,3}}+(?:,[ \t]{{0,3}}and|[,;/{DASHES}]|and|to|&)[ \t]{{0,3}}+)"
 _WORD: Final = (
     r"(?:[Ss]ources?|[Pp]assages?|[Rr]ef(?:erence)?s?|[Cc]itations?|[Dd]oc(?:ument)?s?|[Cc]hunks?|[Cc]ontext)"
 )
-_NUMBER: Final = rf"(?:{_WORD}[ \t:.#№]{{0,3}}+)?+\d{{1,4}}+"
+_NUMBER: Final = rf"(?:{_WORD}[ \t:.#№]{{0,3}}+|[#№])?+\d{{1,4}}+"
 _NUMBERS: Final = rf"{_NUMBER}(?:{_SEP}{_NUMBER}){{0,20}}+"
 _PLACE: Final = (
     r"(?:[ \t]?(?:†|:[ \t]|,[ \t](?=p\.|pp\.|page|sec|ch|line|§))[^\[\]【】\n]{0,80})?"  # [1†source], [1, p. 3]
@@ -36,15 +37,16 @@ _WORK: Final = rf"{_NAME},? (?:1[5-9]|20)\d\d[a-z]?(?:, pp?\. ?\d{{1,5}})?"
 _BRACKETED: Final = (
     rf"\[(?P<square>(?P<two>\[)?[\^†]?{_GAP}(?P<n1>{_NUMBERS}){_PLACE}{_GAP}\](?(two)\]))(?:{_DEST % 'd1'})?",
     rf"\[(?P<label>{_LABEL})\](?:{_DEST % 'd2'}|(?P<ref>\[\^?{_GAP}{_NUMBERS}{_GAP}\]))",
-    rf"【(?:{_GAP}(?P<n2>{_NUMBERS}){_PLACE}|(?P<odd>[^【】\n]{{0,100}}†[^【】\n]{{0,100}})){_GAP}】",
+    rf"[【［〔](?:{_GAP}(?P<n2>{_NUMBERS}){_PLACE}|(?P<odd>[^【】［］\n]{{0,100}}†[^【】［］\n]{{0,100}})){_GAP}[】］〕]",
     rf"!\[(?P<image>{_LABEL})\](?:{_DEST % 'd3'}|\[[^\[\]\n]{{0,100}}\])",
+    rf"\[(?P<strange>[ \t^†+{DASHES}]{{0,3}}\d[\d \t.,;:/&+#^{DASHES}]{{0,300}}+)\]",
     rf"\[(?P<author2>(?:see |cf\. )?{_WORK}(?:; ?{_WORK}){{0,5}})\](?!\()",
 )
 _OTHERS: Final = (
     rf"<[sS][uU][pP]>[ \t]?\[?(?P<n3>{_NUMBERS})\]?[ \t]?</[sS][uU][pP]>",
     r"<(?P<auto>(?:[A-Za-z][A-Za-z0-9+.-]{1,20}:|www\.)[^<>\s]{0,2000}|[^<>\s@]{1,100}@[^<>\s]{1,200})>",
     r"<(?P<tag>!--(?:[^-]|-(?!->)){0,2000}-->|[/!?]?[A-Za-z][A-Za-z0-9-]{0,30}(?:[\s/][^<>]{0,2000})?>)",
-    rf"\((?P<n4>{_WORD}[ \t:.#]{{0,3}}{_NUMBERS})\)",
+    rf"\((?:see )?(?P<n4>{_WORD}[ \t:.#]{{0,3}}{_NUMBERS})\)",
     rf"\((?:(?<=[Ss]ource \()|(?<=ources \()|(?<=assage \()|(?<=assages \())(?P<n5>{_NUMBERS})\)",
     rf"\((?P<author>(?:see |cf\. |e\.g\.,? )?{_WORK}(?:; ?{_WORK}){{0,5}})\)",
     *(rf"{first}(?P<url{first}>{rest}{URL}{{1,2000}})" for first, rest in (
@@ -56,14 +58,15 @@ _OTHERS: Final = (
 _TOKEN: Final = re.compile("|".join(_BRACKETED + _OTHERS))
 _UNBRACKETED: Final = re.compile("|".join(_OTHERS))
 _REACH: Final = 2600  # code points of a token behind its last closing bracket, at most
-_NUMBER_IN: Final = re.compile(r"\d{1,4}|[–—-]|\bto\b")
+_NUMBER_IN: Final = re.compile(rf"\d{{1,4}}|[{DASHES}]|\bto\b")
 LONGEST_RANGE: Final = 20
 
 
 class Segment(NamedTuple):
     """A stretch of the text, `raw`. A marker has `numbers`, none where it names no number that could be one.
 
-    A link has its `words` (a text of its own) and its `url`; "void" is what goes without a word, such as an image.
+    A link has its `words` (a text of its own) and its `url`; "void" is what goes without a word, such as an image, and
+    "strange" a number in brackets that is no marker's: `[-1]`, `[1.5]`, `[123456]`.
     """
 
     kind: Kind
@@ -77,7 +80,7 @@ def parse(text: str) -> list[Segment]:
     """The text in segments; their `raw` joined is the text. Takes time in proportion to the text, whatever it is."""
     found: list[Segment] = []
     position = 0
-    closed = max(text.rfind("]"), text.rfind("】"))
+    closed = max(map(text.rfind, "]】］〕"))
     for start, end in [*(code_spans(text) if "`" in text else []), (len(text), len(text))]:
         position = _read(text, position, start, closed, found)
         if end > position:
@@ -129,6 +132,8 @@ def _segment(match: re.Match[str]) -> Segment:
         return Segment("tag", raw)
     if name in ("image", "d3"):
         return Segment("void", raw)
+    if name == "strange":
+        return Segment("strange", raw)
     if name in ("author", "author2"):
         return Segment("author", raw, words=match[name])
     url = trimmed(raw) or raw

@@ -7,11 +7,11 @@ book's own exercises ("Write a publisher") are tasks in the same way: they state
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
-from rag.sentences import Unit, units
+from rag.sentences import Unit, sentence_spans, units
 
 _ANSWER: Final = r"(?:repl(?:y|ies)|responses?|answers?|messages?|outputs?|summar(?:y|ies)|completions?)"
 _WRITE: Final = (
@@ -48,6 +48,7 @@ _TASK: Final = re.compile(
     r"reply|respond|answer|recommend|suggest|promote|advertise|remind|inform|encourage|urge|invite)\b",
     re.IGNORECASE,
 )
+_BEHIND_COLON: Final = re.compile(r"(?<=[:;—–])[*_]*[ \t]+(?=[\"'“*_]*[A-Z])")
 
 
 def is_order(sentence: str) -> bool:
@@ -61,18 +62,50 @@ def task_verb(sentence: str) -> str:
     return match["verb"].lower() if match else ""
 
 
-def orders(text: str) -> Iterator[Unit]:
-    """The sentences, items and lines of the text that are orders."""
-    return (unit for unit in units(text) if unit.kind != "code" and is_order(unit.text))
+class Asked(NamedTuple):
+    """A stretch of a text that asks for something, of whomever: a task with its `verb`, or a question without one."""
+
+    start: int
+    end: int
+    verb: str
+
+
+def asked(text: str) -> Iterator[Asked]:
+    """What the sentences of paragraphs, items and tables ask for. Headings may be questions and tasks."""
+    for unit in units(text):
+        if unit.kind not in ("code", "heading"):
+            for start, end in _sentences(text, unit):
+                said = text[start:end]
+                verb = task_verb(said)
+                if verb or said.rstrip("*_ \"'”’»)").endswith("?"):
+                    yield Asked(start, end, verb)
+
+
+def orders(text: str) -> Iterator[tuple[int, int]]:
+    """Where the sentences, items and lines of the text are that are orders."""
+    for unit in units(text):
+        if unit.kind != "code" and is_order(unit.text):
+            found = [(start, end) for start, end in _sentences(text, unit) if is_order(text[start:end])]
+            yield from found or [(unit.start, unit.end)]
+
+
+def _sentences(text: str, unit: Unit) -> Iterator[tuple[int, int]]:
+    """The sentences of a unit, an item's too, and what one says behind a colon."""
+    for start, end in sentence_spans(text, unit.start, unit.end):
+        for colon in _BEHIND_COLON.finditer(text, start, end):
+            if not task_verb(text[start : colon.start()]):  # of a task it is what to work on
+                yield start, colon.start()
+                start = colon.end()
+        yield start, end
 
 
 @lru_cache(maxsize=256)
 def without_orders(text: str) -> str:
     """The text with its orders blanked out: every other character keeps its place."""
-    return blanked(text, [(unit.start, unit.end) for unit in orders(text)])
+    return blanked(text, orders(text))
 
 
-def blanked(text: str, spans: list[tuple[int, int]]) -> str:
+def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """The text with spaces in place of the spans, line breaks kept."""
     for start, end in spans:
         text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]

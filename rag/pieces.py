@@ -24,8 +24,8 @@ _EVENT: Final = re.compile(
 _OPENING: Final = re.compile(r"(`{3,}|~{3,})(.*)")
 _CLOSING: Final = re.compile(r"\n[ \t]*+(`{3,}|~{3,})[ \t]*+(?=\n)")
 _SPACE: Final = re.compile(r"\s++(?=\S)")
-_MARKER: Final = r"(?:\[\[?[^\[\]\n]{0,20}\d[\d\s,;–-]{0,100}+(?:†[^\[\]\n]{0,80})?\]\]?|【[^【】\n]{1,120}】)"
-_MARKERS: Final = re.compile(rf"(?:{_MARKER}[ \t]*+){{1,20}}")
+_MARKER: Final = r"(?:\[\[?[^\[\]\n]{0,20}\d[\d\s,;/‐‑‒–—―−~-]{0,100}+(?:†[^\[\]\n]{0,80})?\]\]?|【[^【】\n]{1,120}】)"
+_MARKERS: Final = re.compile(rf"(?:{_MARKER}(?!:)[ \t]*+){{1,20}}")  # with a colon it begins a footnote
 _MARKER_BEHIND: Final = re.compile(rf"\s*{_MARKER}$")
 _LOOK: Final = 140  # code points in which a marker ends, if it is one
 _AFTER_SENTENCE: Final = "\"'”’)]】*_>"

@@ -53,11 +53,13 @@ class KeyForm(Section):
 class ModelSection(Section):
     """`base_url` with `api_key_env`, the variable that holds its key, names an endpoint other than OpenAI's.
 
-    `fallback` is a model of the same endpoint, which is asked when the first has failed.
+    `fallback` is a model of the same endpoint, which is asked when the first has failed; `judge` one that is the second
+    judge of answers, where `answer.judge` wants one, in place of the model itself.
     """
 
     name: Annotated[str, Field(pattern=_MODEL_NAME)] = "gpt-4o-mini"
     fallback: Annotated[str, Field(pattern=_MODEL_NAME)] | None = None
+    judge: Annotated[str, Field(pattern=_MODEL_NAME)] | None = None
     temperature: Unit | None = 0.0
     max_tokens: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     context_window: Annotated[int, Field(ge=1024, le=10_000_000)] = 8192
@@ -114,6 +116,7 @@ class AnswerSection(Section):
     for, beside our `[n]`.
 
     `grounding` says what becomes of a sentence that its citations do not support: removed, marked or let through.
+    `judge` puts what the check by code supports to a model as well, which can only take away.
     `context_title` stands above the passages in a prompt. `marker_rule` appends our rule about passages and markers to
     the instructions. `footer` belongs to the style "numbered"; the other styles name their source where they stand.
     """
@@ -124,6 +127,7 @@ class AnswerSection(Section):
     footer: Footer = "list"
     accepts: Annotated[tuple[Literal["source", "title", "chapter"], ...], Field(strict=False)] = ()
     grounding: GroundingMode = "strict"
+    judge: Literal["off", "model"] = "off"
     marker_rule: bool = True
     context_title: Line | None = None
 

@@ -7,11 +7,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import Final
 
 from rag import embedders
-from rag.errors import RetrievalError
+from rag.manual import VECTORS, index_manual
 from rag.models import build_model, endpoint_of
 from rag.ports import ChunkIndex, Embedder, Parts, Reranker, SparseEncoder
 from rag.profile_sections import PromptSection
@@ -20,13 +19,13 @@ from rag.retrieval.clients import Server
 from rag.retrieval.index import list_collections, open_index
 from rag.retrieval.layout import Layout, layout_of
 from rag.retrieval.retriever import Retriever
+from rag.retrieval.shipped import ShippedVectors
 from rag.retrieval.sparse import Bm25Encoder
 from rag.retrieval.vectors import VectorCache
 from rag.settings import Settings
 
 MANUAL: Final = "manual"
 BOOK: Final = "book"
-DOCS: Final = Path(__file__).parent.parent / "docs"
 
 Progress = Callable[[int, int], None]
 
@@ -174,7 +173,7 @@ async def build_services(
     book = await choose_collection(settings, chosen, collection)
     services = await asyncio.to_thread(_build, settings, chosen, profile, book)
     if book == MANUAL:
-        await index_manual(settings, services.embedder, services.sparse, progress)
+        await _index_manual(settings, services, progress)
     return services
 
 
@@ -186,36 +185,10 @@ def _build(settings: Settings, chosen: Profile, profile: str, book: str) -> Live
     return services
 
 
-async def index_manual(
-    settings: Settings, embedder: Embedder, sparse: SparseEncoder, progress: Progress | None = None
-) -> None:
-    """Bring the collection `manual` up to the pages of `docs/`; costs a few file reads when it is."""
-    from rag.ingest.pipeline import ingest
-
+async def _index_manual(settings: Settings, services: LiveServices, progress: Progress | None) -> None:
     index = collection_index(settings, MANUAL)
     try:
-        if not await _is_encoded_by(index, embedder, sparse):
-            await index.drop()
-        await ingest(
-            [DOCS],
-            index=index,
-            embedder=embedder,
-            sparse=sparse,
-            vectors=vector_cache(settings),
-            skip=("decisions",),
-            alone=True,  # where the program moved to another folder, the pages of the old one must go
-            progress=progress,
-        )
+        vectors = ShippedVectors(VECTORS, vector_cache(settings))
+        await index_manual(index, services.embedder, services.sparse, vectors, progress)
     finally:
         await index.aclose()
-
-
-async def _is_encoded_by(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> bool:
-    """Whether a collection, if there is one that can be read, was made with these models."""
-    try:
-        info = await index.info()
-    except RetrievalError as error:
-        if error.code != "index_broken":
-            raise
-        return False
-    return info is None or (info.embedding_model, info.sparse_model) == (embedder.model_id, sparse.model_id)

@@ -185,6 +185,12 @@ def _join_numbered(match: re.Match[str]) -> str:
     return f"{match[1]}{match[2]}" if is_name else match[0]
 
 
+def is_english(word: str) -> bool:
+    """Whether a word in small letters, or its stem, is one of the vocabulary's."""
+    ranks = _ranks()
+    return word in ranks or stem(word) in ranks
+
+
 @cache
 def _also() -> dict[str, set[str]]:
     return {stem(word): {stem(other) for other in others.split()} - IDLE for word, others in SAYS_ALSO.items()}

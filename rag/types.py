@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TypedDict
 from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from rag.book import Chunk
 
@@ -127,10 +127,22 @@ class Citation(Record):
     occurrences: list[Quote] = Field(default_factory=list)
 
 
+class Opinion(Record):
+    """What a model that judges said: of how many `sentences` it was asked, in how many calls, and how many it did not
+    find supported (`removed`).
+    """
+
+    model: str
+    sentences: int = 0
+    removed: int = 0
+    calls: int = 0
+
+
 class Grounding(Record):
     """What the check of the answer's sentences found. `removed` counts what the mode "strict" took out.
 
-    `unknown_markers` counts citations that name no passage of the turn; these are taken out in every mode.
+    `unknown_markers` counts citations that name no passage of the turn; these are taken out in every mode. `judge` is
+    left out of the record where no model judged.
     """
 
     mode: GroundingMode = "strict"
@@ -138,6 +150,12 @@ class Grounding(Record):
     supported: int = 0
     removed: int = 0
     unknown_markers: int = 0
+    judge: Opinion | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_a_judge(self, usual: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = usual(self)
+        return fields if self.judge is not None else {name: fields[name] for name in fields if name != "judge"}
 
 
 class Retrieval(Record):

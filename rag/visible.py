@@ -16,6 +16,10 @@ _SEQUENCE: Final = re.compile(
     "|(?:\x1b\\]|\x9d)[^\x07\x1b\x9c\n]{0,2000}(?:\x07|\x1b\\\\|\x9c)"
     "|\x1b[ -/]{0,8}[0-Z\\\\^-~]"
 )
+# The beginning of one that the end of the text cuts off.
+OPEN_SEQUENCE: Final = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]{0,64}[ -/]{0,8}$|(?:\x1b\\]|\x9d)[^\x07\x1b\x9c\n]{0,2000}\x1b?$|\x1b[ -/]{0,8}$"
+)
 # Controls but tab and line feed; soft hyphen; marks of direction, zero width and invisible mathematics; interlinear
 # anchors; lone surrogates; variation selectors and tags of the supplementary plane, which can spell out hidden text.
 HIDDEN: Final = re.compile(

@@ -29,6 +29,7 @@ from graph.conversations import thread_config
 from graph.memory import FILE
 from rag.errors import RATE_LIMIT_SECONDS, USER_MESSAGES
 from rag.types import ErrorType, Event, Response
+from state import Context
 from tests.wire import Reply, WireServer, away
 
 QUESTION: Final = "What is a widget?"
@@ -48,9 +49,10 @@ class Stage:
     normal: Callable[[Response], bool] = lambda response: response.status == "success"
     events: list[Event] = field(default_factory=list)
 
-    async def ask(self, thread: str, question: str = QUESTION) -> Response:
+    async def ask(self, thread: str, question: str = QUESTION, profile: str | None = None) -> Response:
         """One turn. Its events are added to `events`."""
-        found = [event async for event in self.agent.stream(question, thread_id=thread)]
+        context = Context(profile=profile) if profile else None
+        found = [event async for event in self.agent.stream(question, thread_id=thread, context=context)]
         self.events += found
         assert found[-1].response is not None
         return found[-1].response
@@ -69,7 +71,10 @@ Provoke = Callable[[Stage], AbstractContextManager[None]]
 
 @dataclass(frozen=True)
 class Fault:
-    """A row. `asked` is how often the service gets the request before the turn has failed; None: it is not counted."""
+    """A row. `asked` is how often the service gets the request before the turn has failed; None: it is not counted.
+
+    `profile` is the one that the turn has, where that is not the agent's own.
+    """
 
     name: str
     provoke: Provoke
@@ -78,6 +83,7 @@ class Fault:
     retry_after: int | None = None
     asked: int | None = None
     server: str = "model"
+    profile: str | None = None
 
     @property
     def sentence(self) -> str:
@@ -110,7 +116,7 @@ async def check(stage: Stage, fault: Fault, thread: str, log: pytest.LogCaptureF
         assert stage.normal(await stage.ask(thread))
     before = len(stage.servers[fault.server].requests)
     with fault.provoke(stage):
-        response = await stage.ask(thread, "What is a wrecked widget?")
+        response = await stage.ask(thread, "What is a wrecked widget?", fault.profile)
     asked = len(stage.servers[fault.server].requests) - before
     _is_told(response, fault)
     assert fault.asked is None or asked == fault.asked

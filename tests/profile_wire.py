@@ -5,10 +5,13 @@ endpoint with a script on this machine. Only the search is a fake, and in `over_
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
+
+from langchain_core.language_models import BaseChatModel
 
 from graph.agent import Agent, open_agent
 from graph.build import build_graph
@@ -16,9 +19,9 @@ from graph.memory import local_memory, open_memory
 from rag.dialect import Dialect
 from rag.models import build_model
 from rag.ports import ChunkIndex, Parts
-from rag.profiles import load_profile
+from rag.profiles import Profile, load_profile
 from rag.retrieval.retriever import Found
-from rag.settings import Settings
+from rag.settings import Settings, variables
 from rag.types import Event, Passage, Response
 from tests.fakes import AT_ONCE, FakeEmbedder, FakeIndex, FakeSearcher, passage
 from tests.openai_server import Endpoint, Reply
@@ -72,12 +75,15 @@ class Wire:
         self.profile = self.profile.model_copy(update={"model": self.profile.model.model_copy(update=changes)})
         self._memory = local_memory()
         self._dialect = Dialect()
+        self._built: dict[tuple[str | None, ...], tuple[Profile, BaseChatModel, str, bool]] = {}
 
     def parts(self, _profile: str | None) -> Parts:
-        settings = Settings.from_env(None)
-        profile = self.profile.in_environment(settings)
-        model, name, quotes = build_model(profile, settings, FakeEmbedder())
-        return Parts(profile, model, name, quotes, self.searcher, dialect=self._dialect)
+        environment = tuple(os.environ.get(name) for name in variables())
+        if environment not in self._built:
+            settings = Settings.from_env(None)
+            profile = self.profile.in_environment(settings)
+            self._built[environment] = (profile, *build_model(profile, settings, FakeEmbedder()))
+        return Parts(*self._built[environment], self.searcher, dialect=self._dialect)
 
     @asynccontextmanager
     async def agent(self) -> AsyncIterator[Agent]:

@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Final
 
-from rag.types import ErrorType
 from tests.qdrant_server import ok, refused
+from tests.search_faults import ATTEMPTS, Fault
 from tests.wire import Reply, cut_off, drops, hangs, html, malformed
 
 CANARY: Final = "qdrant-canary-4711"
-ATTEMPTS: Final = 2
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A reply, and what is made of it. `tries` is how often the failed step is made."""
-
-    reply: Reply
-    code: str
-    tries: int = 1
-    error_type: ErrorType = "retrieval_error"
-    retry_after: int | None = None
-
-
 FAULTS: Final = {
     "401": Fault(refused(401, CANARY), "index_auth", error_type="auth_error"),
     "403": Fault(Reply(status=403, body=f"Forbidden: {CANARY}"), "index_auth", error_type="auth_error"),

@@ -206,7 +206,7 @@ def test_an_address_that_only_begins_like_one_of_the_book_goes() -> None:
 
 
 def test_signs_that_repaint_a_screen_are_not_shown() -> None:
-    assert shown("A no\u200bde is a \x1b[1m\u202eprocess [1].", "off") == "A node is a [1mprocess [1]."
+    assert shown("A no\u200bde is a \x1b[1m\u202eprocess [1].", "off") == "A node is a process [1]."
 
 
 # --- refusals -------------------------------------------------------------------------------------------------------
@@ -303,3 +303,15 @@ def test_tasks_and_questions_of_a_book_state_nothing(told: str) -> None:
     writer.feed("The sea is tranquil tonight, a tranquil evening by the sea [1].")
     writer.close()
     assert writer.refused == "unsupported"
+
+
+def test_an_answer_in_another_language_is_a_refusal_that_says_why() -> None:
+    writer = write("Ein Knoten ist ein Prozess, der etwas berechnet [1]. Knoten sprechen über Themen [1].")
+    assert (writer.shown.content, writer.refused) == (REFUSAL, "unsupported")
+    assert ["another language" in notice for notice in writer.notices] == [True]
+
+
+def test_unsupported_sentences_in_the_language_of_the_book_are_not_called_foreign() -> None:
+    writer = write(f"{FALSE} over the old wooden fence [1]. The price of a node is ten euros [1].")
+    assert writer.refused == "unsupported"
+    assert writer.notices == []

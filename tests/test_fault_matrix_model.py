@@ -13,6 +13,7 @@ import pytest_asyncio
 
 from graph.agent import open_agent
 from rag.settings import Settings, variables
+from rag.types import ErrorType
 from tests.fakes import AT_ONCE
 from tests.fault_matrix import Fault, Stage, check, refuses_connections, replies
 from tests.openai_server import Endpoint, Reply, answer, refuses
@@ -35,7 +36,7 @@ class Model(Endpoint):
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def stage(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
-    """The agent as `open_agent` gives it, impatient with its model and without waits between attempts."""
+    """The agent as `open_agent` gives it, without waits between attempts; one profile is impatient with its model."""
     home = tmp_path_factory.mktemp("matrix") / "home"
     shutil.copytree(tiny_book, home)
     (home / "profiles").mkdir()
@@ -47,7 +48,7 @@ async def stage(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> As
         patch.setenv("ASKBOOK_HOME", str(home))
         patch.setenv("OPENAI_API_KEY", KEY)
         patch.setenv("OPENAI_BASE_URL", model.address)
-        async with open_agent(Settings.from_env(None), "impatient", patience=AT_ONCE) as agent:
+        async with open_agent(Settings.from_env(None), patience=AT_ONCE) as agent:
             yield Stage(agent, home, {"model": model}, (KEY,))
 
 
@@ -60,6 +61,7 @@ def status(number: int, message: str = "no", code: str | None = None, **headers:
     return refuses(number, f"{message} (key {KEY})", code, **headers)
 
 
+LATE: tuple[ErrorType, str] = ("api_error", "timeout")
 BUSY = ("rate_limit", "rate_limit")
 MODEL_FAULTS = [
     fault("400", status(400), "invalid_input", "bad_request", 1),
@@ -80,8 +82,14 @@ MODEL_FAULTS = [
     fault("503", status(503), "api_error", "server_error", 3),
     fault("503 with seconds", status(503, retry_after="2"), "api_error", "server_error", 3, 2),
     fault("proxy's page with 502", html(502), "api_error", "server_error", 3),
-    fault("hang", hangs(), "api_error", "timeout", 3),
-    fault("hang in the middle", Reply(texts=("A wid",), hang=True, finish=None), "api_error", "timeout", 3),
+    Fault("hang", replies(hangs()), *LATE, asked=3, profile="impatient"),
+    Fault(
+        "hang in the middle",
+        replies(Reply(texts=("A wid",), hang=True, finish=None)),
+        *LATE,
+        asked=3,
+        profile="impatient",
+    ),
     Fault("refused", refuses_connections(), "api_error", "unreachable", asked=0),
     fault("dropped", drops(), "api_error", "unreachable", 3),
     fault("cut in the middle", Reply(texts=("A wid",), finish=None), "api_error", "stream_cut", 3),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,22 +13,18 @@ import pytest
 import pytest_asyncio
 
 from graph.agent import Agent, open_agent
-from rag.errors import USER_MESSAGES
-from rag.ingest.pipeline import ingest
 from rag.patience import Patience
 from rag.retrieval import hosted
-from rag.retrieval.sparse import Bm25Encoder
-from rag.services import BOOK, build_embedder, collection_index, vector_cache
 from rag.settings import Settings
-from rag.types import ErrorType, Response, new_id
+from rag.types import new_id
 from tests.cohere_server import CohereServer, cohere_server, reshaped, says
-from tests.wire import Reply, cut_off, drops, hangs, html, malformed, nobody
+from tests.conftest import index_book
+from tests.search_faults import ATTEMPTS, QUESTION, Fault, goes_on, goes_wrong, stored
+from tests.wire import cut_off, drops, hangs, html, malformed, nobody
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CANARY: Final = "co-canary-4711"
-QUESTION: Final = "How many teeth does a widget have?"
-ATTEMPTS: Final = 2
 PATIENCE: Final = Patience(attempts=ATTEMPTS, pace=0)
 
 
@@ -48,16 +44,7 @@ def home(server: CohereServer, tiny_source: Path, tmp_path_factory: pytest.TempP
     """A home folder with the tiny book in it, embedded by the stand-in."""
     folder = tmp_path_factory.mktemp("hosted")
     settings = settings_of(folder, server.address)
-    index = collection_index(settings, BOOK)
-    asyncio.run(
-        ingest(
-            [tiny_source],
-            index=index,
-            embedder=build_embedder(settings),
-            sparse=Bm25Encoder(),
-            vectors=vector_cache(settings),
-        )
-    )
+    asyncio.run(index_book(tiny_source, folder, settings=settings))
     return folder
 
 
@@ -75,58 +62,28 @@ def _as_it_was(server: CohereServer) -> Iterator[None]:
     server.faults.clear()
 
 
-@dataclass(frozen=True)
-class Fault:
-    """A reply, and what is made of it. `tries` is how often it is asked for."""
-
-    reply: Reply
-    error_type: ErrorType
-    ending: str
-    tries: int = 1
-    retry_after: int | None = None
-
-
 FAULTS: Final = {
-    "401": Fault(says(401, f"invalid api token {CANARY}"), "auth_error", "auth"),
-    "403": Fault(says(403, CANARY), "auth_error", "auth"),
-    "404": Fault(says(404, CANARY), "retrieval_error", "not_found"),
-    "408": Fault(says(408, CANARY), "retrieval_error", "timeout", ATTEMPTS),
-    "409": Fault(says(409, CANARY), "retrieval_error", "server", ATTEMPTS),
-    "422": Fault(says(422, CANARY), "retrieval_error", "request"),
-    "429": Fault(says(429, CANARY), "rate_limit", "rate_limit", ATTEMPTS, 10),
-    "429 with its seconds": Fault(says(429, CANARY, retry_after="7"), "rate_limit", "rate_limit", ATTEMPTS, 7),
-    "500": Fault(says(500, CANARY), "retrieval_error", "server", ATTEMPTS),
-    "502 as a page": Fault(html(502), "retrieval_error", "server", ATTEMPTS),
-    "503": Fault(says(503, CANARY), "retrieval_error", "server", ATTEMPTS),
-    "dropped": Fault(drops(), "retrieval_error", "unreachable", ATTEMPTS),
-    "cut off": Fault(cut_off('{"id": "1"'), "retrieval_error", "unreachable", ATTEMPTS),
-    "malformed": Fault(malformed(), "retrieval_error", "response"),
-    "another shape": Fault(reshaped(note=CANARY), "retrieval_error", "response"),
+    "401": Fault(says(401, f"invalid api token {CANARY}"), "auth", error_type="auth_error"),
+    "403": Fault(says(403, CANARY), "auth", error_type="auth_error"),
+    "404": Fault(says(404, CANARY), "not_found"),
+    "408": Fault(says(408, CANARY), "timeout", ATTEMPTS),
+    "409": Fault(says(409, CANARY), "server", ATTEMPTS),
+    "422": Fault(says(422, CANARY), "request"),
+    "429": Fault(says(429, CANARY), "rate_limit", ATTEMPTS, "rate_limit", 10),
+    "429 with its seconds": Fault(says(429, CANARY, retry_after="7"), "rate_limit", ATTEMPTS, "rate_limit", 7),
+    "500": Fault(says(500, CANARY), "server", ATTEMPTS),
+    "502 as a page": Fault(html(502), "server", ATTEMPTS),
+    "503": Fault(says(503, CANARY), "server", ATTEMPTS),
+    "dropped": Fault(drops(), "unreachable", ATTEMPTS),
+    "cut off": Fault(cut_off('{"id": "1"'), "unreachable", ATTEMPTS),
+    "malformed": Fault(malformed(), "response"),
+    "another shape": Fault(reshaped(note=CANARY), "response"),
 }
 
 
-async def goes_wrong(agent: Agent, thread: str, fault: Fault, part: str) -> Response:
-    """A turn that fails as it should."""
-    response = await agent.ask(QUESTION, thread_id=thread)
-    assert response.error is not None
-    assert (response.status, response.phase, response.processing_state) == ("error", "IDLE", "failed")
-    assert (response.error.error_type, response.error.code) == (fault.error_type, f"{part}_{fault.ending}")
-    assert response.error.retry_after == fault.retry_after
-    assert response.content == USER_MESSAGES[fault.error_type].format(retry_after=fault.retry_after)
-    assert response.error.recoverable == (fault.error_type != "auth_error")
-    assert response.error.hint
-    return response
-
-
-async def goes_on(agent: Agent, thread: str, turn: int) -> None:
-    """A normal turn on that thread."""
-    response = await agent.ask(QUESTION, thread_id=thread)
-    assert (response.status, response.turn_number) == ("success", turn)
-    assert "exactly four teeth" in response.content
-
-
-def stored(home: Path) -> bytes:
-    return b"".join(file.read_bytes() for file in home.rglob("*") if file.is_file())
+def of(part: str, fault: Fault) -> Fault:
+    """The fault as that part of the search tells it."""
+    return replace(fault, code=f"{part}_{fault.code}")
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -140,7 +97,7 @@ async def test_a_fault_is_told_exactly_and_the_thread_goes_on(
     for turn in (1, 3):
         server.faults[path] = fault.reply
         asked = len(server.requests)
-        shown += (await goes_wrong(agent, thread, fault, part)).model_dump_json()
+        shown += (await goes_wrong(agent, thread, of(part, fault))).model_dump_json()
         assert sum(path in request.path for request in server.requests[asked:]) == fault.tries
         server.faults.clear()
         await goes_on(agent, thread, turn + 1)
@@ -158,7 +115,7 @@ async def test_a_service_that_hangs_is_given_up_and_the_thread_goes_on(
             patch.setattr(hosted, "TIMEOUT", 0.5 if part == "rerank" else 0.05)  # for the rerank, embedding must work
             async with open_agent(settings_of(home, server.address), patience=Patience(attempts=1)) as impatient:
                 server.faults[path] = hangs()
-                await goes_wrong(impatient, thread, Fault(hangs(), "retrieval_error", "timeout"), part)
+                await goes_wrong(impatient, thread, Fault(hangs(), f"{part}_timeout"))
         server.faults.clear()
         await goes_on(agent, thread, turn + 1)
 
@@ -173,7 +130,7 @@ async def test_a_service_that_is_not_there_is_told_and_the_thread_goes_on(
         if part == "rerank":  # the embedder must be there, so it is the one inside this process
             settings = settings_of(tiny_book, address, ASKBOOK_EMBEDDING_MODEL="packaged")
         async with open_agent(settings, patience=PATIENCE) as lonely:
-            await goes_wrong(lonely, thread, Fault(drops(), "retrieval_error", "unreachable"), part)
+            await goes_wrong(lonely, thread, Fault(drops(), f"{part}_unreachable"))
     if part == "embedding":
         await goes_on(agent, thread, 2)
 

@@ -193,7 +193,7 @@ def test_the_program_in_the_manual_runs(
     book = tmp_path / "docs"
     book.mkdir()
     (book / "index.md").write_text("# Words\n\nA passage is a piece of a page of the book.\n", encoding="utf-8")
-    monkeypatch.setattr("rag.services.DOCS", book)
+    monkeypatch.setattr("rag.manual.DOCS", book)
     monkeypatch.chdir(tmp_path)
     for name in variables():
         monkeypatch.delenv(name, raising=False)

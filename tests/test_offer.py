@@ -76,13 +76,24 @@ def test_a_profile_that_is_not_on_offer_is_as_unknown_as_one_that_does_not_exist
 
 
 def test_only_profiles_on_offer_become_assistants(offering: Offering) -> None:
-    assert list(descriptions(offering(profiles="robotics-tutor,book-agent"))) == ["robotics-tutor", "book-agent"]
+    told: list[UsageError] = []
+    said = descriptions(offering(profiles="robotics-tutor,book-agent"), told.append)
+    assert (list(said), told) == (["robotics-tutor", "book-agent"], [])
 
 
 def test_an_assistant_is_described_under_the_profiles_own_name(offering: Offering) -> None:
-    said = descriptions(offering())
+    said = descriptions(offering(), print)
     assert said["robotics-tutor"].startswith("Robotics Tutor: An expert tutor")
     assert said["default"].startswith("Answers questions")
+
+
+def test_a_profile_whose_file_is_broken_takes_no_other_with_it(offering: Offering, tmp_path: Path) -> None:
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "profiles" / "mine.toml").write_text("[model", encoding="utf-8")
+    told: list[UsageError] = []
+    said = descriptions(offering(), told.append)
+    assert set(said) == set(profile_names())
+    assert "mine.toml" in told[0].message
 
 
 class _Built(FakeServices):

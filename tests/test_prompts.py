@@ -10,6 +10,7 @@ from rag.profile_sections import PromptSection
 from rag.profiles import Profile, load_profile
 from rag.prompt_format import parse_prompt
 from rag.prompts import build_prompt, reminder, system_prompt
+from rag.types import GroundingMode
 from tests.fakes import passage
 
 PROFILE = load_profile("default")
@@ -31,6 +32,14 @@ def test_a_prompt_is_the_instructions_and_the_question_with_its_passages() -> No
 def test_the_instructions_name_the_refusal_of_the_profile() -> None:
     assert PROFILE.answer.refusal in system_prompt(PROFILE)
     assert "{refusal}" not in system_prompt(PROFILE)
+
+
+@pytest.mark.parametrize(("mode", "language"), [("strict", "passages"), ("flag", "question"), ("off", "question")])
+@pytest.mark.parametrize("name", ["default", "book-agent"])
+def test_a_model_is_not_told_to_write_what_strict_would_remove(name: str, mode: GroundingMode, language: str) -> None:
+    text = system_prompt(load_profile(name).overridden(grounding=mode))
+    assert f"Write in the language of the {language}" in text
+    assert "{language}" not in text
 
 
 def test_braces_in_the_instructions_are_only_text() -> None:

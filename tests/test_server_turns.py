@@ -15,18 +15,17 @@ import pytest
 import pytest_asyncio
 
 from graph.agent import Agent, open_agent
-from rag.errors import USER_MESSAGES
 from rag.patience import Patience
 from rag.settings import Settings
-from rag.types import Response, new_id
+from rag.types import new_id
 from tests.conftest import index_book
-from tests.qdrant_faults import ATTEMPTS, CANARY, FAULTS, Fault
+from tests.qdrant_faults import CANARY, FAULTS
 from tests.qdrant_server import QdrantServer, refused
+from tests.search_faults import ATTEMPTS, Fault, goes_on, goes_wrong, stored
 from tests.wire import Reply, listening, nobody
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-QUESTION: Final = "How many teeth does a widget have?"
 PATIENCE: Final = Patience(attempts=ATTEMPTS, pace=0)
 LOOK, SEARCH = "/collections/book", "/points/query"
 # A search looks at the collection first: a few faults show that what fails there is told alike.
@@ -82,30 +81,6 @@ def in_haste(agent: Agent) -> Iterator[None]:
         yield
     finally:
         client.timeout = usual
-
-
-async def goes_wrong(agent: Agent, thread: str, fault: Fault) -> Response:
-    """A turn that fails as it should."""
-    response = await agent.ask(QUESTION, thread_id=thread)
-    assert response.error is not None
-    assert (response.status, response.phase, response.processing_state) == ("error", "IDLE", "failed")
-    assert (response.error.error_type, response.error.code) == (fault.error_type, fault.code), response.error
-    assert response.error.retry_after == fault.retry_after
-    assert response.content == USER_MESSAGES[fault.error_type].format(retry_after=fault.retry_after)
-    assert response.error.recoverable == (fault.error_type != "auth_error")
-    assert response.error.hint
-    return response
-
-
-async def goes_on(agent: Agent, thread: str, turn: int) -> None:
-    """A normal turn on that thread."""
-    response = await agent.ask(QUESTION, thread_id=thread)
-    assert (response.status, response.turn_number) == ("success", turn), response.error
-    assert "exactly four teeth" in response.content
-
-
-def stored(home: Path) -> bytes:
-    return b"".join(file.read_bytes() for file in home.rglob("*") if file.is_file())
 
 
 def logged(caplog: pytest.LogCaptureFixture) -> str:

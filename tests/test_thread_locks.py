@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
+from pydantic import SecretStr
 
 from graph.file_locks import FileLocks
 from graph.memory import Memory, MemoryOptions, open_memory
@@ -94,6 +96,40 @@ async def test_who_stops_listening_leaves_the_conversation_free(memory: Memory) 
     async with asyncio.timeout(1), memory.turn("t"):
         pass
     assert await machine.agent.unfinished("t") == "What is a node?"
+
+
+# --- on a server ----------------------------------------------------------------------------------------------------
+
+
+def end_sessions_of_locks(url: SecretStr) -> None:
+    """As an administrator does, or a network that forgets what is idle."""
+    with psycopg.connect(url.get_secret_value(), autocommit=True) as other:
+        others = "from pg_stat_activity where pid <> pg_backend_pid()"
+        other.execute(f"select pg_terminate_backend(pid) {others} and query like '%advisory%'")
+
+
+async def test_a_session_of_locks_that_ended_while_nothing_ran_is_replaced(
+    database_url: SecretStr, tmp_path: Path
+) -> None:
+    async with open_memory(tmp_path, options=MemoryOptions(database_url)) as memory:
+        machine = Machine(ANSWER, ANSWER, memory=memory)
+        await machine.agent.ask("What is a node?", thread_id="t")
+        end_sessions_of_locks(database_url)
+        assert (await machine.agent.ask("And then?", thread_id="t")).turn_number == 2
+
+
+async def test_a_session_of_locks_that_ends_during_a_turn_costs_no_answer(
+    database_url: SecretStr, tmp_path: Path
+) -> None:
+    async with open_memory(tmp_path, options=MemoryOptions(database_url)) as memory:
+        machine = Machine(ANSWER, memory=memory)
+        async for event in machine.agent.stream("What is a node?", thread_id="t"):
+            if event.type == "retrieval":
+                end_sessions_of_locks(database_url)
+        assert event.response is not None
+        assert event.response.status == "success"
+        async with asyncio.timeout(1), memory.turn("t"):
+            pass
 
 
 # --- in one process -------------------------------------------------------------------------------------------------

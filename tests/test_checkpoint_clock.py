@@ -1,0 +1,49 @@
+"""The newest checkpoint of a conversation is the one that was written last, whatever the clock says."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import pytest
+from langgraph.checkpoint.base import id as ids
+
+from graph.checkpoint_clock import catch_up
+from graph.memory import Memory
+from tests.machine import ANSWER, Machine
+
+HOUR = 3600 * 10**9  # nanoseconds
+
+
+def new_process(monkeypatch: pytest.MonkeyPatch, ahead: int) -> None:
+    """LangGraph as a process finds it that has written no checkpoint, on a machine whose clock is `ahead`."""
+    monkeypatch.setattr(ids, "_last_v6_timestamp", None)
+    monkeypatch.setattr(ids, "time", SimpleNamespace(time_ns=lambda: time.time_ns() + ahead))
+
+
+async def test_no_turn_is_lost_when_the_clock_went_back_or_another_machine_is_ahead(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    for number, ahead in enumerate((0, HOUR, -HOUR, 0)):
+        new_process(monkeypatch, ahead)
+        machine = Machine(ANSWER, memory=memory)
+        asked.append(f"Question {number}?")
+        assert (await machine.agent.ask(asked[-1], thread_id="t")).turn_number == number + 1
+    assert [turn["question"] for turn in (await machine.agent.conversation("t"))["turns"]] == asked
+
+
+async def test_a_turn_is_taken_back_when_the_clock_went_back(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    new_process(monkeypatch, HOUR)
+    machine = Machine(ANSWER, memory=memory)
+    await machine.agent.ask("What is a node?", thread_id="t")
+    new_process(monkeypatch, 0)
+    assert await machine.agent.undo("t") == "What is a node?"
+    assert not (await machine.agent.conversation("t"))["turns"]
+
+
+@pytest.mark.parametrize("foreign", ["", "no id", "3f333df6-90a4-4fda-8dd3-9485d27cee36"])
+def test_an_id_that_tells_no_time_changes_nothing(foreign: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    new_process(monkeypatch, 0)
+    catch_up(foreign)
+    assert ids._last_v6_timestamp is None

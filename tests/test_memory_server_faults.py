@@ -1,0 +1,81 @@
+"""A server of memory that fails: it is told by its name, and the conversation goes on when it is back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from graph.memory import MemoryOptions, open_memory
+from rag.errors import MemoryFailureError, UsageError
+from tests.machine import Machine
+from tests.mending import FIRST_OR_LATER, failing, goes_on, talked
+from tests.postgres import PASSWORD, Cluster
+
+
+@FIRST_OR_LATER
+async def test_a_server_that_is_gone_is_told_and_the_conversation_goes_on(
+    postgres: Cluster, database_url: SecretStr, tmp_path: Path, earlier: int
+) -> None:
+    async with open_memory(tmp_path, options=MemoryOptions(database_url)) as memory:
+        machine = Machine(memory=memory)
+        await talked(machine, earlier)
+        with stopped(postgres):
+            error = await failing(machine)
+            assert error.code == "memory_unreachable"
+            assert PASSWORD not in str(error)
+        await goes_on(machine, earlier)
+
+
+@FIRST_OR_LATER
+async def test_a_locked_table_is_told_and_the_conversation_goes_on(
+    database_url: SecretStr, tmp_path: Path, earlier: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graph.memory_postgres._LOCK_SECONDS", 0.01)
+    async with open_memory(tmp_path, options=MemoryOptions(database_url)) as memory:
+        machine = Machine(memory=memory)
+        await talked(machine, earlier)
+        with psycopg.connect(database_url.get_secret_value()) as other:
+            other.execute("lock table checkpoints")
+            assert (await failing(machine)).code == "memory_locked"
+        await goes_on(machine, earlier)
+
+
+@contextmanager
+def stopped(postgres: Cluster) -> Iterator[None]:
+    postgres.stop()
+    try:
+        yield
+    finally:
+        postgres.start()
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        (f"postgresql://askbook:{PASSWORD}@127.0.0.1:1/askbook", "memory_unreachable"),
+        (f"postgresql://askbook:{PASSWORD}@[broken/askbook", "settings"),
+        (f"nonsense {PASSWORD}", "settings"),
+    ],
+)
+async def test_an_address_where_no_server_is_is_refused_without_its_password(
+    tmp_path: Path, address: str, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises((MemoryFailureError, UsageError)) as caught:
+        async with open_memory(tmp_path, options=MemoryOptions(SecretStr(address))):
+            pass
+    assert caught.value.code == said
+    assert PASSWORD not in caught.value.message + caught.value.hint + caplog.text
+
+
+async def test_a_wrong_password_is_told_without_it(postgres: Cluster, tmp_path: Path) -> None:
+    address = SecretStr(postgres.url().get_secret_value().replace(PASSWORD, "wrong-canary"))
+    with pytest.raises(MemoryFailureError) as caught:
+        async with open_memory(tmp_path, options=MemoryOptions(address)):
+            pass
+    assert caught.value.code == "memory_unreachable"
+    assert "canary" not in caught.value.message + caught.value.hint

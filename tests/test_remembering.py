@@ -1,0 +1,86 @@
+"""A prompt knows the older turns that it has room for, whether they stand in the state or in the archive."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from langgraph.store.base import PutOp
+
+from graph.memory import Memory
+from nodes import remembering
+from nodes.archive import namespace_of
+from rag.errors import MemoryFailureError
+from rag.past import BLOCK, WINDOW
+from rag.profiles import Profile, load_profile
+from tests.machine import ANSWER, Machine
+
+MANY = WINDOW + 4 * BLOCK
+
+
+async def talked(machine: Machine, number: int = MANY) -> list[int]:
+    """Ask `number` questions; returns the numbers of those that the last prompt knows, as it has them."""
+    machine.model.script += [ANSWER] * number
+    for one in range(1, number + 1):
+        assert (await machine.agent.ask(f"Question {one}?", thread_id="t")).error is None
+    return known(machine)
+
+
+def known(machine: Machine) -> list[int]:
+    return [int(number) for number in re.findall(r"Question (\d+)\?", machine.prompt())]
+
+
+def windowed(tokens: int) -> Profile:
+    profile = load_profile("default")
+    return profile.model_copy(update={"model": profile.model.model_copy(update={"context_window": tokens})})
+
+
+async def test_a_prompt_knows_the_turns_of_the_archive_too_each_once_and_in_order(memory: Memory) -> None:
+    assert await talked(Machine(memory=memory)) == list(range(1, MANY + 1))
+
+
+async def test_the_oldest_turns_give_way_where_the_window_is_small() -> None:
+    numbers = await talked(Machine(profile=windowed(1800)))
+    assert WINDOW + BLOCK < len(numbers) < MANY
+    assert numbers == list(range(MANY + 1 - len(numbers), MANY + 1))
+
+
+async def test_the_archive_is_not_read_for_what_has_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fails(*_: object) -> Any:
+        raise AssertionError("the archive was read")
+
+    monkeypatch.setattr(remembering, "get_blocks", fails)
+    numbers = await talked(Machine(profile=windowed(1200)))
+    assert numbers == list(range(MANY + 1 - len(numbers), MANY + 1))
+
+
+async def test_while_the_archive_cannot_be_read_the_turns_of_the_state_are_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fails(*_: object) -> Any:
+        raise MemoryFailureError("memory_locked", "The file is locked.")
+
+    monkeypatch.setattr(remembering, "get_blocks", fails)
+    numbers = await talked(Machine())
+    assert WINDOW <= len(numbers) <= WINDOW + BLOCK
+    assert numbers[-1] == MANY
+
+
+async def test_nothing_from_beyond_a_gap_in_the_archive_is_taken_for_what_came_before() -> None:
+    machine = Machine()
+    await talked(machine)
+    await machine.memory.database.store.abatch([PutOp(namespace_of("t"), "2", None)])
+    machine.model.script += [ANSWER]
+    await machine.agent.ask("One more?", thread_id="t")
+    assert known(machine) == list(range(2 * BLOCK + 1, MANY + 1))
+
+
+async def test_a_turn_that_was_taken_back_is_in_no_prompt() -> None:
+    machine = Machine()
+    await talked(machine)
+    for _ in range(WINDOW + BLOCK):
+        await machine.agent.undo("t")
+    machine.model.script += [ANSWER]
+    await machine.agent.ask("One more?", thread_id="t")
+    assert known(machine) == list(range(1, MANY - WINDOW - BLOCK + 1))

@@ -1,0 +1,100 @@
+"""The vectors that come with the program: those of the manual as it is, and a cache behind them for the rest."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from rag.manual import VECTORS, index_manual
+from rag.retrieval.embeddings import OnnxEmbeddings
+from rag.retrieval.index import open_index
+from rag.retrieval.shipped import ShippedVectors, read_vectors, write_vectors
+from rag.retrieval.sparse import Bm25Encoder
+from rag.retrieval.vectors import text_key
+
+
+class Behind:
+    """A cache that knows one text and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.kept: dict[str, list[float]] = {"other": [0.0, 1.0]}
+
+    def get(self, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
+        self.asked += texts
+        return {text: self.kept[text] for text in texts if text in self.kept}
+
+    def put(self, model_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
+        self.kept |= {text: list(vector) for text, vector in vectors.items()}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    written = tmp_path / "vectors.txt"
+    write_vectors(written, "model", {text_key("one"): [0.6, 0.8], text_key("two"): [1.0, 0.0]})
+    return written
+
+
+def test_what_the_file_has_is_not_asked_of_the_cache_behind(file: Path) -> None:
+    behind = Behind()
+    found = ShippedVectors(file, behind).get("model", ["one", "other", "none"])
+    assert found["one"] == pytest.approx([0.6, 0.8], abs=0.001)
+    assert (found["other"], set(found), behind.asked) == ([0.0, 1.0], {"one", "other"}, ["other", "none"])
+
+
+def test_the_vectors_of_another_model_are_not_taken(file: Path) -> None:
+    assert ShippedVectors(file, Behind()).get("another", ["one", "other"]) == {"other": [0.0, 1.0]}
+
+
+def test_a_vector_that_is_made_goes_to_the_cache_behind(file: Path) -> None:
+    behind = Behind()
+    ShippedVectors(file, behind).put("model", {"new": [1.0]})
+    assert behind.kept["new"] == [1.0]
+
+
+def test_a_vector_that_is_read_has_unit_length(file: Path) -> None:
+    assert [math.hypot(*one) for one in read_vectors(file, "model").values()] == pytest.approx([1.0, 1.0], abs=1e-6)
+
+
+class Shipped(ShippedVectors):
+    """The vectors that come with the program, with nothing behind them."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.behind = Behind()
+        super().__init__(VECTORS, self.behind)
+
+    def get(self, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
+        self.texts = list(texts)
+        return super().get(model_id, texts)
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Shipped:
+    """What was asked when the manual was indexed."""
+    vectors = Shipped()
+    index = open_index(home=tmp_path_factory.mktemp("home"), collection="manual")
+    asyncio.run(index_manual(index, OnnxEmbeddings(), Bm25Encoder(), vectors))
+    asyncio.run(index.aclose())
+    return vectors
+
+
+def test_the_manual_as_it_is_needs_no_embedding(indexed: Shipped) -> None:
+    """Where this fails, a page of docs/ has changed: `make manual` embeds it."""
+    assert len(indexed.texts) > 300
+    assert indexed.behind.asked == []
+
+
+def test_the_file_has_no_vectors_of_pages_as_they_were(indexed: Shipped) -> None:
+    assert set(read_vectors(VECTORS, OnnxEmbeddings().model_id)) == {text_key(text) for text in indexed.texts}
+
+
+def test_the_shipped_vectors_are_those_that_the_model_makes(indexed: Shipped) -> None:
+    model, texts = OnnxEmbeddings(), indexed.texts[::25]
+    shipped = indexed.get(model.model_id, texts)
+    for text, vector in zip(texts, model.embed_documents(texts), strict=True):
+        assert sum(a * b for a, b in zip(vector, shipped[text], strict=True)) > 0.999
