@@ -10,11 +10,12 @@ closes, since every key of a LangGraph state survives into the next turn.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, NotRequired, TypedDict
+from typing import Annotated, Any, Final, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict  # pydantic refuses that of typing before Python 3.12
 
 from rag.types import CitationStyle, GroundingMode, Past, Phase
 

@@ -14,6 +14,7 @@ import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +31,20 @@ from tests.machine import Machine
 PASSAGES = 5
 PASSAGE_CHARACTERS = 1500
 SENTENCE_WORDS = 26  # five sentences are about 200 tokens
+VOCABULARY = 5000  # words of the book, as many as a textbook has
 STARTS = 9
 AROUND = 10  # turns that a figure is the median of
 WHAT = {"cpu": "CPU", "wall": "time", "prompt": "prompt", "peak": "peak memory"}
 
 
+@cache
+def vocabulary() -> list[str]:
+    source, letters = random.Random(VOCABULARY), "abcdefghijklmnopqrstuvwxyz"
+    return ["".join(source.choices(letters, k=source.randint(2, 9))) for _ in range(VOCABULARY)]
+
+
 def words(number: int, source: random.Random) -> str:
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    return " ".join("".join(source.choices(letters, k=source.randint(2, 9))) for _ in range(number))
+    return " ".join(source.choices(vocabulary(), k=number))
 
 
 def sentence(source: random.Random) -> str:

@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from bench.forked import forked
 from bench.memory_place import temporary_place
 from graph.memory import MemoryOptions, open_memory
 from tests.fakes import passage
@@ -55,11 +56,13 @@ def _tell(told: int, response: Any) -> None:
 def one_life(home: Path, options: MemoryOptions, turns: int, seconds: float | None) -> list[str]:
     """What a forked process told before it was killed `seconds` after its beginning, or ended by itself."""
     reading, told = os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def work() -> int:
         os.close(reading)
         asyncio.run(live(home, options, turns, told))
-        os._exit(0)
+        return 0
+
+    child = forked(work)
     os.close(told)
     with os.fdopen(reading, "rb") as pipe:
         first = pipe.readline()
@@ -79,11 +82,13 @@ async def stored(home: Path, options: MemoryOptions) -> dict[str, Any]:
 def in_a_child(work: Any) -> Any:
     """What `work` gives, from a forked process: this one stays without threads, so that it can be forked."""
     reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def tell() -> int:
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(json.dumps(asyncio.run(work)).encode())
-        os._exit(0)
+        return 0
+
+    child = forked(tell)
     work.close()
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:

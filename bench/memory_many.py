@@ -14,11 +14,13 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from langchain_core.messages import HumanMessage
 
+from bench.forked import forked
 from bench.memory_place import temporary_place
 from graph.agent import Agent
 from graph.conversations import thread_config
@@ -60,6 +62,10 @@ async def converse(home: Path, options: MemoryOptions, threads: list[str], asked
         return sum(await asyncio.gather(*(one(thread) for thread in threads)))
 
 
+def in_a_process(home: Path, options: MemoryOptions, threads: list[str], asked: Asked) -> int:
+    return asyncio.run(converse(home, options, threads, asked))
+
+
 async def wrong(home: Path, options: MemoryOptions, threads: list[str], turns: int, names: list[str]) -> int:
     """How many conversations are not exactly what was asked on them, each process's questions in their order."""
     found = 0
@@ -88,11 +94,8 @@ def main() -> int:
     with temporary_place(postgres=chosen.postgres) as (home, url):
         options, began, children = MemoryOptions(url, wait_seconds=600), time.monotonic(), list[int]()
         for name in names:
-            if (child := os.fork()) == 0:
-                asked = Asked(name, chosen.turns, through_graph if chosen.graph else through_agent)
-                failed = asyncio.run(converse(home, options, threads, asked))
-                os._exit(min(failed, 255))
-            children.append(child)
+            asked = Asked(name, chosen.turns, through_graph if chosen.graph else through_agent)
+            children.append(forked(partial(in_a_process, home, options, threads, asked)))
         failed = sum(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
         seconds = round(time.monotonic() - began)
         bad = asyncio.run(wrong(home, options, threads, chosen.turns, names))

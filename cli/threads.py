@@ -107,6 +107,9 @@ def row(one: dict[str, Any]) -> str:
 def as_markdown(one: dict[str, Any]) -> str:
     """A conversation to read: each question as a heading, the answer with its sources below."""
     lines = [f"# Conversation {printable(one['thread_id'])}", ""]
+    if one["missing_turns"]:
+        missing = counted(one["missing_turns"], "turn")
+        lines += [f"({missing} missing: not in the database any more. A copy of it may have them.)", ""]
     for turn in one["turns"]:
         lines += [f"## {turn['turn_number']}. {printable(turn['question'])}", "", printable(turn["content"]), ""]
     if one["unanswered"]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -16,8 +15,6 @@ from rag.conversation import turns
 from rag.past import NOTHING, is_recorded
 from rag.transcript import transcript
 from rag.types import Past
-
-log: Final = logging.getLogger("askbook")
 
 
 def thread_config(thread_id: str) -> RunnableConfig:
@@ -35,8 +32,10 @@ def unanswered(messages: Sequence[AnyMessage]) -> str | None:
 
 
 async def conversation(saver: Saver, store: BaseStore, thread_id: str) -> dict[str, Any] | None:
-    """A stored conversation as `rag.transcript` has it, with the question that was broken off after its turns, if one
-    was, as `unanswered`; None where there is none.
+    """A stored conversation as `rag.transcript` has it; None where there is none.
+
+    `unanswered` is the question that was broken off after its turns, if one was; `missing_turns` how many of the
+    earlier turns are no longer in the database, which only another program can have taken.
     """
     found = await _newest(saver, thread_id)
     if found is None:
@@ -45,12 +44,9 @@ async def conversation(saver: Saver, store: BaseStore, thread_id: str) -> dict[s
     messages, past = values.get("messages", []), _past(values)
     archived = await get_blocks(store, thread_id, range(1, past["blocks"] + 1))
     earlier: list[BaseMessage] = [message for block in archived for message in block]
-    if missing := past["turns"] - len(turns(earlier)):
-        log.warning(
-            '%d turns of the conversation "%s" are missing; put a copy of the database back', missing, thread_id
-        )
     finished = turns([*earlier, *messages])
-    return transcript(thread_id, finished, updated_at) | {"unanswered": unanswered(messages)}
+    more = {"unanswered": unanswered(messages), "missing_turns": past["turns"] - len(turns(earlier))}
+    return transcript(thread_id, finished, updated_at) | more
 
 
 async def summary(saver: Saver, thread_id: str) -> dict[str, Any] | None:

@@ -27,6 +27,7 @@ _SQLSTATES: Final = {
     "XX002": "memory_broken",  # index corrupted
     "42": "memory_broken",  # no such table or column, but 42501 below
     "42501": "memory_unreachable",  # insufficient privilege
+    "3F": "memory_unreachable",  # no schema that the role may write to
     "22": "memory_broken",
     "23": "memory_broken",
 }

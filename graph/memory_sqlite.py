@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,8 +21,7 @@ from graph.sealing import SealedStore
 from graph.serializing import Serializers
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
-
-log: Final = logging.getLogger("askbook")
+from rag.types import new_id
 
 _WAIT_SECONDS: Final = 5  # for another process that writes
 _PRAGMAS: Final = (
@@ -124,7 +123,8 @@ async def open_sqlite(path: Path, written: Serializers, keep: int) -> AsyncItera
     """The file, made where it is missing. Raises `MemoryFailureError`."""
     with border(str(path)):
         if _is_emptied(path):
-            log.warning("%s was empty: conversations begin afresh in it", path)
+            hint = "Put a copy of it back, or delete it to start afresh."
+            raise MemoryFailureError("memory_broken", f"{path} is empty; what was in it is gone.", hint=hint)
         _make_private(path)
     async with _connection(path) as conn, _connection(path, isolation_level=None) as beside:
         with border(str(path)):
@@ -150,11 +150,28 @@ async def _connection(path: Path, **options: Any) -> AsyncIterator[aiosqlite.Con
 
 
 def _is_emptied(path: Path) -> bool:
-    """Whether the file is there without a byte: another program cut it, or ours was killed while it made it."""
+    """Whether the file was cut to nothing: ours has a byte from its beginning, and one that is open has a journal."""
     return path.is_file() and not path.stat().st_size and not path.with_name(f"{path.name}-wal").exists()
 
 
 def _make_private(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    if not path.exists():
+        _create(path)
     path.chmod(0o600)  # a file of another program's making too; SQLite's journals take its permissions
+
+
+def _create(path: Path) -> None:
+    """The file with SQLite's first page, at once: one that a killed process left empty would look like one cut."""
+    new = path.with_name(f"{path.name}-{new_id()}")
+    os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    try:
+        with closing(sqlite3.connect(new)) as connection:
+            connection.execute("pragma journal_mode=WAL")
+        os.link(new, path)
+    except FileExistsError:  # another process was faster
+        pass
+    except OSError:  # a file system without links
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)

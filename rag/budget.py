@@ -6,7 +6,6 @@ History gives way first, oldest turn first and whole turns only; then passages, 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -16,10 +15,13 @@ from rag.profile_sections import BudgetSection
 from rag.types import Passage
 
 # Four characters a token is right for English and German text but low for code; measured against o200k the margin
-# covers 99% of chunks. Scripts without spaces take about one token a letter.
+# covers 99% of chunks. Vocabularies cut other alphabets finer, older ones into single letters; scripts without spaces
+# and pictures take about one token a sign.
 _CHARACTERS_PER_TOKEN: Final = 4.0
 _MARGIN: Final = 1.3
-_MAYBE_WIDE: Final = re.compile("[\u2e80-\U0010ffff]")
+_OTHER_ALPHABETS: Final = re.compile("[\u0370-\u2e7f]")  # Greek, Cyrillic, Hebrew, Arabic, Devanagari, Thai, ...
+_WIDE: Final = re.compile("[\u2e80-\U0010ffff]")
+_OTHER_TOKENS: Final = 2 / 3  # of a letter
 _OVERHEAD: Final = 16  # tokens around a message or a passage: role, header, separators
 _HISTORY_SHARE: Final = 0.3  # of the window, as the rest is needed for passages and answer
 _ANSWER: Final = 1024  # room for the answer when the profile sets no maximum
@@ -34,8 +36,12 @@ class Fitted(NamedTuple):
 
 def estimate_tokens(text: str) -> int:
     """A safe estimate of the tokens of `text` without its model's tokenizer: rather too many than too few."""
-    wide = sum(unicodedata.category(c) == "Lo" for c in _MAYBE_WIDE.findall(text))
-    return int((len(text) - wide) / _CHARACTERS_PER_TOKEN * _MARGIN + wide * _MARGIN) + 1
+    if text.isascii():
+        other = wide = 0
+    else:
+        other, wide = len(_OTHER_ALPHABETS.findall(text)), len(_WIDE.findall(text))
+    latin = (len(text) - other - wide) / _CHARACTERS_PER_TOKEN
+    return int((latin + other * _OTHER_TOKENS + wide) * _MARGIN) + 1
 
 
 def fit(

@@ -10,10 +10,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from typing_extensions import TypedDict  # pydantic refuses that of typing before Python 3.12
 
 from rag.book import Chunk
 

@@ -106,6 +106,11 @@ def test_an_estimate_is_rather_too_high_than_too_low(text: str, tokens: int) -> 
     assert estimate_tokens(text) >= tokens
 
 
+@pytest.mark.parametrize("word", ["программа", "برنامج", "कार्यक्रम", "πρόγραμμα"])
+def test_other_alphabets_are_counted_finer_than_latin_letters(word: str) -> None:
+    assert estimate_tokens(word * 100) > 2 * estimate_tokens("program"[: len(word)] * 100)
+
+
 def test_scripts_without_spaces_are_counted_by_the_letter() -> None:
     assert estimate_tokens("机" * 100) > 100
 

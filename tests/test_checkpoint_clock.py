@@ -6,10 +6,13 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import id as ids
 
 from graph.checkpoint_clock import catch_up
+from graph.conversations import thread_config
 from graph.memory import Memory
+from state import InputState
 from tests.machine import ANSWER, Machine
 
 HOUR = 3600 * 10**9  # nanoseconds
@@ -40,6 +43,20 @@ async def test_a_turn_is_taken_back_when_the_clock_went_back(memory: Memory, mon
     new_process(monkeypatch, 0)
     assert await machine.agent.undo("t") == "What is a node?"
     assert not (await machine.agent.conversation("t"))["turns"]
+
+
+async def test_who_goes_back_to_an_earlier_state_goes_on_from_there_when_the_clock_went_back(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(*[ANSWER] * 3, memory=memory)
+    await machine.agent.ask("First?", thread_id="t")
+    first = await machine.graph.aget_state(thread_config("t"))
+    new_process(monkeypatch, HOUR)
+    await machine.agent.ask("Second?", thread_id="t")
+    new_process(monkeypatch, 0)
+    await machine.graph.ainvoke(InputState(messages=[HumanMessage("Another way?")]), first.config)
+    turns = (await machine.agent.conversation("t"))["turns"]
+    assert [turn["question"] for turn in turns] == ["First?", "Another way?"]
 
 
 @pytest.mark.parametrize("foreign", ["", "no id", "3f333df6-90a4-4fda-8dd3-9485d27cee36"])

@@ -188,7 +188,7 @@ def test_a_conversation_is_addressed_by_its_id() -> None:
 
 
 async def test_a_memory_that_others_could_read_is_made_private(tmp_path: Path) -> None:
-    (tmp_path / FILE).touch(mode=0o644)
-    (tmp_path / FILE).chmod(0o644)
-    async with open_memory(tmp_path, persistent=True):
+    async with open_memory(tmp_path):
+        (tmp_path / FILE).chmod(0o644)
+    async with open_memory(tmp_path):
         assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.threads import as_markdown
 from graph.memory import FILE, open_memory
 from rag.errors import MemoryFailureError
 from rag.past import BLOCK, WINDOW
@@ -52,11 +53,9 @@ async def test_an_archive_that_cannot_be_read_is_told_and_the_conversation_goes_
         assert (await machine.agent.ask("And then?", thread_id="t")).turn_number == MANY + 1
 
 
-async def test_turns_that_are_missing_from_the_archive_are_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_turns_that_are_missing_from_the_archive_are_told(tmp_path: Path) -> None:
     await damaged(tmp_path, "delete from store")
     async with open_memory(tmp_path) as memory:
         found = await Machine(memory=memory).agent.conversation("t")
-    assert found["turn_count"] == WINDOW
-    assert f'{BLOCK} turns of the conversation "t" are missing' in caplog.text
+    assert (found["turn_count"], found["missing_turns"]) == (WINDOW, BLOCK)
+    assert f"{BLOCK} turns missing" in as_markdown(found)

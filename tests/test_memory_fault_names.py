@@ -54,6 +54,7 @@ def test_what_is_no_failure_of_a_database_keeps_its_own_name(failure: BaseExcept
         (psycopg.errors.UndefinedTable(), "memory_broken"),
         (psycopg.errors.DataCorrupted(), "memory_broken"),
         (psycopg.errors.InsufficientPrivilege(), "memory_unreachable"),
+        (psycopg.errors.InvalidSchemaName(), "memory_unreachable"),
         (psycopg.errors.ReadOnlySqlTransaction(), "memory_unreachable"),
         (psycopg.OperationalError(), "memory_unreachable"),
         (psycopg_pool.PoolTimeout(), "memory_unreachable"),

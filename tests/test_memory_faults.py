@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from graph.memory import FILE, Memory, open_memory
-from graph.memory_sqlite import SqliteDatabase
+from graph.memory_sqlite import SqliteDatabase, _make_private
 from rag.errors import MemoryFailureError
 from rag.types import ErrorInfo
 from tests.machine import ANSWER, Machine
@@ -150,13 +150,14 @@ async def damage(memory: Memory) -> None:
             )
 
 
-async def test_a_file_without_a_byte_is_told_before_it_is_used(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_file_that_was_cut_to_nothing_is_told_and_not_taken_for_a_new_one(tmp_path: Path) -> None:
     (tmp_path / FILE).touch()
-    async with open_memory(tmp_path) as memory:
-        await talked(Machine(memory=memory), 1)
-    assert f"{FILE} was empty" in caplog.text
-    caplog.clear()
-    async with open_memory(tmp_path):
-        assert not caplog.text
+    with pytest.raises(MemoryFailureError, match="is empty") as caught:
+        async with open_memory(tmp_path):
+            pass
+    assert caught.value.code == "memory_broken"
+
+
+def test_a_new_file_is_never_without_a_byte_and_leaves_no_other(tmp_path: Path) -> None:
+    _make_private(tmp_path / FILE)
+    assert [(file.name, file.stat().st_size > 0) for file in tmp_path.iterdir()] == [(FILE, True)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
+import pytest
 from langchain_core.messages import HumanMessage
 
 from graph.conversations import thread_config
@@ -70,3 +72,20 @@ async def test_how_many_ends_are_kept_can_be_set(tmp_path: Path) -> None:
         for number in range(4):
             await machine.agent.ask(f"Question {number}?", thread_id="t")
         assert await ends(machine) == [4, 3]
+
+
+async def test_a_turn_is_answered_and_stored_though_the_old_ones_could_not_go(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fails(*_: object) -> int:
+        raise sqlite3.OperationalError("database is locked")
+
+    machine = Machine(*[ANSWER] * 3, memory=memory)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(memory.database.saver), "drop_old", fails)
+        for number in range(2):
+            assert (await machine.agent.ask(f"Question {number}?", thread_id="t")).status == "success"
+    assert "old checkpoints stay for now: memory_locked" in caplog.text
+    assert (await machine.agent.ask("And then?", thread_id="t")).turn_number == 3
+    assert await ends(machine) == [3, 2, 1]
+    assert len([one async for one in machine.graph.aget_state_history(thread_config("t"))]) == 8

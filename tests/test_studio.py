@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from graph.assistants import assistant_id, create_assistants, wait_for
 from graph.studio import is_free
 from rag.profile_loader import profile_names
-from state import Context
+from state import AgentState, Context, InputState
 
 ROOT = Path(__file__).parent.parent
 START_SECONDS = 120  # it takes six on a quiet machine
@@ -173,6 +173,14 @@ async def test_the_form_of_an_assistant_holds_the_safe_knobs_and_nothing_else(cl
         "profile", "top_k", "score_threshold", "filter", "temperature", "max_tokens", "citation_style", "grounding",
     }  # fmt: skip
     assert form["additionalProperties"] is False
+
+
+async def test_the_server_knows_what_a_run_takes_and_gives(client: LangGraphClient) -> None:
+    schemas = await client.assistants.get_schemas(assistant_id("default"))
+    assert schemas["input_schema"] is not None
+    assert schemas["output_schema"] is not None
+    assert set(schemas["input_schema"]["properties"]) == set(InputState.__annotations__)
+    assert set(schemas["output_schema"]["properties"]) == set(AgentState.__annotations__)
 
 
 @pytest.mark.parametrize("key", ["api_key", "base_url", "home", "instructions"])
