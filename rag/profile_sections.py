@@ -110,13 +110,11 @@ class RetrievalSection(Section):
 
 
 class AnswerSection(Section):
-    """`smalltalk` answers a greeting or thanks. `accepts` names the citation forms that the instructions ask a model
-    for, beside our `[n]`.
+    """`smalltalk` answers a greeting. `accepts` names the citation forms asked of a model beside our `[n]`.
 
-    `grounding` says what becomes of a sentence that its citations do not support: removed, marked or let through.
-    `judge` puts what the check by code supports to a model as well, which can only take away. `context_title` stands
-    above the passages in a prompt. `marker_rule` appends our rule about passages and markers to the instructions.
-    `footer` belongs to the style "numbered"; the other styles name their source where they stand.
+    `grounding` says what becomes of a sentence that its citations do not support: removed, marked or let through;
+    `judge` puts it to a model as well, which can only take away. `context_title` stands above the passages in a prompt.
+    `marker_rule` appends our rule to the instructions. `footer` belongs to the style "numbered" alone.
     """
 
     refusal: Text = "I don't have information about that in the book content"
@@ -192,8 +190,6 @@ class BookSection(Section):
     quantization: Literal["off", "scalar", "binary"] = "off"
     payload: PayloadSection | None = None
 
-
-# --- the tool -------------------------------------------------------------------------------------------------------
 
 Sets = Literal["query", "top_k", "score_threshold"]
 _TYPE_OF: Final[dict[Sets, str]] = {"query": "string", "top_k": "integer", "score_threshold": "number"}
