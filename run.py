@@ -37,7 +37,8 @@ def build_parser() -> argparse.ArgumentParser:
         one.add_argument(
             "-c", dest="newest", action="store_true", default=_EARLIER, help="go on with the newest conversation"
         )
-    parser.set_defaults(profile=None, collection=None, thread=None, newest=False)
+        _filter(one)
+    parser.set_defaults(profile=None, collection=None, thread=None, newest=False, filter=None)
     ask = _command(commands, "ask", "ask one question, then exit")
     ask.add_argument("question", metavar="QUESTION", help="the question, or - to read it from standard input")
     _profile(ask)
@@ -94,7 +95,12 @@ def _collection(parser: argparse.ArgumentParser) -> None:
 
 def _retrieval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-k", dest="top_k", metavar="N", help="how many passages, 1 to 20")
-    parser.add_argument("--filter", metavar="PREFIX", help="only pages whose url starts with this, or title:PREFIX")
+    _filter(parser)
+
+
+def _filter(parser: argparse.ArgumentParser) -> None:
+    does = "only pages whose url starts with this, or title:PREFIX"
+    parser.add_argument("--filter", metavar="PREFIX", default=_EARLIER, help=does)
 
 
 def _common(parser: argparse.ArgumentParser) -> None:

@@ -49,8 +49,8 @@ class Context(BaseModel):
 class Turn(TypedDict):
     """The question being answered, and by whom. `began` is in seconds since the epoch, `context` the run's knobs.
 
-    `rewrite` is what the model makes of the question for the search: absent where it is not asked, and empty until it
-    has said something of use.
+    `collection` is the book that is asked. `rewrite` is what the model makes of the question for the search: absent
+    where it is not asked, and empty until it has said something of use.
     """
 
     request_id: str
@@ -63,6 +63,7 @@ class Turn(TypedDict):
     notices: NotRequired[list[str]]
     context: NotRequired[dict[str, Any]]
     rewrite: NotRequired[str]
+    collection: NotRequired[str]
 
 
 class Draft(TypedDict, total=False):

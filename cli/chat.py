@@ -16,6 +16,7 @@ from cli.history import history_file
 from cli.session import opened, preload
 from cli.terminal import console, counted, printable, report, say, waiting
 from rag.errors import AskbookError, UsageError
+from rag.filters import parse_filter
 from rag.profiles import profile_of
 from rag.settings import Settings
 from rag.types import Event, Response
@@ -25,13 +26,14 @@ def chat(options: argparse.Namespace) -> int:
     """Chat until /quit, Ctrl-D or the end of the input. Exit code 0; 1 when, in a pipe, a turn failed."""
     settings = Settings.from_env()
     profile_of(settings, options.profile)
+    parse_filter(options.filter)  # refused before anything is loaded
     preload()
     return asyncio.run(_chat(options, settings))
 
 
 async def _chat(options: argparse.Namespace, settings: Settings) -> int:
     async with opened(options, settings) as agent:
-        session = Session(agent, settings, options.profile or settings.profile)
+        session = Session(agent, settings, options.profile or settings.profile, options.filter)
         usual = agent.services.parts(session.profile).profile.memory.thread
         if options.thread is not None or options.newest or usual:
             await session.resume(usual if options.thread is None and not options.newest else options.thread)
@@ -60,6 +62,8 @@ async def greet(session: Session) -> None:
         )
     else:
         say(f"Answers are written by {parts.model_name}.")
+    if session.where:
+        say(f"Only pages that the filter lets through are searched: {printable(session.where)}")
     if session.resumed:
         say(f"Going on with conversation {session.thread_id} ({counted(session.resumed, 'turn')}).")
     say("Ask a question, or type /help.\n")

@@ -28,10 +28,11 @@ class Leave(Exception):  # noqa: N818  # it is no error
 class Session:
     """One chat: the agent, the conversation it is in, and the last answer."""
 
-    def __init__(self, agent: Agent, settings: Settings, profile: str) -> None:
+    def __init__(self, agent: Agent, settings: Settings, profile: str, where: str | None = None) -> None:
         self.agent = agent
         self.settings = settings
         self.profile = profile
+        self.where = where  # the filter of every search, as it was written
         self.thread_id = new_id()
         self.resumed = 0
         self.last: Response | None = None
@@ -42,7 +43,7 @@ class Session:
     def context(self) -> Context:
         from state import Context
 
-        return Context(profile=self.profile)
+        return Context(profile=self.profile, filter=self.where)
 
     async def resume(self, thread_id: str | None) -> None:
         """Go on with a stored conversation, the newest unless one is named; one that is new begins under its name."""

@@ -8,10 +8,13 @@ from typing import Final
 
 from cli.terminal import counted, print_json, printable
 from cli.threads import stored
-from rag.profiles import profile_of
+from rag.book import Chunk
+from rag.errors import UsageError
+from rag.profiles import Profile, profile_of
 from rag.settings import Settings
-from rag.verify import CheckedCitation, Verification, citations_of, verify
+from rag.verify import Book, CheckedCitation, Verification, citations_of, verify
 
+_QUOTE: Final = 80  # characters of a quote on its line
 _MEANING: Final = {
     "valid": "the passage is as it was cited",
     "stale": "the passage has changed",
@@ -30,31 +33,68 @@ def verify_thread(options: argparse.Namespace) -> int:
 
 
 async def _verified(options: argparse.Namespace, settings: Settings) -> Verification:
+    """Each citation is looked for in the book that is given, else in the one that its turn asked, read as it was."""
     conversation = await stored(settings, options.id)
-    from rag.services import choose_collection, collection_index
-
-    profile = profile_of(settings)
-    book = await choose_collection(settings, profile, options.collection)
     cited = citations_of(conversation["turns"])
-    index = collection_index(settings, book, profile)
+    notices: list[str] = []
+    by_book: dict[Book, tuple[str, dict[str, Chunk]]] = {}
+    for book in dict.fromkeys(one.book for one in cited):
+        ids = list(dict.fromkeys(one.citation.chunk_id for one in cited if one.book == book))
+        profile = _profile(settings, book, notices)
+        name = options.collection or book.collection
+        if name is None:
+            name = await _usual(settings, profile)
+            notices.append(f"Some turns do not say which book they asked; they were checked against {name}.")
+        by_book[book] = (name, await _chunks(settings, name, profile, ids))
+    checked = [verify(one, by_book[one.book][1].get(one.citation.chunk_id), by_book[one.book][0]) for one in cited]
+    return Verification(thread_id=options.id, citations=checked, notices=list(dict.fromkeys(notices)))
+
+
+def _profile(settings: Settings, book: Book, notices: list[str]) -> Profile:
+    """The profile of the turn, else today's: it says how somebody else's collection is read."""
     try:
-        chunks = await index.fetch(list(dict.fromkeys(citation.chunk_id for _, citation in cited))) if cited else []
+        return profile_of(settings, book.profile)
+    except UsageError:
+        notices.append(f"The profile {book.profile} is not there any more; {settings.profile} was taken in its place.")
+        return profile_of(settings)
+
+
+async def _usual(settings: Settings, profile: Profile) -> str:
+    from rag.services import choose_collection
+
+    return await choose_collection(settings, profile, None)
+
+
+async def _chunks(settings: Settings, name: str, profile: Profile, ids: list[str]) -> dict[str, Chunk]:
+    """The chunks of a collection that there are, by their ids."""
+    from rag.services import collection_index
+
+    index = collection_index(settings, name, profile)
+    try:
+        return {chunk.id: chunk for chunk in await index.fetch(ids)}
     finally:
         await index.aclose()
-    known = {chunk.id: chunk for chunk in chunks}
-    checked = [verify(citation, number, known.get(citation.chunk_id)) for number, citation in cited]
-    return Verification(thread_id=options.id, collection=book, citations=checked)
 
 
 def _show(result: Verification) -> None:
+    """A line for each citation, with what is wrong with it, and one for them all."""
     for one in result.citations:
-        print(f"{one.status:<6} turn {one.turn_number} [{one.marker}]  {printable(one.title)} ({printable(one.url)})")
-        if one.status != "valid":
-            print(f"       {_finding(one)}")
-            print(f"       “{printable(' '.join(one.quote.split()))}”  {one.chunk_id}")
+        print(f"{one.status:<6} turn {one.turn_number} [{one.marker}]  {_told(one)}")
+    for notice in result.notices:
+        print(printable(notice))
     counts = ", ".join(f"{number} {status}" for status, number in result.counts.items() if number)
-    summary = f"{counted(len(result.citations), 'citation')} checked against {printable(result.collection)}"
+    books = printable(", ".join(result.collections))
+    summary = f"{counted(len(result.citations), 'citation')} checked" + (f" against {books}" if books else "")
     print(f"{summary}: {counts}." if counts else f"{summary}.")
+
+
+def _told(one: CheckedCitation) -> str:
+    source = f"{printable(one.title)} ({printable(one.url)})"
+    if one.status == "valid":
+        return source
+    quote = " ".join(one.quote.split())
+    shown = quote if len(quote) <= _QUOTE else f"{quote[: _QUOTE - 1]}…"
+    return f"{source}: {_finding(one)} “{printable(shown)}” {one.chunk_id}"
 
 
 def _finding(one: CheckedCitation) -> str:

@@ -53,6 +53,7 @@ def make_idle(parts_of: PartsOf) -> Node:
             began=time.time(),
             profile=profile.name,
             model=parts.model_name,
+            collection=parts.collection,
             notices=notices(
                 number,
                 # With those in the archive, the answer, and the system's message that no state holds.
@@ -109,7 +110,7 @@ def _close(state: AgentState, turn: Turn, response: Response) -> Update:
     A question that was turned away at the door leaves no trace: its turn is numbered beyond those that opened.
     """
     last = last_message(state)
-    remembered = response_metadata(response, turn["question"], iso_time(turn["began"]))
+    remembered = response_metadata(response, turn["question"], iso_time(turn["began"]), turn.get("collection", ""))
     message: BaseMessage | None = AIMessage(id=response.id, content=response.content, response_metadata=remembered)
     if turn["number"] > state.get("turn_number", 0):
         message = RemoveMessage(id=turn["request_id"]) if last is not None and last.id == turn["request_id"] else None

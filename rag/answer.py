@@ -172,7 +172,7 @@ class AnswerWriter:
         """Refusals and talk about the conversation are no statements; the exact refusal as a beginning ends it all."""
         bare = without_markers(line.text).strip()
         exact = words(bare) in self._refusal
-        if numbers or not (exact or line.kind in ("sentence", "lead", "item")):
+        if (numbers and not exact) or not (exact or line.kind in ("sentence", "lead", "item")):
             return False
         if exact and not self.grounding.sentences and not self._held.all_open():
             self.refused = "model_refused"
@@ -212,7 +212,9 @@ class AnswerWriter:
             self._judge_line(one, numbers, own_place=one is waiting[-1] or one.kind == "row")
         kept = [one for one in waiting if one.judged or self._manner.mode != "strict"]
         if kept and (cited := [n for n in numbers if any(n in one.quotes for one in kept)]):
-            kept[-1].suffix = markers.gap + "".join(f"[{n}]" for n in cited)
+            # Behind a closing fence a marker would open it again.
+            gap = "\n" if kept[-1].kind == "code" and "\n" not in markers.gap else markers.gap
+            kept[-1].suffix = gap + "".join(f"[{n}]" for n in cited)
 
     def _end_block(self) -> None:
         """Judge what has no marker: a block of code by every passage, anything else by none."""
@@ -235,7 +237,9 @@ class AnswerWriter:
             finding = self._judge.claim(bare, own or inherited)
             if finding.supported and (clauses := self._composer.clauses(line.text)):
                 finding = self._judge.clauses(finding, clauses)
-            self._left_out.foreign += not finding.supported and self._tongue.is_foreign(bare)
+            if not finding.supported:
+                self._left_out.foreign += self._tongue.is_foreign(bare)
+                self._left_out.said_no |= is_refusal(bare)
             if finding.supported:
                 line.text = self._composer.only(line.text, finding.quotes)
                 if not own and not own_place:

@@ -7,7 +7,7 @@ turn; the address that is shown later is the passage's and never the model's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from urllib.parse import unquote
 
@@ -15,9 +15,12 @@ from rag.types import CitationStyle, Passage
 
 _LABEL: Final = r"(?:\\.|[^\[\]\\\n]){1,300}"
 _LINK: Final = rf"\[(?P<label>{_LABEL})\]\((?P<url>[^()\s]{{1,500}}(?:\([^()\s]{{0,100}}\)[^()\s]{{0,100}})?)\)"
-_FROM: Final = r"\(from (?P<name>[^()\n]{1,300}(?:\([^()\n]{0,100}\)[^()\n]{0,100})?)\)"
+_BARE: Final = rf"\[(?P<bare>[Ss]ource:{_LABEL})\](?![(\[])"
+_FROM: Final = r"\([Ff]rom\b ?(?P<name>[^()\n]{0,300}(?:\([^()\n]{0,100}\)[^()\n]{0,100})?)\)"
+_NUMBERED: Final = re.compile(r"\[\d{1,4}\]|(?<=source )\d{1,4}\b|(?<=passage )\d{1,4}\b", re.IGNORECASE)
+_AND: Final = re.compile(r"\s*;\s*|,?\s+and\s+")
 _CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
-_OPEN_FROM: Final = r"\((?:f|fr|fro|from|from [^()\n]{0,300})\s*$"
+_OPEN_FROM: Final = r"\((?:[Ff]|[Ff]r|[Ff]ro|[Ff]rom|[Ff]rom [^()\n]{0,300})\s*$"
 
 
 class CitationForms:
@@ -28,7 +31,8 @@ class CitationForms:
         self._accepts = frozenset(accepts)
         links = bool(self._accepts & {"source", "title"})
         chapters = "chapter" in self._accepts
-        forms = [form for form, wanted in ((_LINK, links), (_FROM, chapters)) if wanted]
+        bare = "source" in self._accepts
+        forms = [form for form, wanted in ((_LINK, links), (_BARE, bare), (_FROM, chapters)) if wanted]
         self._form = re.compile(rf"{_CODE}|(?P<space>[ \t]?)(?P<form>{'|'.join(forms)})") if forms else None
         self._open = re.compile(_OPEN_FROM) if chapters else None
 
@@ -52,17 +56,30 @@ class CitationForms:
             groups = match.groupdict()
             if groups.get("label") is not None and not self._is_citation(match["label"], match["url"]):
                 return match[0]
-            named = self._by_name(match["name"]) if groups.get("name") else self._by_link(match["label"], match["url"])
-            if len(named) == 1:
-                # Not straight before a bracket, which would make a link of the number.
-                gap = " " if match.string.startswith("(", match.end()) else ""
-                return f"{match['space']}[{named[0].number}]{gap}"
-            if any(match["form"] in passage.text for passage in self._passages):
+            found, strange = self._numbers(groups)
+            if strange and any(match["form"] in passage.text for passage in self._passages):
                 return match[0]  # the book's own words
-            unknown += 1
-            return ""
+            unknown += strange
+            # Not straight before a bracket, which would make a link of the number.
+            gap = " " if found and match.string.startswith("(", match.end()) else ""
+            return f"{match['space']}{found}{gap}" if found else ""
 
         return self._form.sub(one, text), unknown
+
+    def _numbers(self, groups: Mapping[str, str | None]) -> tuple[str, int]:
+        """The markers for what a form names, and how many of its names are no passage's."""
+        if (label := groups.get("label")) is not None:
+            named = [self._by_link(label, groups["url"] or "")]
+        elif (bare := groups.get("bare")) is not None:
+            named = [self._by_name(bare.partition(":")[2])]
+        else:
+            name = groups["name"] or ""
+            if numbers := _NUMBERED.findall(name):
+                return "".join(f"[{number.strip('[]')}]" for number in numbers), 0
+            whole = self._by_name(name)
+            named = [whole] if len(whole) == 1 else [self._by_name(one) for one in _AND.split(name)]
+        markers = [f"[{found[0].number}]" for found in named if len(found) == 1]
+        return "".join(markers), len(named) - len(markers)
 
     def _is_citation(self, label: str, url: str) -> bool:
         """A link that stands in a passage is the book's own; where only `[Source: ...]` cites, others are links."""
@@ -73,6 +90,8 @@ class CitationForms:
 
     def _by_name(self, name: str) -> list[Passage]:
         wanted = _plain(name)
+        if not wanted:
+            return []
         return _first_few(
             [one for one in self._passages if wanted in _full_names(one)],
             [one for one in self._passages if wanted in (_plain(one.title), _plain(one.chapter or ""))],
@@ -103,7 +122,7 @@ def _full_names(passage: Passage) -> set[str]:
 
 def _plain(text: str) -> str:
     """A name for comparing: without escapes, quotes and case, white space made one space."""
-    return " ".join(re.sub(r"\\(.)", r"\1", text).strip(" \"'“”").casefold().split())
+    return " ".join(re.sub(r"\\(.)", r"\1", text).strip(" \"'“”*_").casefold().split())
 
 
 def _same_url(one: str, other: str) -> bool:

@@ -19,9 +19,16 @@ from rag.markers import Segment, parse, without_markers
 _BETWEEN: Final = " \t.,;:|*_"
 _HOLE: Final = "\x00"  # stands where something was taken out; no visible text has it
 _TAG: Final = "\x01"  # the same for a tag, which parts no words
+_AGAIN: Final = "\x02"  # for a marker that stands before it already
+_REPEATED: Final = re.compile(f"[ \t]*[,;]?[ \t]*{_AGAIN}+")
 _HOLLOW: Final = re.compile(
     f"[ \t]*(?:\\((?:[\\s,;:–-]*{_HOLE})+[\\s,;:–-]*\\)|\\[(?:\\s*{_HOLE})+\\s*\\]|<(?:\\s*{_HOLE})+\\s*>)"
 )
+# One of several that commas part, the last of them or the first in brackets.
+_LISTED: Final = re.compile(
+    f"[ \t]*[,;][ \t]*{_HOLE}++(?=[)\\].,;!?]|$)|(?<=\\(){_HOLE}++[,;][ \t]*|{_HOLE}++[,;][ \t]*(?=\\[)"
+)
+_SEE: Final = re.compile(r"[ \t]*\((?:see|cf\.?|(?:source|passage|ref|reference)s?:?)[ \t,;]*\)", re.IGNORECASE)
 _HELD: Final = re.compile(f"(?P<before>(?:^|(?<=\n)))(?:{_HOLE}[ \t]*)+|[ \t]*{_HOLE}++(?![\\[\\w])|{_HOLE}++")
 _LOOKS: Final = re.compile(r"[\[【［〔]\s*\d{1,4}\s*[\]】］〕]")
 _BRACKETS: Final = re.compile(r"[\[\]【】<>]|\]?\(|\)(?=\()")
@@ -89,7 +96,7 @@ class Composer:
 
     def bare(self, plain: str) -> str:
         """What a composed text claims: without its markers, and without "According to [1]," before it."""
-        return without_markers(_without_lead(plain)).strip()
+        return _SEE.sub("", without_markers(_without_lead(plain))).strip()
 
     def clauses(self, plain: str) -> list[tuple[str, list[int]]]:
         """The parts of a composed text with the markers that end each, where they end more than one; else nothing."""
@@ -110,7 +117,7 @@ class Composer:
     def only(self, plain: str, kept: Collection[int]) -> str:
         """A composed text without the markers of other passages than those kept."""
         parts = [_HOLE if one.kind == "marker" and one.numbers[0] not in kept else one.raw for one in parse(plain)]
-        return _HELD.sub("", "".join(parts))
+        return _HELD.sub("", _LISTED.sub("", "".join(parts)))
 
     def code(self, text: str, cited: AbstractSet[int]) -> str:
         """A block of code without the addresses that no cited passage has."""
@@ -131,12 +138,19 @@ class _Pass:
         self._allowed = allowed
         self._strip = strip
         self.shown: list[tuple[int, ...]] = []
+        self._group: set[int] = set()  # the markers that stand before this place, next to one another
         self.unknown = self.links = 0
 
     def run(self, text: str) -> str:
-        joined = "".join(map(self._one, parse(text)))
+        joined = ""
+        for segment in parse(text):
+            if segment.kind != "marker" and segment.raw.strip(" \t,;"):
+                self._group = set()
+            joined += self._one(segment)
+        joined = _REPEATED.sub("", joined)
         joined = re.sub(rf"(?<=[ \t]){_TAG}+[ \t]+|{_TAG}", "", joined)
-        return _HELD.sub("", _HOLLOW.sub(_HOLE, joined))
+        joined = _HOLLOW.sub(_HOLE, _LISTED.sub("", joined))
+        return _without_open_tag(_HELD.sub("", joined))
 
     def _one(self, segment: Segment) -> str:
         match segment.kind:
@@ -165,7 +179,7 @@ class _Pass:
             case "code":
                 code, links = _without_foreign(segment.raw, self._allowed)
                 self.links += links
-                return code
+                return code if code.strip("` ") else _HOLE
             case _:
                 return self._text(segment.raw)
 
@@ -178,8 +192,10 @@ class _Pass:
     def _marker(self, segment: Segment) -> str:
         known = [n for n in segment.numbers if n in self._known]
         self.unknown += len(segment.numbers) - len(known) or (not segment.numbers)
-        self.shown += [(n,) for n in known]
-        return "".join(f"[{n}]" for n in known) or _HOLE
+        new = [n for n in known if n not in self._group]
+        self._group |= set(new)
+        self.shown += [(n,) for n in new]
+        return "".join(f"[{n}]" for n in new) or (_AGAIN if known else _HOLE)
 
     def _link(self, segment: Segment) -> str:
         if not segment.url:  # words with a marker behind them
@@ -201,6 +217,12 @@ class _Pass:
         """Whether a cited passage has the names and the year of such a reference: then they are the book's."""
         parts = re.findall(r"[A-Z][\w'’-]+|\d{4}", words)
         return any(all(part in source for part in parts) for source in self._sources)
+
+
+def _without_open_tag(text: str) -> str:
+    """The text without an HTML tag at its end that a line break parts from its end."""
+    begin = text.rfind("<")
+    return text[:begin].rstrip() if begin > text.rfind(">") and _HTML.match(text, begin) else text
 
 
 def _without_lead(plain: str) -> str:

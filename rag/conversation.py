@@ -98,10 +98,13 @@ def _is_text(text: str) -> bool:
     return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
-def response_metadata(response: Response, question: str, asked_at: str) -> dict[str, Any]:
-    """What the assistant's message remembers of its turn, as JSON data. `asked_at` is ISO 8601, UTC."""
+def response_metadata(response: Response, question: str, asked_at: str, collection: str = "") -> dict[str, Any]:
+    """What the assistant's message remembers of its turn, as JSON data. `asked_at` is ISO 8601, UTC; `collection` the
+    book that was asked.
+    """
     record = response.model_dump(mode="json", include=set(_REMEMBERED))
-    return record | {"question": question, "asked_at": asked_at, "model_name": response.model}
+    own = {"question": question, "asked_at": asked_at, "collection": collection or None}
+    return record | own | {"model_name": response.model}
 
 
 def failed_response(
@@ -137,7 +140,7 @@ def turns(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
     for message in messages:
         if isinstance(message, AIMessage) and "request_id" in message.response_metadata:
             data = message.response_metadata
-            kept = {name: data.get(name) for name in (*_REMEMBERED, "asked_at")}
+            kept = {name: data.get(name) for name in (*_REMEMBERED, "asked_at", "collection")}
             found.append({"id": message.id, "question": data["question"], "content": message.text} | kept)
     return found
 

@@ -38,7 +38,7 @@ def bare_names(text: str) -> list[tuple[int, int]]:
             spans[-1] = (spans[-1][0], begin + len(trimmed(match[0])))
             continue
         name = _NAME.search(text[max(begin, match.start() - 201) : match.start()])
-        if name and re.search(r"[^\W\d_]", name[0]):
+        if name and (match[0][0] == "@" or re.search(r"[^\W\d_]", name[0])):
             start = match.start() - len(name[0])
             spans.append((start, start + len(trimmed(text[start : match.end()]))))
     return spans

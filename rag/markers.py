@@ -19,7 +19,7 @@ _GAP: Final = r"[ \t]{0,3}+"
 DASHES: Final = "‐‑‒–—―−~-"
 _SEP: Final = rf"(?:[ \t]{{0,3}}+(?:,[ \t]{{0,3}}and|[,;/{DASHES}]|and|to|&)[ \t]{{0,3}}+)"
 _WORD: Final = (
-    r"(?:[Ss]ources?|[Pp]assages?|[Rr]ef(?:erence)?s?|[Cc]itations?|[Dd]oc(?:ument)?s?|[Cc]hunks?|[Cc]ontext)"
+    r"(?:[Ss]ources?|[Pp]assages?|[Rr]ef(?:erence)?s?|[Cc]it(?:e|ations?)|[Dd]oc(?:ument)?s?|[Cc]hunks?|[Cc]ontext)"
 )
 _NUMBER: Final = rf"(?:{_WORD}[ \t:.#№]{{0,3}}+|[#№])?+\d{{1,4}}+"
 _NUMBERS: Final = rf"{_NUMBER}(?:{_SEP}{_NUMBER}){{0,20}}+"

@@ -16,13 +16,15 @@ from rag.sentences import ends_sentence
 LONGEST: Final = 10_000  # code points of a piece; no sentence is that long, and what is cut off there is none
 
 # Where inline code begins or ends, and where a piece may end: white space behind the end of a sentence or of a line,
-# and the full stops that no white space follows.
+# and the full stops that no white space follows. A set of signs in front lets the engine run over all others.
 _EVENT: Final = re.compile(
-    r"(?P<ticks>(?<!`)`++(?=[^`]))|(?P<space>(?<=[.!?…\"'”’)\]】*_>])[ \t]++(?=\S)|(?<![ \t\n])[ \t]*+\n\s*+(?=\S))"
-    r"|(?P<wide>(?<![。！？])[。！？]++[」』”’）]*+(?=\S))"
+    r"[` \t\n。！？](?:(?<=`)(?<!``)`*+(?=[^`])"
+    r"|(?<=[.!?…\"'”’)\]】*_>][ \t])[ \t]*+(?=\S)"
+    r"|(?<=[ \t])(?<![ \t\n][ \t])[ \t]*+\n\s*+(?=\S)|(?<=\n)(?<![ \t\n]\n)\s*+(?=\S)"
+    r"|(?<=[。！？])(?<![。！？][。！？])[。！？]*+[」』”’）]*+(?=\S))"
 )
 _OPENING: Final = re.compile(r"(`{3,}|~{3,})(.*)")
-_CLOSING: Final = re.compile(r"\n[ \t]*+(`{3,}|~{3,})[ \t]*+(?=\n)")
+_CLOSING: Final = re.compile(r"\n[ \t]*+(`{3,}|~{3,})(?=[ \t]*+\n|[ \t]++[\[【])")  # a marker may stand behind it
 _SPACE: Final = re.compile(r"\s++(?=\S)")
 _MARKER: Final = r"(?:\[\[?[^\[\]\n]{0,20}\d[\d\s,;/‐‑‒–—―−~-]{0,100}+(?:†[^\[\]\n]{0,80})?\]\]?|【[^【】\n]{1,120}】)"
 _MARKERS: Final = re.compile(rf"(?:{_MARKER}(?!:)[ \t]*+){{1,20}}")  # with a colon it begins a footnote
@@ -100,8 +102,8 @@ class PieceCutter:
         for event in _EVENT.finditer(self._buffer, self._scanned, begin + LONGEST + _LOOK):
             if event.end() >= begin + LONGEST:
                 return begin + LONGEST
-            if ticks := event["ticks"]:
-                self._ticks = "" if self._ticks == ticks else self._ticks or ticks
+            if event[0][0] == "`":
+                self._ticks = "" if self._ticks == event[0] else self._ticks or event[0]
             else:
                 cut = self._may_cut(begin, event)
                 if cut is None:  # what follows tells, and has not come yet; looked at again from here
@@ -118,7 +120,7 @@ class PieceCutter:
 
     def _may_cut(self, begin: int, event: re.Match[str]) -> bool | None:
         """Whether a piece ends with this event; None where that depends on what has not come yet."""
-        space, after = event["space"] or "", event.end()
+        space, after = event[0] if event[0].isspace() else "", event.end()
         marked = _marker_follows(self._buffer, after, own_line="\n" in space)
         if marked is not False:
             return None if marked is None else False

@@ -158,7 +158,7 @@ class Parts:
 
     `quotes` says that the model only quotes, so that its calls are no model calls: the key that `key_variable` names is
     not set. `dialect` is what has been learnt about the model since the process began. `searched_with` names the models
-    that find passages, and where they run.
+    that find passages, and where they run; `collection` is the book.
     """
 
     profile: Profile
@@ -169,6 +169,7 @@ class Parts:
     key_variable: str = "OPENAI_API_KEY"
     dialect: Dialect = field(default_factory=Dialect)
     searched_with: str = ""
+    collection: str = ""
 
 
 PartsOf = Callable[[str | None], Parts]

@@ -51,10 +51,8 @@ class KeyForm(Section):
 
 
 class ModelSection(Section):
-    """`base_url` with `api_key_env`, the variable that holds its key, names an endpoint other than OpenAI's.
-
-    `fallback` is a model of the same endpoint, which is asked when the first has failed; `judge` one that is the second
-    judge of answers, where `answer.judge` wants one, in place of the model itself.
+    """`base_url` with `api_key_env`, the variable of its key, names an endpoint other than OpenAI's; `fallback` a model
+    of the same endpoint that is asked when the first has failed, `judge` one that judges answers in its place.
     """
 
     name: Annotated[str, Field(pattern=_MODEL_NAME)] = "gpt-4o-mini"
@@ -112,13 +110,11 @@ class RetrievalSection(Section):
 
 
 class AnswerSection(Section):
-    """`smalltalk` answers a greeting or thanks. `accepts` names the citation forms that the instructions ask a model
-    for, beside our `[n]`.
+    """`smalltalk` answers a greeting. `accepts` names the citation forms asked of a model beside our `[n]`.
 
-    `grounding` says what becomes of a sentence that its citations do not support: removed, marked or let through.
-    `judge` puts what the check by code supports to a model as well, which can only take away.
-    `context_title` stands above the passages in a prompt. `marker_rule` appends our rule about passages and markers to
-    the instructions. `footer` belongs to the style "numbered"; the other styles name their source where they stand.
+    `grounding` says what becomes of a sentence that its citations do not support: removed, marked or let through;
+    `judge` puts it to a model as well, which can only take away. `context_title` stands above the passages in a prompt.
+    `marker_rule` appends our rule to the instructions. `footer` belongs to the style "numbered" alone.
     """
 
     refusal: Text = "I don't have information about that in the book content"
@@ -194,8 +190,6 @@ class BookSection(Section):
     quantization: Literal["off", "scalar", "binary"] = "off"
     payload: PayloadSection | None = None
 
-
-# --- the tool -------------------------------------------------------------------------------------------------------
 
 Sets = Literal["query", "top_k", "score_threshold"]
 _TYPE_OF: Final[dict[Sets, str]] = {"query": "string", "top_k": "integer", "score_threshold": "number"}

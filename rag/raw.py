@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from rag.visible import OPEN_SEQUENCE, visible
+from rag.visible import OPEN_SEQUENCE, is_plain, visible
 
 _TAGS: Final = ("<think>", "<thinking>")
 _END: Final = re.compile(r"</think(?:ing)?>")
@@ -29,6 +29,8 @@ class Raw:
     def feed(self, text: str) -> str:
         """Take the next tokens; give what of the answer they finish."""
         text, self._sequence = self._sequence + text, ""
+        if is_plain(text):
+            return self._answer(text)
         if _CONTROL.search(text) and (unfinished := OPEN_SEQUENCE.search(text)):
             text, self._sequence = text[: unfinished.start()], text[unfinished.start() :]
         return self._answer(visible(_LINE_BREAK.sub("\n", text)))

@@ -46,6 +46,11 @@ _REFUSALS: Final = tuple(
         rf"(?:nothing|no\s+\w+)\s+(?:in|within)\s+{_BOOK}",
         rf"(?:i|we)\s+(?:{_NOT}|am unable to|are unable to|am not able to|was unable to|was not able to|wasn['’]t able)"
         rf"\s+{_SAY}",
+        rf"(?:i['’]m|we['’]re|i am|we are)\s+(?:unable|not able)\s+to\s+{_SAY}",
+        r"(?:this|that|it|which)\s+(?:is not|isn['’]t|was not|wasn['’]t)\s+(?:\w+ly\s+)?(?:covered|mentioned|discussed|"
+        r"addressed|described|specified|explained|answered|included|stated|defined)\b",
+        r"as an ai\b.{0,60}\b(?:cannot|can['’]t|unable|do not|don['’]t|am not)\b",
+        r"(?:n/?a|none|unknown|no answer|not (?:found|available|mentioned|specified|stated|covered|known))\W*$",
         r"(?:i|we)\s+(?:do not|don['’]t|did not|didn['’]t)\s+(?:have|know|find|see)\b",
         r"(?:i|we)\s+(?:found|have|see)\s+(?:no|nothing)\b",
         rf"there\s+(?:is|are|was|were)\s+(?:no|not|nothing|isn['’]t)\b.{{0,120}}\b(?:{_BOOK})",

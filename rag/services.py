@@ -88,7 +88,16 @@ class LiveServices:
         tool_name = profile.tool.name if profile.tool else "retrieve"
         retriever = Retriever(self.embedder, self.sparse, self.index, tool_name=tool_name, reranker=self.reranker)
         words = self._searched_with(profile)
-        return Parts(profile, model, model_name, quotes, retriever, endpoint.variable, searched_with=words)
+        return Parts(
+            profile,
+            model,
+            model_name,
+            quotes,
+            retriever,
+            endpoint.variable,
+            searched_with=words,
+            collection=self.index.collection,
+        )
 
     async def aclose(self) -> None:
         await self.index.aclose()

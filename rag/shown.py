@@ -75,10 +75,21 @@ class Shown:
         """The text with its markers in the style of the answer."""
         if self._style == "numbered":
             return plain
-        return "".join(
-            "".join(self.citations[n].formatted for n in one.numbers) if one.kind == "marker" else one.raw
-            for one in parse(plain)
-        )
+        text, between = "", ""
+        group: list[str] = []  # the citations that stand next to one another here: passages of a page may look the same
+        for one in parse(plain):
+            if one.kind != "marker":
+                between += one.raw
+                continue
+            if between.strip(" \t,;"):
+                group = []
+            for citation in [self.citations[n].formatted for n in one.numbers]:
+                if citation not in group:
+                    apart = " " if self._style == "chapter" and group and not between else between
+                    text, between = text + apart + citation, ""
+                    group.append(citation)
+            between = "" if group else between
+        return text + between
 
 
 def wider(one: str, other: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
+
+from pydantic import Field
 
 from rag.book import Chunk
 from rag.types import Citation, Quote, Record
@@ -16,9 +18,11 @@ STATUSES: Final[tuple[CitationStatus, ...]] = ("valid", "stale", "gone")
 class CheckedCitation(Record):
     """One citation of a stored answer. "valid": the passage is as it was cited; "stale": its text has changed; "gone":
     the book has no passage of this id. `quotes` counts its quotes, `quotes_found` those that the passage still has.
+    `collection` is the book that it was checked against.
     """
 
     turn_number: int
+    collection: str
     marker: int
     status: CitationStatus
     quotes: int
@@ -29,12 +33,32 @@ class CheckedCitation(Record):
     chunk_id: str
 
 
+class Book(NamedTuple):
+    """A collection, and the profile that says how to read it; None where a turn does not say which it was."""
+
+    collection: str | None
+    profile: str | None
+
+
+class Cited(NamedTuple):
+    """A citation of a stored turn, with the book that the turn asked."""
+
+    citation: Citation
+    turn_number: int
+    book: Book
+
+
 class Verification(Record):
-    """All citations of a conversation, checked. `collection` is the book that they were checked against."""
+    """All citations of a conversation, checked. `notices` say where another book than the turn's had to be taken."""
 
     thread_id: str
-    collection: str
     citations: list[CheckedCitation]
+    notices: list[str] = Field(default_factory=list)
+
+    @property
+    def collections(self) -> list[str]:
+        """The books that the citations were checked against, sorted."""
+        return sorted({one.collection for one in self.citations})
 
     @property
     def counts(self) -> dict[CitationStatus, int]:
@@ -42,28 +66,34 @@ class Verification(Record):
 
     def as_json(self) -> dict[str, Any]:
         """The record with `checked` and the count of each status, as `verify --json` prints it."""
-        head = {"thread_id": self.thread_id, "collection": self.collection, "checked": len(self.citations)}
-        return head | self.counts | {"citations": [one.model_dump(mode="json") for one in self.citations]}
+        head = {"thread_id": self.thread_id, "collections": self.collections, "checked": len(self.citations)}
+        return head | self.counts | self.model_dump(mode="json", include={"notices", "citations"})
 
 
-def citations_of(turns: Sequence[Mapping[str, Any]]) -> list[tuple[int, Citation]]:
-    """The citations of a conversation's turns, each with the number of its turn."""
+def citations_of(turns: Sequence[Mapping[str, Any]]) -> list[Cited]:
+    """The citations of a conversation's turns. Turns of earlier versions do not know their book."""
     return [
-        (int(turn["turn_number"] or 0), Citation.model_validate(data))
+        Cited(
+            Citation.model_validate(data),
+            int(turn["turn_number"] or 0),
+            Book(turn.get("collection"), turn.get("profile")),
+        )
         for turn in turns
         for data in turn.get("citations") or []
     ]
 
 
-def verify(citation: Citation, turn_number: int, chunk: Chunk | None) -> CheckedCitation:
-    """Compare a citation with the chunk of its id; None says that there is none.
+def verify(cited: Cited, chunk: Chunk | None, collection: str) -> CheckedCitation:
+    """Compare a citation with the chunk of its id in a collection; None says that there is none.
 
     The chunk's hash is computed anew: what an index says of its text is not proof of the text.
     """
+    citation = cited.citation
     quotes = [Quote.of(citation), *citation.occurrences]
     found = sum(one.quote in chunk.text for one in quotes) if chunk else 0
     return CheckedCitation(
-        turn_number=turn_number,
+        turn_number=cited.turn_number,
+        collection=collection,
         marker=citation.marker,
         status=_status(citation, quotes, chunk),
         quotes=len(quotes),

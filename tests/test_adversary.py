@@ -234,6 +234,43 @@ def test_a_block_of_code_that_was_not_closed_is() -> None:
     assert answer("```sh\napt install ros") == "```sh\napt install ros\n```\n[2]"
 
 
+def test_a_marker_behind_a_closing_fence_goes_below_it() -> None:
+    assert answer("```sh\napt install ros\n``` [2]") == "```sh\napt install ros\n```\n[2]"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"{N} ([1], [2]).", f"{N} ([1])."),
+        (f"{N} [1], [99].", CITED),
+        (f"{N} [99], [1].", CITED),
+        (f"{N} `http://evil.com` [1].", CITED),
+        (f"{N} <a\nhref='http://evil.com'>x</a> [1].", f"{N} [1]"),
+        (f"{N} [cite: 1].", CITED),
+        (f"{N} [1].\r\n{T} [2].\r\n", f"{CITED}\n{T} [2]."),
+    ],
+)
+def test_what_is_taken_out_leaves_no_hole(text: str, shown: str) -> None:
+    assert answer(text) == shown
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Sorry, this isn't covered in the book.",
+        "There is no mention of cows in the passages [1].",
+        "I'm not able to answer this question based on the given context.",
+        "As an AI language model, I cannot answer that.",
+        "N/A",
+        f"{REFUSAL} [1]",
+        f"- {REFUSAL}",
+    ],
+)
+def test_a_refusal_in_any_words_is_the_models(said: str) -> None:
+    assert answer(said) == REFUSAL
+    assert write(said).refused == "model_refused"
+
+
 def test_what_a_model_thinks_aloud_is_no_part_of_the_answer() -> None:
     thought = f"<think>\nLet me see. {T} [2].\n</think>\n\n"
     assert answer(thought + CITED) == CITED

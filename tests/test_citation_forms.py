@@ -146,3 +146,50 @@ def test_a_block_of_code_after_an_open_bracket_is_kept() -> None:
 
 def test_many_open_brackets_take_little_time() -> None:
     assert written("[Source: a? " * 3000 + "b [1].", "source", step=50).shown.citations
+
+
+@pytest.mark.parametrize(
+    ("style", "own"),
+    [("chapter", "(from Page 1)"), ("source", "[Source: Page 1](https://book.example/page-1)"),
+     ("title", "[Page 1 - Nodes](https://book.example/page-1#nodes)")],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "pair", ["{own}{own}", "{own} {own}", "[1]{own}", "[1] {own}", "{own} [1]", "{own}, [1]", "[1] [1] [1]", "[1][1]"]
+)
+def test_a_passage_is_cited_once_in_one_place(style: CitationStyle, own: str, pair: str) -> None:
+    writer = AnswerWriter([passage(1)], Manner(REFUSAL, style, footer="none", accepts=(style,)))
+    writer.feed(f"A node is a process {pair.format(own=own)}.")
+    writer.close()
+    assert (writer.shown.plain, writer.grounding.unknown_markers) == ("A node is a process [1].", 0)
+    assert writer.shown.content == f"A node is a process {writer.shown.citations[1].formatted}."
+
+
+def test_two_passages_of_a_page_are_named_once_where_the_style_names_the_page() -> None:
+    page = [passage(1), passage(2, "A node has a name.", title="Page 1", heading="Names")]
+    writer = AnswerWriter(page, Manner(REFUSAL, "chapter", footer="none", mode="off"))
+    writer.feed("A node is a process [1][2]. A node has a name [2] and is a process [1].")
+    writer.close()
+    assert writer.shown.content == (
+        "A node is a process (from Page 1). A node has a name (from Page 1) and is a process (from Page 1)."
+    )
+    assert writer.shown.plain == "A node is a process [1][2]. A node has a name [2] and is a process [1]."
+
+
+@pytest.mark.parametrize(
+    ("form", "unknown"),
+    [("(from Page 1)", 0), ("(From page 1)", 0), ("(from **Page 1**)", 0), ("(from [1])", 0), ("(from source 1)", 0),
+     ("(from Page 1, [1])", 0), ("(from Page 1; Page 9)", 1), ("(from Page 1 and Page 9)", 1), ("(from ) [1]", 1),
+     ("(from) [1]", 1), ("(from Page 9) [1]", 1)],
+)  # fmt: skip
+def test_chapters_are_named_in_many_ways_and_what_names_none_is_counted(form: str, unknown: int) -> None:
+    writer = AnswerWriter([passage(1)], Manner(REFUSAL, footer="none", accepts=("chapter",)))
+    writer.feed(f"A node is a process {form}.")
+    writer.close()
+    assert (writer.shown.content, writer.grounding.unknown_markers) == ("A node is a process [1].", unknown)
+
+
+def test_a_source_without_its_address_counts_where_it_names_one_passage() -> None:
+    writer = AnswerWriter([passage(1)], Manner(REFUSAL, footer="none", accepts=("source",)))
+    writer.feed("A node is a process [Source: Page 1]. A node is a process [Source: Cows].")
+    writer.close()
+    assert (writer.shown.content, writer.grounding.unknown_markers) == ("A node is a process [1].", 1)

@@ -47,6 +47,13 @@ def test_a_chat_answers_shows_its_sources_and_takes_a_turn_back(run: CommandLine
     assert "Took back: How many teeth" in done.err
 
 
+def test_a_filter_holds_for_every_question_of_a_chat(run: CommandLine) -> None:
+    elsewhere = chat(run, QUESTION, QUESTION, options=("--filter", "https://elsewhere.example"))
+    assert elsewhere.out.count("I don't have information about that in the book content") == 2
+    assert "Only pages that the filter lets through are searched: https://elsewhere.example" in elsewhere.err
+    assert chat(run, QUESTION, options=("--filter", "author:me")).code == 2
+
+
 def test_what_was_taken_back_is_not_in_the_conversation(run: CommandLine) -> None:
     chat(run, QUESTION, BESIDE, "/undo", options=("--thread", "undone"))
     shown = run("threads", "show", "undone", "--json").data

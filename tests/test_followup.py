@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rag.conversation import Exchange
-from rag.retrieval.followup import MOST_LIFT, MOST_NEED, REWRITE, SHARE, context_weight, contexts, need, rewrite_weight
+from rag.retrieval.followup import ALONE, CONTEXT, LOST, MOST_LIFT, REWRITE, context_weight, contexts, rewrite_weight
 
 TALK = [
     Exchange("How do I install ROS 2?", "Use the Debian packages."),
@@ -38,30 +38,29 @@ def test_what_would_say_nothing_new_is_no_context(talk: list[Exchange], count: i
     assert len(contexts("Why?", talk)) == count
 
 
-def test_the_fewer_words_of_its_own_a_question_has_the_more_it_needs() -> None:
-    asked = ["Why?", "And the predators?", "Which animals eat guinea pigs in South America?"]
-    assert [need(question) for question in asked] == [MOST_NEED, MOST_NEED, pytest.approx(0.5)]
-    assert need("?!") == MOST_NEED
-
-
 def test_a_question_alone_gives_its_context_no_weight() -> None:
-    assert context_weight("Why?", [0.5]) == 0.0
+    assert context_weight([], [0.5]) == 0.0
+
+
+def test_the_further_a_question_is_from_its_contexts_the_more_it_needs_them() -> None:
+    near, between, far = (context_weight([cosine], [0.5, 0.5]) for cosine in (ALONE, 0.8, LOST))
+    assert (near, far) == (0.0, CONTEXT)
+    assert near < between < far
+    assert context_weight([0.1], [0.5, 0.5]) == CONTEXT
 
 
 def test_a_context_that_comes_closer_to_the_book_counts_more() -> None:
-    question = "Which three animals hunt them?"
-    lower, same, higher = (context_weight(question, [0.5, best]) for best in (0.4, 0.5, 0.6))
+    lower, same, higher = (context_weight([0.6], [0.5, best]) for best in (0.4, 0.5, 0.55))
     assert 0 < lower < same < higher
-    assert same == pytest.approx(SHARE * need(question))
 
 
-def test_after_a_change_of_subject_the_context_counts_nothing() -> None:
-    assert context_weight("What is domain randomization?", [0.7, 0.4, 0.4]) == 0.0
+def test_a_context_that_leads_away_from_the_book_counts_nothing() -> None:
+    assert context_weight([0.1], [0.7, 0.4]) == 0.0
 
 
-def test_the_weight_of_a_context_has_a_limit() -> None:
-    most = pytest.approx(MOST_LIFT * SHARE * MOST_NEED)
-    assert context_weight("Why?", [0.1, 0.9]) == context_weight("Why?", [0.0, 1.0]) == most
+def test_an_answer_that_is_in_the_book_word_for_word_counts_no_more_than_one_that_is_close() -> None:
+    weights = [context_weight([0.5, 0.5], [0.5, 0.5, best]) for best in (0.6, 0.9)]
+    assert weights == [pytest.approx(CONTEXT * (1 + MOST_LIFT) / 2)] * 2
 
 
 @pytest.mark.parametrize(

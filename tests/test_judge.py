@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.messages import HumanMessage
 
+from graph.conversations import thread_config
 from rag.answer import AnswerWriter, Manner
 from rag.errors import AskbookError
 from rag.judging import Claim, judging_prompt, read_verdicts
 from rag.profiles import Profile, load_profile
 from rag.types import GroundingMode
+from state import Context, InputState
 from tests.fakes import passage
 from tests.machine import Machine
 from tests.openai_server import Endpoint, Reply, answer, refuses
@@ -246,3 +249,14 @@ def test_a_judge_adds_nothing_and_what_is_streamed_is_the_answer(
     assert writer.grounding.supported <= alone.grounding.supported
     assert writer.grounding.sentences == alone.grounding.sentences
     assert set(writer.shown.citations) <= set(alone.shown.citations)
+
+
+async def test_what_the_judge_says_reaches_no_stream() -> None:
+    m = machine(f"{NODE} {NAME}", "1 yes\n2 no, and BANANAS")
+    given = InputState(messages=[HumanMessage("What is a node?")])
+    modes: list[Any] = ["messages", "custom", "updates", "values"]
+    seen = [
+        str(part) async for part in m.graph.astream(given, thread_config("t"), context=Context(), stream_mode=modes)
+    ]
+    assert NODE in "".join(seen)
+    assert not any("BANANAS" in part or "has its own name" in part for part in seen)

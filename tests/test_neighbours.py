@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from rag.book import Chunk
-from rag.profiles import load_profile
+from rag.profiles import effective, load_profile
 from rag.retrieval.candidates import Candidate, Outcome
 from rag.retrieval.neighbours import AMONG, BESIDE, joined
+from rag.services import open_services
+from rag.settings import Settings
 from tests.index_cases import make_point
 
 Row = tuple[str, int, Outcome]
@@ -65,3 +68,16 @@ def test_a_count_that_is_given_is_not_exceeded() -> None:
     assert profile.retrieval.neighbours > 0
     assert profile.overridden(top_k=5).retrieval.neighbours == 0
     assert profile.overridden(score_threshold=0.3).retrieval.neighbours == profile.retrieval.neighbours
+
+
+def test_a_count_in_the_environment_is_told_to_leave_none() -> None:
+    settings = Settings(_env_file=None, AGENT_TOP_K=4)  # type: ignore[call-arg]  # by variable
+    told = {one.key: (one.value, one.source) for one in effective("default", settings)}
+    assert told["retrieval.neighbours"] == (0, "environment variable AGENT_TOP_K")
+
+
+async def test_the_answerer_that_quotes_has_the_best_passages_alone(tiny_book: Path) -> None:
+    settings = Settings(_env_file=None, ASKBOOK_HOME=tiny_book)  # type: ignore[call-arg]  # by variable
+    async with open_services(settings) as services:
+        assert services.parts("default").quotes
+        assert services.parts("default").profile.retrieval.neighbours == 0

@@ -106,7 +106,7 @@ async def test_a_text_that_stands_in_the_book_twice_is_asked_for_once_and_kept_o
 
 async def test_a_follow_up_is_reranked_in_its_context(tmp_path: Path) -> None:
     reranker = FakeReranker()
-    history = [Exchange("Where does the river begin?", "In the hills.")]
+    history = [Exchange("Where, further up, does the river begin?", "In the hills.")]
     await search(tmp_path, reranker, "first", "second", history=history)
     question, _ = reranker.asked[0]
     assert "river" in question

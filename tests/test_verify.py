@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import hashlib
 from dataclasses import replace
@@ -9,10 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from cli.verify import _show, _verified
+from graph.agent import open_agent
 from rag.book import Chunk
 from rag.citations import best_quote, make_citation
+from rag.ingest.pipeline import ingest
+from rag.retrieval.sparse import Bm25Encoder
+from rag.services import build_embedder, collection_index, vector_cache
+from rag.settings import Settings, variables
 from rag.types import Citation, Quote
-from rag.verify import citations_of, verify
+from rag.verify import Book, Cited, citations_of, verify
 from tests.command_line import CommandLine
 from tests.conftest import PAGES, index_book
 from tests.fakes import passage
@@ -33,6 +40,10 @@ def citation() -> Citation:
     return made
 
 
+def cited(made: Citation, turn_number: int = 1) -> Cited:
+    return Cited(made, turn_number, Book("b", None))
+
+
 @pytest.mark.parametrize(
     ("now", "status", "found"),
     [
@@ -44,23 +55,30 @@ def citation() -> Citation:
     ],
 )
 def test_a_citation_is_valid_stale_or_gone(now: str | None, status: str, found: int) -> None:
-    checked = verify(citation(), 3, chunk(now) if now else None)
-    assert (checked.status, checked.quotes, checked.quotes_found, checked.turn_number) == (status, 2, found, 3)
+    checked = verify(cited(citation(), 3), chunk(now) if now else None, "b")
+    assert (checked.status, checked.quotes, checked.quotes_found) == (status, 2, found)
+    assert (checked.turn_number, checked.collection) == (3, "b")
 
 
 def test_the_hash_that_the_index_tells_is_not_taken_for_the_texts() -> None:
-    assert verify(citation(), 1, replace(chunk(f"{TEXT} More."), sha256=chunk(TEXT).sha256)).status == "stale"
+    assert verify(cited(citation()), replace(chunk(f"{TEXT} More."), sha256=chunk(TEXT).sha256), "b").status == "stale"
 
 
 def test_a_quote_that_is_not_in_its_place_is_stale_though_the_text_is_the_same() -> None:
     moved = citation()
     moved.occurrences = [Quote(quote="Nodes talk", start=0, end=10)]
-    assert verify(moved, 1, chunk(TEXT)).status == "stale"
+    assert verify(cited(moved), chunk(TEXT), "b").status == "stale"
 
 
-def test_citations_come_with_the_number_of_their_turn() -> None:
-    turns = [{"turn_number": 1, "citations": []}, {"turn_number": 2, "citations": [citation().model_dump()]}]
-    assert [(number, one.marker) for number, one in citations_of(turns)] == [(2, 1)]
+def test_citations_come_with_the_number_and_the_book_of_their_turn() -> None:
+    dumped = [citation().model_dump()]
+    turns = [
+        {"turn_number": 1, "citations": []},
+        {"turn_number": 2, "citations": dumped, "collection": "b", "profile": "p"},
+        {"turn_number": 3, "citations": dumped},
+    ]
+    found = [(one.turn_number, one.citation.marker, one.book) for one in citations_of(turns)]
+    assert found == [(2, 1, Book("b", "p")), (3, 1, Book(None, None))]
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +108,36 @@ def test_the_command_tells_what_has_changed(run: CommandLine, source: Path) -> N
     assert after.code == 1
     assert "stale  turn 1 [1]  Widgets" in after.out
     assert "The passage has changed; 1 of 2 quotes are still in it." in after.out
+
+
+async def test_each_turn_is_checked_against_the_book_that_it_asked(
+    run: CommandLine, tiny_source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One conversation over two books; the citations of each are found, whichever is the usual one."""
+    for name in variables():
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ASKBOOK_HOME", str(run.home))
+    settings = Settings.from_env(None)
+    index = collection_index(settings, "other")
+    embedder, vectors = build_embedder(settings), vector_cache(settings)
+    await ingest([tiny_source], index=index, embedder=embedder, sparse=Bm25Encoder(), vectors=vectors)
+    await index.aclose()
+    for book, question in (("book", "How is a gadget cleaned?"), ("other", "How many teeth does a widget have?")):
+        async with open_agent(settings, collection=book) as agent:
+            assert (await agent.ask(question, thread_id="two")).citations
+    options = argparse.Namespace(id="two", collection=None, json=False)
+    result = await _verified(options, settings)
+    assert (result.collections, set(result.counts.items())) == (
+        ["book", "other"],
+        {("valid", len(result.citations)), ("stale", 0), ("gone", 0)},
+    )
+    elsewhere = await _verified(argparse.Namespace(id="two", collection="book", json=False), settings)
+    assert elsewhere.collections == ["book"]
+    assert elsewhere.counts["gone"] > 0
+    _show(elsewhere)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(elsewhere.citations) + 1
+    assert any(line.startswith("gone   turn 2 [") and "The book has no such passage. “" in line for line in lines)
 
 
 def test_an_unknown_conversation_is_wrong_usage(run: CommandLine) -> None:

@@ -53,8 +53,9 @@ def weighed(
 ) -> list[Query]:
     """The queries with their weights: the raw question, its contexts, its rewrite, each with its dense ranking."""
     best = [_largest(ranking, vector) for vector, ranking in zip(vectors, rankings, strict=True)]
-    said = [largest for (kind, _), largest in zip(texts, best, strict=True) if kind != "rewrite"]
-    context = context_weight(texts[0][1], said)
+    said = [place for place, (kind, _) in enumerate(texts) if kind != "rewrite"]
+    near = [_cosine(vectors[0], vectors[place]) for place in said[1:]]
+    context = context_weight(near, [best[place] for place in said])
     queries: list[Query] = []
     for (kind, text), vector, largest in zip(texts, vectors, best, strict=True):
         weight = context if kind == "context" else 1.0
