@@ -9,7 +9,7 @@ from rag.grounding_evidence import Sources
 from rag.grounding_reading import Line
 from rag.grounding_slots import Slots
 from rag.grounding_words import Token
-from rag.terms import is_known
+from rag.terms import is_english
 
 UNCOMMON: Final = 0.8  # weight from which a word at the beginning of a sentence is taken for a name
 _NO_NAMES: Final = ("ly", "ing", "ed", "tion", "ment", "ness", "ity")  # endings of words that merely begin a sentence
@@ -58,7 +58,7 @@ def is_name(token: Token) -> bool:
 
 def _is_common(word: str) -> bool:
     """Does it look like a word that merely begins a sentence: "Landlords", "Negotiation"?"""
-    return word.endswith(_NO_NAMES) or (word.endswith("s") and is_known(word[:-1]))
+    return word.endswith(_NO_NAMES) or (word.endswith("s") and is_english(word[:-1]))
 
 
 def _opens_name(index: int, said: Line, sources: Sources) -> bool:

@@ -196,11 +196,6 @@ def _also() -> dict[str, set[str]]:
     return {stem(word): {stem(other) for other in others.split()} - IDLE for word, others in SAYS_ALSO.items()}
 
 
-def is_known(word: str) -> bool:
-    """Is a word in small letters one of the vocabulary's?"""
-    return word in _ranks()
-
-
 @cache
 def _ranks() -> dict[str, int]:
     lines = VOCABULARY.read_text(encoding="utf-8").splitlines()[_FIRST_WORD:]
