@@ -1,4 +1,4 @@
-"""The weights of `rag.grounding_doubt`, fitted by logistic regression.
+"""The weights of `rag.support.doubt`, fitted by logistic regression.
 
     python -m bench.grounding_fit ../shared/data
 
@@ -18,14 +18,14 @@ from pathlib import Path
 import numpy as np
 
 from bench.grounding import AS_IS, BESIDES, Case, cases
-from rag.grounding_doubt import Standing
-from rag.grounding_evidence import Sources, words_of
-from rag.grounding_facts import names, numbers
-from rag.grounding_names import names_of
-from rag.grounding_polarity import denials, turns
-from rag.grounding_reading import Line, line, read
-from rag.grounding_slots import Slots
-from rag.grounding_sorts import claim_of
+from rag.support.doubt import Standing
+from rag.support.evidence import Sources, words_of
+from rag.support.facts import names, numbers
+from rag.support.names import names_of
+from rag.support.polarity import denials, turns
+from rag.support.reading import Line, line, read
+from rag.support.slots import Slots
+from rag.support.sorts import claim_of
 
 RIDGE = 0.3
 LOWERED = {"name": 0.2, "number": 0.5, "comparison": 0.8, "negation": 0.9, "denial": 0.8}

@@ -1,4 +1,4 @@
-"""When should the answerer that quotes refuse? Fits the weights of `rag.confidence` and shows what they do.
+"""When should the answerer that quotes refuse? Fits the weights of `rag.quotes.confidence` and shows what they do.
 
     python -m bench.refusal ../shared/data/books --cache /tmp/askbook-bench
 
@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.brute_force import BruteForce
-from rag.confidence import THRESHOLD, WITH_EMBEDDER, WORDS_ONLY, Features, Weights, features
 from rag.prompt_format import format_passages, parse_passages
-from rag.relevance import read
+from rag.quotes.confidence import THRESHOLD, WITH_EMBEDDER, WORDS_ONLY, Features, Weights, features
+from rag.quotes.relevance import read
 from rag.retrieval.embeddings import OnnxEmbeddings
 
 FOLDERS = {"physical-ai": "physical-ai/docs", "rust": "rust/src", "react-native": "react-native/docs"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from rag.dialect import Dialect
+from rag.endpoint.dialect import Dialect
 from rag.errors import AskbookError, OptionRefusedError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _options(profile: Profile) -> dict[str, Any]:
 
 async def _first_token(model: BaseChatModel, name: str, options: dict[str, Any]) -> set[str]:
     """Ask until something of an answer comes; returns the options that were refused on the way."""
-    from rag.faults import model_error
+    from rag.endpoint.faults import model_error
 
     dialect, refused = Dialect(), set[str]()
     while True:

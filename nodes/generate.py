@@ -18,7 +18,7 @@ from nodes.error import guarded
 from nodes.judge import SecondOpinion
 from nodes.model_call import CUT, Call, added, call_model, tokens_used, was_cut
 from nodes.run import AsyncNode, Update, noticed, run_of, tell_phase
-from rag.answer import AnswerWriter, Manner
+from rag.answers.writer import AnswerWriter, Manner
 from rag.budget import Fitted, fit
 from rag.conversation import history
 from rag.errors import AskbookError

@@ -17,8 +17,8 @@ from langgraph.func import task
 from langgraph.types import RetryPolicy
 
 from nodes.model_call import Call, Unseen, added, call_model, tokens_used
+from rag.answers.judging import Claim, judging_prompt, read_verdicts
 from rag.errors import AskbookError
-from rag.judging import Claim, judging_prompt, read_verdicts
 from rag.patience import Patience
 from rag.ports import Parts
 from rag.prompt_format import new_boundary

@@ -10,8 +10,8 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from rag.budget import estimate_tokens
+from rag.endpoint.faults import model_error
 from rag.errors import AskbookError, OptionRefusedError
-from rag.faults import model_error
 from rag.ports import Parts
 from rag.tool import tool_schema
 from rag.types import Tokens

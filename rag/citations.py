@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from rag.answers.links import safe_address
 from rag.context import scores_footer
-from rag.links import safe_address
 from rag.sentences import units
 from rag.types import Citation, CitationStyle, Footer, Passage, Quote
 from rag.visible import plain_lines

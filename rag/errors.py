@@ -1,7 +1,8 @@
 """Every failure that a user can meet: its type, its fixed sentence, what to do about it.
 
 Inside the product failures are raised as `AskbookError`. Foreign exceptions become one at the border of the part that
-called the library (`rag.faults` for the model, the index adapter for Qdrant), so nodes and commands know one family.
+called the library (`rag.endpoint.faults` for the model, the index adapter for Qdrant), so nodes and commands know one
+family.
 """
 
 from __future__ import annotations

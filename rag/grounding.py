@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import Final
 
-from rag.grounding_code import unstated_code, unstated_lines
-from rag.grounding_evidence import Sources, Support, Word, support, words_of
-from rag.grounding_facts import absent_numbers, doubtful_facts
-from rag.grounding_polarity import contradictions
-from rag.grounding_reading import Line, line, read
-from rag.grounding_roles import exchanged
-from rag.grounding_slots import Slots
-from rag.grounding_sorts import Sort, claim_of, is_code
+from rag.support.code import unstated_code, unstated_lines
+from rag.support.evidence import Sources, Support, Word, support, words_of
+from rag.support.facts import absent_numbers, doubtful_facts
+from rag.support.polarity import contradictions
+from rag.support.reading import Line, line, read
+from rag.support.roles import exchanged
+from rag.support.slots import Slots
+from rag.support.sorts import Sort, claim_of, is_code
 from rag.wording import IDLE, LIGHT
 
 LONGEST: Final = 100  # tokens of a sentence that are checked together

@@ -96,7 +96,7 @@ def is_openai(endpoint: Endpoint) -> bool:
 def _chat_model(endpoint: Endpoint, profile: Profile) -> BaseChatModel:
     from openai import Timeout
 
-    from rag.endpoint_model import EndpointChatModel
+    from rag.endpoint.chat_model import EndpointChatModel
 
     own = is_openai(endpoint)
     seconds = profile.model.timeout_seconds

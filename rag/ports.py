@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
-from rag.dialect import Dialect
+from rag.endpoint.dialect import Dialect
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

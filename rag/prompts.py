@@ -8,9 +8,9 @@ from typing import Final
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 
+from rag.answers.markers import without_markers
 from rag.conversation import Exchange
 from rag.exchange import given
-from rag.markers import without_markers
 from rag.profiles import Profile
 from rag.prompt_format import format_passages, format_question, new_boundary
 from rag.tool import tool_schema

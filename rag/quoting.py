@@ -16,11 +16,11 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from pydantic import SkipValidation
 from typing_extensions import override
 
-from rag.confidence import answers
-from rag.excerpt import excerpt
 from rag.ports import Embedder
 from rag.prompt_format import NumberedPassage, parse_prompt
-from rag.relevance import read
+from rag.quotes.confidence import answers
+from rag.quotes.excerpt import excerpt
+from rag.quotes.relevance import read
 from rag.terms import refers_back
 
 REFUSAL = "The book does not answer this question."

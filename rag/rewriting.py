@@ -11,9 +11,9 @@ from typing import Final
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+from rag.answers.markers import without_markers
 from rag.budget import estimate_tokens, history_room, trim_history
 from rag.conversation import Exchange
-from rag.markers import without_markers
 from rag.ports import Parts
 from rag.profiles import Profile
 from rag.prompt_format import as_data

@@ -16,7 +16,7 @@ from langchain_core.language_models import BaseChatModel
 from graph.agent import Agent, open_agent
 from graph.build import build_graph
 from graph.memory import local_memory, open_memory
-from rag.dialect import Dialect
+from rag.endpoint.dialect import Dialect
 from rag.models import build_model
 from rag.ports import ChunkIndex, Parts
 from rag.profiles import Profile, load_profile

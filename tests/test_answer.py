@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answer import AnswerWriter, Manner
-from rag.shown import FLAG
+from rag.answers.shown import FLAG
+from rag.answers.writer import AnswerWriter, Manner
 from rag.types import GroundingMode, Passage
 from tests.fakes import passage
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rag.dialect import Dialect
+from rag.endpoint.dialect import Dialect
 
 OPTIONS: dict[str, Any] = {"max_tokens": 99, "temperature": 0.0, "tools": ["t"]}
 

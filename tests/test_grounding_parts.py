@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from rag.grounding_code import code_words
-from rag.grounding_names import is_name
-from rag.grounding_negation import scopes
-from rag.grounding_numbers import quantities
-from rag.grounding_opposites import opposites
-from rag.grounding_words import key_of, tokens
+from rag.support.code import code_words
+from rag.support.names import is_name
+from rag.support.negation import scopes
+from rag.support.numbers import quantities
+from rag.support.opposites import opposites
+from rag.support.words import key_of, tokens
 
 
 def read(text: str) -> list[tuple[set[str], str]]:

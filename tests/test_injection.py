@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from rag.answer import AnswerWriter, Manner
-from rag.orders import is_order, task_verb, without_orders
+from rag.answers.orders import is_order, task_verb, without_orders
+from rag.answers.writer import AnswerWriter, Manner
 from rag.sentences import units
 from tests.conftest import SHARED
 from tests.fakes import passage

@@ -13,8 +13,8 @@ from urllib.parse import unquote
 import pytest
 
 from cli.commands import COMMANDS
+from rag.endpoint.faults import codes
 from rag.errors import RATE_LIMIT_SECONDS, USER_MESSAGES
-from rag.faults import codes
 from rag.retrieval import hosted_faults
 from rag.settings import variables
 from run import build_parser

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from rag.endpoint_model import EndpointChatModel
+from rag.endpoint.chat_model import EndpointChatModel
 from rag.errors import UsageError
 from rag.models import OPENAI, QUOTING, Endpoint, build_model, check_key, endpoint_of, is_openai
 from rag.profile_loader import FOLDER

@@ -8,8 +8,8 @@ import httpx2
 import openai
 import pytest
 
+from rag.endpoint.faults import Asked, model_error
 from rag.errors import OptionRefusedError
-from rag.faults import Asked, model_error
 
 REQUEST = httpx2.Request("POST", "https://api.example/v1/chat/completions")
 SENT = ("max_tokens", "max_completion_tokens", "temperature", "stream_options", "tools")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.question import shape
+from rag.quotes.question import shape
 
 
 @pytest.mark.parametrize(

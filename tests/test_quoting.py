@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from rag.markers import without_markers
+from rag.answers.markers import without_markers
 from rag.prompt_format import format_passages, format_question
 from rag.quoting import QuotingChatModel
 from rag.types import Passage

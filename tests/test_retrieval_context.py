@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from rag.answer import AnswerWriter, Manner
+from rag.answers.writer import AnswerWriter, Manner
 from rag.book import Chunk
 from rag.budget import trim_passages
 from rag.errors import UsageError

@@ -14,8 +14,8 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import SecretStr
 
+from rag.endpoint.faults import retry_after
 from rag.errors import AskbookError
-from rag.faults import retry_after
 from rag.types import ErrorType
 
 Part = Literal["embedding", "rerank"]

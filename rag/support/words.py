@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from rag.grounding_lexicon import FUNCTION_WORDS, irregular
+from rag.support.lexicon import FUNCTION_WORDS, irregular
 from rag.terms import rarity, stem
 
 _TOKEN: Final = re.compile(

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from rag.grounding_evidence import Sources
-from rag.grounding_names import names_of
-from rag.grounding_reading import Line
-from rag.grounding_slots import Slots
+from rag.support.evidence import Sources
+from rag.support.names import names_of
+from rag.support.reading import Line
+from rag.support.slots import Slots
 
 EXCHANGED: Final = 0.3  # by how much both must fit better, together, in each other's places
 APART: Final = 3  # a name is compared with the next few

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from rag.answers.garbled import is_garbled
+from rag.answers.orders import Asked, asked, blanked, is_order, without_orders
 from rag.citations import best_quote, clip
-from rag.garbled import is_garbled
 from rag.grounding import Verdict, check
-from rag.orders import Asked, asked, blanked, is_order, without_orders
 from rag.sentences import Unit, code_spans, units
 from rag.terms import keys
 from rag.types import Passage, Quote

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from rag.citation_forms import CitationForms
-from rag.lines import Line, begins_sources, is_finished, lines_of
-from rag.pieces import Piece, PieceCutter
-from rag.raw import Raw
+from rag.answers.citation_forms import CitationForms
+from rag.answers.lines import Line, begins_sources, is_finished, lines_of
+from rag.answers.pieces import Piece, PieceCutter
+from rag.answers.raw import Raw
 
 _LONGEST_OPEN: Final = 4000  # code points that are held back for the end of a link
 _OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[A-Za-z/!][^<>\n]{0,500}$")

@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from rag.citation_forms import CitationForms
-from rag.compose import Composer
-from rag.evidence import Judge, telling_words
-from rag.held_lines import HeldLines
-from rag.intake import Intake
-from rag.judging import Claim
-from rag.left_out import LeftOut
-from rag.lines import Line, is_delimiter, with_markers
-from rag.markers import without_markers
-from rag.refusals import HEADING_WORDS, is_refusal, is_talk, words
+from rag.answers.citation_forms import CitationForms
+from rag.answers.compose import Composer
+from rag.answers.evidence import Judge, telling_words
+from rag.answers.held_lines import HeldLines
+from rag.answers.intake import Intake
+from rag.answers.judging import Claim
+from rag.answers.left_out import LeftOut
+from rag.answers.lines import Line, is_delimiter, with_markers
+from rag.answers.markers import without_markers
+from rag.answers.refusals import HEADING_WORDS, is_refusal, is_talk, words
+from rag.answers.shown import Shown
+from rag.answers.tongues import Tongue
 from rag.sentences import sentence_spans
-from rag.shown import Shown
-from rag.tongues import Tongue
 from rag.types import CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
 
 # A sentence that has no other words says nothing without the address that was taken out of it: "Visit ... now."

@@ -14,7 +14,7 @@ from typing import Final
 
 from rag.ports import Embedder
 from rag.prompt_format import NumberedPassage
-from rag.question import Shape, shape
+from rag.quotes.question import Shape, shape
 from rag.sentences import Unit, units
 from rag.terms import Term, keys, stem, terms, weigh
 

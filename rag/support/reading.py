@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from rag.grounding_numbers import Quantity, quantities
-from rag.grounding_words import Token, tokens
 from rag.sentences import units
+from rag.support.numbers import Quantity, quantities
+from rag.support.words import Token, tokens
 
 TITLE_WORDS: Final = 14
 LONGEST_SHORT: Final = 6  # letters of an abbreviation

@@ -10,7 +10,7 @@ import math
 from dataclasses import astuple, dataclass
 from typing import Final
 
-from rag.relevance import Reading, share
+from rag.quotes.relevance import Reading, share
 from rag.terms import keys
 
 

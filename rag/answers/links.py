@@ -9,7 +9,7 @@ import re
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from rag.orders import without_orders
+from rag.answers.orders import without_orders
 
 URL: Final = r"[^\s<>\"`\[\]|“”]"  # a character of an address; the backslash too, which browsers read as a slash
 # Names without a scheme count as addresses where they end in one of these, since programs make links of them. Endings

@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from rag.grounding_words import key_of
+from rag.support.words import key_of
 
-_FILE: Final = Path(__file__).parent / "data" / "opposites.txt"
+_FILE: Final = Path(__file__).parent.parent / "data" / "opposites.txt"
 _CUES: Final = "not no never nor neither without none nobody nothing nowhere cannot non hardly scarcely barely"
 CUES: Final = frozenset(_CUES.split())
 _IMPLIED: Final = """

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
-from rag.lines import Line
+from rag.answers.lines import Line
 
 Fate = Literal["show", "drop", "wait"]
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag.grounding_units import CURRENCIES, FRACTIONS, MULTIPLIERS, ORDINALS, SMALL, UNITS
-from rag.grounding_words import Token
+from rag.support.units import CURRENCIES, FRACTIONS, MULTIPLIERS, ORDINALS, SMALL, UNITS
+from rag.support.words import Token
 
 _DIGITS: Final = re.compile(r"(\d+(?:[.,:]\d+)*)(.*)", re.DOTALL)
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")

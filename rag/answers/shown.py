@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from rag.answers.lines import Line
+from rag.answers.markers import parse
 from rag.citations import make_citation, sources_footer
-from rag.lines import Line
-from rag.markers import parse
 from rag.types import Citation, CitationStyle, Footer, Passage, Quote
 
 FLAG: Final = "(unsupported)"  # behind what the book does not support, in the mode "flag"

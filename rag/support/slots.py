@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, islice
 from typing import Final
 
-from rag.grounding_evidence import Sources, Word
-from rag.grounding_negation import scopes
-from rag.grounding_reading import Line
+from rag.support.evidence import Sources, Word
+from rag.support.negation import scopes
+from rag.support.reading import Line
 
 NEAR: Final = 3.0  # tokens: at this distance a word says half as much about a place as one beside it
 CLAUSE: Final = 1.0  # a word beyond a comma or bracket counts that much less

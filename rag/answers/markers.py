@@ -1,7 +1,7 @@
 """What a model writes beside words: citation markers, links, addresses, tags. One parser reads all of it.
 
 `parse` cuts a text into segments in one pass; nothing of it is looked at more than a bounded number of times. What
-becomes of a segment is decided in `rag.compose`, since an address may stay only where the cited passage has it.
+becomes of a segment is decided in `rag.answers.compose`, since an address may stay only where the cited passage has it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-from rag.links import URL, bare_names, trimmed
+from rag.answers.links import URL, bare_names, trimmed
 from rag.sentences import code_spans
 
 Kind = Literal["text", "code", "marker", "link", "tag", "author", "strange", "void"]

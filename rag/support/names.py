@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from rag.grounding_evidence import Sources
-from rag.grounding_reading import Line
-from rag.grounding_slots import Slots
-from rag.grounding_words import Token
+from rag.support.evidence import Sources
+from rag.support.reading import Line
+from rag.support.slots import Slots
+from rag.support.words import Token
 from rag.terms import is_english
 
 UNCOMMON: Final = 0.8  # weight from which a word at the beginning of a sentence is taken for a name

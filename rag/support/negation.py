@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rag.grounding_opposites import CUES, opposites
-from rag.grounding_words import Token
+from rag.support.opposites import CUES, opposites
+from rag.support.words import Token
 
 REACH: Final = 6  # tokens after a cue of negation within which stands what it denies
 SCOPE: Final = 2  # words of content that one cue denies

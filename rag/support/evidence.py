@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag.grounding_lexicon import ALIASES
-from rag.grounding_reading import Line, Reading, windows
+from rag.support.lexicon import ALIASES
+from rag.support.reading import Line, Reading, windows
 
 WIDTH: Final = 3  # neighbouring lines that together may say what one sentence says
 PLACES: Final = 3  # stretches that one sentence may draw on

@@ -13,8 +13,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-from rag.links import addresses_in, safe_address, same_address, written_addresses
-from rag.markers import Segment, parse, without_markers
+from rag.answers.links import addresses_in, safe_address, same_address, written_addresses
+from rag.answers.markers import Segment, parse, without_markers
 
 _BETWEEN: Final = " \t.,;:|*_"
 _HOLE: Final = "\x00"  # stands where something was taken out; no visible text has it

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.grounding_doubt import NAME, NUMBER, Standing, doubt
-from rag.grounding_evidence import Sources
-from rag.grounding_names import DATES, Name, names_of, other_names
-from rag.grounding_numbers import Quantity
-from rag.grounding_reading import Line
-from rag.grounding_slots import Slots
+from rag.support.doubt import NAME, NUMBER, Standing, doubt
+from rag.support.evidence import Sources
+from rag.support.names import DATES, Name, names_of, other_names
+from rag.support.numbers import Quantity
+from rag.support.reading import Line
+from rag.support.slots import Slots
 
 
 @dataclass(frozen=True, slots=True)

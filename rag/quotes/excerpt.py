@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag.markers import parse
-from rag.relevance import Candidate, Reading, is_quotable, share, speaks_of_itself
+from rag.answers.markers import parse
+from rag.quotes.relevance import Candidate, Reading, is_quotable, share, speaks_of_itself
 from rag.terms import Term, keys
 
 BUDGET: Final = 900  # characters of an answer, markers not counted

@@ -11,8 +11,8 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 
+from rag.endpoint.faults import Asked, model_error
 from rag.errors import AskbookError
-from rag.faults import Asked, model_error
 
 
 class EndpointChatModel(ChatOpenAI):

@@ -13,7 +13,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Fits of one place of the sentence, 0..1 each (`rag.grounding_slots`): `own` where the passages have the same,
+    """Fits of one place of the sentence, 0..1 each (`rag.support.slots`): `own` where the passages have the same,
     `rival` where they have another of its kind, `usual` of the words around it at their own best places. `titled`:
     a heading of the passages names it."""
 

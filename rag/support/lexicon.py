@@ -28,7 +28,7 @@ example instance such respectively especially particularly generally typically c
 """
 FUNCTION_WORDS: Final = frozenset(_FUNCTION.split())
 
-_FILE: Final = Path(__file__).parent / "data" / "irregular.txt"
+_FILE: Final = Path(__file__).parent.parent / "data" / "irregular.txt"
 
 
 @cache

@@ -2,7 +2,7 @@
 
 Failures are told apart by the HTTP status that they carry, by LangChain's provider-neutral `Model*Error` family, by the
 classes of the client and its HTTP library, and where all these are silent or too coarse by the provider's words (see
-`rag.provider_words`). Texts of foreign exceptions never pass: they may hold keys or addresses.
+`rag.endpoint.provider_words`). Texts of foreign exceptions never pass: they may hold keys or addresses.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from rag.endpoint.provider_words import filtered, named_option, no_credit, too_long, words_of
 from rag.errors import AskbookError, OptionRefusedError
-from rag.provider_words import filtered, named_option, no_credit, too_long, words_of
 from rag.retry_after import seconds_named
 from rag.types import ErrorType
 

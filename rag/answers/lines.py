@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from rag.markers import without_markers
-from rag.pieces import Piece
+from rag.answers.markers import without_markers
+from rag.answers.pieces import Piece
 from rag.types import Quote
 
 Kind = Literal["sentence", "item", "heading", "lead", "row", "rule", "code", "markers", "definition", "overlong"]

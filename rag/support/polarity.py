@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag.grounding_doubt import AFFIRMED, DENIED, TURNED, Standing, doubt
-from rag.grounding_evidence import Word
-from rag.grounding_negation import REACH, SCOPE, cues, scopes
-from rag.grounding_opposites import CUES, implied, opposites
-from rag.grounding_reading import Line
-from rag.grounding_slots import Slots
+from rag.support.doubt import AFFIRMED, DENIED, TURNED, Standing, doubt
+from rag.support.evidence import Word
+from rag.support.negation import REACH, SCOPE, cues, scopes
+from rag.support.opposites import CUES, implied, opposites
+from rag.support.reading import Line
+from rag.support.slots import Slots
 
 LEAST: Final = 0.2  # fit below which an opposite is about something else
 AS_USUAL: Final = 0.4  # ... and the same, as a share of how well the words around fit
