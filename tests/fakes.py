@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import Field
 
-from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
+from rag.book import SparseVector, Where
 from rag.conversation import Exchange
 from rag.errors import UsageError
 from rag.patience import Patience
@@ -204,54 +204,6 @@ class FakeServices:
 def count_words(text: str) -> int:
     """Words and marks: close to a tokenizer, and easy to reason about in a test."""
     return len(re.findall(r"\w{1,8}|[^\w\s]", text))
-
-
-class FakeIndex:
-    """A `rag.ports.ChunkIndex` that holds chunks and cannot search."""
-
-    def __init__(self, collection: str = "book", info: IndexInfo | None = None) -> None:
-        self.collection = collection
-        self.points: dict[str, Point] = {}
-        self.replaced = 0
-        self._info = info
-
-    async def info(self) -> IndexInfo | None:
-        return self._info
-
-    async def search(
-        self,
-        legs: Sequence[Sequence[float] | SparseVector],
-        *,
-        limit: int,
-        where: Where | None = None,
-        complete: bool = False,
-    ) -> list[list[Hit]]:
-        return [[] for _ in legs]
-
-    async def fetch(self, ids: Sequence[str]) -> list[Chunk]:
-        return [self.points[i].chunk for i in ids if i in self.points]
-
-    async def entries(self) -> list[IndexEntry]:
-        chunks = [point.chunk for point in self.points.values()]
-        return [IndexEntry(c.id, c.source, c.source_file_path, c.document_sha256, c.sha256) for c in chunks]
-
-    async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:
-        self.replaced += 1
-        self._info = info
-        for chunk_id in remove:
-            del self.points[chunk_id]
-        self.points.update((point.chunk.id, point) for point in add)
-
-    async def drop(self) -> None:
-        self.points.clear()
-        self._info = None
-
-    async def aclose(self) -> None:
-        return None
-
-    @property
-    def chunks(self) -> list[Chunk]:
-        return [point.chunk for point in self.points.values()]
 
 
 class FakeEmbedder:

@@ -23,7 +23,8 @@ from rag.profiles import Profile, load_profile
 from rag.retrieval.retriever import Found
 from rag.settings import Settings, variables
 from rag.types import Event, Passage, Response
-from tests.fakes import AT_ONCE, FakeEmbedder, FakeIndex, FakeSearcher, passage
+from tests.fake_index import FakeIndex
+from tests.fakes import AT_ONCE, FakeEmbedder, FakeSearcher, passage
 from tests.openai_server import Endpoint, Reply
 
 OWN_KEY: Final = "own-canary-0123456789"

@@ -1,69 +1,32 @@
-"""One contract, run on every index: the embedded engine on a folder, and Qdrant.
-
-Qdrant is the client's local mode, the same over HTTP behind a stand-in for a server, and a real server where the
-variable QDRANT_TEST_URL (with QDRANT_TEST_API_KEY) names one.
-"""
+"""One contract, run on every index: the embedded engine on a folder, and Qdrant in every way that it is reached."""
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import AsyncIterator
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from qdrant_client import AsyncQdrantClient
 
 from rag.book import IndexEntry, Where
 from rag.errors import RetrievalError
 from rag.ports import ChunkIndex
-from rag.retrieval.clients import Server
-from rag.retrieval.edge import EdgeIndex
-from rag.retrieval.index import open_index
-from rag.retrieval.server import ServerIndex
 from tests import index_cases
 from tests.index_cases import chunk_id, make_chunk, make_point, terms
-from tests.qdrant_grpc import listening_grpc
-from tests.qdrant_server import QdrantServer
-from tests.wire import listening
+from tests.index_kinds import COLLECTION, KINDS, opened
 
 # A server needs the payload indexes; local mode says at each that it does without.
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant:UserWarning")
 
-COLLECTION = "askbook-test"  # on a real server it is dropped
 INFO = replace(index_cases.INFO, collection=COLLECTION)
 NORTH, EAST = [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]
 
 
-@pytest.fixture(params=["edge", "local", "http", "grpc", "real"])
+@pytest.fixture(params=KINDS)
 async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ChunkIndex]:
-    if request.param == "edge":
-        yield EdgeIndex(tmp_path, COLLECTION)
-        return
-    if request.param == "local":
-        made: ChunkIndex = ServerIndex(AsyncQdrantClient(location=":memory:"), COLLECTION)
+    async with opened(request.param, tmp_path) as made:
         yield made
-        await made.aclose()
-        return
-    if request.param == "grpc":
-        with listening_grpc() as called:
-            server = Server("http://127.0.0.1:1", grpc_port=called.port)  # nothing listens there for REST
-            made = open_index(home=tmp_path, collection=COLLECTION, server=server)
-            yield made
-            await made.aclose()
-        return
-    if request.param == "real" and not os.environ.get("QDRANT_TEST_URL"):
-        pytest.skip("no Qdrant server: set QDRANT_TEST_URL to run the contract of the index on a real one")
-    with listening(QdrantServer()) if request.param == "http" else nullcontext() as stand_in:
-        address = stand_in.address if stand_in else os.environ["QDRANT_TEST_URL"]
-        key = None if stand_in else os.environ.get("QDRANT_TEST_API_KEY")
-        made = open_index(home=tmp_path, collection=COLLECTION, server=Server(address, key))
-        await made.drop()  # what a run that was killed has left
-        yield made
-        await made.drop()
-        await made.aclose()
 
 
 def names(hits: object) -> list[str]:

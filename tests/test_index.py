@@ -22,7 +22,7 @@ from rag.retrieval.edge import EdgeIndex
 from rag.retrieval.index import as_vector_store, from_payload, list_collections, open_index, to_payload
 from rag.retrieval.server import ServerIndex
 from tests.index_cases import INFO, chunk_id, make_chunk, make_point
-from tests.test_retriever import AXES, ToyEmbedder, ToySparse
+from tests.toys import AXES, ToyEmbedder, ToySparse
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant:UserWarning")
 

@@ -19,7 +19,7 @@ from rag.settings import Settings
 from tests.cohere_server import CohereServer, cohere_server, reshaped, says
 from tests.fakes import FakeReranker
 from tests.index_cases import INFO, make_point
-from tests.test_retriever import ToyEmbedder, ToySparse
+from tests.toys import ToyEmbedder, ToySparse
 from tests.wire import Reply, html, malformed
 
 

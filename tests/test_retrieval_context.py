@@ -12,7 +12,8 @@ from rag.budget import trim_passages
 from rag.errors import UsageError
 from rag.retrieval_context import RetrievalContext
 from rag.types import Passage
-from tests.fakes import FakeIndex, passage
+from tests.fake_index import FakeIndex
+from tests.fakes import passage
 from tests.index_cases import make_point
 from tests.openai_server import Endpoint, answer
 from tests.profile_wire import Wire

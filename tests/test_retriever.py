@@ -3,73 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rag.book import Hit, IndexInfo, Point, SparseVector, Where
-from rag.conversation import Exchange
+from rag.book import IndexInfo, Point, Where
 from rag.errors import RetrievalError
 from rag.ports import ChunkIndex
 from rag.retrieval.edge import EdgeIndex
 from rag.retrieval.retriever import Retriever
-from tests.index_cases import INFO, chunk_id, make_point, terms
-
-AXES = {"north": [1.0, 0.0, 0.0, 0.0], "east": [0.0, 1.0, 0.0, 0.0], "up": [0.0, 0.0, 1.0, 0.0]}
-
-
-class ToyEmbedder:
-    """Texts are embedded by the directions that they name."""
-
-    model_id = INFO.embedding_model
-    dimension = INFO.dimension
-    max_tokens = 100
-    batch_size = 32
-
-    def count_tokens(self, text: str) -> int:
-        return len(text.split())
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        named = [axis for name, axis in AXES.items() if name in text.lower()] or [[0.0, 0.0, 0.0, 1.0]]
-        summed = [sum(values) for values in zip(*named, strict=True)]
-        length = sum(value * value for value in summed) ** 0.5
-        return [value / length for value in summed]
-
-    def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
-
-
-class ToySparse:
-    """A term for each word that starts with a `#`: its number."""
-
-    model_id = INFO.sparse_model
-
-    def encode_document(self, text: str) -> SparseVector:
-        return terms(*sorted({int(word[1:]) for word in text.split() if word.startswith("#")}))
-
-    encode_query = encode_document
-
-
-class CountingIndex(EdgeIndex):
-    """An index that remembers what it was asked."""
-
-    asked: list[tuple[int, int, Where | None]]
-
-    async def search(
-        self,
-        legs: Sequence[Sequence[float] | SparseVector],
-        *,
-        limit: int,
-        where: Where | None = None,
-        complete: bool = False,
-    ) -> list[list[Hit]]:
-        self.asked = [*getattr(self, "asked", []), (len(legs), limit, where)]
-        return await super().search(legs, limit=limit, where=where, complete=complete)
+from tests.index_cases import INFO, chunk_id, make_point
+from tests.toys import AXES, CountingIndex, ToyEmbedder, ToySparse, fill
 
 
 @pytest.fixture
@@ -80,10 +26,6 @@ def index(tmp_path: Path) -> CountingIndex:
 @pytest.fixture
 def retriever(index: ChunkIndex) -> Retriever:
     return Retriever(ToyEmbedder(), ToySparse(), index, tool_name="search_book")
-
-
-async def fill(index: ChunkIndex, *points: Point) -> None:
-    await index.replace(INFO, add=points, remove=[])
 
 
 async def test_passages_are_numbered_from_one_and_scored_by_cosine(retriever: Retriever, index: ChunkIndex) -> None:
@@ -209,70 +151,6 @@ async def test_the_score_by_words_is_known_of_a_passage_that_only_its_meaning_fo
     trace = (await retriever.retrieve("north #9 #10", k=5, threshold=0.0)).trace
     scores = {c.chunk_id: c.scores[1] for c in trace.candidates}
     assert 0 < scores[chunk_id("near0")] < max(scores.values())
-
-
-HISTORY = [Exchange("north", "It is cold.")]
-
-
-async def test_a_follow_up_is_searched_in_its_contexts_in_the_same_request(
-    retriever: Retriever, index: CountingIndex
-) -> None:
-    await fill(index, make_point("n", AXES["north"]), make_point("e", AXES["east"]))
-    found = await retriever.retrieve("and east?", k=5, threshold=0.0, history=HISTORY)
-    assert found.trace.queries == ("and east?", "and east? north", "and east? It is cold.")
-    assert found.trace.legs == ("dense", "sparse", "dense", "dense")
-    assert index.asked == [(4, 100, None)]
-    assert found.retrieval.query == "and east?"
-
-
-async def test_a_follow_ups_score_is_the_cosine_of_the_weighted_sum_of_its_queries(
-    retriever: Retriever, index: ChunkIndex
-) -> None:
-    await fill(index, make_point("n", AXES["north"]), make_point("e", AXES["east"]))
-    found = await retriever.retrieve("and why?", k=5, threshold=0.0, history=HISTORY)
-    raw, context, answer = found.trace.weights
-    assert (raw, context) == (1.0, answer)
-    # "and why?" and the answer name no direction, the first question names one
-    expected = context / ((raw + answer) ** 2 + context**2) ** 0.5
-    assert {p.title: p.score for p in found.passages}["Title of n"] == pytest.approx(expected, abs=1e-5)
-
-
-async def test_a_change_of_subject_is_searched_as_if_there_were_no_conversation(
-    retriever: Retriever, index: ChunkIndex
-) -> None:
-    await fill(index, make_point("e", AXES["east"]), make_point("other", [0.1, 0.1, 0.1, 1]))
-    talk = [Exchange("north", "north up")]
-    alone, inside = [(await retriever.retrieve("east", k=5, threshold=0.0, history=h)) for h in ([], talk)]
-    assert inside.trace.weights == (1.0, 0.0, 0.0)
-    assert inside.passages == alone.passages
-
-
-async def test_a_rewrite_is_one_more_query_of_the_same_request(retriever: Retriever, index: CountingIndex) -> None:
-    await fill(index, make_point("n", AXES["north"]), make_point("e", AXES["east"]))
-    found = await retriever.retrieve("and why?", k=5, threshold=0.0, history=HISTORY, rewrite="and why north?")
-    assert found.trace.kinds == ("question", "context", "context", "rewrite")
-    assert found.trace.queries[-1] == "and why north?"
-    assert found.trace.weights[-1] > 0
-    assert found.trace.legs == ("dense", "sparse", "dense", "dense", "dense")
-    assert index.asked == [(5, 100, None)]
-    assert found.retrieval.query == "and why?"
-
-
-async def test_a_rewrite_about_something_else_changes_nothing(retriever: Retriever, index: ChunkIndex) -> None:
-    await fill(index, make_point("n", AXES["north"]), make_point("u", AXES["up"]))
-    usual, misled = [
-        await retriever.retrieve("north", k=5, threshold=0.0, history=HISTORY, rewrite=text) for text in ("", "up?")
-    ]
-    assert misled.trace.weights == (*usual.trace.weights, 0.0)
-    assert misled.passages == usual.passages
-
-
-@pytest.mark.parametrize("rewrite", ["north", " north\n", " "])
-async def test_a_rewrite_that_says_nothing_new_is_no_query(
-    retriever: Retriever, index: ChunkIndex, rewrite: str
-) -> None:
-    await fill(index, make_point("n", AXES["north"]))
-    assert (await retriever.retrieve("north", k=5, threshold=0.0, rewrite=rewrite)).trace.queries == ("north",)
 
 
 async def test_without_a_collection_the_error_says_how_to_make_one(retriever: Retriever) -> None:

@@ -24,7 +24,7 @@ from tests.foreign import fill
 from tests.index_cases import INFO, make_point, terms
 from tests.qdrant_server import QdrantServer
 from tests.test_index import LangChainEmbedder
-from tests.test_retriever import AXES, ToyEmbedder, ToySparse
+from tests.toys import AXES, ToyEmbedder, ToySparse
 from tests.wire import listening
 
 FLAT = FieldMap(text=("text",), title=("title",), url=("url",))

@@ -1,0 +1,55 @@
+"""An index in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
+
+
+class FakeIndex:
+    """A `rag.ports.ChunkIndex` that holds chunks and cannot search."""
+
+    def __init__(self, collection: str = "book", info: IndexInfo | None = None) -> None:
+        self.collection = collection
+        self.points: dict[str, Point] = {}
+        self.replaced = 0
+        self._info = info
+
+    async def info(self) -> IndexInfo | None:
+        return self._info
+
+    async def search(
+        self,
+        legs: Sequence[Sequence[float] | SparseVector],
+        *,
+        limit: int,
+        where: Where | None = None,
+        complete: bool = False,
+    ) -> list[list[Hit]]:
+        return [[] for _ in legs]
+
+    async def fetch(self, ids: Sequence[str]) -> list[Chunk]:
+        return [self.points[i].chunk for i in ids if i in self.points]
+
+    async def entries(self) -> list[IndexEntry]:
+        chunks = [point.chunk for point in self.points.values()]
+        return [IndexEntry(c.id, c.source, c.source_file_path, c.document_sha256, c.sha256) for c in chunks]
+
+    async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:
+        self.replaced += 1
+        self._info = info
+        for chunk_id in remove:
+            del self.points[chunk_id]
+        self.points.update((point.chunk.id, point) for point in add)
+
+    async def drop(self) -> None:
+        self.points.clear()
+        self._info = None
+
+    async def aclose(self) -> None:
+        return None
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        return [point.chunk for point in self.points.values()]
