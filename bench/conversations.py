@@ -12,7 +12,6 @@ before, as a model that has lost the thread would write it.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import math
@@ -26,7 +25,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.product import open_book
+from bench.product import open_book, start
 from rag.conversation import Exchange, history, messages_from_json
 from rag.retrieval.retriever import Retriever
 
@@ -153,13 +152,5 @@ async def run(folder: Path, home: Path) -> None:
     print(f"{talked[:, 1].mean() / rewritten[:, 1].mean():.3f} of nDCG")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--home", type=Path, required=True)
-    options = parser.parse_args()
-    asyncio.run(run(options.folder, options.home))
-
-
 if __name__ == "__main__":
-    main()
+    start(run, __doc__)

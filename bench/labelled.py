@@ -9,15 +9,13 @@ are drawn four times by a fixed seed.
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import json
 import random
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.product import open_book
+from bench.product import open_book, start
 from rag.conversation import Exchange
 from rag.retrieval.retriever import Retriever
 
@@ -68,13 +66,5 @@ async def run(folder: Path, home: Path) -> None:
         print(f"{name:40s} {len(labels) - len(missed)} of {len(labels)}  {'; '.join(missed)}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--home", type=Path, required=True)
-    options = parser.parse_args()
-    asyncio.run(run(options.folder, options.home))
-
-
 if __name__ == "__main__":
-    main()
+    start(run, __doc__)

@@ -9,13 +9,11 @@ of them do, and how long the passages are: for the best k, and for the best k wi
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
-from bench.product import open_book
+from bench.product import open_book, start
 from rag.retrieval.retriever import Retriever
 from rag.types import Passage
 
@@ -49,13 +47,5 @@ async def run(folder: Path, home: Path) -> None:
             await row(retriever, questions, k, neighbours)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--home", type=Path, required=True)
-    options = parser.parse_args()
-    asyncio.run(run(options.folder, options.home))
-
-
 if __name__ == "__main__":
-    main()
+    start(run, __doc__)

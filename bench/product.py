@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
+import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from rag.ingest.pipeline import ingest
@@ -18,3 +21,16 @@ async def open_book(source: Path, home: Path, collection: str) -> Retriever:
     index = open_index(home=home, collection=collection)
     await ingest([source], index=index, embedder=embedder, sparse=sparse, vectors=VectorCache(home / "vectors.sqlite"))
     return Retriever(embedder, sparse, index)
+
+
+def start(run: Callable[[Path, Path], Awaitable[None]], description: str | None) -> None:
+    """Run a benchmark with the arguments of its command line: a folder to read, and a home for the index."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--home", type=Path, required=True)
+    options = parser.parse_args()
+
+    async def whole() -> None:
+        await run(options.folder, options.home)
+
+    asyncio.run(whole())

@@ -9,8 +9,6 @@ share that loses every passage of the right page; of the others, the share that 
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from bench.product import open_book
+from bench.product import open_book, start
 from rag.retrieval.retriever import Retriever
 
 BOOKS: Final = {"physical-ai": "physical-ai/docs", "rust": "rust/src"}
@@ -52,13 +50,5 @@ async def run(books: Path, home: Path) -> None:
             row(f"{book}: {kind}", [await best(retriever, question) or 0.0 for question in questions])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("books", type=Path)
-    parser.add_argument("--home", type=Path, required=True)
-    options = parser.parse_args()
-    asyncio.run(run(options.books, options.home))
-
-
 if __name__ == "__main__":
-    main()
+    start(run, __doc__)
