@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 
+from rag.answers.markers import without_markers
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.types import Response, new_id
 from rag.visible import without_controls
@@ -159,7 +160,7 @@ def history(messages: Sequence[BaseMessage]) -> list[Exchange]:
         elif isinstance(message, AIMessage) and question is not None:
             data = message.response_metadata
             if data.get("status", "success") == "success" and message.text:
-                found.append(Exchange(question, data.get("plain_content") or message.text))
+                found.append(Exchange(question, without_markers(data.get("plain_content") or message.text)))
             question = None
     return found
 

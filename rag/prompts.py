@@ -8,7 +8,6 @@ from typing import Final
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 
-from rag.answers.markers import without_markers
 from rag.conversation import Exchange
 from rag.exchange import given
 from rag.profiles import Profile
@@ -76,16 +75,14 @@ def build_prompt(
 ) -> list[BaseMessage]:
     """System prompt, earlier turns, passages and question, then this turn's tool calls with their results.
 
-    Earlier answers go without their markers, which counted the passages of their own turn. A passage that stands in a
-    result does not stand before the question as well.
+    A passage that stands in a result does not stand before the question as well.
     """
     elsewhere = given(exchange)
     before = [passage for passage in passages if passage.number not in elsewhere]
     messages: list[BaseMessage] = [SystemMessage(system_prompt(profile))]
     for past in history:
-        answer = without_markers(past.answer)
-        if past.question.strip() and answer.strip():  # endpoints refuse a message without a word
-            messages += [HumanMessage(past.question), AIMessage(answer)]
+        if past.question.strip() and past.answer.strip():  # endpoints refuse a message without a word
+            messages += [HumanMessage(past.question), AIMessage(past.answer)]
     block = "\n\n".join(filter(None, [profile.answer.context_title, format_passages(before, new_boundary())]))
     asked, rules = f"{block}\n\n{format_question(question)}", reminder(profile)
     return [*messages, HumanMessage(f"{asked}\n\n{rules}" if rules else asked), *exchange]

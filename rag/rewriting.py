@@ -11,7 +11,6 @@ from typing import Final
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from rag.answers.markers import without_markers
 from rag.budget import estimate_tokens, history_room, trim_history
 from rag.conversation import Exchange
 from rag.ports import Parts
@@ -46,7 +45,7 @@ def rewrite_prompt(profile: Profile, question: str, history: Sequence[Exchange])
     rule = _RULE.strip()
     room = profile.model.context_window - estimate_tokens(rule) - estimate_tokens(question) - 2 * ANSWER_TOKENS
     room = min(room, history_room(profile.model.context_window, profile.budget))
-    short = [Exchange(past.question, without_markers(past.answer)[:_ANSWER]) for past in history[-_TURNS:]]
+    short = [Exchange(past.question, past.answer[:_ANSWER]) for past in history[-_TURNS:]]
     kept = trim_history(short, room)
     if not kept:
         return []

@@ -72,7 +72,12 @@ def test_length_is_counted_in_code_points() -> None:
 
 
 def test_the_history_pairs_questions_with_answers() -> None:
-    assert history([HumanMessage("Really?"), answer()]) == [Exchange("Really?", "Yes [1].")]
+    assert history([HumanMessage("Really?"), answer()]) == [Exchange("Really?", "Yes.")]
+
+
+def test_earlier_answers_go_without_their_markers() -> None:
+    said = AIMessage("Yes [1]. `a[2]` no [3, 4].")
+    assert history([HumanMessage("First?"), said]) == [Exchange("First?", "Yes. `a[2]` no.")]
 
 
 def test_the_history_holds_the_plain_answer_without_its_footer() -> None:
@@ -85,7 +90,7 @@ def test_refusals_and_errors_stay_out_of_the_history(status: str) -> None:
 
 
 def test_a_question_that_was_never_answered_stays_out_of_the_history() -> None:
-    assert history([HumanMessage("Lost?"), HumanMessage("Really?"), answer()]) == [Exchange("Really?", "Yes [1].")]
+    assert history([HumanMessage("Lost?"), HumanMessage("Really?"), answer()]) == [Exchange("Really?", "Yes.")]
 
 
 def test_messages_of_a_caller_are_paired_as_they_stand() -> None:

@@ -199,7 +199,7 @@ async def test_the_next_search_knows_the_turns_before() -> None:
     machine = Machine(ANSWER, ANSWER)
     await machine.ask("What is a node?")
     await machine.ask("And then?")
-    assert machine.searcher.asked[1][4] == [("What is a node?", ANSWER)]
+    assert machine.searcher.asked[1][4] == [("What is a node?", "A node is a process.")]
 
 
 async def test_the_passages_of_a_turn_are_not_in_the_prompt_of_the_next() -> None:

@@ -53,10 +53,6 @@ def test_earlier_turns_stand_between_instructions_and_question() -> None:
     assert [message.type for message in prompt] == ["system", "human", "ai", "human", "ai", "human"]
 
 
-def test_earlier_answers_go_without_their_markers() -> None:
-    assert built(history=[Exchange("First?", "Yes [1]. `a[2]` no [3, 4].")])[2].text == "Yes. `a[2]` no."
-
-
 def test_the_tool_calls_of_the_turn_follow_the_question() -> None:
     exchange = [
         AIMessage("", tool_calls=[{"name": "search_book", "args": {}, "id": "a"}]),
