@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from graph.memory import Memory
+from graph.memory_sqlite import SqliteDatabase
 from rag.errors import USER_MESSAGES
 from rag.types import ErrorInfo
 from tests.machine import ANSWER, Machine
@@ -35,3 +39,20 @@ async def goes_on(machine: Machine, earlier: int) -> None:
     assert [turn["question"] for turn in turns][:earlier] == [f"Earlier {n}?" for n in range(earlier)]
     assert turns[-1]["question"] == "Does it go on?"
     assert len(turns) <= earlier + 2
+
+
+async def damage(memory: Memory) -> None:
+    """Overwrite what is stored of the conversation `t`."""
+    saver: Any = memory.database.saver
+    broken = b"\xc1 no msgpack"
+    if isinstance(memory.database, SqliteDatabase):
+        await saver.conn.execute("update checkpoints set checkpoint = ? where thread_id = 't'", (broken,))
+        await saver.conn.commit()
+    elif hasattr(saver, "blobs"):
+        for key in [key for key in saver.blobs if key[0] == "t"]:
+            saver.blobs[key] = ("msgpack", broken)
+    else:
+        async with saver.conn.connection() as connection:
+            await connection.execute(
+                "update checkpoint_blobs set blob = %s where thread_id = 't' and type <> 'empty'", (broken,)
+            )

@@ -17,7 +17,7 @@ from graph.memory import Memory, open_memory
 from rag.settings import Settings
 from state import InputState
 from tests.machine import ANSWER, Machine
-from tests.test_memory_faults import damage
+from tests.mending import damage
 
 OFFER = 'The answer to "What is a node?" was broken off. Finish it? [Y/n]'
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.embeddings import Embeddings
 from qdrant_client import AsyncQdrantClient, QdrantClient, models
 
 from rag.book import IndexInfo
@@ -22,13 +21,9 @@ from rag.retrieval.edge import EdgeIndex
 from rag.retrieval.index import as_vector_store, from_payload, list_collections, open_index, to_payload
 from rag.retrieval.server import ServerIndex
 from tests.index_cases import INFO, chunk_id, make_chunk, make_point
-from tests.toys import AXES, ToyEmbedder, ToySparse
+from tests.toys import AXES, LangChainEmbedder, ToySparse
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant:UserWarning")
-
-
-class LangChainEmbedder(ToyEmbedder, Embeddings):
-    pass
 
 
 def local(collection: str = "book") -> ServerIndex:

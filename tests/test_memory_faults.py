@@ -17,7 +17,7 @@ from graph.memory_sqlite import SqliteDatabase, _make_private
 from rag.errors import MemoryFailureError
 from rag.types import ErrorInfo
 from tests.machine import ANSWER, Machine
-from tests.mending import FIRST_OR_LATER, failing, goes_on, talked
+from tests.mending import FIRST_OR_LATER, damage, failing, goes_on, talked
 
 
 def of_sqlite(memory: Memory) -> SqliteDatabase:
@@ -131,23 +131,6 @@ async def test_one_damaged_conversation_harms_no_other(memory: Memory) -> None:
     await machine.agent.clear("t")
     machine.model.script[:] = [ANSWER]
     assert (await machine.agent.ask("What is a node?", thread_id="t")).turn_number == 1
-
-
-async def damage(memory: Memory) -> None:
-    """Overwrite what is stored of the conversation `t`."""
-    saver: Any = memory.database.saver
-    broken = b"\xc1 no msgpack"
-    if isinstance(memory.database, SqliteDatabase):
-        await saver.conn.execute("update checkpoints set checkpoint = ? where thread_id = 't'", (broken,))
-        await saver.conn.commit()
-    elif hasattr(saver, "blobs"):
-        for key in [key for key in saver.blobs if key[0] == "t"]:
-            saver.blobs[key] = ("msgpack", broken)
-    else:
-        async with saver.conn.connection() as connection:
-            await connection.execute(
-                "update checkpoint_blobs set blob = %s where thread_id = 't' and type <> 'empty'", (broken,)
-            )
 
 
 async def test_a_file_that_was_cut_to_nothing_is_told_and_not_taken_for_a_new_one(tmp_path: Path) -> None:

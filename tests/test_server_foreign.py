@@ -23,8 +23,7 @@ from rag.retrieval.server import ServerIndex
 from tests.foreign import fill
 from tests.index_cases import INFO, make_point, terms
 from tests.qdrant_server import QdrantServer
-from tests.test_index import LangChainEmbedder
-from tests.toys import AXES, ToyEmbedder, ToySparse
+from tests.toys import AXES, LangChainEmbedder, ToyEmbedder, ToySparse
 from tests.wire import listening
 
 FLAT = FieldMap(text=("text",), title=("title",), url=("url",))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from langchain_core.embeddings import Embeddings
+
 from rag.book import Hit, Point, SparseVector, Where
 from rag.ports import ChunkIndex
 from rag.retrieval.edge import EdgeIndex
@@ -34,6 +36,10 @@ class ToyEmbedder:
 
     def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
         return [self.embed_query(text) for text in texts]
+
+
+class LangChainEmbedder(ToyEmbedder, Embeddings):
+    """The same for LangChain."""
 
 
 class ToySparse:
