@@ -15,6 +15,7 @@ from typing import Final
 from rag.support.code import unstated_code, unstated_lines
 from rag.support.evidence import Sources, Support, Word, support, words_of
 from rag.support.facts import absent_numbers, doubtful_facts
+from rag.support.limits import unlimited
 from rag.support.polarity import contradictions
 from rag.support.reading import Line, line, read
 from rag.support.roles import exchanged
@@ -103,7 +104,12 @@ def _judged(said: Line, sources: Sources, code: Sequence[str]) -> Verdict:
     words = words_of(said, sources)
     slots = Slots(said, words, sources)
     found = support(words, sources)
-    reasons = [*doubtful_facts(said, sources, slots), *code, *contradictions(said, words, slots)]
+    reasons = [
+        *doubtful_facts(said, sources, slots),
+        *code,
+        *contradictions(said, words, slots),
+        *unlimited(said, sources),
+    ]
     reasons += [] if reasons else exchanged(said, sources, slots)
     if found.share < CLOSE or not sources.sites or _speaks_of_itself(said, sources):
         reasons.append("distant: the passages say nothing like it")

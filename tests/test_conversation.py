@@ -80,6 +80,10 @@ def test_earlier_answers_go_without_their_markers() -> None:
     assert history([HumanMessage("First?"), said]) == [Exchange("First?", "Yes. `a[2]` no.")]
 
 
+def test_an_answer_of_markers_alone_says_nothing() -> None:
+    assert history([HumanMessage("Q"), AIMessage("[1]")]) == [Exchange("Q", "")]
+
+
 def test_the_history_holds_the_plain_answer_without_its_footer() -> None:
     assert "footer" not in history([HumanMessage("Really?"), answer()])[0].answer
 

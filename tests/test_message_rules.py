@@ -63,7 +63,7 @@ def test_whatever_was_said_before_the_prompt_keeps_the_rules(past: list[tuple[st
     assert problems(api_messages(prompt)) == []
 
 
-@pytest.mark.parametrize("past", [("", "That."), ("What?", "[1]"), (" ", " ")])
+@pytest.mark.parametrize("past", [("", "That."), ("What?", ""), (" ", " ")])
 def test_a_past_turn_without_a_word_is_not_sent(past: tuple[str, str]) -> None:
     prompt = build_prompt(load_profile("default"), "And?", [passage(1)], [Exchange(*past)])
     assert [message.type for message in prompt] == ["system", "human"]

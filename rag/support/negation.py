@@ -11,6 +11,9 @@ from rag.support.words import Token
 REACH: Final = 6  # tokens after a cue of negation within which stands what it denies
 SCOPE: Final = 2  # words of content that one cue denies
 _STOPS: Final = frozenset({"but", "because", "although", "and", "which"})
+# Verbs that deny with their object: "does not need a master" is "has no master". They do not count as its words.
+_CARRYING: Final = "need requir use have contain includ involv provid offer support give take make"  # stems
+_CARRIERS: Final = frozenset(_CARRYING.split())
 _QUANTITY = "all every each everyone everything both always necessarily entirely completely fully quite"
 _WHOLES: Final = frozenset(_QUANTITY.split())  # "not all of them do" denies the "all" and not the doing
 
@@ -56,7 +59,8 @@ def _contents(tokens: Sequence[Token], reach: Sequence[int]) -> list[int]:
         opposite = token.key in opposites()
         if opposite or token.content:
             found.append(index)
-        content += token.content
-        if content >= SCOPE or (token.content and opposite):
-            break  # "not possible to lift" denies the possible, not the lifting
+        if token.content and token.key not in _CARRIERS:
+            content += 1
+            if content == SCOPE or opposite:
+                break  # "not possible to lift" denies the possible, not the lifting
     return found
