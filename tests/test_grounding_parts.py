@@ -109,3 +109,21 @@ def test_quotation_marks_of_two_backticks_are_no_code() -> None:
 )
 def test_a_limit_needs_a_passage_that_limits(sentence: str, passage: str, supported: bool) -> None:
     assert check(sentence, [passage]).supported == supported
+
+
+SYSTEMS = "The tool runs on Linux, Windows and macOS. It knows two modes, fast and safe, and paints boxes red."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "supported"),
+    [
+        ("The tool runs on three systems: Linux, Windows, and macOS.", True),
+        ("The tool runs on four systems: Linux, Windows, and macOS.", False),
+        ("The tool runs on three systems: Linux, Windows, and Android.", False),
+        ("The tool runs on 3 km: Linux, Windows, and macOS.", False),
+        ("The tool knows three modes: fast, safe and red.", False),
+        ("The tool runs on three systems.", False),
+    ],
+)
+def test_a_number_may_count_what_the_sentence_lists(sentence: str, supported: bool) -> None:
+    assert check(sentence, [SYSTEMS]).supported == supported

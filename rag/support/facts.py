@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from rag.support.counts import counts_items
 from rag.support.doubt import NAME, NUMBER, Standing, doubt
 from rag.support.evidence import Sources
 from rag.support.names import DATES, Name, names_of, other_names
 from rag.support.numbers import Quantity
 from rag.support.reading import Line
 from rag.support.slots import Slots
+
+OF_ANOTHER: Final = (
+    0.4  # fit of another number, as a share of the words' around, from which on it is that of the passages
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +60,17 @@ def _number(quantity: Quantity, said: Line, sources: Sources, slots: Slots) -> F
     text = _text(quantity, said)
     same = [(site.number, q) for site in sources.sites for q in site.line.quantities if quantity.same(q)]
     fitting = [(number, q.first) for number, q in same if _units_fit(quantity, q)]
-    if not fitting:
-        return Fact("number", text, "unit" if same else "number", None)
     others = [
         (number, q.first)
         for number in slots.lines
         for q in sources.sites[number].line.quantities
         if not q.vague and _comparable(quantity, q) and not any(q.same(mine) for mine in said.quantities)
     ]
-    own = slots.best(quantity.first, quantity.last, fitting)
     rival = slots.best(quantity.first, quantity.last, others)
+    if not fitting:
+        counted = rival < OF_ANOTHER * slots.usual(quantity.first) and counts_items(quantity, said, sources)
+        return Fact("number", text, "" if counted else "unit" if same else "number", None)
+    own = slots.best(quantity.first, quantity.last, fitting)
     return Fact("number", text, "", Standing(own, rival, slots.usual(quantity.first)))
 
 
