@@ -7,6 +7,7 @@ from typing import Final
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
 
 from nodes.archive import get_blocks
 from nodes.run import AsyncNode, Update, run_of
@@ -28,11 +29,7 @@ def remembering(generate: AsyncNode, parts_of: PartsOf) -> AsyncNode:
     """
 
     async def node(state: AgentState, runtime: Runtime[Context]) -> Update:
-        try:
-            older = await _older(state, runtime, parts_of)
-        except Exception as failure:  # an answer that knows less is worth more than none
-            log.warning("the prompt has no older turns: %s", type(failure).__name__)
-            older = []
+        older = await _older(state, runtime, parts_of)
         known: AgentState = {**state, "messages": [*older, *state.get("messages", [])]}  # type: ignore[list-item]  # messages
         return await generate(known, runtime)
 
@@ -50,7 +47,17 @@ async def _older(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf
     room -= history_cost(history(state.get("messages", [])[:-1]))
     found: list[BaseMessage] = []
     for number in range(past["blocks"], max(0, past["blocks"] - _MOST), -1):
-        if room <= 0 or not (blocks := await get_blocks(store, info.thread_id, range(number, number + 1))):
+        if room <= 0 or not (block := await _block(store, info.thread_id, number)):
             break  # what is older than a gap would be taken for what was said just before
-        found, room = [*blocks[0], *found], room - history_cost(history(blocks[0]))
+        found, room = [*block, *found], room - history_cost(history(block))
     return found
+
+
+async def _block(store: BaseStore, thread_id: str, number: int) -> list[BaseMessage]:
+    """A block of the archive; empty where it is missing or cannot be read."""
+    try:
+        blocks = await get_blocks(store, thread_id, range(number, number + 1))
+    except Exception as failure:  # of whatever database: an answer that knows less is worth more than none
+        log.warning("the prompt lacks older turns: %s", type(failure).__name__)
+        return []
+    return blocks[0] if blocks else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rag.answers.shown import FLAG
 from rag.answers.writer import AnswerWriter, Manner
 from rag.types import GroundingMode, Passage
 from tests.fakes import passage
@@ -55,7 +56,6 @@ def test_signs_that_repaint_a_screen_are_not_shown() -> None:
         "I don't know.",
         "I'm sorry. The passages do not contain information about that.",
         "I'm sorry, but I couldn't find anything about cows in the provided passages.",
-        "Unfortunately, the book doesn't cover this topic. Please consult the official documentation.",
         "There is no information about cows in the book.",
         "The provided context does not mention cows, so I cannot answer this question.",
         "This question is outside the scope of the book.",
@@ -65,10 +65,16 @@ def test_signs_that_repaint_a_screen_are_not_shown() -> None:
     ],
 )
 def test_a_refusal_in_other_words_is_the_refusal(mode: GroundingMode, said: str) -> None:
-    if mode != "strict" and "Please" in said:
-        pytest.skip("what follows is shown where nothing is removed")
     writer = write(said, mode)
     assert (writer.shown.content, writer.refused, writer.shown.citations) == (REFUSAL, "model_refused", {})
+
+
+def test_advice_behind_a_refusal_goes_with_it_in_strict_and_is_shown_where_nothing_is_removed() -> None:
+    said = "Unfortunately, the book doesn't cover this topic. Please consult the official documentation."
+    strict, flagged, free = (write(said, mode) for mode in ("strict", "flag", "off"))
+    assert (strict.shown.content, strict.refused, strict.shown.citations) == (REFUSAL, "model_refused", {})
+    assert (flagged.shown.content, flagged.refused) == (f"{said} {FLAG}", None)
+    assert (free.shown.content, free.refused) == (said, None)
 
 
 def test_an_answer_of_which_nothing_is_supported_is_the_refusal() -> None:
