@@ -35,7 +35,7 @@ bench: .venv/development ## measure start-up and the first answer
 	@$(BIN)/python bench/startup.py
 
 manual: .venv/product ## embed the manual anew, after a page of docs/ has changed
-	@$(BIN)/python -m rag.manual
+	@$(BIN)/python -m rag.ingest.manual
 
 lock: .venv/development ## resolve the versions anew (needs the package index)
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml --group dev -o requirements-dev.lock

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from rag.book import Chunk
+from rag.embedding.local import OnnxEmbeddings
+from rag.embedding.sparse import Bm25Encoder
 from rag.ingest import chunking, loaders
-from rag.retrieval.embeddings import OnnxEmbeddings
-from rag.retrieval.sparse import Bm25Encoder
 from rag.types import Passage
 
 RRF = 60  # Cormack, Clarke and Büttcher 2009

@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.product import open_book, start
-from rag.conversation import Exchange, history, messages_from_json
-from rag.retrieval.retriever import Retriever
+from rag.conversation.turns import history, messages_from_json
+from rag.search.retriever import Retriever
+from rag.types import Exchange
 
 K: Final = 5
 CHUNKS: Final = 20  # asked for, since a passage may be several chunks

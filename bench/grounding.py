@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.grounding_mutations import mutants, names
-from rag.grounding import check
-from rag.sentences import sentence_spans, units
+from rag.grounding.verdict import check
+from rag.text.sentences import sentence_spans, units
 
 BOOKS = {"physical-ai": "physical-ai/docs", "rust": "rust/src", "react-native": "react-native/docs"}
 PARAPHRASES = Path(__file__).parent / "paraphrases.txt"

@@ -1,4 +1,4 @@
-"""The weights of `rag.support.doubt`, fitted by logistic regression.
+"""The weights of `rag.grounding.facts`, fitted by logistic regression.
 
     python -m bench.grounding_fit ../shared/data
 
@@ -18,21 +18,20 @@ from pathlib import Path
 import numpy as np
 
 from bench.grounding import AS_IS, BESIDES, Case, cases
-from rag.support.doubt import Standing
-from rag.support.evidence import Sources, words_of
-from rag.support.facts import names, numbers
-from rag.support.names import names_of
-from rag.support.polarity import denials, turns
-from rag.support.reading import Line, line, read
-from rag.support.slots import Slots
-from rag.support.sorts import claim_of
+from rag.grounding.evidence import Sources, words_of
+from rag.grounding.facts import Standing, names, numbers
+from rag.grounding.names import names_of
+from rag.grounding.passages import SourceLine, line, read
+from rag.grounding.polarity import denials, turns
+from rag.grounding.slots import Slots
+from rag.grounding.verdict import claim_of
 
 RIDGE = 0.3
 LOWERED = {"name": 0.2, "number": 0.5, "comparison": 0.8, "negation": 0.9, "denial": 0.8}
 SIDE = 2  # tokens: a word this near to a change may be turned round by it
 
 
-def standings(said: Line, passages: tuple[str, ...]) -> Iterator[tuple[str, int, int, Standing]]:
+def standings(said: SourceLine, passages: tuple[str, ...]) -> Iterator[tuple[str, int, int, Standing]]:
     """Kind, first and last token, and standing of everything in the sentence that has one."""
     sources = Sources([read(passage) for passage in passages], frozenset())
     words = words_of(said, sources)
@@ -50,7 +49,7 @@ def standings(said: Line, passages: tuple[str, ...]) -> Iterator[tuple[str, int,
         yield "denial", turn.index, turn.index, turn.standing
 
 
-def changed(before: Line, after: Line) -> set[int]:
+def changed(before: SourceLine, after: SourceLine) -> set[int]:
     """The tokens of `after` that are not those of `before`; beside what was left out, its neighbours."""
     old, new = [token.word for token in before.tokens], [token.word for token in after.tokens]
     found: set[int] = set()

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from bench.product import open_book, start
-from rag.conversation import Exchange
-from rag.retrieval.retriever import Retriever
+from rag.search.retriever import Retriever
+from rag.types import Exchange
 
 DRAWS: Final = 4
 ELSEWHERE: Final = [

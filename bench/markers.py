@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from rag.answers.markers import parse
-from rag.answers.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerWriter, Manner
+from rag.text.markup import parse
 
 MEGABYTE = 1_000_000
 UNITS = ("[1, ", "[", "[1] ", "[a](", "<a ", "【1†", "`")

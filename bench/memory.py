@@ -23,7 +23,7 @@ from pydantic import SecretStr
 from bench.memory_place import temporary_place
 from graph.conversations import thread_config
 from graph.memory import Memory, MemoryOptions, open_memory
-from rag.budget import estimate_tokens
+from rag.prompt.budget import estimate_tokens
 from rag.types import Passage
 from tests.fakes import passage
 from tests.machine import Machine

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.product import open_book, start
-from rag.retrieval.retriever import Retriever
+from rag.search.retriever import Retriever
 from rag.types import Passage
 
 

@@ -7,19 +7,21 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from rag.embedding.local import OnnxEmbeddings
+from rag.embedding.sparse import Bm25Encoder
+from rag.embedding.vector_cache import SqliteVectorCache
+from rag.index.catalog import open_index
 from rag.ingest.pipeline import ingest
-from rag.retrieval.embeddings import OnnxEmbeddings
-from rag.retrieval.index import open_index
-from rag.retrieval.retriever import Retriever
-from rag.retrieval.sparse import Bm25Encoder
-from rag.retrieval.vectors import VectorCache
+from rag.search.retriever import Retriever
 
 
 async def open_book(source: Path, home: Path, collection: str) -> Retriever:
     """The retriever on a folder of pages, which are ingested into the index in `home` first if that is not done."""
     embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
     index = open_index(home=home, collection=collection)
-    await ingest([source], index=index, embedder=embedder, sparse=sparse, vectors=VectorCache(home / "vectors.sqlite"))
+    await ingest(
+        [source], index=index, embedder=embedder, sparse=sparse, vectors=SqliteVectorCache(home / "vectors.sqlite")
+    )
     return Retriever(embedder, sparse, index)
 
 

@@ -1,4 +1,4 @@
-"""When should the answerer that quotes refuse? Fits the weights of `rag.quotes.confidence` and shows what they do.
+"""When should the answerer that quotes refuse? Fits the weights of `rag.quoting.answerer` and shows what they do.
 
     python -m bench.refusal ../shared/data/books --cache /tmp/askbook-bench
 
@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.brute_force import BruteForce
-from rag.prompt_format import format_passages, parse_passages
-from rag.quotes.confidence import THRESHOLD, WITH_EMBEDDER, WORDS_ONLY, Features, Weights, features
-from rag.quotes.relevance import read
-from rag.retrieval.embeddings import OnnxEmbeddings
+from rag.embedding.local import OnnxEmbeddings
+from rag.prompt.passage_format import format_passages, parse_passages
+from rag.quoting.answerer import THRESHOLD, WITH_EMBEDDER, WORDS_ONLY, ConfidenceWeights, Features, features
+from rag.quoting.relevance import read
 
 FOLDERS = {"physical-ai": "physical-ai/docs", "rust": "rust/src", "react-native": "react-native/docs"}
 KINDS = {"labelled": 3.0, "answerable": 1.0, "near": 2.0, "cross": 0.6, "far": 1.0}  # weight of a question in the fit
@@ -97,7 +97,7 @@ def fit(x: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float
     return b
 
 
-def study(name: str, rows: list[Case], x: NDArray[np.float64], used: Weights) -> NDArray[np.float64]:
+def study(name: str, rows: list[Case], x: NDArray[np.float64], used: ConfidenceWeights) -> NDArray[np.float64]:
     """Print the fit, and how the weights in use refuse; return their probabilities."""
     tunes = np.array([case.tunes for case in rows])
     y = np.array([float(case.answerable) for case in rows])

@@ -19,11 +19,11 @@ from typing import Any, Final
 import numpy as np
 
 from rag.book import RECIPE, Chunk, Hit, IndexInfo, Point, SparseVector, Where
-from rag.conversation import Exchange
-from rag.retrieval.edge import EdgeIndex
-from rag.retrieval.embeddings import OnnxEmbeddings
-from rag.retrieval.retriever import Retriever
-from rag.retrieval.sparse import Bm25Encoder
+from rag.embedding.local import OnnxEmbeddings
+from rag.embedding.sparse import Bm25Encoder
+from rag.index.edge import EdgeIndex
+from rag.search.retriever import Retriever
+from rag.types import Exchange
 
 WORDS: Final = 20_000  # of the made-up language
 LENGTH: Final = 120  # words of a chunk

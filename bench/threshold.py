@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from bench.product import open_book, start
-from rag.retrieval.retriever import Retriever
+from rag.search.retriever import Retriever
 
 BOOKS: Final = {"physical-ai": "physical-ai/docs", "rust": "rust/src"}
 THRESHOLDS: Final = (0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)

@@ -1,4 +1,4 @@
-"""How far `rag.retrieval.tokens.most_tokens` is above a real tokenizer: `python bench/token_bound.py FOLDER...`.
+"""How far `rag.embedding.hosted.most_tokens` is above a real tokenizer: `python bench/token_bound.py FOLDER...`.
 
 Prints, over pieces of 1,400 characters of the Markdown files below, the word pieces of BERT's tokenizer as a part of
 the bound, and the characters for each token of the bound; at 0, 1, 50, 99 and 100 %.
@@ -14,8 +14,8 @@ from tokenizers import BertWordPieceTokenizer
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from rag.retrieval.embeddings import VOCABULARY
-from rag.retrieval.tokens import most_tokens
+from rag.embedding.hosted import most_tokens
+from rag.embedding.local import VOCABULARY
 
 SIZE = 1400
 

@@ -7,18 +7,19 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Final
 
-from cli.session import opened, preload
+from cli.startup import opened, preload
 from cli.terminal import number, print_json, printable, report, say, waiting
-from rag.conversation import check_question, check_thread_id, failed_response
+from rag.conversation.turns import check_question, check_thread_id, failed_response
 from rag.errors import AskbookError, UsageError
-from rag.filters import parse_filter
-from rag.profiles import profile_of
+from rag.profiles.profile import profile_of
+from rag.search.retriever import parse_filter
 from rag.settings import Settings
 from rag.types import Response
 
 if TYPE_CHECKING:
     from graph.agent import Agent
     from state import Context
+
 
 _PIPE_LIMIT: Final = 1_000_000  # bytes read from standard input; far beyond what a question may have
 

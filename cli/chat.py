@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
-from cli.commands import COMMANDS, Leave, Session
+from cli.commands import COMMANDS, ChatSession, Leave
 from cli.history import history_file
-from cli.session import opened, preload
+from cli.startup import opened, preload
 from cli.terminal import console, counted, printable, report, say, waiting
 from rag.errors import AskbookError, UsageError
-from rag.filters import parse_filter
-from rag.profiles import profile_of
+from rag.profiles.profile import profile_of
+from rag.search.retriever import parse_filter
 from rag.settings import Settings
 from rag.types import Event, Response
 
@@ -33,7 +33,7 @@ def chat(options: argparse.Namespace) -> int:
 
 async def _chat(options: argparse.Namespace, settings: Settings) -> int:
     async with opened(options, settings) as agent:
-        session = Session(agent, settings, options.profile or settings.profile, options.filter)
+        session = ChatSession(agent, settings, options.profile or settings.profile, options.filter)
         usual = agent.services.parts(session.profile).profile.memory.thread
         if options.thread is not None or options.newest or usual:
             await session.resume(usual if options.thread is None and not options.newest else options.thread)
@@ -49,7 +49,7 @@ async def _chat(options: argparse.Namespace, settings: Settings) -> int:
     return 1 if session.failed and not sys.stdin.isatty() else 0
 
 
-async def greet(session: Session) -> None:
+async def greet(session: ChatSession) -> None:
     """Say which parts are in use, so that nobody takes a quoted sentence for a written one."""
     parts = session.agent.services.parts(session.profile)
     info = await session.book()
@@ -94,7 +94,7 @@ async def _lines(settings: Settings) -> AsyncIterator[str]:
             return
 
 
-async def _offer(session: Session) -> None:
+async def _offer(session: ChatSession) -> None:
     """Offer to finish the turn that was broken off, by Ctrl-C or with the process."""
     question = await session.agent.unfinished(session.thread_id)
     if question is not None:
@@ -102,7 +102,7 @@ async def _offer(session: Session) -> None:
         say(f'The answer to "{printable(question)}" was broken off. Finish it? [Y/n]')
 
 
-async def _do(session: Session, line: str) -> None:
+async def _do(session: ChatSession, line: str) -> None:
     offered, session.offered = session.offered, False
     if offered and line.lower() in ("", "y", "yes"):
         line = "/resume"
@@ -122,11 +122,11 @@ async def _do(session: Session, line: str) -> None:
         raise UsageError(f"There is no command {word}.", hint="Type /help for those there are.")
 
 
-def _asked(session: Session, question: str) -> AsyncIterator[Event]:
+def _asked(session: ChatSession, question: str) -> AsyncIterator[Event]:
     return session.agent.stream(question, thread_id=session.thread_id, context=session.context())
 
 
-async def _answer(session: Session, events: AsyncIterator[Event]) -> None:
+async def _answer(session: ChatSession, events: AsyncIterator[Event]) -> None:
     """Show a turn as it happens. Ctrl-C stops the answer and not the program."""
     task = asyncio.ensure_future(_stream(session, events))
     loop = asyncio.get_running_loop()
@@ -141,7 +141,7 @@ async def _answer(session: Session, events: AsyncIterator[Event]) -> None:
             loop.remove_signal_handler(signal.SIGINT)
 
 
-async def _stream(session: Session, events: AsyncIterator[Event]) -> None:
+async def _stream(session: ChatSession, events: AsyncIterator[Event]) -> None:
     view = _View()
     session.trace = None
     try:

@@ -1,31 +1,74 @@
-"""The commands of the chat, and what the chat remembers between them."""
+"""What `/why` says of a search: its queries, the scores of each leg, the sum, and the gate."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from cli.terminal import console, counted, printable, say
-from cli.why import checked_line, why_lines
-from rag.conversation import check_thread_id
+from rag.conversation.turns import check_thread_id
 from rag.errors import UsageError
-from rag.profile_loader import profile_folders, profile_names
-from rag.profiles import profile_of
+from rag.profiles.profile import profile_folders, profile_names, profile_of
 from rag.settings import Settings
-from rag.types import Citation, Quote, Response, new_id
+from rag.types import Citation, Grounding, Quote, Response, new_id
 
 if TYPE_CHECKING:
     from graph.agent import Agent
     from state import Context
 
 
+WORDS = {
+    "kept": "",
+    "neighbour": "beside a better one",
+    "below_threshold": "below the threshold",
+    "duplicate": "said already",
+    "beyond_k": "enough were better",
+}
+
+
+def why_lines(trace: Mapping[str, Any]) -> Iterator[str]:
+    """The lines for a trace as `Trace.as_data` gives it; candidates that were not used are shown while they are few."""
+    for query in trace["queries"]:
+        mark = "rewritten: " if query["kind"] == "rewrite" else ""
+        yield f"  weight {query['weight']:.2f}  {mark}{printable(_short(query['text']))}"
+    kinds = [query["kind"] for query in trace["queries"]]
+    yield f"  scores    {', '.join(_legs(kinds))}; threshold {trace['threshold']:g}"
+    used = sum(candidate["outcome"] == "kept" for candidate in trace["candidates"])
+    for place, candidate in enumerate(trace["candidates"][: used + 5], 1):
+        scores = "  ".join(f"{score:.3f}" for score in candidate["scores"])
+        fate = WORDS[candidate["outcome"]]
+        yield (
+            f"  {place:2}. sum {candidate['fused']:.3f}  score {candidate['cosine']:.3f}  ({scores})  "
+            f"{printable(candidate['heading'] or candidate['title'])}{f': {fate}' if fate else ''}"
+        )
+
+
+def checked_line(grounding: Grounding) -> str:
+    """`5 sentences, 4 supported, 1 removed; gpt-4o judged 5 and rejected 1`"""
+    counts = f"{grounding.sentences} sentences, {grounding.supported} supported, {grounding.removed} removed"
+    judge = grounding.judge
+    return counts + (f"; {judge.model} judged {judge.sentences} and rejected {judge.removed}" if judge else "")
+
+
+def _legs(kinds: list[str]) -> Iterator[str]:
+    """`cosine, BM25, cosine in context 1, ...`: the raw question has two legs, every other query one."""
+    yield from ("cosine", "BM25")
+    for number, kind in enumerate(kinds[1:], 1):
+        yield "cosine of the rewrite" if kind == "rewrite" else f"cosine in context {number}"
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 100 else f"{flat[:99]}…"
+
+
 class Leave(Exception):  # noqa: N818  # it is no error
     """The user wants to go."""
 
 
-class Session:
+class ChatSession:
     """One chat: the agent, the conversation it is in, and the last answer."""
 
     def __init__(self, agent: Agent, settings: Settings, profile: str, where: str | None = None) -> None:
@@ -73,16 +116,16 @@ class Session:
 
 class Command(NamedTuple):
     does: str
-    run: Callable[[Session, str], Awaitable[None]]
+    run: Callable[[ChatSession, str], Awaitable[None]]
 
 
-async def _help(_session: Session, _rest: str) -> None:
+async def _help(_session: ChatSession, _rest: str) -> None:
     for name, command in COMMANDS.items():
         print(f"  /{name:<10} {command.does}")
     print("  Ctrl-C stops an answer, Ctrl-D leaves.")
 
 
-async def _sources(session: Session, _rest: str) -> None:
+async def _sources(session: ChatSession, _rest: str) -> None:
     """The passages that the last answer cites; a refusal has none."""
     for citation in _citations(session):
         print(f"  [{citation.marker}] {printable(citation.breadcrumb or citation.title)}  ({citation.score:.2f})")
@@ -91,7 +134,7 @@ async def _sources(session: Session, _rest: str) -> None:
             print(f"      “{printable(' '.join(quote.quote.split()))}”")
 
 
-async def _show(session: Session, rest: str) -> None:
+async def _show(session: ChatSession, rest: str) -> None:
     """The whole passage, with the quoted stretches marked."""
     chosen = next((one for one in _citations(session) if str(one.marker) == rest.strip("[]")), None)
     if chosen is None:
@@ -110,7 +153,7 @@ async def _show(session: Session, rest: str) -> None:
     screen.print(text)
 
 
-async def _why(session: Session, _rest: str) -> None:
+async def _why(session: ChatSession, _rest: str) -> None:
     """How the last answer came about: searches, scores, gate, times."""
     last = _last(session)
     threshold = session.agent.services.parts(session.profile).profile.retrieval.score_threshold
@@ -127,11 +170,11 @@ async def _why(session: Session, _rest: str) -> None:
     print(f"  time      {last.timings_ms.total:.0f} ms, of which searching {last.timings_ms.retrieval:.0f} ms")
 
 
-async def _undo(session: Session, _rest: str) -> None:
+async def _undo(session: ChatSession, _rest: str) -> None:
     say(f"Took back: {printable(await session.take_back())}")
 
 
-async def _clear(session: Session, _rest: str) -> None:
+async def _clear(session: ChatSession, _rest: str) -> None:
     from cli.threads import delete
 
     await delete(session.agent.memory, session.settings.home, session.thread_id)
@@ -139,14 +182,14 @@ async def _clear(session: Session, _rest: str) -> None:
     say("The conversation is forgotten.")
 
 
-async def _threads(session: Session, _rest: str) -> None:
+async def _threads(session: ChatSession, _rest: str) -> None:
     from cli.threads import row, summaries
 
     for one in (await summaries(session.agent.memory))[:20]:
         print(f" {'*' if one['thread_id'] == session.thread_id else ' '}{row(one)}")
 
 
-async def _profile(session: Session, rest: str) -> None:
+async def _profile(session: ChatSession, rest: str) -> None:
     if rest:
         before, chosen = profile_of(session.settings, session.profile), profile_of(session.settings, rest)
         session.profile = chosen.name
@@ -157,7 +200,7 @@ async def _profile(session: Session, rest: str) -> None:
         print(f" {mark}{name:<20} {profile_of(session.settings, name).said()}")
 
 
-async def _export(session: Session, rest: str) -> None:
+async def _export(session: ChatSession, rest: str) -> None:
     if not rest:
         raise UsageError("/export needs the name of a file.")
     from cli.threads import as_markdown
@@ -179,21 +222,21 @@ def _write_new(name: str, text: str) -> Path:
     return path
 
 
-async def _quit(_session: Session, _rest: str) -> None:
+async def _quit(_session: ChatSession, _rest: str) -> None:
     raise Leave
 
 
-async def _answered_by_the_chat(_session: Session, _rest: str) -> None:
+async def _answered_by_the_chat(_session: ChatSession, _rest: str) -> None:
     raise AssertionError("the chat answers by itself")
 
 
-def _last(session: Session) -> Response:
+def _last(session: ChatSession) -> Response:
     if session.last is None:
         raise UsageError("There is no answer yet.")
     return session.last
 
 
-def _citations(session: Session) -> list[Citation]:
+def _citations(session: ChatSession) -> list[Citation]:
     """At least one. Raises `UsageError` where nothing was cited."""
     if not (found := _last(session).citations):
         raise UsageError("The last answer has no sources.")

@@ -9,11 +9,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from cli.doctor_book import check_book, proposal
-from cli.doctor_model import check_model
+from cli.doctor_checks import check_book, check_model, proposal
 from cli.terminal import counted, print_json, printable
 from rag.errors import AskbookError, UsageError
-from rag.profiles import EffectiveValue, effective, profile_of
+from rag.profiles.profile import EffectiveValue, effective, profile_of
 from rag.settings import Settings
 
 _SHOWN: Final = 72  # characters of a value on its line; the whole of it is in the JSON
@@ -116,7 +115,7 @@ async def _profile(options: argparse.Namespace, settings: Settings) -> tuple[Any
 
 
 async def _offer(settings: Settings) -> tuple[Any, str, str]:
-    from rag.offer import offer_of
+    from rag.profiles.offered import offer_of
 
     offer = offer_of(settings)
     return offer, f"others may choose {', '.join(offer.names)}; {offer.usual} answers where none is named", ""
@@ -134,7 +133,7 @@ async def _collection(options: argparse.Namespace, settings: Settings, profile: 
 
 async def _embedding(settings: Settings, profile: Any, collection: str | AskbookError) -> tuple[Any, str, str]:
     """One vector, for real. Where only the manual is there, of the model that a book would be encoded by."""
-    from rag.embedders import embedding_of, place_of
+    from rag.embedding.choice import embedding_of, place_of
     from rag.services import BOOK, MANUAL, build_embedder
 
     asked = collection if isinstance(collection, str) and collection != MANUAL else BOOK
@@ -146,7 +145,8 @@ async def _embedding(settings: Settings, profile: Any, collection: str | Askbook
 
 
 async def _rerank(settings: Settings) -> tuple[Any, str, str]:
-    from rag.embedders import build_reranker, place_of
+    from rag.embedding.choice import place_of
+    from rag.search.rerank import build_reranker
 
     reranker = build_reranker(settings)
     if reranker is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from cli.terminal import print_json, progress_bar, say
 from rag.errors import UsageError
-from rag.profiles import Profile, profile_of
+from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings
 
 
@@ -27,8 +27,8 @@ def ingest(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, progress: Any) -> Any:
+    from rag.embedding.sparse import Bm25Encoder
     from rag.ingest.pipeline import ingest as run_ingestion
-    from rag.retrieval.sparse import Bm25Encoder
     from rag.services import BOOK, MANUAL, build_embedder, collection_index, vector_cache
 
     name = options.collection or settings.qdrant_collection_name or BOOK

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from cli.terminal import number, print_json, printable, progress_bar, say
-from rag.conversation import Exchange, check_question, history, messages_from_json
+from rag.conversation.turns import check_question, history, messages_from_json
 from rag.errors import AskbookError, UsageError
-from rag.filters import parse_filter
 from rag.ports import Parts
-from rag.profiles import profile_of
-from rag.rewriting import SECONDS, rewrite_prompt, wants_rewrite
+from rag.profiles.profile import profile_of
+from rag.search.followups import SECONDS, rewrite_prompt, wants_rewrite
+from rag.search.retriever import parse_filter
 from rag.settings import Settings
+from rag.types import Exchange
 
 
 def search(options: argparse.Namespace) -> int:

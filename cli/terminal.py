@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rag.errors import AskbookError, UsageError
-from rag.visible import visible
+from rag.text.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -30,7 +30,7 @@ def threads(options: argparse.Namespace) -> int:
 
 async def _run(options: argparse.Namespace, settings: Settings) -> Any:
     from graph.memory import FILE, MemoryOptions, open_memory
-    from rag.conversation import unknown_thread
+    from rag.conversation.turns import unknown_thread
 
     # Looking for a conversation makes no memory.
     if settings.database_url is None and not (settings.home / FILE).exists():

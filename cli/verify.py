@@ -9,10 +9,10 @@ from typing import Final
 from cli.terminal import counted, print_json, printable
 from cli.threads import stored
 from rag.book import Chunk
+from rag.conversation.verification import Book, CheckedCitation, Verification, citations_of, verify
 from rag.errors import UsageError
-from rag.profiles import Profile, profile_of
+from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings
-from rag.verify import Book, CheckedCitation, Verification, citations_of, verify
 
 _QUOTE: Final = 80  # characters of a quote on its line
 _MEANING: Final = {

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # a script sees
 from cli.terminal import counted, printable, progress_bar
 from graph.agent import Agent, open_agent
 from rag.errors import AskbookError, MemoryFailureError
-from rag.profiles import Profile, profile_of
+from rag.profiles.profile import Profile, profile_of
 from rag.services import build_embedder, choose_collection
 from rag.settings import Settings
 from rag.types import Citation, Quote, Response, new_id

@@ -12,15 +12,14 @@ from langgraph.errors import GraphRecursionError
 from langgraph.types import StateSnapshot
 
 from graph.build import STEPS, build_graph
-from graph.conversations import thread_config, unanswered
-from graph.exclusive import exclusive
-from graph.memory import Graph, Memory, MemoryOptions, open_memory
-from graph.taking_back import take_back
-from rag.conversation import check_question, check_thread_id, failed_response, unknown_thread
+from graph.conversations import take_back, thread_config, unanswered
+from graph.memory import Memory, MemoryOptions, open_memory
+from graph.turn_locks import Graph, exclusive
+from rag.conversation.retrieval_context import RetrievalContext
+from rag.conversation.turns import check_question, check_thread_id, failed_response, unknown_thread
 from rag.errors import AskbookError, InvalidQuestionError, MemoryFailureError, UsageError
-from rag.patience import USUAL, Patience
 from rag.ports import Services
-from rag.retrieval_context import RetrievalContext
+from rag.retry import USUAL, Patience
 from rag.services import Progress, open_services
 from rag.settings import Settings
 from rag.types import Event, Response, new_id
@@ -30,7 +29,7 @@ _PASSED_ON: Final = frozenset({"phase", "retrieval", "waiting", "sentence", "ret
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Question:
     """A question on its way: what a response says of it, whether the machine ever sees it or not."""
 
     question: str
@@ -83,7 +82,7 @@ class Agent:
         """The same turn as it happens; the last event is the response. Raises `UsageError` for an impossible id."""
         profile = self.services.parts((context or Context()).profile).profile
         thread = (profile.memory.thread or new_id()) if thread_id is None else check_thread_id(thread_id)
-        asked = _Asked(question, thread, context or Context(), metadata or {})
+        asked = _Question(question, thread, context or Context(), metadata or {})
         try:
             check_question(question, profile.limits.max_question_characters)
         except InvalidQuestionError as error:
@@ -105,7 +104,7 @@ class Agent:
             raise UsageError("There is no turn to finish.", code="nothing_to_resume")
         turn = snapshot.values.get("turn") or {}
         knobs = Context.model_validate(turn["context"]) if turn.get("context") else context or Context()
-        asked = _Asked(question, thread_id, knobs, turn.get("metadata") or {})
+        asked = _Question(question, thread_id, knobs, turn.get("metadata") or {})
         async with aclosing(self._exclusive(asked, self._run(asked, None))) as events:
             async for event in events:
                 yield event
@@ -114,11 +113,11 @@ class Agent:
         """The question whose turn was broken off, so that `resume` can finish it; None where there is none."""
         return _broken_off(await self._graph.aget_state(thread_config(thread_id)))
 
-    def _begin(self, asked: _Asked) -> AsyncGenerator[Event, None]:
+    def _begin(self, asked: _Question) -> AsyncGenerator[Event, None]:
         question = HumanMessage(id=asked.request_id, content=asked.question)
         return self._run(asked, InputState(messages=[question], metadata=asked.metadata))
 
-    async def _exclusive(self, asked: _Asked, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+    async def _exclusive(self, asked: _Question, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
         """The events of a turn that has the conversation for itself; the last is its response, whatever happens.
 
         The conversation is free again before the response is given out: who has it may never ask for more.
@@ -139,7 +138,7 @@ class Agent:
             failure = AskbookError("api_error", "internal", "The failure of the turn could not be reported.")
         yield last or _event(await self._failed(failure, asked))
 
-    async def _run(self, asked: _Asked, given: InputState | None) -> AsyncGenerator[Event, None]:
+    async def _run(self, asked: _Question, given: InputState | None) -> AsyncGenerator[Event, None]:
         values: Mapping[str, Any] = {}
         async for mode, data in self._graph.astream(
             given,
@@ -157,7 +156,7 @@ class Agent:
         if values.get("response"):
             yield _event(Response.model_validate(values["response"]))
 
-    async def _failed(self, failure: AskbookError, asked: _Asked) -> Response:
+    async def _failed(self, failure: AskbookError, asked: _Question) -> Response:
         """The response of a turn that the machine never saw, or could not finish."""
         parts = self.services.parts(asked.context.profile)
         number = 1
@@ -181,7 +180,7 @@ class Agent:
         Raises `UsageError` for an unknown conversation.
         """
         async with self.memory.turn(thread_id):
-            return await take_back(self._graph, self.memory, thread_id)
+            return await take_back(self._graph, self.memory.database.saver, self.memory.database.store, thread_id)
 
     async def retry(self, thread_id: str, *, context: Context | None = None) -> Response:
         """Ask the last question again, in place of its last answer. Raises `UsageError` where there is none."""
@@ -199,7 +198,7 @@ class Agent:
         return await self.memory.threads()
 
     async def conversation(self, thread_id: str) -> dict[str, Any]:
-        """A stored conversation as `rag.transcript` has it. Raises `UsageError` for an unknown one."""
+        """A stored conversation as `rag.conversation.transcript` has it. Raises `UsageError` for an unknown one."""
         found = await self.memory.conversation(thread_id)
         if found is None:
             raise unknown_thread(thread_id)

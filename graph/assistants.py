@@ -14,8 +14,8 @@ from uuid import NAMESPACE_URL, uuid5
 import httpx
 
 from rag.errors import UsageError
-from rag.offer import offer_of
-from rag.profiles import profile_of
+from rag.profiles.offered import offer_of
+from rag.profiles.profile import profile_of
 from rag.settings import Settings
 
 GRAPH: Final = "agent"

@@ -3,26 +3,71 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, Literal
 
 from langgraph.graph import START, StateGraph
-from langgraph.types import TimeoutPolicy
+from langgraph.types import RetryPolicy, TimeoutPolicy
 
-from graph.retries import retry_policies
-from graph.routes import after_generate, after_idle
-from nodes.archive import archiving
-from nodes.error import error, last_resort, to_error
-from nodes.fallback import make_to_fallback
+from nodes.archive import archiving, remembering
+from nodes.error import error, last_resort, make_to_fallback, to_error
 from nodes.generate import make_generate
 from nodes.idle import make_idle
-from nodes.remembering import remembering
 from nodes.retrieve import make_retrieve
 from nodes.rewrite import make_rewrite, without_rewrite
 from nodes.tools import make_tools
-from rag.patience import USUAL, Patience
+from rag.errors import AskbookError
 from rag.ports import Services
-from rag.rewriting import SECONDS
+from rag.retry import USUAL, Patience
+from rag.search.followups import SECONDS
 from state import AgentState, Context, InputState
+
+
+def after_idle(state: AgentState) -> Literal["rewrite", "retrieve", "generate", "__end__"]:
+    """A turn was opened, with something to search for or with small talk, or the machine rests."""
+    match state.get("phase"):
+        case "RETRIEVING":
+            return "rewrite" if "rewrite" in (state.get("turn") or {}) else "retrieve"
+        case "GENERATING":
+            return "generate"
+        case _:
+            return "__end__"
+
+
+def after_generate(state: AgentState) -> Literal["tools", "idle"]:
+    """The model asked for another search, or answered."""
+    return "tools" if state.get("phase") == "RETRIEVING" else "idle"
+
+
+def retry_policies(patience: Patience) -> tuple[RetryPolicy, ...]:
+    """One policy for each whole second that a service may name, then the one for failures that name none.
+
+    A policy's interval is fixed when the graph is built and is no function of the exception; but a node may have
+    several policies, and LangGraph goes by the first whose `retry_on` says yes. The attempts are counted over all.
+    """
+    told = tuple(
+        RetryPolicy(
+            initial_interval=seconds * patience.pace,
+            max_interval=seconds * patience.pace,
+            max_attempts=patience.attempts,
+            jitter=False,  # the user was shown this number
+            retry_on=partial(_names, patience, seconds),
+        )
+        for seconds in range(patience.longest_told + 1)
+    )
+    unnamed = RetryPolicy(
+        initial_interval=patience.first * patience.pace,
+        max_interval=patience.longest * patience.pace,
+        max_attempts=patience.attempts,
+        jitter=patience.pace > 0,
+        retry_on=patience.may_retry,
+    )
+    return (*told, unnamed)
+
+
+def _names(patience: Patience, seconds: int, failure: Exception) -> bool:
+    return patience.may_retry(failure) and isinstance(failure, AskbookError) and failure.told_to_wait == seconds
+
 
 Machine = StateGraph[AgentState, Context, InputState, AgentState]
 

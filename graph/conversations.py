@@ -1,20 +1,23 @@
-"""Stored conversations as data: whole, or the little that a list shows of each."""
+"""Stored conversations: whole, the little that a list shows of each, and undo."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.store.base import BaseStore
 
-from graph.savers import Saver
+from graph.memory_errors import broken_conversation
+from graph.savers import KeptSaver, Saver
+from graph.turn_locks import Graph
 from nodes.archive import get_blocks
-from rag.conversation import turns
-from rag.past import NOTHING, is_recorded
-from rag.transcript import transcript
+from rag.conversation.transcript import transcript
+from rag.conversation.turns import NOTHING, WINDOW, is_recorded, turns, unknown_thread, without_block
 from rag.types import Past
+from state import EMPTY_BOARD
 
 
 def thread_config(thread_id: str) -> RunnableConfig:
@@ -32,7 +35,7 @@ def unanswered(messages: Sequence[AnyMessage]) -> str | None:
 
 
 async def conversation(saver: Saver, store: BaseStore, thread_id: str) -> dict[str, Any] | None:
-    """A stored conversation as `rag.transcript` has it; None where there is none.
+    """A stored conversation as `rag.conversation.transcript` has it; None where there is none.
 
     `unanswered` is the question that was broken off after its turns, if one was; `missing_turns` how many of the
     earlier turns are no longer in the database, which only another program can have taken.
@@ -74,3 +77,45 @@ async def _newest(saver: Saver, thread_id: str) -> tuple[Mapping[str, Any], str]
 
 def _past(values: Mapping[str, Any]) -> Past:
     return values.get("past") or NOTHING
+
+
+async def take_back(graph: Graph, saver: KeptSaver, store: BaseStore, thread_id: str) -> str | None:
+    """Take the last question back, with its answer if it has one. Returns it, or None where there is none.
+
+    Raises `UsageError` for an unknown conversation.
+    """
+    snapshot = await graph.aget_state(thread_config(thread_id))
+    if not snapshot.values:
+        raise unknown_thread(thread_id)
+    messages: Sequence[AnyMessage] = snapshot.values.get("messages", [])
+    last = max((i for i, message in enumerate(messages) if isinstance(message, HumanMessage)), default=None)
+    if last is None:
+        return None
+    earlier, past = await _with_older_turns(saver, store, thread_id, snapshot.values, messages[:last])
+    update = EMPTY_BOARD | {
+        "messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *earlier],
+        "past": past,
+        # Counted anew, since a question that was broken off may or may not have been counted.
+        "turn_number": max((turn["turn_number"] for turn in turns(earlier)), default=0),
+        "turn": None,
+        "phase": "IDLE",
+    }
+    await graph.aupdate_state(thread_config(thread_id), update, as_node="idle")
+    return messages[last].text
+
+
+async def _with_older_turns(
+    saver: KeptSaver, store: BaseStore, thread_id: str, values: Mapping[str, Any], messages: Sequence[AnyMessage]
+) -> tuple[list[BaseMessage], Past]:
+    """The messages with the newest archived block before them where they are few, so that a prompt sees enough turns.
+
+    The archive is not touched: what has come back is numbered beyond what the state says is there.
+    """
+    past: Past = values.get("past") or NOTHING
+    number = past["blocks"]
+    if not number or len(turns(messages)) >= WINDOW:
+        return list(messages), past
+    found = await get_blocks(store, thread_id, range(number, number + 1))
+    if not found:
+        raise broken_conversation(thread_id, saver.place)
+    return [*found[0], *messages], without_block(past, found[0])

@@ -10,22 +10,19 @@ from typing import Any, Final, Protocol
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
-from langgraph.graph.state import CompiledStateGraph, StateGraph
+from langgraph.graph.state import StateGraph
 from langgraph.store.base import BaseStore
 from pydantic import SecretStr
 
 from graph.conversations import conversation, summary
-from graph.memory_faults import broken_conversation
+from graph.memory_errors import broken_conversation
 from graph.memory_local import LocalDatabase
-from graph.retention import KEEP_TURNS
-from graph.savers import KeptSaver
+from graph.savers import KEEP_TURNS, KeptSaver
 from graph.serializing import Serializers, serializers
-from graph.thread_locks import WAIT_SECONDS, ThreadLocks
+from graph.turn_locks import WAIT_SECONDS, Graph, ThreadLocks
 from rag.settings import Settings
 from rag.types import new_id
 from state import AgentState, Context, InputState
-
-Graph = CompiledStateGraph[AgentState, Context, InputState, AgentState]
 
 FILE: Final = "memory.sqlite"
 

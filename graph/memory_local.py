@@ -10,8 +10,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.store.base import BaseStore, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from graph.retention import RESTS, outdated
-from graph.savers import KeptSaver
+from graph.savers import RESTS, KeptSaver, outdated
 from nodes.archive import namespace_of
 
 _EVERYTHING: Final = 10_000_000

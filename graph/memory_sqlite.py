@@ -1,7 +1,8 @@
-"""Memory in a SQLite file, private to the user: LangGraph's checkpointer and store side by side."""
+"""Conversations in a SQLite file that only the user can read: checkpointer, store and file locks."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 from collections.abc import AsyncIterator
@@ -10,18 +11,67 @@ from pathlib import Path
 from typing import Any, Final
 
 import aiosqlite
+import portalocker
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
-from graph.file_locks import FileLocks
-from graph.memory_faults import border
-from graph.retention import RESTS, outdated
-from graph.savers import KeptSaver
-from graph.sealing import SealedStore
-from graph.serializing import Serializers
+from graph.memory_errors import border
+from graph.savers import RESTS, KeptSaver, outdated
+from graph.serializing import SealedStore, Serializers
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
 from rag.types import new_id
+
+_EXCLUSIVE = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
+
+
+class FileLocks:
+    """The operating system takes the lock of a dead process back, so a file that was left behind is in nobody's way.
+
+    The name of a file is a hash: ids of conversations are not for everyone who can list a folder.
+    """
+
+    def __init__(self, folder: Path, place: str) -> None:
+        self._folder = folder
+        self._place = place
+
+    @asynccontextmanager
+    async def tried(self, name: str) -> AsyncIterator[bool]:
+        """Whether the lock could be had at once; then it is held for the block. Raises `MemoryFailureError`."""
+        path = self._folder / f"turn-{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"
+        with border(self._place):
+            descriptor = self._acquire(path)
+        if descriptor is None:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            path.unlink(missing_ok=True)  # while it is still held: who waits for it sees that its file is no more
+            os.close(descriptor)
+
+    def _acquire(self, path: Path) -> int | None:
+        while True:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                portalocker.lock(descriptor, _EXCLUSIVE)
+            except portalocker.AlreadyLocked:
+                os.close(descriptor)
+                return None
+            except portalocker.LockException as error:
+                os.close(descriptor)
+                raise OSError("the file system refuses a lock") from error
+            if _is_still(path, descriptor):
+                return descriptor
+            os.close(descriptor)  # its holder took the file away between our two calls
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return path.stat().st_ino == os.fstat(descriptor).st_ino
+    except FileNotFoundError:
+        return False
+
 
 _WAIT_SECONDS: Final = 5  # for another process that writes
 _PRAGMAS: Final = (

@@ -1,13 +1,14 @@
-"""What askbook asks of every checkpointer beyond LangGraph: failures with a name, and old checkpoints that go."""
+"""Which checkpoints are kept: the end of each of the last turns, and every step of the newest."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     BaseCheckpointSaver,
@@ -17,10 +18,40 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 
-from graph.checkpoint_clock import catch_up
-from graph.memory_faults import border, broken_conversation
-from graph.retention import KEEP_TURNS, RESTS, at_rest
+from graph.memory_errors import border, broken_conversation
+from graph.private_apis import catch_up
 from rag.errors import AskbookError, MemoryFailureError
+
+KEEP_TURNS: Final = 20
+RESTS: Final = "rests"  # the key of a checkpoint's metadata that says that no turn was open
+
+
+def at_rest(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> bool:
+    """Whether a turn has just ended here, by its answer or by being taken back, and no question waits."""
+    values: Mapping[str, Any] = checkpoint["channel_values"]
+    if metadata.get("source") == "input" or values.get("phase") != "IDLE" or values.get("turn") is not None:
+        return False
+    messages = values.get("messages") or []
+    return not (messages and isinstance(messages[-1], HumanMessage))
+
+
+def outdated(checkpoints: Iterable[tuple[str, bool]], keep: int) -> list[str]:
+    """The ids that may go, of (id, at rest) from new to old.
+
+    The newest turn keeps every step, for LangGraph's view of it and for going on in the middle; older turns keep their
+    end, as far as `keep` ends reach. `keep` 0 leaves the newest checkpoint alone.
+
+    >>> outdated([("6", True), ("5", False), ("4", True), ("3", False), ("2", True), ("1", False)], keep=2)
+    ['3', '2', '1']
+    """
+    gone, ends = [], 0
+    for position, (one, rests) in enumerate(checkpoints):
+        ends += rests
+        stays = (rests and ends <= keep) or (not rests and ends <= min(keep, 1))
+        if position > 0 and not stays:
+            gone.append(one)
+    return gone
+
 
 log: Final = logging.getLogger("askbook")
 

@@ -7,9 +7,9 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from graph.build import STEPS, build_graph
-from graph.memory import Graph
-from rag.offer import Offer, offer_of
+from graph.turn_locks import Graph
 from rag.ports import ChunkIndex, Parts
+from rag.profiles.offered import Offer, offer_of
 from rag.services import LiveServices, build_services
 from rag.settings import Settings
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 import traceback
+from collections.abc import Callable
 from typing import Final
 
 from langchain_core.messages import HumanMessage
@@ -17,9 +18,10 @@ from langgraph.graph import END
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from nodes.run import AsyncNode, Update, has_new_question, last_message, tell_phase
+from nodes.turn import AsyncNode, Update, has_new_question, last_message, noticed, tell_phase
 from rag.errors import AskbookError
-from rag.patience import Patience
+from rag.ports import PartsOf
+from rag.retry import Patience
 from rag.types import ErrorInfo, ErrorType, new_id
 from state import EMPTY_BOARD, AgentState, Context, Draft, Turn
 
@@ -124,3 +126,32 @@ def last_resort(_state: AgentState, error: NodeError) -> Command[str]:
     """The handler of the node `error` itself: the run ends, and the thread is as usable as before."""
     log.error("the failure could not be reported", exc_info=error.error)
     return Command(goto=END, update={"phase": "IDLE", "turn": None, "draft": None})
+
+
+Handler = Callable[[AgentState, NodeError], Command[str]]
+
+# Failures of the endpoint or the model. Another model would be refused the same key, and reads no longer prompt.
+_MAY_HELP: Final = frozenset({"api_error", "rate_limit"})
+
+
+def make_to_fallback(parts_of: PartsOf) -> Handler:
+    """LangGraph's error handler for `generate`: once a turn to the profile's fallback model, otherwise to ERROR.
+
+    Only while nothing of an answer has been shown. The turn's `model` says which one answers from here on; the next
+    turn begins with the profile's own again.
+    """
+
+    def to_fallback(state: AgentState, error: NodeError) -> Command[str]:
+        turn, failure = state.get("turn"), error.error
+        if turn is None or not isinstance(failure, AskbookError):
+            return to_error(state, error)
+        parts = parts_of(turn["profile"])
+        name = parts.profile.model.fallback
+        helps = failure.error_type in _MAY_HELP and failure.code != "internal" and not failure.shown
+        if name is None or parts.quotes or turn["model"] == name or not helps:
+            return to_error(state, error)
+        notice = f"{turn['model']} failed ({failure.code}), so {name} was asked."
+        log.warning("%s", notice)
+        return Command(goto="generate", update={"turn": {**noticed(turn, notice), "model": name}})
+
+    return to_fallback

@@ -16,23 +16,23 @@ from langgraph.runtime import Runtime
 
 from nodes.error import guarded
 from nodes.judge import SecondOpinion
-from nodes.model_call import CUT, Call, added, call_model, tokens_used, was_cut
-from nodes.run import AsyncNode, Update, noticed, run_of, tell_phase
-from rag.answers.writer import AnswerWriter, Manner
-from rag.budget import Fitted, fit
-from rag.conversation import history
+from nodes.model_call import CUT, ModelRequest, added, call_model, tokens_used, was_cut
+from nodes.turn import AsyncNode, Update, noticed, run_of, tell_phase
+from rag.answer.writer import AnswerWriter, Manner
+from rag.conversation.turns import history
 from rag.errors import AskbookError
-from rag.exchange import given, said
-from rag.patience import USUAL, Patience
 from rag.ports import Parts, PartsOf
-from rag.prompts import build_prompt, fixed_text
-from rag.smalltalk import is_small_talk
+from rag.prompt.budget import Fitted, fit
+from rag.prompt.prompts import build_prompt, fixed_text
+from rag.prompt.tool import given, said
+from rag.retry import USUAL, Patience
+from rag.text.english.talk import is_small_talk
 from rag.types import Grounding, Passage, ToolCall
 from state import AgentState, Context, Draft
 
 
 @dataclass
-class _Call:
+class _AnswerInProgress:
     """One model call as it goes: what was shown of it, and when the first of it was."""
 
     writer: AnswerWriter
@@ -84,9 +84,9 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
         prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
         judge = SecondOpinion(parts, fitted.passages, patience, turn["model"])
         writer = AnswerWriter(fitted.passages, _manner(parts, turn["question"], judge))
-        call = _Call(writer, runtime.stream_writer, judge)
+        call = _AnswerInProgress(writer, runtime.stream_writer, judge)
         may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
-        message = await call_model(parts, Call(prompt, fitted.answer_tokens, may_search, turn["model"]), call)
+        message = await call_model(parts, ModelRequest(prompt, fitted.answer_tokens, may_search, turn["model"]), call)
         tokens = tokens_used(parts, before, prompt, message)
         another = may_search and (message.tool_calls or message.invalid_tool_calls)
         draft = Draft() if another else await _finish(parts, call, message, turn["began"])
@@ -161,7 +161,7 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
     }
 
 
-async def _finish(parts: Parts, call: _Call, message: AIMessage, began: float) -> Draft:
+async def _finish(parts: Parts, call: _AnswerInProgress, message: AIMessage, began: float) -> Draft:
     """The draft of an answer, or of a refusal: the model's own, or since nothing of its answer is supported."""
     writer = call.writer
     await call.close(cut=was_cut(message))

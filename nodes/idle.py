@@ -13,13 +13,12 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.runtime import Runtime
 
-from nodes.run import Node, Update, has_new_question, last_message, run_of, tell_phase
-from rag.conversation import check_question, history, notices, response_metadata, turn_limit
+from nodes.turn import Node, Update, has_new_question, last_message, run_of, tell_phase
+from rag.conversation.turns import NOTHING, check_question, history, notices, response_metadata, turn_limit
 from rag.errors import InvalidQuestionError
-from rag.past import NOTHING
 from rag.ports import PartsOf
-from rag.rewriting import wants_rewrite
-from rag.smalltalk import is_small_talk
+from rag.search.followups import wants_rewrite
+from rag.text.english.talk import is_small_talk
 from rag.types import Phase, Response, iso_time, new_id
 from state import EMPTY_BOARD, AgentState, Context, Draft, Turn
 

@@ -16,12 +16,12 @@ from langgraph.errors import NodeTimeoutError
 from langgraph.func import task
 from langgraph.types import RetryPolicy
 
-from nodes.model_call import Call, Unseen, added, call_model, tokens_used
-from rag.answers.judging import Claim, judging_prompt, read_verdicts
+from nodes.model_call import ModelRequest, Unseen, added, call_model, tokens_used
+from rag.answer.judging import Claim, judging_prompt, read_verdicts
 from rag.errors import AskbookError
-from rag.patience import Patience
 from rag.ports import Parts
-from rag.prompt_format import new_boundary
+from rag.prompt.passage_format import new_boundary
+from rag.retry import Patience
 from rag.types import Opinion, Passage
 
 log: Final = logging.getLogger("askbook")
@@ -103,7 +103,7 @@ class SecondOpinion:
     async def _ask(self, claims: Sequence[Claim]) -> dict[str, Any]:
         prompt = judging_prompt(claims, self._passages, self._boundary)
         length = self._parts.profile.model.max_tokens or 0
-        message = await call_model(self._parts, Call(prompt, length, False, self.opinion.model), Unseen())
+        message = await call_model(self._parts, ModelRequest(prompt, length, False, self.opinion.model), Unseen())
         verdicts = read_verdicts(message.text, len(claims))
         return {
             "rejected": None if verdicts is None else sorted(verdicts),

@@ -9,17 +9,17 @@ from typing import Any, Final, NamedTuple, Protocol
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.runnables import RunnableConfig
 
-from rag.budget import estimate_tokens
-from rag.endpoint.faults import model_error
 from rag.errors import AskbookError, OptionRefusedError
+from rag.model.endpoint_errors import model_error
 from rag.ports import Parts
-from rag.tool import tool_schema
+from rag.prompt.budget import estimate_tokens
+from rag.prompt.tool import tool_schema
 from rag.types import Tokens
 
 CUT: Final = "The answer reached the most tokens that it may have and was cut."
 
 
-class Call(NamedTuple):
+class ModelRequest(NamedTuple):
     """What the model is asked. `model` is the profile's, or its fallback."""
 
     prompt: Sequence[BaseMessage]
@@ -52,7 +52,7 @@ class Unseen:
         """Nothing was shown."""
 
 
-async def call_model(parts: Parts, call: Call, reader: Reader) -> AIMessage:
+async def call_model(parts: Parts, call: ModelRequest, reader: Reader) -> AIMessage:
     """One answer of the model, its text fed to the reader as it comes. Raises `AskbookError`.
 
     An option that the model turns out not to know is left out from then on, and the model asked again without it. After
@@ -73,7 +73,7 @@ async def call_model(parts: Parts, call: Call, reader: Reader) -> AIMessage:
             raise error from None
 
 
-def _options(parts: Parts, call: Call) -> dict[str, Any]:
+def _options(parts: Parts, call: ModelRequest) -> dict[str, Any]:
     model = parts.profile.model
     # Room for an answer is kept in any case; a profile without a maximum leaves its length to the model.
     most = call.answer_tokens if model.max_tokens else None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from nodes.error import guarded
-from nodes.run import AsyncNode, Update, run_of, tell_phase
+from nodes.turn import AsyncNode, Update, run_of, tell_phase
 from rag.book import Where
-from rag.conversation import history
+from rag.conversation.turns import history
 from rag.errors import AskbookError
-from rag.filters import parse_filter
-from rag.patience import USUAL, Patience
 from rag.ports import PartsOf
+from rag.retry import USUAL, Patience
+from rag.search.retriever import parse_filter
 from state import AgentState, Context
 
 

@@ -15,12 +15,12 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from nodes.error import as_failure, guarded
-from nodes.model_call import Call, Unseen, call_model, tokens_used, was_cut
-from nodes.run import AsyncNode, Update, noticed, run_of, tell_phase
-from rag.conversation import history
+from nodes.model_call import ModelRequest, Unseen, call_model, tokens_used, was_cut
+from nodes.turn import AsyncNode, Update, noticed, run_of, tell_phase
+from rag.conversation.turns import history
 from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
-from rag.rewriting import ANSWER_TOKENS, read_rewrite, rewrite_prompt
+from rag.search.followups import ANSWER_TOKENS, read_rewrite, rewrite_prompt
 from state import AgentState, Context
 
 log: Final = logging.getLogger("askbook")
@@ -52,7 +52,7 @@ def make_rewrite(parts_of: PartsOf) -> AsyncNode:
 async def ask_rewrite(parts: Parts, prompt: Sequence[BaseMessage], model: str) -> AIMessage:
     """What the model says to a prompt of `rewrite_prompt`. Raises `AskbookError`."""
     most = min(ANSWER_TOKENS, parts.profile.model.max_tokens or ANSWER_TOKENS)
-    return await call_model(parts, Call(prompt, most, may_search=False, model=model), Unseen())
+    return await call_model(parts, ModelRequest(prompt, most, may_search=False, model=model), Unseen())
 
 
 def written_in(message: AIMessage) -> str:

@@ -11,16 +11,14 @@ from langgraph.runtime import Runtime
 
 from nodes.error import guarded
 from nodes.retrieve import where_of
-from nodes.run import AsyncNode, Update, run_of, tell_phase
+from nodes.turn import AsyncNode, Update, run_of, tell_phase
 from rag.book import Where
-from rag.budget import estimate_tokens, least_worth, room_for_result
 from rag.errors import AskbookError
-from rag.exchange import given, said
 from rag.ports import Parts, PartsOf
-from rag.profile_sections import ToolSection
-from rag.prompts import fixed_text
-from rag.tool import CALLS_A_ROUND, read_arguments
-from rag.tool_result import failed_answer, refused_answer, tool_answer
+from rag.profiles.schema import ToolSection
+from rag.prompt.budget import estimate_tokens, least_worth, room_for_result
+from rag.prompt.prompts import fixed_text
+from rag.prompt.tool import CALLS_A_ROUND, failed_answer, given, read_arguments, refused_answer, said, tool_answer
 from rag.types import Passage, Retrieval
 from state import AgentState, Context
 

@@ -1,14 +1,14 @@
 """Every failure that a user can meet: its type, its fixed sentence, what to do about it.
 
-Inside the product failures are raised as `AskbookError`. Foreign exceptions become one at the border of the part that
-called the library (`rag.endpoint.faults` for the model, the index adapter for Qdrant), so nodes and commands know one
-family.
+The product raises `AskbookError`. The part that calls a library turns its exceptions into one at a single border
+(`rag.model.endpoint_errors` for the model, the index adapters for Qdrant), so nodes and commands know one family.
 """
 
 from __future__ import annotations
 
 import math
 from typing import Final
+from urllib.parse import urlsplit
 
 from rag.types import ErrorInfo, ErrorType
 
@@ -99,3 +99,15 @@ class MemoryFailureError(AskbookError):
 
     def __init__(self, code: str, message: str, *, hint: str = "") -> None:
         super().__init__("memory_error", code, message, hint=hint)
+
+
+def host(url: str) -> str:
+    """Host and port of an address, without its credentials, path and query."""
+    try:
+        parts = urlsplit(url if "//" in url else f"//{url}")
+    except ValueError:  # half a bracket
+        return "the server"
+    try:
+        return f"{parts.hostname or 'the server'}{f':{parts.port}' if parts.port else ''}"
+    except ValueError:  # a port that is no number
+        return parts.hostname or "the server"

@@ -9,19 +9,19 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
-from rag import embedders
-from rag.manual import VECTORS, index_manual
-from rag.models import build_model, endpoint_of
+from rag.embedding import choice as embedding_choice
+from rag.embedding.sparse import Bm25Encoder
+from rag.embedding.vector_cache import ShippedVectors, SqliteVectorCache
+from rag.index.catalog import list_collections, open_index
+from rag.index.field_mapping import Layout, layout_of
+from rag.index.server_client import Server
+from rag.ingest.manual import VECTORS, index_manual
+from rag.model.chat_model import build_model, endpoint_of
 from rag.ports import ChunkIndex, Embedder, Parts, Reranker, SparseEncoder
-from rag.profile_sections import PromptSection
-from rag.profiles import Profile, profile_of
-from rag.retrieval.clients import Server
-from rag.retrieval.index import list_collections, open_index
-from rag.retrieval.layout import Layout, layout_of
-from rag.retrieval.retriever import Retriever
-from rag.retrieval.shipped import ShippedVectors
-from rag.retrieval.sparse import Bm25Encoder
-from rag.retrieval.vectors import VectorCache
+from rag.profiles.profile import Profile, profile_of
+from rag.profiles.schema import PromptSection
+from rag.search.rerank import build_reranker
+from rag.search.retriever import Retriever
 from rag.settings import Settings
 
 MANUAL: Final = "manual"
@@ -65,17 +65,17 @@ class LiveServices:
         return self._parts[name]
 
     def _searched_with(self, profile: Profile) -> str:
-        words = f"{self.embedder.model_id} {embedders.place_of(self.embedder)}"
+        words = f"{self.embedder.model_id} {embedding_choice.place_of(self.embedder)}"
         if self.reranker is not None:
-            words += f", reranked by {self.reranker.model_id} {embedders.place_of(self.reranker)}"
-        missing = embedders.embedding_of(self.settings, profile, self.index.collection).missing
+            words += f", reranked by {self.reranker.model_id} {embedding_choice.place_of(self.reranker)}"
+        missing = embedding_choice.embedding_of(self.settings, profile, self.index.collection).missing
         return f"{words}; the profile's own model needs {missing}" if missing else words
 
     @cached_property
     def local_embedder(self) -> Embedder:
-        if embedders.is_local(self.embedder):
+        if embedding_choice.is_local(self.embedder):
             return self.embedder
-        return embedders.build_embedder(embedders.local(self.settings), self.settings)
+        return embedding_choice.build_embedder(embedding_choice.local(self.settings), self.settings)
 
     def _build(self, profile: Profile) -> Parts:
         endpoint = endpoint_of(profile, self.settings)
@@ -104,20 +104,20 @@ class LiveServices:
 
 
 def build_embedder(settings: Settings, profile: Profile | None = None, collection: str | None = None) -> Embedder:
-    """The embedding model of a book: see `rag.embedders.embedding_of`. The manual's is always inside this process.
+    """The embedding model of a book: see `rag.embedding.choice`. The manual's is always inside this process.
 
     Nothing is called. Raises `UsageError` when the model is missing or not what it should be.
     """
     if collection == MANUAL:
-        choice = embedders.local(settings)
+        choice = embedding_choice.local(settings)
     else:
-        choice = embedders.embedding_of(settings, profile, collection)
-    return embedders.build_embedder(choice, settings)
+        choice = embedding_choice.embedding_of(settings, profile, collection)
+    return embedding_choice.build_embedder(choice, settings)
 
 
-def vector_cache(settings: Settings) -> VectorCache:
+def vector_cache(settings: Settings) -> SqliteVectorCache:
     """The vectors that were computed before."""
-    return VectorCache(settings.home / "vectors.sqlite")
+    return SqliteVectorCache(settings.home / "vectors.sqlite")
 
 
 async def choose_collection(settings: Settings, profile: Profile, given: str | None) -> str:
@@ -138,7 +138,7 @@ def collection_index(settings: Settings, collection: str, profile: Profile | Non
     Raises `UsageError` for a name that cannot be one.
     """
     layout = layout_of(profile.book) if profile else Layout()
-    layout = replace(layout, embedding_model=embedders.model_id_of(layout.embedding_model))
+    layout = replace(layout, embedding_model=embedding_choice.model_id_of(layout.embedding_model))
     return open_index(home=settings.home, collection=collection, server=server_of(settings), layout=layout)
 
 
@@ -189,7 +189,7 @@ async def build_services(
 def _build(settings: Settings, chosen: Profile, profile: str, book: str) -> LiveServices:
     """The part of opening that reads files and loads libraries: no work for an event loop."""
     embedder, index = build_embedder(settings, chosen, book), collection_index(settings, book, chosen)
-    services = LiveServices(settings, profile, embedder, index, embedders.build_reranker(settings))
+    services = LiveServices(settings, profile, embedder, index, build_reranker(settings))
     services.parts(profile)
     return services
 

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from rag.allowed import allowed
 from rag.errors import UsageError
 from rag.types import GroundingMode
+from rag.validation import allowed
 
 
 def _env(name: str, default: Any = None, **rules: Any) -> Any:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal, NamedTuple
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
@@ -274,3 +274,71 @@ class Event:
     type: Literal["phase", "retrieval", "waiting", "sentence", "retract", "response"]
     data: Mapping[str, Any] = field(default_factory=dict)
     response: Response | None = None
+
+
+SHOWN: Final = 20  # candidates of a trace that is printed
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How a search went: its queries, what each counted, its legs, and its candidates, best first.
+
+    `kinds` says what each query is: the question, a context of it, its rewrite. `legs` are "dense" and "sparse" for the
+    raw question, then "dense" for each other query; a candidate's `scores` are in the same order.
+    """
+
+    queries: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    weights: tuple[float, ...]
+    legs: tuple[str, ...]
+    threshold: float
+    candidates: tuple[Candidate, ...]
+
+    def as_data(self, most: int = SHOWN) -> dict[str, Any]:
+        """The trace as JSON data, with its best `most` candidates."""
+        return {
+            "queries": [
+                {"kind": kind, "text": text, "weight": weight}
+                for kind, text, weight in zip(self.kinds, self.queries, self.weights, strict=True)
+            ],
+            "legs": list(self.legs),
+            "threshold": self.threshold,
+            "candidates": [asdict(candidate) for candidate in self.candidates[:most]],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The passages of a question, the record of the search, and how it came about."""
+
+    passages: list[Passage]
+    retrieval: Retrieval
+    trace: Trace
+
+
+Outcome = Literal["kept", "neighbour", "below_threshold", "duplicate", "beyond_k"]
+Kind = Literal["question", "context", "rewrite"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One chunk that a leg found, and what became of it.
+
+    `cosine` is the score that the gate saw. `scores` are those in the legs: cosines, and BM25 for the sparse one, where
+    0 says that no word is shared. `fused` is what it was ordered by.
+    """
+
+    chunk_id: str
+    title: str
+    heading: str
+    cosine: float
+    scores: tuple[float, ...]
+    fused: float
+    outcome: Outcome
+
+
+class Exchange(NamedTuple):
+    """One answered question of the past. `answer` has no citation markers: they counted another turn's passages."""
+
+    question: str
+    answer: str

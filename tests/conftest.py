@@ -10,8 +10,8 @@ import pytest
 from pydantic import SecretStr
 
 from graph.memory import Memory, MemoryOptions, open_memory
+from rag.embedding.sparse import Bm25Encoder
 from rag.ingest.pipeline import IngestReport, ingest
-from rag.retrieval.sparse import Bm25Encoder
 from rag.services import BOOK, build_embedder, collection_index, vector_cache
 from rag.settings import Settings, variables
 from tests.command_line import QUESTION, CommandLine, Done

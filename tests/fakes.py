@@ -17,13 +17,11 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import Field
 
 from rag.book import SparseVector, Where
-from rag.conversation import Exchange
 from rag.errors import UsageError
-from rag.patience import Patience
 from rag.ports import ChunkIndex, Parts
-from rag.profiles import Profile, load_profile
-from rag.retrieval.retriever import Found, Trace
-from rag.types import Passage, Retrieval
+from rag.profiles.profile import Profile, load_profile
+from rag.retry import Patience
+from rag.types import Exchange, Found, Passage, Retrieval, Trace
 
 AT_ONCE = Patience(pace=0)  # what fails is tried again without waiting
 Reply = str | Exception | Sequence[AIMessageChunk | str | Exception]

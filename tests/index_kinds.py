@@ -15,11 +15,11 @@ from typing import Final
 import pytest
 from qdrant_client import AsyncQdrantClient
 
+from rag.index.catalog import open_index
+from rag.index.edge import EdgeIndex
+from rag.index.server import ServerIndex
+from rag.index.server_client import Server
 from rag.ports import ChunkIndex
-from rag.retrieval.clients import Server
-from rag.retrieval.edge import EdgeIndex
-from rag.retrieval.index import open_index
-from rag.retrieval.server import ServerIndex
 from tests.qdrant_grpc import listening_grpc
 from tests.qdrant_server import QdrantServer
 from tests.wire import listening

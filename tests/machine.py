@@ -11,7 +11,7 @@ from graph.agent import Agent
 from graph.build import build_graph
 from graph.conversations import thread_config
 from graph.memory import Memory, local_memory
-from rag.profiles import Profile
+from rag.profiles.profile import Profile
 from rag.types import Passage, Response
 from state import AgentState, Context, InputState
 from tests.fakes import AT_ONCE, FakeSearcher, FakeServices, ScriptedModel, passage

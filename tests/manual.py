@@ -121,7 +121,7 @@ def _code_of(call: ast.Call, name: str) -> set[tuple[str | None, str]]:
     if code is None:
         return {(_TYPES[name], "usage")}
     if not isinstance(code, ast.Constant):
-        return set()  # of `rag.endpoint.faults`, which names its own
+        return set()  # of `rag.model.endpoint_errors`, which names its own
     first = call.args[0]
     error_type = _TYPES.get(name) or (str(first.value) if isinstance(first, ast.Constant) else None)
     return {(error_type, str(code.value))}

@@ -16,13 +16,11 @@ from langchain_core.language_models import BaseChatModel
 from graph.agent import Agent, open_agent
 from graph.build import build_graph
 from graph.memory import local_memory, open_memory
-from rag.endpoint.dialect import Dialect
-from rag.models import build_model
-from rag.ports import ChunkIndex, Parts
-from rag.profiles import Profile, load_profile
-from rag.retrieval.retriever import Found
+from rag.model.chat_model import build_model
+from rag.ports import ChunkIndex, Dialect, Parts
+from rag.profiles.profile import Profile, load_profile
 from rag.settings import Settings, variables
-from rag.types import Event, Passage, Response
+from rag.types import Event, Found, Passage, Response
 from tests.fake_index import FakeIndex
 from tests.fakes import AT_ONCE, FakeEmbedder, FakeSearcher, passage
 from tests.openai_server import Endpoint, Reply

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from rag.ports import PartsOf
-from rag.profiles import Profile, load_profile
+from rag.profiles.profile import Profile, load_profile
 from rag.types import Passage
 from state import AgentState, Context, Turn
 from tests.fakes import FakeSearcher, FakeServices, ScriptedModel

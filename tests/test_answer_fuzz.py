@@ -12,7 +12,7 @@ from itertools import pairwise
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rag.answers.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerWriter, Manner
 from rag.types import Citation, CitationStyle, Passage, Quote
 from tests.fakes import passage
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answers.shown import FLAG
-from rag.answers.writer import AnswerWriter, Manner
+from rag.answer.shown import FLAG
+from rag.answer.writer import AnswerWriter, Manner
 from rag.types import GroundingMode, Passage
 from tests.fakes import passage
 from tests.writing import BOOK, FALSE, NODE, REFUSAL, TALK, shown, write

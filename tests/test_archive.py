@@ -13,9 +13,8 @@ from graph.conversations import thread_config
 from graph.memory import Memory
 from nodes import archive
 from nodes.archive import namespace_of
-from rag.conversation import turns
+from rag.conversation.turns import BLOCK, NOTHING, WINDOW, cut, turns, with_blocks, without_block
 from rag.errors import MemoryFailureError
-from rag.past import BLOCK, NOTHING, WINDOW, cut, with_blocks, without_block
 from state import InputState
 from tests.machine import ANSWER, Machine
 from tests.stage import limited

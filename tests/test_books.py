@@ -10,9 +10,9 @@ import pytest
 from tokenizers import BertWordPieceTokenizer
 
 from rag.book import Chunk, Document
+from rag.embedding.local import VOCABULARY
 from rag.ingest.chunking import MAX_TOKENS, chunk
 from rag.ingest.loaders import load_source
-from rag.retrieval.embeddings import VOCABULARY
 
 BOOKS = Path(__file__).parent.parent.parent / "shared" / "data" / "books"
 FENCE = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*(```+|~~~+)", re.MULTILINE)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from rag.budget import Fitted, estimate_tokens, fit, trim_history, trim_passages
-from rag.conversation import Exchange
 from rag.errors import AskbookError
-from rag.profile_sections import BudgetSection
-from rag.profiles import load_profile
-from rag.prompts import system_prompt
-from rag.types import Passage
+from rag.profiles.profile import load_profile
+from rag.profiles.schema import BudgetSection
+from rag.prompt.budget import Fitted, estimate_tokens, fit, trim_history, trim_passages
+from rag.prompt.prompts import system_prompt
+from rag.types import Exchange, Passage
 from tests.fakes import passage
 
 TURNS = [Exchange(f"Question {n}?", "word " * 100) for n in range(8)]

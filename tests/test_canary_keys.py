@@ -11,10 +11,10 @@ from typing import Any, cast
 import pytest
 from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 
-from cli.commands import COMMANDS, Session
+from cli.commands import COMMANDS, ChatSession
 from graph.agent import Agent, open_agent
 from graph.conversations import thread_config
-from rag.profiles import effective
+from rag.profiles.profile import effective
 from rag.settings import Settings, variables
 from run import main
 from state import Context, InputState
@@ -83,7 +83,7 @@ async def test_no_key_is_in_anything_of_a_run(
         said += [event async for event in agent.stream(QUESTION, thread_id="t")]
         said += [await _traced(agent, traces), await _traced(agent, traces)]  # one fails, one does not
         said.append(await agent.graph.aget_state(thread_config("t")))
-        session = Session(agent, Settings.from_env(None), "mine")
+        session = ChatSession(agent, Settings.from_env(None), "mine")
         await session.resume("t")
         await COMMANDS["export"].run(session, str(tmp_path / "export"))
     assert [request.headers["authorization"] for request in endpoint.requests] == [f"Bearer {KEYS['GROQ_API_KEY']}"] * 3

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from cli.chat import _do, _offer
-from cli.commands import Session
+from cli.commands import ChatSession
 from cli.history import forget, history_file
 from cli.threads import as_markdown, delete, row, summaries
 from graph.conversations import thread_config
@@ -22,13 +22,13 @@ from tests.mending import damage
 OFFER = 'The answer to "What is a node?" was broken off. Finish it? [Y/n]'
 
 
-async def broken_off(memory: Memory, home: Path, *script: str) -> Session:
+async def broken_off(memory: Memory, home: Path, *script: str) -> ChatSession:
     """A chat in a conversation whose last turn was killed before its answer."""
     start = InputState(messages=[HumanMessage("What is a node?")])
     graph: Any = Machine(memory=memory).graph
     assert [one async for one in graph.astream(start, thread_config("t"), interrupt_before=["generate"])]
     settings = Settings(_env_file=None, ASKBOOK_HOME=home)  # type: ignore[call-arg]  # fields go by their variables
-    session = Session(Machine(*script, memory=memory).agent, settings, "default")
+    session = ChatSession(Machine(*script, memory=memory).agent, settings, "default")
     await session.resume(None)
     await _offer(session)
     return session

@@ -9,9 +9,9 @@ import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import id as ids
 
-from graph.checkpoint_clock import catch_up
 from graph.conversations import thread_config
 from graph.memory import Memory
+from graph.private_apis import catch_up
 from state import InputState
 from tests.machine import ANSWER, Machine
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answers.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerWriter, Manner
 from rag.types import CitationStyle, Passage
 from tests.fakes import passage
 

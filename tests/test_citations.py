@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from rag.answers.markers import without_markers
-from rag.answers.writer import AnswerWriter, Manner
-from rag.citations import LONGEST_QUOTE, best_quote, sources_footer
+from rag.answer.citations import LONGEST_QUOTE, best_quote, sources_footer
+from rag.answer.writer import AnswerWriter, Manner
+from rag.text.markup import without_markers
 from rag.types import CitationStyle, Passage, Quote
 from tests.fakes import passage
 

@@ -11,8 +11,8 @@ import pytest
 from qdrant_client.http.exceptions import ResponseHandlingException
 
 from rag.errors import AskbookError, UsageError
-from rag.retrieval.clients import TIMEOUT, Server
-from rag.retrieval.server_faults import server_faults
+from rag.index.server_client import TIMEOUT, Server
+from rag.index.server_errors import server_faults
 
 
 def wire(client: Any) -> Any:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from rag.prompt_format import NumberedPassage
-from rag.quotes.confidence import THRESHOLD, Features, answers, features, probability
-from rag.quotes.relevance import read
+from rag.prompt.passage_format import NumberedPassage
+from rag.quoting.answerer import THRESHOLD, Features, answers, features, probability
+from rag.quoting.relevance import read
 
 NOTHING = Features(cosine=0.0, joint=0.0, covered=0.0, topic=0.0, spread=0.0, missing=1.0)
 EVERYTHING = Features(cosine=0.8, joint=1.8, covered=1.0, topic=1.0, spread=1.0, missing=0.0)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-from rag.conversation import (
-    Exchange,
+from rag.conversation.turns import (
     check_question,
     failed_response,
     history,
@@ -19,7 +18,7 @@ from rag.conversation import (
     unknown_thread,
 )
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
-from rag.types import Response
+from rag.types import Exchange, Response
 
 
 def response(**fields: Any) -> Response:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rag.endpoint.dialect import Dialect
+from rag.ports import Dialect
 
 OPTIONS: dict[str, Any] = {"max_tokens": 99, "temperature": 0.0, "tools": ["t"]}
 

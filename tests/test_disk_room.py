@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from rag.errors import RetrievalError
-from rag.retrieval.edge import EdgeIndex
+from rag.index.edge import EdgeIndex
 from tests.index_cases import INFO, make_point
 
 

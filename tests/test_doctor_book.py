@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from qdrant_client import models
 
-from rag.retrieval.embeddings import OnnxEmbeddings
-from rag.retrieval.proposal import propose
+from rag.embedding.local import OnnxEmbeddings
+from rag.index.mapping_proposal import propose
 from rag.settings import Settings, variables
 from run import main
 from tests import foreign

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cli.doctor_model import check_model
+from cli.doctor_checks import check_model
 from rag.errors import AskbookError
-from rag.profiles import Profile, load_profile
+from rag.profiles.profile import Profile, load_profile
 from rag.settings import Settings
 from tests.fakes import FakeEmbedder
 from tests.openai_server import Endpoint, Reply, answer, refuses

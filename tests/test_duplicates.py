@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.retrieval.duplicates import Fingerprint
+from rag.search.ranking import Fingerprint
 
 TEXT = (
     "A launch file starts several nodes at once, sets their parameters, and connects their topics, so that a whole"

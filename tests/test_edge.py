@@ -17,7 +17,7 @@ import pytest
 
 from rag.book import Point
 from rag.errors import RetrievalError, UsageError
-from rag.retrieval.edge import EdgeIndex
+from rag.index.edge import EdgeIndex
 from tests.index_cases import INFO, chunk_id, make_point, terms
 
 ROOT = Path(__file__).parent.parent
@@ -28,8 +28,8 @@ GENERATION = "[0-9a-f]" * 32
 OTHER = """
 import asyncio, sys
 from pathlib import Path
-from rag.retrieval.edge import EdgeIndex
-from rag.retrieval.generations import Generations
+from rag.index.edge import EdgeIndex
+from rag.index.edge_files import Generations
 from tests.index_cases import INFO, chunk_id, make_point
 
 index = EdgeIndex(Path(sys.argv[1]), "book")

@@ -15,8 +15,8 @@ import pytest_asyncio
 
 from graph.agent import Agent, open_agent
 from rag.errors import USER_MESSAGES
-from rag.patience import Patience
-from rag.retrieval.locks import NamedLock
+from rag.index.edge_files import NamedLock
+from rag.retry import Patience
 from rag.settings import Settings
 from rag.types import new_id
 

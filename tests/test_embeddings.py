@@ -13,8 +13,8 @@ from langchain_core.embeddings import Embeddings
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
+from rag.embedding.local import VOCABULARY, WINDOW, OnnxEmbeddings
 from rag.errors import UsageError
-from rag.retrieval.embeddings import VOCABULARY, WINDOW, OnnxEmbeddings
 
 
 class TestAsLangChainEmbeddings(EmbeddingsUnitTests):

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.errors import (
-    USER_MESSAGES,
-    AskbookError,
-    InvalidQuestionError,
-    MemoryFailureError,
-    RetrievalError,
-    UsageError,
-)
+from rag.errors import USER_MESSAGES, AskbookError, InvalidQuestionError, MemoryFailureError, RetrievalError, UsageError
 from rag.types import ErrorType
 
 SENTENCES: dict[ErrorType, str] = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
-from rag.budget import estimate_tokens, room_for_result
-from rag.exchange import given, said
-from rag.profiles import Profile, load_profile
-from rag.prompts import fixed_text
+from rag.profiles.profile import Profile, load_profile
+from rag.prompt.budget import estimate_tokens, room_for_result
+from rag.prompt.prompts import fixed_text
+from rag.prompt.tool import given, said
 from rag.types import Passage
 from tests.fakes import passage, tool_call
 from tests.machine import Machine

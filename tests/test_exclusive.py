@@ -13,10 +13,10 @@ from langgraph.graph import END, START, StateGraph
 
 from graph.agent import Agent
 from graph.conversations import thread_config
-from graph.exclusive import exclusive
 from graph.memory import Memory, MemoryOptions, open_memory
+from graph.turn_locks import exclusive
+from rag.conversation.turns import BLOCK, WINDOW
 from rag.errors import MemoryFailureError, UsageError
-from rag.past import BLOCK, WINDOW
 from state import AgentState, InputState
 from tests.machine import ANSWER, Machine
 

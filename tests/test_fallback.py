@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from rag.errors import AskbookError
-from rag.profile_sections import ModelSection
-from rag.profiles import Profile, load_profile
+from rag.profiles.profile import Profile, load_profile
+from rag.profiles.schema import ModelSection
 from tests.machine import ANSWER, Machine
 
 

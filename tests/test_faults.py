@@ -12,8 +12,8 @@ import openai
 import pytest
 from langchain_core.exceptions import ContextOverflowError, ModelConnectionError, ModelTimeoutError
 
-from rag.endpoint.faults import codes, model_error, retry_after
 from rag.errors import AskbookError
+from rag.model.endpoint_errors import codes, model_error, retry_after
 
 REQUEST = httpx2.Request("POST", "https://api.example/v1/chat/completions")
 

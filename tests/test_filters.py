@@ -4,7 +4,7 @@ import pytest
 
 from rag.book import Where
 from rag.errors import UsageError
-from rag.filters import FIELDS, parse_filter
+from rag.search.retriever import FIELDS, parse_filter
 
 
 @pytest.mark.parametrize(

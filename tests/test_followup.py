@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rag.conversation import Exchange
-from rag.retrieval.followup import ALONE, CONTEXT, LOST, MOST_LIFT, REWRITE, context_weight, contexts, rewrite_weight
+from rag.search.followups import ALONE, CONTEXT, LOST, MOST_LIFT, REWRITE, context_weight, contexts, rewrite_weight
+from rag.types import Exchange
 
 TALK = [
     Exchange("How do I install ROS 2?", "Use the Debian packages."),

@@ -14,15 +14,15 @@ import pytest
 
 from graph.agent import open_agent
 from rag.book import IndexInfo
+from rag.embedding.local import OnnxEmbeddings
+from rag.embedding.sparse import Bm25Encoder
 from rag.errors import RetrievalError, UsageError
-from rag.profile_sections import BookSection
-from rag.retrieval.clients import Server
-from rag.retrieval.embeddings import OnnxEmbeddings
-from rag.retrieval.index import open_index
-from rag.retrieval.layout import layout_of
-from rag.retrieval.proposal import as_toml, propose
-from rag.retrieval.retriever import Retriever
-from rag.retrieval.sparse import Bm25Encoder
+from rag.index.catalog import open_index
+from rag.index.field_mapping import layout_of
+from rag.index.mapping_proposal import as_toml, propose
+from rag.index.server_client import Server
+from rag.profiles.schema import BookSection
+from rag.search.retriever import Retriever
 from rag.services import collection_index
 from rag.settings import Settings, variables
 from run import main

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.retrieval.fusion import BM25, ENOUGH, PROSE, fuse, prose_words
+from rag.search.ranking import BM25, ENOUGH, PROSE, fuse, prose_words
 
 
 def test_the_place_of_a_passage_is_a_weighted_sum_of_its_scores() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag.errors import RetrievalError, UsageError
-from rag.retrieval.edge import EdgeIndex
+from rag.index.edge import EdgeIndex
 from tests.index_cases import INFO, make_point, terms
 
 NORTH = [1.0, 0.0, 0.0, 0.0]

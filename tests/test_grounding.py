@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.grounding import check
+from rag.grounding.verdict import check
 
 ROBOT = (
     "Atlas\n"

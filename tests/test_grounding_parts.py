@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from rag.grounding import check
-from rag.support.code import code_words
-from rag.support.names import is_name
-from rag.support.negation import scopes
-from rag.support.numbers import quantities
-from rag.support.opposites import opposites
-from rag.support.words import key_of, tokens
+from rag.grounding.code_words import code_words
+from rag.grounding.names import is_name
+from rag.grounding.negation import opposites, scopes
+from rag.grounding.numbers import quantities
+from rag.grounding.verdict import check
+from rag.grounding.words import key_of, tokens
 
 
 def read(text: str) -> list[tuple[set[str], str]]:

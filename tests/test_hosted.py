@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from rag.embedders import build_embedder, embedding_of
+from rag.embedding import hosted
+from rag.embedding.choice import build_embedder, embedding_of
 from rag.errors import AskbookError
 from rag.ports import Embedder
-from rag.retrieval import hosted
 from rag.settings import Settings
 from tests.cohere_server import CohereServer, cohere_server, reshaped, says
 from tests.wire import Reply, Request, WireServer, data, hangs, html, listening, malformed, nobody

@@ -12,8 +12,8 @@ from cohere.core.api_error import ApiError
 from cohere.core.parse_error import ParsingError
 from pydantic import SecretStr
 
+from rag.embedding.hosted_errors import Part, Service, hosted_error, hosted_faults
 from rag.errors import AskbookError
-from rag.retrieval.hosted_faults import Part, Service, hosted_error, hosted_faults
 
 SERVICE = Service(
     "Cohere", SecretStr("co-canary"), "http://user:pw-canary@host.example/x-canary", "A_KEY", "A_URL", "A_MODEL"

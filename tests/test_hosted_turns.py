@@ -13,10 +13,10 @@ import pytest
 import pytest_asyncio
 
 from graph.agent import Agent, open_agent
-from rag.answers.markers import without_markers
-from rag.patience import Patience
-from rag.retrieval import hosted
+from rag.embedding import hosted
+from rag.retry import Patience
 from rag.settings import Settings
+from rag.text.markup import without_markers
 from rag.types import new_id
 from tests.cohere_server import CohereServer, cohere_server, reshaped, says
 from tests.conftest import index_book

@@ -5,35 +5,20 @@ from __future__ import annotations
 import ast
 import importlib
 import tomllib
-from collections.abc import Iterator
+from collections import Counter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.rooms import PAGE, ROOT, file_arrows, floors, imported, in_page, product_files, room_arrows, sources
+
 LAYERS = ("rag", "state", "nodes", "graph", "cli", "run")  # each may import those before it, and itself
 FORBIDDEN = {
     "rag": {"langgraph"},
     "state": {"rag.errors", "rag.ports", "rag.services", "rag.settings", "rag.profiles"},
     "nodes": {"rag.services", "rag.settings"},
 }
-
-
-def files() -> list[Path]:
-    """Every file of the product, relative to the repository."""
-    found = [path for layer in LAYERS for path in [ROOT / f"{layer}.py", *(ROOT / layer).rglob("*.py")]]
-    return sorted(path.relative_to(ROOT) for path in found if path.is_file())
-
-
-def imported(source: str) -> Iterator[tuple[int, str]]:
-    """The line and the dotted name of everything that a file imports, inside functions and for types too."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, name.name) for name in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "imports are absolute"
-            for name in node.names:
-                yield node.lineno, f"{node.module}.{name.name}"
 
 
 def violations(path: Path, source: str) -> list[str]:
@@ -49,29 +34,77 @@ def violations(path: Path, source: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", files(), ids=str)
+@pytest.mark.parametrize("path", product_files(), ids=str)
 def test_a_file_imports_only_what_is_below_it(path: Path) -> None:
     assert violations(path, (ROOT / path).read_text(encoding="utf-8")) == []
 
 
-@pytest.mark.parametrize("path", [path for path in files() if path.name == "__init__.py"], ids=str)
-def test_the_file_of_a_package_holds_only_a_docstring(path: Path) -> None:
-    body = ast.parse((ROOT / path).read_text(encoding="utf-8")).body
-    assert len(body) == 1
-    assert ast.get_docstring(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+def test_no_file_imports_itself_through_others() -> None:
+    list(TopologicalSorter(file_arrows(sources())).static_order())
+
+
+def test_no_room_imports_itself_through_others() -> None:
+    assert floors(room_arrows(file_arrows(sources())))
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        {"rag.text.markup": "from rag.answer.writer import AnswerWriter"},
+        {"rag.types": "def f():\n    from rag.services import LiveServices"},
+        {"rag.ports": "if TYPE_CHECKING:\n    from rag.search.retriever import Retriever"},
+    ],
+    ids=str,
+)
+def test_a_planted_circle_is_found(planted: dict[str, str]) -> None:
+    changed = sources()
+    for module, source in planted.items():
+        changed[module] += f"\n{source}\n"
+    with pytest.raises(CycleError):
+        floors(room_arrows(file_arrows(changed)))
+
+
+def test_the_picture_of_the_rooms_is_the_code_s() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == in_page(page), "run: python -m tests.rooms --write"
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    names = Counter(
+        node.name
+        for source in sources().values()
+        for node in ast.parse(source).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_no_two_files_of_the_library_have_one_name() -> None:
+    names = Counter(path.stem for path in product_files() if path.parts[0] == "rag" and path.stem != "__init__")
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("path", [path for path in product_files() if path.name == "__init__.py"], ids=str)
+def test_the_file_of_a_package_holds_a_docstring_and_at_most_its_public_names(path: Path) -> None:
+    docstring, *others = ast.parse((ROOT / path).read_text(encoding="utf-8")).body
+    assert isinstance(docstring, ast.Expr)
+    own = path.parent.as_posix().replace("/", ".")
+    for one in others:
+        exported = isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "__all__"
+        assert exported or (isinstance(one, ast.ImportFrom) and str(one.module).startswith(f"{own}.")), ast.unparse(one)
 
 
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("rag/budget.py", "import langgraph"),
-        ("rag/budget.py", "from langgraph.types import Command"),
-        ("rag/budget.py", "from state import AgentState"),
-        ("rag/retrieval/index.py", "import nodes.idle"),
-        ("rag/budget.py", "def f():\n    from graph.agent import Agent"),
+        ("rag/prompt/budget.py", "import langgraph"),
+        ("rag/prompt/budget.py", "from langgraph.types import Command"),
+        ("rag/prompt/budget.py", "from state import AgentState"),
+        ("rag/index/catalog.py", "import nodes.idle"),
+        ("rag/prompt/budget.py", "def f():\n    from graph.agent import Agent"),
         ("state.py", "from rag.errors import AskbookError"),
         ("state.py", "from rag import errors"),
-        ("state.py", "import nodes.run"),
+        ("state.py", "import nodes.turn"),
         ("nodes/idle.py", "from rag.services import open_services"),
         ("nodes/idle.py", "from rag import settings"),
         ("nodes/idle.py", "import graph.build"),
@@ -86,7 +119,7 @@ def test_the_rule_finds_a_violation_that_was_planted(path: str, source: str) -> 
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("rag/budget.py", "from rag.types import Passage"),
+        ("rag/prompt/budget.py", "from rag.types import Passage"),
         ("state.py", "from rag.types import Phase\nfrom langgraph.graph.message import add_messages"),
         ("nodes/idle.py", "from state import AgentState\nfrom rag.servicesque import x"),
         ("run.py", "from cli.chat import chat\nimport graph.agent"),
@@ -105,6 +138,6 @@ def test_our_top_level_names_are_our_files(name: str) -> None:
 
 def test_every_package_of_the_product_is_named_for_the_installation() -> None:
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
-    packages = {path.parent.as_posix().replace("/", ".") for path in files() if path.name == "__init__.py"}
-    modules = {path.stem for path in files() if len(path.parts) == 1}
+    packages = {path.parent.as_posix().replace("/", ".") for path in product_files() if path.name == "__init__.py"}
+    modules = {path.stem for path in product_files() if len(path.parts) == 1}
     assert (set(listed["packages"]), set(listed["py-modules"])) == (packages, modules)

@@ -15,11 +15,13 @@ from qdrant_client import AsyncQdrantClient, QdrantClient, models
 
 from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
+from rag.index.catalog import list_collections, open_index
+from rag.index.edge import EdgeIndex
+from rag.index.langchain_store import as_vector_store
+from rag.index.payload import from_payload, to_payload
+from rag.index.server import ServerIndex
+from rag.index.server_client import Server
 from rag.ports import ChunkIndex
-from rag.retrieval.clients import Server
-from rag.retrieval.edge import EdgeIndex
-from rag.retrieval.index import as_vector_store, from_payload, list_collections, open_index, to_payload
-from rag.retrieval.server import ServerIndex
 from tests.index_cases import INFO, chunk_id, make_chunk, make_point
 from tests.toys import AXES, LangChainEmbedder, ToySparse
 
@@ -112,7 +114,7 @@ async def test_the_collections_of_a_home_are_listed_by_name(tmp_path: Path) -> N
 
 def test_opening_the_embedded_index_loads_no_client_of_a_server(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from rag.retrieval.index import open_index\n"
+        "import sys; from pathlib import Path; from rag.index.catalog import open_index\n"
         f"open_index(home=Path({str(tmp_path)!r}), collection='b')\n"
         "heavy = {'qdrant_client', 'qdrant_edge', 'langchain_qdrant', 'onnxruntime', 'numpy'} & set(sys.modules)\n"
         "assert not heavy, heavy"
@@ -199,7 +201,7 @@ async def test_langchain_code_cannot_write_around_an_ingestion_into_the_embedded
 async def test_langchains_own_validation_accepts_the_embedded_index(tmp_path: Path) -> None:
     from langchain_qdrant import QdrantVectorStore
 
-    from rag.retrieval.edge_client import EdgeClient
+    from rag.index.langchain_store import EdgeClient
 
     index = EdgeIndex(tmp_path, "book")
     await index.replace(INFO, add=[make_point("a")], remove=[])

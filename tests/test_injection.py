@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from rag.answers.orders import is_order, task_verb, without_orders
-from rag.answers.writer import AnswerWriter, Manner
-from rag.sentences import units
+from rag.answer.writer import AnswerWriter, Manner
+from rag.text.english.orders import is_order, task_verb, without_orders
+from rag.text.sentences import units
 from tests.conftest import SHARED
 from tests.fakes import passage
 from tests.obedience import PLANTED, echoed, followed, links

@@ -19,9 +19,9 @@ import pytest
 from pydantic import SecretStr
 
 from graph.agent import open_agent
-from rag.prompt_format import NumberedPassage, parse_prompt
-from rag.sentences import units
+from rag.prompt.passage_format import NumberedPassage, parse_prompt
 from rag.settings import Settings
+from rag.text.sentences import units
 from rag.types import Event, Response
 from tests.conftest import SHARED, index_book
 from tests.obedience import CHANGES, PLANTED, echoed, followed, links

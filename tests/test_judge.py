@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 
 from graph.conversations import thread_config
-from rag.answers.judging import Claim, judging_prompt, read_verdicts
-from rag.answers.writer import AnswerWriter, Manner
+from rag.answer.judging import Claim, judging_prompt, read_verdicts
+from rag.answer.writer import AnswerWriter, Manner
 from rag.errors import AskbookError
-from rag.profiles import Profile, load_profile
+from rag.profiles.profile import Profile, load_profile
 from rag.types import GroundingMode
 from state import Context, InputState
 from tests.fakes import passage

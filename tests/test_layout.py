@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag.errors import UsageError
-from rag.profile_sections import BookSection
-from rag.profiles import load_profile
-from rag.retrieval.layout import LANGCHAIN, FieldMap, layout_of, value_at
-from rag.retrieval.proposal import as_toml, propose
+from rag.index.field_mapping import LANGCHAIN, FieldMap, layout_of, value_at
+from rag.index.mapping_proposal import as_toml, propose
+from rag.profiles.profile import load_profile
+from rag.profiles.schema import BookSection
 
 TEXT = "A node is a process that computes, and every node has a name of its own."
 

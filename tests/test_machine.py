@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from graph.conversations import thread_config
 from graph.drawing import README, draw, in_page
 from rag.errors import UsageError
-from rag.profiles import Profile, load_profile
+from rag.profiles.profile import Profile, load_profile
 from state import EMPTY_BOARD, AgentState, Context, InputState
 from tests.fakes import passage, tool_call
 from tests.machine import ANSWER, Machine

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 
 from graph import build
 from graph.conversations import thread_config
-from nodes.run import Update
+from nodes.turn import Update
 from rag.errors import AskbookError
 from state import AgentState, Context, InputState
 from tests.machine import ANSWER, Machine

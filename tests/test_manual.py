@@ -13,9 +13,9 @@ from urllib.parse import unquote
 import pytest
 
 from cli.commands import COMMANDS
-from rag.endpoint.faults import codes
+from rag.embedding import hosted_errors as hosted_faults
 from rag.errors import RATE_LIMIT_SECONDS, USER_MESSAGES
-from rag.retrieval import hosted_faults
+from rag.model.endpoint_errors import codes
 from rag.settings import variables
 from run import build_parser
 from tests.manual import DOCS, EVERYTHING, PAGES, ROOT, commands, raised_codes, section, sections, tokens
@@ -193,7 +193,7 @@ def test_the_program_in_the_manual_runs(
     book = tmp_path / "docs"
     book.mkdir()
     (book / "index.md").write_text("# Words\n\nA passage is a piece of a page of the book.\n", encoding="utf-8")
-    monkeypatch.setattr("rag.manual.DOCS", book)
+    monkeypatch.setattr("rag.ingest.manual.DOCS", book)
     monkeypatch.chdir(tmp_path)
     for name in variables():
         monkeypatch.delenv(name, raising=False)

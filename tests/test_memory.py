@@ -15,7 +15,7 @@ from langgraph.checkpoint.serde import jsonplus
 
 from graph.conversations import thread_config
 from graph.memory import FILE, Memory, open_memory
-from graph.memory_faults import memory_failure
+from graph.memory_errors import memory_failure
 from rag.errors import MemoryFailureError
 from rag.types import Tokens
 from tests.machine import ANSWER, Machine

@@ -9,8 +9,8 @@ import pytest
 
 from cli.threads import as_markdown
 from graph.memory import FILE, open_memory
+from rag.conversation.turns import BLOCK, WINDOW
 from rag.errors import MemoryFailureError
-from rag.past import BLOCK, WINDOW
 from tests.machine import ANSWER, Machine
 from tests.mending import talked
 

@@ -9,7 +9,7 @@ import psycopg
 import psycopg_pool
 import pytest
 
-from graph.memory_faults import border, memory_failure
+from graph.memory_errors import border, memory_failure
 from rag.errors import MemoryFailureError
 from tests.manual import section
 

@@ -12,8 +12,8 @@ import pytest
 from pydantic import SecretStr
 
 from graph.memory import FILE, Memory, MemoryOptions, open_memory
+from rag.conversation.turns import BLOCK, WINDOW
 from rag.errors import MemoryFailureError, UsageError
-from rag.past import BLOCK, WINDOW
 from tests.fakes import passage
 from tests.machine import ANSWER, Machine
 

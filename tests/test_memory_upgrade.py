@@ -13,8 +13,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from graph.build import build_graph
 from graph.conversations import thread_config
 from graph.memory import FILE, open_memory
-from rag.conversation import turns
-from rag.past import BLOCK, WINDOW
+from rag.conversation.turns import BLOCK, WINDOW, turns
 from state import InputState
 from tests.machine import ANSWER, Machine
 

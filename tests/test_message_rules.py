@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from rag.conversation import Exchange
-from rag.message_rules import api_messages, problems
-from rag.profile_loader import profile_names
-from rag.profiles import load_profile
-from rag.prompts import build_prompt
+from rag.conversation.message_rules import api_messages, problems
+from rag.profiles.profile import load_profile, profile_names
+from rag.prompt.prompts import build_prompt
+from rag.types import Exchange
 from tests.fakes import passage
 
 SYSTEM = {"role": "system", "content": "s"}

@@ -8,11 +8,18 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from rag.endpoint.chat_model import EndpointChatModel
 from rag.errors import UsageError
-from rag.models import OPENAI, QUOTING, Endpoint, build_model, check_key, endpoint_of, is_openai
-from rag.profile_loader import FOLDER
-from rag.profiles import load_profile
+from rag.model.chat_model import (
+    OPENAI,
+    QUOTING,
+    Endpoint,
+    EndpointChatModel,
+    build_model,
+    check_key,
+    endpoint_of,
+    is_openai,
+)
+from rag.profiles.profile import FOLDER, load_profile
 from rag.settings import Settings
 from tests.fakes import FakeEmbedder
 from tests.openai_server import answer, openai_server

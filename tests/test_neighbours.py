@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from rag.book import Chunk
-from rag.profiles import effective, load_profile
-from rag.retrieval.candidates import Candidate, Outcome
-from rag.retrieval.neighbours import AMONG, BESIDE, joined
+from rag.profiles.profile import effective, load_profile
+from rag.search.ranking import AMONG, BESIDE, joined
 from rag.services import open_services
 from rag.settings import Settings
+from rag.types import Candidate, Outcome
 from tests.index_cases import make_point
 
 Row = tuple[str, int, Outcome]

@@ -15,7 +15,7 @@ from nodes.generate import make_generate
 from nodes.tools import make_tools
 from rag.book import Where
 from rag.errors import AskbookError, RetrievalError
-from rag.profiles import load_profile
+from rag.profiles.profile import load_profile
 from rag.types import Passage
 from state import AgentState, Context
 from tests.fakes import FakeSearcher, ScriptedModel, passage, tool_call

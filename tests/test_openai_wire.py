@@ -16,9 +16,9 @@ from graph.agent import Agent
 from graph.build import build_graph
 from graph.memory import Memory, open_memory
 from rag.errors import USER_MESSAGES, UsageError
-from rag.models import OPENAI, build_model
+from rag.model.chat_model import OPENAI, build_model
 from rag.ports import ChunkIndex, Parts
-from rag.profiles import Profile, load_profile
+from rag.profiles.profile import Profile, load_profile
 from rag.settings import Settings
 from rag.types import Event, Response
 from tests.fakes import AT_ONCE, FakeEmbedder, FakeSearcher, passage

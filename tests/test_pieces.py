@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from rag.answers.pieces import PieceCutter
+from rag.answer.pieces import PieceCutter
 
 FENCED = "Do this:\n```py\nx = a[1]\n\n# Done. [1]\n```\n[1] shows it. Then rest.\n"
 TEXTS = [

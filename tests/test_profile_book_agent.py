@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from rag.conversation.message_rules import problems
+from rag.conversation.retrieval_context import RetrievalContext
 from rag.errors import UsageError
-from rag.message_rules import problems
-from rag.profiles import load_profile
-from rag.retrieval_context import RetrievalContext
+from rag.profiles.profile import load_profile
+from rag.prompt.tool import tool_schema
 from rag.settings import Settings
-from rag.tool import tool_schema
 from state import Context
 from tests.fakes import passage
 from tests.openai_server import OPENAI_KEY, Endpoint, answer

@@ -9,12 +9,11 @@ from uuid import UUID
 import pytest
 from pydantic import SecretStr
 
-from cli.commands import COMMANDS, Session
+from cli.commands import COMMANDS, ChatSession
+from rag.conversation.message_rules import problems
 from rag.errors import UsageError
-from rag.message_rules import problems
-from rag.models import build_model
-from rag.profile_loader import FOLDER
-from rag.profiles import load_profile
+from rag.model.chat_model import build_model
+from rag.profiles.profile import FOLDER, load_profile
 from rag.services import choose_collection
 from rag.settings import Settings
 from tests.command_line import CommandLine
@@ -257,7 +256,7 @@ async def test_a_chat_that_is_stored_says_so_when_it_changes_to_this_profile(
     endpoint: Endpoint, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with Wire("default", endpoint).agent() as agent:
-        session = Session(agent, Settings.from_env(None), "default")
+        session = ChatSession(agent, Settings.from_env(None), "default")
         await COMMANDS["profile"].run(session, NAME)
         await COMMANDS["profile"].run(session, "default")
     said = f"This chat is stored all the same. Start with --profile {NAME} for one that is not.\n"

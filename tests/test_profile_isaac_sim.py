@@ -10,11 +10,11 @@ from uuid import UUID
 import pytest
 from pydantic import ValidationError
 
-from rag.budget import estimate_tokens
+from rag.conversation.retrieval_context import RetrievalContext
 from rag.errors import RetrievalError
-from rag.profile_sections import ModelSection, RetrievalSection
-from rag.profiles import load_profile
-from rag.retrieval_context import RetrievalContext
+from rag.profiles.profile import load_profile
+from rag.profiles.schema import ModelSection, RetrievalSection
+from rag.prompt.budget import estimate_tokens
 from rag.types import Response
 from tests.command_line import CommandLine
 from tests.fakes import passage

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from cli.chat import greet
-from cli.commands import Session
+from cli.commands import ChatSession
 from rag.errors import RetrievalError
-from rag.profiles import load_profile
+from rag.profiles.profile import load_profile
 from rag.services import choose_collection
 from rag.settings import Settings
 from tests.command_line import CommandLine
@@ -46,7 +46,7 @@ async def test_the_tutors_instructions_hold_the_grounding_rule_and_the_citation_
 
 async def test_the_tutor_is_shown_as_robotics_tutor(wire: Wire, capsys: pytest.CaptureFixture[str]) -> None:
     async with wire.agent() as agent:
-        await greet(Session(agent, Settings.from_env(None), "robotics-tutor"))
+        await greet(ChatSession(agent, Settings.from_env(None), "robotics-tutor"))
     assert capsys.readouterr().err.startswith("Robotics Tutor · the book is ")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rag.errors import RetrievalError
-from rag.profiles import Profile, load_profile
+from rag.profiles.profile import Profile, load_profile
 from tests.fakes import passage, tool_call
 from tests.machine import ANSWER, Machine
 

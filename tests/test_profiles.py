@@ -8,8 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from rag.errors import UsageError
-from rag.profile_loader import FOLDER, profile_folders, profile_names
-from rag.profiles import Profile, effective, load_profile, profile_of
+from rag.profiles.profile import FOLDER, Profile, effective, load_profile, profile_folders, profile_names, profile_of
 from rag.settings import Settings
 
 LEAST = 'description = "d"\ninstructions = "i"\n'

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import text
 
-from rag.prompt_format import format_passages, format_question, new_boundary, parse_passages, parse_prompt
+from rag.prompt.passage_format import format_passages, format_question, new_boundary, parse_passages, parse_prompt
+from rag.text.visible import plain_lines
 from rag.types import Passage
-from rag.visible import plain_lines
 
 
 def passage(number: int, text: str, *, breadcrumb: str = "Book > Page", url: str = "page.md") -> Passage:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from rag.conversation import Exchange
-from rag.profile_sections import PromptSection
-from rag.profiles import Profile, load_profile
-from rag.prompt_format import parse_prompt
-from rag.prompts import build_prompt, reminder, system_prompt
-from rag.types import GroundingMode
+from rag.profiles.profile import Profile, load_profile
+from rag.profiles.schema import PromptSection
+from rag.prompt.passage_format import parse_prompt
+from rag.prompt.prompts import build_prompt, reminder, system_prompt
+from rag.types import Exchange, GroundingMode
 from tests.fakes import passage
 
 PROFILE = load_profile("default")

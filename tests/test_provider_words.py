@@ -8,8 +8,8 @@ import httpx2
 import openai
 import pytest
 
-from rag.endpoint.faults import Asked, model_error
 from rag.errors import OptionRefusedError
+from rag.model.endpoint_errors import RequestInfo, model_error
 
 REQUEST = httpx2.Request("POST", "https://api.example/v1/chat/completions")
 SENT = ("max_tokens", "max_completion_tokens", "temperature", "stream_options", "tools")
@@ -22,7 +22,7 @@ def refused(status: int, message: str, **body: Any) -> openai.APIStatusError:
 
 
 def refused_option(failure: Exception, sent: tuple[str, ...]) -> str | None:
-    error = model_error(failure, Asked(options=frozenset(sent)))
+    error = model_error(failure, RequestInfo(options=frozenset(sent)))
     return error.option if isinstance(error, OptionRefusedError) else None
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from rag.answers.markers import without_markers
-from rag.prompt_format import format_passages, format_question
-from rag.quoting import QuotingChatModel
+from rag.prompt.passage_format import format_passages, format_question
+from rag.quoting.answerer import QuotingChatModel
+from rag.text.markup import without_markers
 from rag.types import Passage
 
 REFUSAL = "This is not in the book."

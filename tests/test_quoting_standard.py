@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_tests.unit_tests import ChatModelUnitTests
 
-from rag.quoting import QuotingChatModel
+from rag.quoting.answerer import QuotingChatModel
 
 
 class TestQuotingChatModel(ChatModelUnitTests):

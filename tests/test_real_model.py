@@ -16,8 +16,8 @@ from langchain_core.messages import AIMessageChunk
 
 from graph.agent import open_agent
 from rag.errors import AskbookError
-from rag.models import build_model
-from rag.profiles import profile_of
+from rag.model.chat_model import build_model
+from rag.profiles.profile import profile_of
 from rag.settings import Settings, variables
 from tests.fakes import FakeEmbedder
 from tests.llama_server import llama_server, model_file

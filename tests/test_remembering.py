@@ -9,11 +9,11 @@ import pytest
 from langgraph.store.base import PutOp
 
 from graph.memory import Memory
-from nodes import remembering
+from nodes import archive as remembering
 from nodes.archive import namespace_of
+from rag.conversation.turns import BLOCK, WINDOW
 from rag.errors import MemoryFailureError
-from rag.past import BLOCK, WINDOW
-from rag.profiles import Profile, load_profile
+from rag.profiles.profile import Profile, load_profile
 from tests.machine import ANSWER, Machine
 
 MANY = WINDOW + 4 * BLOCK

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from rag.conversation import Exchange
-from rag.embedders import build_reranker
 from rag.errors import AskbookError, RetrievalError
+from rag.index.edge import EdgeIndex
 from rag.ports import Reranker
-from rag.retrieval.edge import EdgeIndex
-from rag.retrieval.rerank import MOST
-from rag.retrieval.retriever import Found, Retriever
+from rag.search.rerank import MOST, build_reranker
+from rag.search.retriever import Retriever
 from rag.settings import Settings
+from rag.types import Exchange, Found
 from tests.cohere_server import CohereServer, cohere_server, reshaped, says
 from tests.fakes import FakeReranker
 from tests.index_cases import INFO, make_point

@@ -10,7 +10,7 @@ from langchain_core.messages import HumanMessage
 
 from graph.conversations import thread_config
 from graph.memory import Memory, MemoryOptions, open_memory
-from graph.retention import outdated
+from graph.savers import outdated
 from state import InputState
 from tests.machine import ANSWER, Machine
 

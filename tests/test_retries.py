@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from graph.retries import retry_policies
+from graph.build import retry_policies
 from rag.errors import AskbookError
-from rag.patience import USUAL, Patience
+from rag.retry import USUAL, Patience
 from tests.fakes import AT_ONCE
 from tests.machine import ANSWER, Machine
 

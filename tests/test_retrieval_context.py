@@ -6,11 +6,11 @@ from datetime import datetime
 
 import pytest
 
-from rag.answers.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerWriter, Manner
 from rag.book import Chunk
-from rag.budget import trim_passages
+from rag.conversation.retrieval_context import RetrievalContext
 from rag.errors import UsageError
-from rag.retrieval_context import RetrievalContext
+from rag.prompt.budget import trim_passages
 from rag.types import Passage
 from tests.fake_index import FakeIndex
 from tests.fakes import passage

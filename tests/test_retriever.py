@@ -11,9 +11,9 @@ import pytest
 
 from rag.book import IndexInfo, Point, Where
 from rag.errors import RetrievalError
+from rag.index.edge import EdgeIndex
 from rag.ports import ChunkIndex
-from rag.retrieval.edge import EdgeIndex
-from rag.retrieval.retriever import Retriever
+from rag.search.retriever import Retriever
 from tests.index_cases import INFO, chunk_id, make_point
 from tests.toys import AXES, CountingIndex, ToyEmbedder, ToySparse, fill
 
@@ -187,8 +187,8 @@ DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "books" / "phys
 async def test_a_real_book_answers_from_the_right_chapter(index: EdgeIndex) -> None:
     if not DATA.is_dir():
         pytest.skip("needs shared/data/books/physical-ai")
-    from rag.retrieval.embeddings import OnnxEmbeddings
-    from rag.retrieval.sparse import Bm25Encoder
+    from rag.embedding.local import OnnxEmbeddings
+    from rag.embedding.sparse import Bm25Encoder
 
     embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
     info = IndexInfo("book", embedder.model_id, embedder.dimension, sparse.model_id, 0)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rag.conversation import Exchange
 from rag.ports import ChunkIndex
-from rag.retrieval.retriever import Retriever
+from rag.search.retriever import Retriever
+from rag.types import Exchange
 from tests.index_cases import make_point
 from tests.toys import AXES, CountingIndex, ToyEmbedder, ToySparse, fill
 

@@ -14,7 +14,7 @@ from langgraph.types import TimeoutPolicy
 
 from graph import build
 from rag.errors import AskbookError
-from rag.profiles import Profile, load_profile
+from rag.profiles.profile import Profile, load_profile
 from tests.fakes import ScriptedModel
 from tests.machine import ANSWER, Machine
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rag.conversation import Exchange
-from rag.profile_sections import BudgetSection
-from rag.profiles import load_profile
-from rag.rewriting import LONGEST, read_rewrite, rewrite_prompt
+from rag.profiles.profile import load_profile
+from rag.profiles.schema import BudgetSection
+from rag.search.followups import LONGEST, read_rewrite, rewrite_prompt
+from rag.types import Exchange
 
 PROFILE = load_profile("default")
 TALK = [Exchange("What is a node?", "A node is a process."), Exchange("And a topic?", "A bus with a name.")]

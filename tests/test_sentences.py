@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.sentences import ITEM_LIMIT, TABLE_LIMIT, units
+from rag.text.sentences import ITEM_LIMIT, TABLE_LIMIT, units
 
 BOOKS = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "books"
 

@@ -14,11 +14,11 @@ from qdrant_client.common import client_exceptions
 from qdrant_client.http import exceptions
 
 from rag.book import SparseVector, Where
-from rag.errors import AskbookError, RetrievalError
-from rag.retrieval.clients import Server, host
-from rag.retrieval.index import open_index
-from rag.retrieval.server import ServerIndex
-from rag.retrieval.server_faults import server_faults
+from rag.errors import AskbookError, RetrievalError, host
+from rag.index.catalog import open_index
+from rag.index.server import ServerIndex
+from rag.index.server_client import Server
+from rag.index.server_errors import server_faults
 from tests.index_cases import INFO, chunk_id, make_point, terms
 from tests.qdrant_server import QdrantServer
 from tests.wire import listening

@@ -14,12 +14,13 @@ from qdrant_client import models
 
 from rag.book import IndexInfo, Where
 from rag.errors import RetrievalError
-from rag.retrieval.clients import Server
-from rag.retrieval.index import as_vector_store, open_index
-from rag.retrieval.layout import FieldMap, Layout, Quantization
-from rag.retrieval.requests import FILTERS
-from rag.retrieval.retriever import Retriever
-from rag.retrieval.server import ServerIndex
+from rag.index.catalog import open_index
+from rag.index.field_mapping import FieldMap, Layout, Quantization
+from rag.index.langchain_store import as_vector_store
+from rag.index.server import ServerIndex
+from rag.index.server_client import Server
+from rag.index.server_requests import FILTERS
+from rag.search.retriever import Retriever
 from tests.foreign import fill
 from tests.index_cases import INFO, make_point, terms
 from tests.qdrant_server import QdrantServer

@@ -9,9 +9,9 @@ import grpc  # type: ignore[import-untyped]  # it has no types
 import pytest
 
 from rag.errors import AskbookError
-from rag.retrieval.clients import Server
-from rag.retrieval.index import list_collections, open_index
-from rag.retrieval.server_faults import server_faults
+from rag.index.catalog import list_collections, open_index
+from rag.index.server_client import Server
+from rag.index.server_errors import server_faults
 from tests.index_cases import INFO, make_point
 from tests.qdrant_grpc import GrpcQdrant, listening_grpc
 

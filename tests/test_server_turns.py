@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 
 from graph.agent import Agent, open_agent
-from rag.patience import Patience
+from rag.retry import Patience
 from rag.settings import Settings
 from rag.types import new_id
 from tests.conftest import index_book

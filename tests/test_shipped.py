@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from rag.manual import VECTORS, index_manual
-from rag.retrieval.embeddings import OnnxEmbeddings
-from rag.retrieval.index import open_index
-from rag.retrieval.shipped import ShippedVectors, read_vectors, write_vectors
-from rag.retrieval.sparse import Bm25Encoder
-from rag.retrieval.vectors import text_key
+from rag.embedding.local import OnnxEmbeddings
+from rag.embedding.sparse import Bm25Encoder
+from rag.embedding.vector_cache import ShippedVectors, read_vectors, text_key, write_vectors
+from rag.index.catalog import open_index
+from rag.ingest.manual import VECTORS, index_manual
 
 
 class Behind:

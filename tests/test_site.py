@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag.errors import UsageError
-from rag.ingest.site import Generator, checked_base_url, detect, page_url, without_number
+from rag.ingest.page_addresses import Generator, checked_base_url, detect, page_url, without_number
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rag.profile_sections import AnswerSection
-from rag.profiles import load_profile
-from rag.smalltalk import is_small_talk
+from rag.profiles.profile import load_profile
+from rag.profiles.schema import AnswerSection
+from rag.text.english.talk import is_small_talk
 from tests.machine import Machine
 
 ANSWER = "A node is a process [1]."

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from rag.embedding.sparse import Bm25Encoder
 from rag.errors import UsageError
-from rag.retrieval.sparse import Bm25Encoder
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.terms import keys, rarity, refers_back, stem, terms, weigh
+from rag.text.terms import keys, rarity, refers_back, stem, terms, weigh
 
 
 def words(question: str) -> list[str]:

@@ -11,9 +11,9 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
-from graph.file_locks import FileLocks
 from graph.memory import Memory, MemoryOptions, open_memory
-from graph.thread_locks import ThreadLocks
+from graph.memory_sqlite import FileLocks
+from graph.turn_locks import ThreadLocks
 from rag.errors import MemoryFailureError
 from tests.machine import ANSWER, Machine
 

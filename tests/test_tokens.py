@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import BertWordPieceTokenizer
 
-from rag.retrieval.embeddings import VOCABULARY
-from rag.retrieval.tokens import most_tokens, pieces
+from rag.embedding.hosted import most_tokens, pieces
+from rag.embedding.local import VOCABULARY
 
 DOCS = Path(__file__).parent.parent / "docs"
 

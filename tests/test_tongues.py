@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answers.tongues import Tongue
+from rag.text.language import Tongue
 
 ENGLISH = Tongue("A node is a process that computes. Nodes exchange messages over topics, and each of them has a name.")
 GERMAN = Tongue(

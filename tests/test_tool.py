@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from rag.errors import UsageError
-from rag.profile_sections import ToolSection
-from rag.profiles import load_profile
-from rag.tool import SearchArguments, read_arguments, tool_schema
+from rag.profiles.profile import load_profile
+from rag.profiles.schema import ToolSection
+from rag.prompt.tool import SearchArguments, read_arguments, tool_schema
 
 TOOL = ToolSection()
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from rag.errors import AskbookError, RetrievalError
-from rag.profile_sections import ToolSection
-from rag.profiles import load_profile
-from rag.prompt_format import parse_passages
-from rag.tool_result import failed_answer, refused_answer, tool_answer
+from rag.profiles.profile import load_profile
+from rag.profiles.schema import ToolSection
+from rag.prompt.passage_format import parse_passages
+from rag.prompt.tool import failed_answer, refused_answer, tool_answer
 from tests.fakes import passage, retrieval
 
 TOOL = ToolSection()

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from rag.embedding.vector_cache import SqliteVectorCache
 from rag.errors import UsageError
-from rag.retrieval.vectors import VectorCache
 
 ROOT = Path(__file__).parent.parent
 
@@ -23,19 +23,19 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_vector_comes_back_for_its_model_and_text(path: Path) -> None:
-    cache = VectorCache(path)
+    cache = SqliteVectorCache(path)
     cache.put("m", {"one": [0.5, -0.25], "ünï\x00": [1.0, 2.0]})
     assert cache.get("m", ["one", "unknown", "ünï\x00"]) == {"one": [0.5, -0.25], "ünï\x00": [1.0, 2.0]}
     assert cache.get("another", ["one"]) == {}
 
 
 def test_vectors_outlive_the_program(path: Path) -> None:
-    VectorCache(path).put("m", {"one": [0.5]})
-    assert VectorCache(path).get("m", ["one"]) == {"one": [0.5]}
+    SqliteVectorCache(path).put("m", {"one": [0.5]})
+    assert SqliteVectorCache(path).get("m", ["one"]) == {"one": [0.5]}
 
 
 def test_a_later_vector_replaces_an_earlier_one(path: Path) -> None:
-    cache = VectorCache(path)
+    cache = SqliteVectorCache(path)
     cache.put("m", {"one": [0.5]})
     cache.put("m", {"one": [0.75]})
     assert cache.get("m", ["one"]) == {"one": [0.75]}
@@ -45,26 +45,26 @@ def test_float32_values_come_back_unchanged(path: Path) -> None:
     import numpy as np
 
     vector = np.random.default_rng(1).standard_normal(384).astype(np.float32).tolist()
-    cache = VectorCache(path)
+    cache = SqliteVectorCache(path)
     cache.put("m", {"one": vector})
     assert cache.get("m", ["one"])["one"] == vector
 
 
 def test_more_texts_than_one_statement_may_name_are_found(path: Path) -> None:
-    cache = VectorCache(path)
+    cache = SqliteVectorCache(path)
     texts = [f"text {i}" for i in range(1201)]
     cache.put("m", {text: [float(i)] for i, text in enumerate(texts)})
     assert len(cache.get("m", texts)) == 1201
 
 
 def test_nothing_asked_is_nothing_found(path: Path) -> None:
-    cache = VectorCache(path)
+    cache = SqliteVectorCache(path)
     cache.put("m", {})
     assert cache.get("m", []) == {}
 
 
 def test_the_file_is_private(path: Path) -> None:
-    VectorCache(path).put("m", {"one": [0.5]})
+    SqliteVectorCache(path).put("m", {"one": [0.5]})
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     for journal in path.parent.glob("vectors.sqlite-*"):
@@ -75,7 +75,7 @@ def test_the_file_is_private(path: Path) -> None:
 def test_a_broken_file_is_set_aside_and_begun_anew(path: Path, content: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
-    cache = VectorCache(path)
+    cache = SqliteVectorCache(path)
     assert cache.get("m", ["one"]) == {}
     cache.put("m", {"one": [0.5]})
     assert cache.get("m", ["one"]) == {"one": [0.5]}
@@ -85,7 +85,7 @@ def test_a_broken_file_is_set_aside_and_begun_anew(path: Path, content: bytes) -
 def test_an_empty_file_is_a_new_cache(path: Path) -> None:
     path.parent.mkdir()
     path.touch()
-    cache = VectorCache(path)
+    cache = SqliteVectorCache(path)
     cache.put("m", {"one": [0.5]})
     assert cache.get("m", ["one"]) == {"one": [0.5]}
 
@@ -96,13 +96,13 @@ def test_another_programs_database_is_set_aside_unharmed(path: Path) -> None:
         theirs.execute("CREATE TABLE vectors (x)")
         theirs.execute("INSERT INTO vectors VALUES ('theirs')")
         theirs.commit()
-    VectorCache(path).put("m", {"one": [0.5]})
+    SqliteVectorCache(path).put("m", {"one": [0.5]})
     with closing(sqlite3.connect(path.with_name("vectors.sqlite.broken"))) as theirs:
         assert theirs.execute("SELECT x FROM vectors").fetchall() == [("theirs",)]
 
 
 def test_a_file_that_breaks_while_it_is_used_is_begun_anew(path: Path) -> None:
-    cache = VectorCache(path)
+    cache = SqliteVectorCache(path)
     cache.put("m", {"one": [0.5]})
     size = path.stat().st_size
     path.write_bytes(path.read_bytes()[:200] + os.urandom(size - 200))
@@ -116,13 +116,13 @@ def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> No
     (tmp_path / "folder").mkdir()
     for place in (tmp_path / "file" / "vectors.sqlite", tmp_path / "folder"):
         with pytest.raises(UsageError) as caught:
-            VectorCache(place).put("m", {"one": [0.5]})
+            SqliteVectorCache(place).put("m", {"one": [0.5]})
         assert caught.value.code == "vector_cache"
         assert str(place) in caught.value.message
 
 
 def test_threads_may_share_a_cache(path: Path) -> None:
-    cache = VectorCache(path)
+    cache = SqliteVectorCache(path)
     missing: list[str] = []
 
     def work(name: str) -> None:
@@ -141,8 +141,8 @@ def test_threads_may_share_a_cache(path: Path) -> None:
 
 def test_two_processes_may_begin_and_fill_a_cache_at_once(path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from rag.retrieval.vectors import VectorCache\n"
-        "cache = VectorCache(Path(sys.argv[1]))\n"
+        "import sys; from pathlib import Path; from rag.embedding.vector_cache import SqliteVectorCache\n"
+        "cache = SqliteVectorCache(Path(sys.argv[1]))\n"
         "for i in range(30): cache.put('m', {f'{sys.argv[2]} {i}': [float(i)]})\n"
     )
     processes = [
@@ -151,23 +151,23 @@ def test_two_processes_may_begin_and_fill_a_cache_at_once(path: Path) -> None:
     ]
     assert [process.wait() for process in processes] == [0, 0]
     texts = [f"{name} {i}" for name in ("a", "b") for i in range(30)]
-    assert set(VectorCache(path).get("m", texts)) == set(texts)
+    assert set(SqliteVectorCache(path).get("m", texts)) == set(texts)
     assert not path.with_name("vectors.sqlite.broken").exists()
 
 
 def test_a_cache_that_another_process_keeps_locked_is_empty_for_the_moment(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.retrieval.vectors.WAIT", 0.01)
-    VectorCache(path).put("m", {"one": [0.5]})
+    monkeypatch.setattr("rag.embedding.vector_cache.WAIT", 0.01)
+    SqliteVectorCache(path).put("m", {"one": [0.5]})
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        VectorCache(path).put("m", {"two": [0.5]})
+        SqliteVectorCache(path).put("m", {"two": [0.5]})
         other.execute("ROLLBACK")
-    assert VectorCache(path).get("m", ["one", "two"]) == {"one": [0.5]}
+    assert SqliteVectorCache(path).get("m", ["one", "two"]) == {"one": [0.5]}
 
 
 def test_asking_makes_no_file(tmp_path: Path) -> None:
     path = tmp_path / "home" / "vectors.sqlite"
-    assert VectorCache(path).get("model", ["text"]) == {}
+    assert SqliteVectorCache(path).get("model", ["text"]) == {}
     assert not path.parent.exists()

@@ -12,14 +12,14 @@ import pytest
 
 from cli.verify import _show, _verified
 from graph.agent import open_agent
+from rag.answer.citations import best_quote, make_citation
 from rag.book import Chunk
-from rag.citations import best_quote, make_citation
+from rag.conversation.verification import Book, Cited, citations_of, verify
+from rag.embedding.sparse import Bm25Encoder
 from rag.ingest.pipeline import ingest
-from rag.retrieval.sparse import Bm25Encoder
 from rag.services import build_embedder, collection_index, vector_cache
 from rag.settings import Settings, variables
 from rag.types import Citation, Quote
-from rag.verify import Book, Cited, citations_of, verify
 from tests.command_line import CommandLine
 from tests.conftest import PAGES, index_book
 from tests.fakes import passage

@@ -10,7 +10,7 @@ import pytest
 from cli.ask import _answer
 from cli.chat import _View
 from graph.agent import Agent
-from rag.conversation import failed_response
+from rag.conversation.turns import failed_response
 from rag.errors import AskbookError
 from rag.types import Event
 from state import Context

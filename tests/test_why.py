@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-from cli.why import checked_line, why_lines
-from rag.retrieval.candidates import Candidate, Outcome
-from rag.retrieval.retriever import Trace
-from rag.types import Grounding, Opinion
+from cli.commands import checked_line, why_lines
+from rag.types import Candidate, Grounding, Opinion, Outcome, Trace
 
 
 def candidate(name: str, outcome: Outcome) -> Candidate:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from langchain_core.embeddings import Embeddings
 
 from rag.book import Hit, Point, SparseVector, Where
+from rag.index.edge import EdgeIndex
 from rag.ports import ChunkIndex
-from rag.retrieval.edge import EdgeIndex
 from tests.index_cases import INFO, terms
 
 AXES = {"north": [1.0, 0.0, 0.0, 0.0], "east": [0.0, 1.0, 0.0, 0.0], "up": [0.0, 0.0, 1.0, 0.0]}

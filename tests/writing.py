@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.answers.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerWriter, Manner
 from rag.types import GroundingMode
 from tests.fakes import passage
 

@@ -14,7 +14,7 @@ import yaml
 
 from rag.book import Document
 from rag.errors import UsageError
-from rag.ingest import site, summary
+from rag.ingest import mdbook_summary, page_addresses
 from rag.ingest.headings import first_title, readable
 from rag.ingest.mdx import clean, front_matter
 
@@ -51,10 +51,10 @@ class _Book:
 
     source: Path
     root: Path
-    generator: site.Generator
+    generator: page_addresses.Generator
     base_url: str | None
     labels: dict[str, str]
-    contents: dict[str, summary.Entry]
+    contents: dict[str, mdbook_summary.Entry]
 
     @property
     def include_root(self) -> Path:
@@ -71,7 +71,7 @@ def load_source(source: Path, *, base_url: str | None = None, skip: Collection[s
     page. Hidden folders, `node_modules` and links to folders are not entered. Raises `UsageError` when the source is
     missing, of an unsupported kind, or holds no page that can be read, and when `base_url` is no web address.
     """
-    base_url = site.checked_base_url(base_url) if base_url is not None else None
+    base_url = page_addresses.checked_base_url(base_url) if base_url is not None else None
     source, root, files = _files(source, skip)
     texts: dict[str, tuple[bytes, str]] = {}
     failures: list[Failure] = []
@@ -87,8 +87,8 @@ def load_source(source: Path, *, base_url: str | None = None, skip: Collection[s
         raise UsageError(f"No page could be read in {source}{why}.", code="no_pages", hint=_KINDS)
     folders = {root} | {(root / path).parent for path in texts}
     folders |= {above for folder in folders for above in folder.parents if above.is_relative_to(root)}
-    generator = site.detect(root, sorted(folders), (text for _, text in texts.values()))
-    contents = summary.read(root / "SUMMARY.md") if generator == "mdbook" else {}
+    generator = page_addresses.detect(root, sorted(folders), (text for _, text in texts.values()))
+    contents = mdbook_summary.read(root / "SUMMARY.md") if generator == "mdbook" else {}
     labels = {f.relative_to(root).as_posix(): _folder_label(f, generator) for f in folders if f != root}
     book = _Book(source, root, generator, base_url, labels, contents)
     documents = tuple(_document(book, path, raw, text) for path, (raw, text) in texts.items())
@@ -162,7 +162,7 @@ def _document(book: _Book, path: str, raw: bytes, text: str) -> Document:
     parents = path.split("/")[:-1]
     folders = tuple(book.labels["/".join(parents[: n + 1])] for n in range(len(parents)))
     breadcrumb = entry.above if entry else folders
-    url = site.page_url(book.base_url, path, book.generator, fields) if book.base_url else path
+    url = page_addresses.page_url(book.base_url, path, book.generator, fields) if book.base_url else path
     digest = hashlib.sha256(json.dumps([VERSION, url, title, breadcrumb, body]).encode() + raw).hexdigest()
     return Document(book.source.as_posix(), path, url, " ".join(title.split()), body, digest, breadcrumb)
 
@@ -182,11 +182,11 @@ def _name(path: str) -> str:
     parts = path.split("/")
     stem = Path(parts[-1]).stem
     if stem.lower() in ("index", "readme") and len(parts) > 1:
-        return readable(site.without_number(parts[-2]))
-    return readable(site.without_number(stem))
+        return readable(page_addresses.without_number(parts[-2]))
+    return readable(page_addresses.without_number(stem))
 
 
-def _folder_label(folder: Path, generator: site.Generator) -> str:
+def _folder_label(folder: Path, generator: page_addresses.Generator) -> str:
     """A folder's title: what its `_category_` file says, else its name made readable."""
     if generator == "docusaurus":
         for name in ("_category_.json", "_category_.yml", "_category_.yaml"):
@@ -197,4 +197,4 @@ def _folder_label(folder: Path, generator: site.Generator) -> str:
                 continue
             if isinstance(loaded, dict) and isinstance(label := loaded.get("label"), str) and label.strip():
                 return " ".join(label.split())
-    return readable(site.without_number(folder.name))
+    return readable(page_addresses.without_number(folder.name))

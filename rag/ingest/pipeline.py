@@ -13,11 +13,11 @@ from typing import Final
 
 from rag.book import RECIPE, Chunk, IndexEntry, IndexInfo, Point
 from rag.errors import RetrievalError, UsageError
+from rag.index.index_errors import not_ours, rebuilding, way_back
 from rag.ingest.chunking import chunk
 from rag.ingest.loaders import LoadResult, load_source
 from rag.ingest.plan import Plan, make_plan
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
-from rag.retrieval.faults import not_ours, rebuilding, way_back
 from rag.types import Record
 
 CHUNK_TOKENS: Final = 512  # the longest chunk, where the embedding model sees as much

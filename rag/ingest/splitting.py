@@ -30,7 +30,7 @@ LABEL: Final = 3  # words
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SplitPiece:
     """`text[begin:end]` of a page, between what makes a part of code or of a table whole."""
 
     begin: int
@@ -52,10 +52,10 @@ class Packer:
     def __init__(self, text: str, fits: Fits) -> None:
         self.text = text
         self.fits = fits
-        self._open: list[Piece] = []
+        self._open: list[SplitPiece] = []
         self._done: list[str] = []
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: SplitPiece) -> None:
         """Appends a piece that fits by itself."""
         if self.takes(piece):
             self._open.append(piece)
@@ -66,7 +66,7 @@ class Packer:
             self.flush()
         self._open.append(piece)
 
-    def takes(self, piece: Piece) -> bool:
+    def takes(self, piece: SplitPiece) -> bool:
         """Whether the open text still fits with this piece."""
         return self.fits(self._joined([*self._open, piece]))
 
@@ -78,17 +78,17 @@ class Packer:
         self.flush()
         return self._done
 
-    def _lead_in(self) -> list[Piece]:
+    def _lead_in(self) -> list[SplitPiece]:
         return [p for p in self._open[-1:] if is_lead_in(p.of(self.text))]
 
-    def flush(self, keep: Sequence[Piece] = ()) -> None:
+    def flush(self, keep: Sequence[SplitPiece] = ()) -> None:
         """Ends the open text; the pieces in `keep`, its last, begin the next."""
         ready = self._open[: len(self._open) - len(keep)]
         if ready:
             self._done.append(self._joined(ready))
         self._open = list(keep)
 
-    def _joined(self, pieces: list[Piece]) -> str:
+    def _joined(self, pieces: list[SplitPiece]) -> str:
         joined = ""
         for n, piece in enumerate(pieces):
             if n:
@@ -141,9 +141,9 @@ def _place(node: SyntaxTreeNode, packer: Packer, starts: Sequence[int], fits: Fi
         _place_prose(piece, packer, fits)
 
 
-def _slice(text: str, begin: int, end: int) -> Piece:
+def _slice(text: str, begin: int, end: int) -> SplitPiece:
     """The lines without the blank ones at their end."""
-    return Piece(begin, begin + len(text[begin:end].rstrip()))
+    return SplitPiece(begin, begin + len(text[begin:end].rstrip()))
 
 
 def _lines(text: str, begin: int, end: int) -> list[tuple[int, int]]:
@@ -157,7 +157,7 @@ def _lines(text: str, begin: int, end: int) -> list[tuple[int, int]]:
     return spans
 
 
-def _place_code(piece: Piece, packer: Packer, fits: Fits, *, fenced: bool) -> None:
+def _place_code(piece: SplitPiece, packer: Packer, fits: Fits, *, fenced: bool) -> None:
     text = packer.text
     spans = _lines(text, piece.begin, piece.end)
     opening = _OPENER.match(text, *spans[0]) if fenced else None
@@ -173,7 +173,7 @@ def _place_code(piece: Piece, packer: Packer, fits: Fits, *, fenced: bool) -> No
     _place_lines(body, packer, fits, before, after)
 
 
-def _place_table(piece: Piece, packer: Packer, fits: Fits) -> None:
+def _place_table(piece: SplitPiece, packer: Packer, fits: Fits) -> None:
     spans = _lines(packer.text, piece.begin, piece.end)
     head = packer.text[spans[0][0] : spans[1][1] + 1]
     rows = [packer.text[slice(*row)] for row in spans[2:]]
@@ -193,16 +193,16 @@ def _place_lines(spans: list[tuple[int, int]], packer: Packer, fits: Fits, befor
         limit = _reach(spans, line, packer, before, after)
         if limit is None:
             packer.open_large()
-            if not fits(Piece(*spans[line], before, after).of(packer.text)):
-                for part in _cut(Piece(*spans[line]), packer.text, lambda t: fits(before + t + after)):
-                    packer.add(Piece(part.begin, part.end, before, after))
+            if not fits(SplitPiece(*spans[line], before, after).of(packer.text)):
+                for part in _cut(SplitPiece(*spans[line]), packer.text, lambda t: fits(before + t + after)):
+                    packer.add(SplitPiece(part.begin, part.end, before, after))
                 packer.open_large()
                 line += 1
             else:
                 packer.flush()
             continue
         end = _even_end(spans, sums, packer.text, line, limit + 1)
-        packer.add(Piece(spans[line][0], spans[end - 1][1], before, after))
+        packer.add(SplitPiece(spans[line][0], spans[end - 1][1], before, after))
         if end < len(spans):
             packer.flush()
         line = end
@@ -212,7 +212,7 @@ def _reach(spans: list[tuple[int, int]], line: int, packer: Packer, before: str,
     """The last line of the longest run from `line` that the open text takes."""
 
     def takes(last: int) -> bool:
-        return packer.takes(Piece(spans[line][0], spans[last][1], before, after))
+        return packer.takes(SplitPiece(spans[line][0], spans[last][1], before, after))
 
     return _longest(range(line, len(spans)), takes)
 
@@ -235,21 +235,21 @@ def _even_end(spans: list[tuple[int, int]], sums: list[int], text: str, line: in
     return limit
 
 
-def _place_prose(piece: Piece, packer: Packer, fits: Fits) -> None:
+def _place_prose(piece: SplitPiece, packer: Packer, fits: Fits) -> None:
     for part in _cut(piece, packer.text, fits):
         packer.add(part)
 
 
-def _cut(piece: Piece, text: str, fits: Fits) -> list[Piece]:
+def _cut(piece: SplitPiece, text: str, fits: Fits) -> list[SplitPiece]:
     """Parts that fit: cut after a sentence, else between words, else anywhere."""
-    parts: list[Piece] = []
+    parts: list[SplitPiece] = []
     begin = piece.begin
     while begin < piece.end:
         end = begin + _prefix(text[begin : piece.end], fits)
         if end < piece.end:
             end = begin + _seam(text[begin:end])
         if said := text[begin:end].rstrip():
-            parts.append(Piece(begin, begin + len(said)))
+            parts.append(SplitPiece(begin, begin + len(said)))
         begin = end
         while begin < piece.end and text[begin].isspace():
             begin += 1

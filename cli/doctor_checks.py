@@ -1,0 +1,176 @@
+"""What `run.py doctor` tries for real: the book is searched, the model is asked for a few tokens."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from cli.terminal import counted
+from rag.errors import AskbookError, OptionRefusedError, RetrievalError
+from rag.ports import Dialect
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from rag.book import IndexInfo
+    from rag.ports import ChunkIndex, Embedder
+    from rag.profiles.profile import Profile
+    from rag.settings import Settings
+
+
+_UNMAPPED: Final = frozenset({"embedding_unknown", "payload_mapping", "index_vectors"})
+
+Finding = tuple[None, str, str]
+
+
+async def check_book(
+    settings: Settings, profile: Profile, collection: str | AskbookError, embedder: Embedder | None
+) -> Finding:
+    """The finding, with what to do. Raises `AskbookError` for a book that cannot be searched."""
+    from rag.services import MANUAL, build_embedder, collection_index
+
+    if isinstance(collection, AskbookError):
+        raise collection
+    index = collection_index(settings, collection, profile)
+    try:
+        info = await index.info()
+        if info is None and collection == MANUAL:
+            return None, f"the manual, indexed {_place(settings)} when it is first asked", ""
+        if info is None:
+            raise RetrievalError(
+                "no_index",
+                f'There is no book in the collection "{collection}".',
+                hint=f'Run "python run.py ingest PATH --collection {collection}".',
+            )
+        if collection == MANUAL:
+            embedder = build_embedder(settings, profile, MANUAL)
+        if embedder is not None:
+            await _searched(index, info, embedder)
+    finally:
+        await index.aclose()
+    made = ", made by somebody else" if info.foreign else ""
+    detail = f'"{collection}"{made}, {counted(info.chunks, "passage")}, {_place(settings)}'
+    return None, detail, _hint(settings, info, is_manual=collection == MANUAL)
+
+
+async def _searched(index: ChunkIndex, info: IndexInfo, embedder: Embedder) -> None:
+    """One search by meaning, as a question makes it."""
+    from rag.embedding.sparse import Bm25Encoder
+    from rag.index.catalog import checked
+
+    await checked(index, embedder, Bm25Encoder())
+    vector = await asyncio.to_thread(embedder.embed_query, "one search")
+    (found,) = await index.search([vector], limit=1)
+    if info.chunks and not found:
+        raise RetrievalError(
+            "index_vectors",
+            f'A search of the collection "{info.collection}" finds nothing, although it holds {info.chunks} points.',
+            hint="Its points may lack the vector that is searched; ingest its sources again.",
+        )
+
+
+def _place(settings: Settings) -> str:
+    from rag.services import server_of
+
+    server = server_of(settings)
+    if server is None:
+        return f"in {settings.home}"
+    return f"on the Qdrant server {server.address}{' over gRPC' if server.grpc_port else ''}"
+
+
+def _hint(settings: Settings, info: IndexInfo, *, is_manual: bool) -> str:
+    from rag.services import server_of
+
+    server = server_of(settings)
+    if server is not None and server.sends_key_openly:
+        return "QDRANT_API_KEY can be read on the way: use an address that begins with https://."
+    if is_manual:
+        return "Yours: python run.py ingest PATH"
+    return "" if info.chunks else f'It is empty. Run "python run.py ingest PATH --collection {info.collection}".'
+
+
+async def proposal(settings: Settings, profile: Profile, collection: str | AskbookError, code: str) -> str:
+    """A mapping for somebody else's collection, where `code` says that one is wanting; else nothing."""
+    from rag.index.collection_schema import is_ours
+    from rag.index.mapping_proposal import POINTS, proposed_profile
+    from rag.index.server import ServerIndex
+    from rag.services import collection_index
+
+    if code not in _UNMAPPED or isinstance(collection, AskbookError):
+        return ""
+    index = None
+    try:
+        index = collection_index(settings, collection, profile)
+        if not isinstance(index, ServerIndex):
+            return ""
+        described, payloads = await index.look_inside(POINTS)
+    except AskbookError:  # that it cannot be looked into is the finding already
+        return ""
+    finally:
+        if index is not None:
+            await index.aclose()
+    if is_ours(described):
+        return ""
+    model = profile.book.embedding_model or ""
+    shown = proposed_profile(collection, described, payloads, model)
+    return f'\nA profile for it, such as {settings.home}/profiles/theirs.toml:\n\nextends = "default"\n\n{shown}\n'
+
+
+# Asked for more than one, since OpenAI's newer models refuse to begin with fewer; the first that comes is enough.
+_TOKENS: Final = 16
+
+
+async def check_model(settings: Settings, profile: Profile, embedder: Embedder) -> tuple[None, str, str]:
+    """What answers, and what to do about it. Raises `AskbookError`, as a turn would, but waits and retries nothing."""
+    from rag.model.chat_model import OPENAI_KEY, build_model, endpoint_of
+
+    endpoint = endpoint_of(profile, settings)
+    model, name, quotes = build_model(profile, settings, embedder)
+    if quotes:
+        hint = f"To have answers written by a model, set {endpoint.variable}"
+        own = endpoint.variable == OPENAI_KEY
+        hint += " (and OPENAI_BASE_URL)." if own else "; the profile's endpoint asks for it."
+        return None, "none; the book's own sentences are quoted", hint
+    where = urlsplit(endpoint.base_url).hostname
+    refused = await _first_token(model, name, _options(profile))
+    detail, hint = f"{name} at {where} answers", ""
+    if "tools" in refused:
+        hint = "It knows no tools, so it is asked without them: each question is searched once."
+    others = [profile.model.fallback, profile.model.judge if profile.answer.judge == "model" else None]
+    for other in filter(None, others):
+        await _first_token(model, other, _options(profile) | {"model": other})
+        detail += f", and so does {other}"
+    return None, detail, hint
+
+
+def _options(profile: Profile) -> dict[str, Any]:
+    from rag.prompt.tool import tool_schema
+
+    options: dict[str, Any] = {"max_tokens": _TOKENS}
+    if profile.model.temperature is not None:
+        options["temperature"] = profile.model.temperature
+    if profile.tool and profile.tool.max_rounds:
+        options["tools"] = [tool_schema(profile.tool)]
+    return options
+
+
+async def _first_token(model: BaseChatModel, name: str, options: dict[str, Any]) -> set[str]:
+    """Ask until something of an answer comes; returns the options that were refused on the way."""
+    from rag.model.endpoint_errors import model_error
+
+    dialect, refused = Dialect(), set[str]()
+    while True:
+        try:
+            async for chunk in model.astream("Say yes.", **dialect.spoken(name, options)):
+                if chunk.text or chunk.tool_call_chunks or chunk.response_metadata.get("finish_reason"):
+                    return refused
+            raise AskbookError("api_error", "empty_answer", f"{name} sent an empty answer.")
+        except OptionRefusedError as error:
+            if not dialect.note(name, error.option):
+                raise
+            refused.add(error.option)
+        except AskbookError:
+            raise
+        except Exception as failure:
+            raise model_error(failure) from None

@@ -1,0 +1,1 @@
+"""From the model's tokens to what a reader is shown."""

@@ -1,0 +1,219 @@
+"""Citations: the record of a cited passage, its quote, how it is written, and the forms in which a model may cite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+from urllib.parse import unquote
+
+from rag.text.markup import safe_address
+from rag.text.sentences import units
+from rag.text.visible import plain_lines
+from rag.types import Citation, CitationStyle, Footer, Passage, Quote
+
+
+def scores_footer(sources: Iterable[tuple[int, str, float]]) -> str:
+    """The footer with scores, from (number, address, score): a rule, "Sources:", and a line for each."""
+    lines = [f"[{number}] {url} (score: {score:.2f})" for number, url, score in sources]
+    return "\n".join(["", "---", "**Sources:**", *lines]) if lines else ""
+
+
+LONGEST_QUOTE: Final = 200  # code points
+
+
+def make_citation(passage: Passage, quote: Quote, style: CitationStyle) -> Citation:
+    """The record of a passage that was cited for `quote`."""
+    return Citation(
+        marker=passage.number,
+        title=passage.title,
+        heading=passage.heading,
+        breadcrumb=passage.breadcrumb,
+        chapter=passage.chapter,
+        page_number=passage.page_number,
+        url=passage.link,
+        source_file_path=passage.source_file_path,
+        chunk_id=passage.chunk_id,
+        chunk_index=passage.chunk_index,
+        score=passage.score,
+        confidence_score=passage.score,
+        text_preview=clip(passage.text, 0, len(passage.text)).quote,
+        chunk_sha256=passage.chunk_sha256,
+        formatted=format_citation(passage, style),
+        **quote.model_dump(),
+    )
+
+
+def format_citation(passage: Passage, style: CitationStyle) -> str:
+    """A citation in the profile's style, in Markdown."""
+    title, heading, link = label(passage.title), label(passage.heading), safe_address(passage.link)
+    if style == "source":
+        return f"[Source: {title}]({link})"
+    if style == "title":
+        return f"[{title} - {heading}]({link})" if heading else f"[{title}]({link})"
+    if style == "chapter":
+        return f"(from {label(passage.title, '<')})"
+    return f"[{passage.number}]"
+
+
+def label(text: str, signs: str = "[]<") -> str:
+    """A title on one line, with the signs escaped that would end it or begin something else."""
+    flat = " ".join(plain_lines(text).split())
+    return re.sub(rf"([\\{re.escape(signs)}])", r"\\\1", flat)
+
+
+def sources_footer(citations: Iterable[Citation], form: Footer = "list") -> str:
+    """The list of what was cited, below a rule; empty when nothing was, or the form is "none".
+
+    "list" gives titles and addresses, "scores" an address and its score a line.
+    """
+    cited = list(citations)
+    if not cited or form == "none":
+        return ""
+    if form == "scores":
+        return scores_footer((c.marker, c.url, c.score) for c in cited)
+    lines = [f"- [{c.marker}] {label(c.breadcrumb or c.title)} ({c.url})" for c in cited]
+    return "\n\n---\n**Sources:**\n" + "\n".join(lines)
+
+
+def best_quote(sentence: str, text: str) -> Quote:
+    """The stretch of `text` that says what `sentence` says: the sentence itself, or the unit sharing most words.
+
+    Of equals the shorter unit wins, then the earlier. An empty text gives an empty quote.
+    """
+    wanted = sentence.strip().removeprefix("- ").strip()
+    found = text.find(wanted) if wanted else -1
+    if found >= 0:
+        return clip(text, found, found + len(wanted))
+    words = _words(sentence)
+    best = max(units(text), key=lambda u: (len(words & _words(u.text)), -len(u.text), -u.start), default=None)
+    return clip(text, best.start, best.end) if best else Quote(quote="", start=0, end=0)
+
+
+def clip(text: str, start: int, end: int) -> Quote:
+    """The stretch of a passage as a quote, cut after a word where it is longer than a quote may be."""
+    if end - start > LONGEST_QUOTE:
+        space = text.rfind(" ", start, start + LONGEST_QUOTE + 1)
+        end = space if space > start else start + LONGEST_QUOTE
+    end = start + len(text[start:end].rstrip())
+    return Quote(quote=text[start:end], start=start, end=end)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))
+
+
+_LABEL: Final = r"(?:\\.|[^\[\]\\\n]){1,300}"
+_LINK: Final = rf"\[(?P<label>{_LABEL})\]\((?P<url>[^()\s]{{1,500}}(?:\([^()\s]{{0,100}}\)[^()\s]{{0,100}})?)\)"
+_BARE: Final = rf"\[(?P<bare>[Ss]ource:{_LABEL})\](?![(\[])"
+_FROM: Final = r"\([Ff]rom\b ?(?P<name>[^()\n]{0,300}(?:\([^()\n]{0,100}\)[^()\n]{0,100})?)\)"
+_NUMBERED: Final = re.compile(r"\[\d{1,4}\]|(?<=source )\d{1,4}\b|(?<=passage )\d{1,4}\b", re.IGNORECASE)
+_AND: Final = re.compile(r"\s*;\s*|,?\s+and\s+")
+_CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
+_OPEN_FROM: Final = r"\((?:[Ff]|[Ff]r|[Ff]ro|[Ff]rom|[Ff]rom [^()\n]{0,300})\s*$"
+
+
+class CitationForms:
+    """The forms that a profile accepts, over the passages of one turn. Without a form nothing is changed."""
+
+    def __init__(self, accepts: Sequence[CitationStyle], passages: Iterable[Passage]) -> None:
+        self._passages = list(passages)
+        self._accepts = frozenset(accepts)
+        links = bool(self._accepts & {"source", "title"})
+        chapters = "chapter" in self._accepts
+        bare = "source" in self._accepts
+        forms = [form for form, wanted in ((_LINK, links), (_BARE, bare), (_FROM, chapters)) if wanted]
+        self._form = re.compile(rf"{_CODE}|(?P<space>[ \t]?)(?P<form>{'|'.join(forms)})") if forms else None
+        self._open = re.compile(_OPEN_FROM) if chapters else None
+
+    def is_open(self, text: str) -> bool:
+        """Whether the text ends in what may be the beginning of a citation in words; links are held for everyone."""
+        if self._open is None:
+            return False
+        tail = text[-1000:]
+        return "\n" not in tail[len(tail.rstrip()) :] and self._open.search(tail) is not None
+
+    def as_numbers(self, text: str) -> tuple[str, int]:
+        """The text with its citations in the form `[n]`, and how many were taken out since they name no passage."""
+        if self._form is None:
+            return text, 0
+        unknown = 0
+
+        def one(match: re.Match[str]) -> str:
+            nonlocal unknown
+            if match["form"] is None:
+                return match[0]
+            groups = match.groupdict()
+            if groups.get("label") is not None and not self._is_citation(match["label"], match["url"]):
+                return match[0]
+            found, strange = self._numbers(groups)
+            if strange and any(match["form"] in passage.text for passage in self._passages):
+                return match[0]  # the book's own words
+            unknown += strange
+            # Not straight before a bracket, which would make a link of the number.
+            gap = " " if found and match.string.startswith("(", match.end()) else ""
+            return f"{match['space']}{found}{gap}" if found else ""
+
+        return self._form.sub(one, text), unknown
+
+    def _numbers(self, groups: Mapping[str, str | None]) -> tuple[str, int]:
+        """The markers for what a form names, and how many of its names are no passage's."""
+        if (label := groups.get("label")) is not None:
+            named = [self._by_link(label, groups["url"] or "")]
+        elif (bare := groups.get("bare")) is not None:
+            named = [self._by_name(bare.partition(":")[2])]
+        else:
+            name = groups["name"] or ""
+            if numbers := _NUMBERED.findall(name):
+                return "".join(f"[{number.strip('[]')}]" for number in numbers), 0
+            whole = self._by_name(name)
+            named = [whole] if len(whole) == 1 else [self._by_name(one) for one in _AND.split(name)]
+        markers = [f"[{found[0].number}]" for found in named if len(found) == 1]
+        return "".join(markers), len(named) - len(markers)
+
+    def _is_citation(self, label: str, url: str) -> bool:
+        """A link that stands in a passage is the book's own; where only `[Source: ...]` cites, others are links."""
+        if "title" not in self._accepts and not _plain(label).startswith("source:"):
+            return False
+        ours = any(_same_url(url, one) for passage in self._passages for one in (passage.url, passage.link))
+        return ours or not any(url in passage.text for passage in self._passages)
+
+    def _by_name(self, name: str) -> list[Passage]:
+        wanted = _plain(name)
+        if not wanted:
+            return []
+        return _first_few(
+            [one for one in self._passages if wanted in _full_names(one)],
+            [one for one in self._passages if wanted in (_plain(one.title), _plain(one.chapter or ""))],
+        )
+
+    def _by_link(self, label: str, url: str) -> list[Passage]:
+        wanted = _plain(re.sub(r"^\s*source:", "", label, flags=re.IGNORECASE))
+        there = [one for one in self._passages if _same_url(url, one.url) or _same_url(url, one.link)]
+        exact = [one for one in there if _same_url(url, one.link) and one.link != one.url]
+        named = [one for one in there if wanted in _full_names(one)]
+        numbered = [one for one in there if wanted == str(one.number)]
+        titled = [one for one in there if wanted == _plain(one.title)]
+        return _first_few(numbered, named, [one for one in titled if one in exact], exact, titled, there)
+
+
+def _first_few(*candidates: list[Passage]) -> list[Passage]:
+    """The first list that names exactly one passage, else nothing."""
+    return next((found for found in candidates if len(found) == 1), [])
+
+
+def _full_names(passage: Passage) -> set[str]:
+    """How a passage is named with its heading."""
+    names = {_plain(passage.breadcrumb)} if passage.breadcrumb else set()
+    if passage.heading:
+        names |= {_plain(f"{passage.title}{between}{passage.heading}") for between in (" - ", ", ", ": ", " > ")}
+    return names
+
+
+def _plain(text: str) -> str:
+    """A name for comparing: without escapes, quotes and case, white space made one space."""
+    return " ".join(re.sub(r"\\(.)", r"\1", text).strip(" \"'“”*_").casefold().split())
+
+
+def _same_url(one: str, other: str) -> bool:
+    return unquote(one).rstrip("/") == unquote(other).rstrip("/")

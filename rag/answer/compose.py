@@ -1,0 +1,263 @@
+"""From what a model wrote to what may be shown of it: markers in one form, no address that the book does not have.
+
+What goes leaves no hole: the space before it and brackets that held nothing else go with it. Taking something out can
+bring its neighbours together to something new (`[1[9]]`, `htt<b>ps://`), so the result is read again, and signs that
+would make a marker or an address which nobody has checked are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final
+
+from rag.text.markup import Segment, addresses_in, parse, safe_address, same_address, without_markers, written_addresses
+
+_BETWEEN: Final = " \t.,;:|*_"
+_HOLE: Final = "\x00"  # stands where something was taken out; no visible text has it
+_TAG: Final = "\x01"  # the same for a tag, which parts no words
+_AGAIN: Final = "\x02"  # for a marker that stands before it already
+_REPEATED: Final = re.compile(f"[ \t]*[,;]?[ \t]*{_AGAIN}+")
+_HOLLOW: Final = re.compile(
+    f"[ \t]*(?:\\((?:[\\s,;:–-]*{_HOLE})+[\\s,;:–-]*\\)|\\[(?:\\s*{_HOLE})+\\s*\\]|<(?:\\s*{_HOLE})+\\s*>)"
+)
+# One of several that commas part, the last of them or the first in brackets.
+_LISTED: Final = re.compile(
+    f"[ \t]*[,;][ \t]*{_HOLE}++(?=[)\\].,;!?]|$)|(?<=\\(){_HOLE}++[,;][ \t]*|{_HOLE}++[,;][ \t]*(?=\\[)"
+)
+_SEE: Final = re.compile(r"[ \t]*\((?:see|cf\.?|(?:source|passage|ref|reference)s?:?)[ \t,;]*\)", re.IGNORECASE)
+_HELD: Final = re.compile(f"(?P<before>(?:^|(?<=\n)))(?:{_HOLE}[ \t]*)+|[ \t]*{_HOLE}++(?![\\[\\w])|{_HOLE}++")
+_LOOKS: Final = re.compile(r"[\[【［〔]\s*\d{1,4}\s*[\]】］〕]")
+_BRACKETS: Final = re.compile(r"[\[\]【】<>]|\]?\(|\)(?=\()")
+_KEPT_TAGS: Final = re.compile(
+    r"</?(?!script|style|iframe|object|embed|form|img|svg|link|meta|a\b|video|audio|base)[^=]*>"
+)
+_HTML: Final = re.compile(
+    r"<[/!?]?(?:a|abbr|article|audio|b|base|big|blockquote|body|br|button|center|cite|code|col|dd|del|details|dfn|div|dl|dt|"
+    r"em|embed|figure|font|footer|form|frame|h[1-6]|head|header|hr|html|i|iframe|img|input|ins|kbd|label|li|link|main|mark|"
+    r"marquee|math|meta|nav|object|ol|option|p|param|picture|pre|q|s|samp|script|section|select|small|source|span|strike|"
+    r"strong|style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|title|tr|track|tt|u|ul|var|video|"
+    r"wbr|--)(?![A-Za-z0-9])|<[^<>]*=",
+    re.IGNORECASE,
+)
+_SAYS: Final = (
+    r"(?:say|state|explain|describe|note|mention|show|indicate|report|add|define|list|specifie|recommend|suggest)s?"
+)
+_SOURCE: Final = r"(?:the |this )?(?:(?:source|passage|text|book|section|document|chapter)s? )?"
+_ATTRIBUTED: Final = re.compile(
+    rf"^(?P<lead>\W*)(?:(?:according to|as (?:stated|described|shown|noted|mentioned|explained) (?:in|by)|based on|"
+    rf"in|per|from|see) {_SOURCE}(?:\[\d+\][ ,]*(?:and )?)+[,:]?\s*"
+    rf"|{_SOURCE}(?:\[\d+\][ ,]*(?:and )?)+ ?{_SAYS}(?: that|:)? )",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """`plain` has known markers as `[n]`, in the order of `numbers` (each once). `unknown` counts markers that name no
+    passage, `links` addresses that were taken out.
+    """
+
+    plain: str
+    numbers: tuple[int, ...]
+    unknown: int = 0
+    links: int = 0
+
+
+class Composer:
+    """Makes text fit to be shown, over the passages of one turn: their texts by number."""
+
+    def __init__(self, texts: dict[int, str], addresses: dict[int, tuple[str, ...]] | None = None) -> None:
+        self._texts = texts
+        self._own = {n: frozenset(map(same_address, urls)) for n, urls in (addresses or {}).items()}
+
+    def numbers(self, text: str) -> tuple[int, ...]:
+        """The passages of this turn that the text names, in order, each once."""
+        return tuple(dict.fromkeys(n for one in _flat(text) for n in one.numbers if n in self._texts))
+
+    def compose(self, text: str, cited: AbstractSet[int] = frozenset()) -> Composed:
+        """The text as it may be shown, citing what it names itself and, without a marker for it, `cited`."""
+        own = self.numbers(text)
+        allowed = self._allowed({*own, *cited})
+        first = _Pass(self, allowed, {*own, *cited})
+        plain = first.run(text)
+        shown = list(first.shown)
+        for attempt in range(4):
+            again = _Pass(self, allowed, {*own, *cited}, strip=True)
+            if _is_settled(plain, shown, allowed):
+                return Composed(
+                    plain, tuple(dict.fromkeys(n for one in shown for n in one)), first.unknown, first.links
+                )
+            plain, shown = again.run(plain if attempt else text), list(again.shown)
+        return Composed("", (), first.unknown, first.links)
+
+    def bare(self, plain: str) -> str:
+        """What a composed text claims: without its markers, and without "According to [1]," before it."""
+        return _SEE.sub("", without_markers(_without_lead(plain))).strip()
+
+    def clauses(self, plain: str) -> list[tuple[str, list[int]]]:
+        """The parts of a composed text with the markers that end each, where they end more than one; else nothing."""
+        parts: list[tuple[str, list[int]]] = []
+        words = ""
+        for one in parse(_without_lead(plain)):
+            if one.kind != "marker":
+                words += one.raw
+            elif words.strip(_BETWEEN) or not parts:
+                parts.append((words.strip(_BETWEEN), list(one.numbers)))
+                words = ""
+            else:
+                parts[-1][1].extend(one.numbers)
+        if words.strip(_BETWEEN):  # what follows the last marker is covered by it
+            parts.append((words.strip(_BETWEEN), parts[-1][1] if parts else []))
+        return parts if len(parts) > 1 else []
+
+    def only(self, plain: str, kept: Collection[int]) -> str:
+        """A composed text without the markers of other passages than those kept."""
+        parts = [_HOLE if one.kind == "marker" and one.numbers[0] not in kept else one.raw for one in parse(plain)]
+        return _HELD.sub("", _LISTED.sub("", "".join(parts)))
+
+    def code(self, text: str, cited: AbstractSet[int]) -> str:
+        """A block of code without the addresses that no cited passage has."""
+        allowed = self._allowed(set(cited))
+        return _without_foreign(text, allowed)[0]
+
+    def _allowed(self, cited: AbstractSet[int]) -> frozenset[str]:
+        found = [addresses_in(self._texts[number]) | self._own.get(number, frozenset()) for number in cited]
+        return frozenset().union(*found)
+
+
+class _Pass:
+    """One reading of a text. `strip` also drops the brackets between what is kept."""
+
+    def __init__(self, composer: Composer, allowed: frozenset[str], cited: AbstractSet[int], *, strip: bool = False):
+        self._known = composer._texts
+        self._sources = [composer._texts[number] for number in cited]
+        self._allowed = allowed
+        self._strip = strip
+        self.shown: list[tuple[int, ...]] = []
+        self._group: set[int] = set()  # the markers that stand before this place, next to one another
+        self.unknown = self.links = 0
+
+    def run(self, text: str) -> str:
+        joined = ""
+        for segment in parse(text):
+            if segment.kind != "marker" and segment.raw.strip(" \t,;"):
+                self._group = set()
+            joined += self._one(segment)
+        joined = _REPEATED.sub("", joined)
+        joined = re.sub(rf"(?<=[ \t]){_TAG}+[ \t]+|{_TAG}", "", joined)
+        joined = _HOLLOW.sub(_HOLE, _LISTED.sub("", joined))
+        return _without_open_tag(_HELD.sub("", joined))
+
+    def _one(self, segment: Segment) -> str:
+        match segment.kind:
+            case "marker":
+                return self._marker(segment)
+            case "link":
+                return self._link(segment)
+            case "tag":
+                harmless = not _HTML.match(segment.raw) or (
+                    self._stands(segment.raw) and _KEPT_TAGS.fullmatch(segment.raw) is not None
+                )
+                return self._text(segment.raw) if harmless else _TAG
+            case "strange":
+                if self._stands(segment.raw):
+                    return segment.raw
+                self.unknown += 1
+                return _HOLE
+            case "author":
+                if self._named(segment.words):
+                    return segment.raw
+                self.unknown += 1
+                return _HOLE
+            case "void":
+                self.links += 1
+                return _HOLE
+            case "code":
+                code, links = _without_foreign(segment.raw, self._allowed)
+                self.links += links
+                return code if code.strip("` ") else _HOLE
+            case _:
+                return self._text(segment.raw)
+
+    def _text(self, raw: str) -> str:
+        # What follows a marker must not make a link of it.
+        if self._strip:
+            return _BRACKETS.sub("", raw)
+        return f" {raw}" if raw.startswith("(") and self.shown else raw
+
+    def _marker(self, segment: Segment) -> str:
+        known = [n for n in segment.numbers if n in self._known]
+        self.unknown += len(segment.numbers) - len(known) or (not segment.numbers)
+        new = [n for n in known if n not in self._group]
+        self._group |= set(new)
+        self.shown += [(n,) for n in new]
+        return "".join(f"[{n}]" for n in new) or (_AGAIN if known else _HOLE)
+
+    def _link(self, segment: Segment) -> str:
+        if not segment.url:  # words with a marker behind them
+            return f"{self._nested(segment.words)} "
+        if same_address(segment.url) in self._allowed:
+            if not segment.words:
+                return segment.raw
+            return f"[{self._nested(segment.words)}]({safe_address(segment.url)})"
+        self.links += 1
+        return self._nested(segment.words) or _HOLE
+
+    def _nested(self, words: str) -> str:
+        return "".join(map(self._one, parse(words))) if words else ""
+
+    def _stands(self, raw: str) -> bool:
+        return any(raw in source for source in self._sources)
+
+    def _named(self, words: str) -> bool:
+        """Whether a cited passage has the names and the year of such a reference: then they are the book's."""
+        parts = re.findall(r"[A-Z][\w'’-]+|\d{4}", words)
+        return any(all(part in source for part in parts) for source in self._sources)
+
+
+def _without_open_tag(text: str) -> str:
+    """The text without an HTML tag at its end that a line break parts from its end."""
+    begin = text.rfind("<")
+    return text[:begin].rstrip() if begin > text.rfind(">") and _HTML.match(text, begin) else text
+
+
+def _without_lead(plain: str) -> str:
+    """A composed text without "According to [1]," before it."""
+    return _ATTRIBUTED.sub(lambda match: match["lead"], plain)
+
+
+def _flat(text: str) -> list[Segment]:
+    """The segments of the text and of the words of its links."""
+    found: list[Segment] = []
+    for one in parse(text):
+        if one.kind == "link" and one.words:
+            found += [inner for inner in _flat(one.words) if inner.kind != "text"]
+        found.append(one)
+    return found
+
+
+def _is_settled(plain: str, shown: Sequence[tuple[int, ...]], allowed: frozenset[str]) -> bool:
+    """Whether a reader finds the markers that are meant, nothing that looks like another, and no foreign address."""
+    found = _flat(plain)
+    if [one.numbers for one in found if one.kind == "marker"] != shown:
+        return False
+    if any(one.kind == "text" and _LOOKS.search(one.raw) for one in found):
+        return False
+    urls = [one.url for one in found if one.url] + written_addresses(plain)
+    return all(same_address(url) in allowed for url in urls)
+
+
+def _without_foreign(code: str, allowed: frozenset[str]) -> tuple[str, int]:
+    """Code without the addresses that are not allowed, and how many they were; nothing is left of code full of them."""
+    taken = 0
+    for _ in range(4):
+        strange = [url for url in written_addresses(code) if same_address(url) not in allowed]
+        if not strange:
+            return code, taken
+        for url in strange:
+            code = code.replace(url, "")
+        taken += len(strange)
+    return "", taken

@@ -1,0 +1,264 @@
+"""From pieces to the lines of an answer: statements, items, headings, leads, rows and code, in their blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from rag.answer.citations import CitationForms
+from rag.answer.pieces import PieceCutter, Raw, TextPiece
+from rag.text.markup import without_markers
+from rag.types import Quote
+
+Kind = Literal["sentence", "item", "heading", "lead", "row", "rule", "code", "markers", "definition", "overlong"]
+
+_PREFIX: Final = re.compile(r"(?:>[ \t]*)*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?(?:>[ \t]*)*")
+_HEADING: Final = re.compile(r"(?P<signs>#{1,6})[ \t]+")
+_BOLD: Final = re.compile(r"(?:\*\*[^*\n]{1,120}\*\*|__[^_\n]{1,120}__):?")
+_RULE: Final = re.compile(r"(?:[-*_=][ \t]*){3,}")
+_DEFINITION: Final = re.compile(r"\[\^?[^\[\]\n]{1,100}\]:(?:[ \t]|$)")
+_DELIMITER: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
+_SOURCES: Final = re.compile(
+    r"\W*(?:sources?|references?|citations?|works cited|bibliography|footnotes?|links?|further reading|learn more|"
+    r"see also)(?:\s+(?:used|cited|consulted))?\W*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class AnswerLine:
+    """One piece on its way into the answer.
+
+    `prefix` is the list sign or quotation mark before `text`, `gap` the white space before it all, `suffix` markers
+    behind it. `block` counts paragraphs, items and the like; `run` counts lists, tables and the rest as a whole.
+    `judged` is None until it is known whether the line is supported; it `waits` where a second judge is to say so too.
+    A `frame` states nothing and stands or falls with
+    what is around it; `refusal` says that it denies that the book has an answer. `level` is a heading's.
+    """
+
+    kind: Kind
+    text: str
+    prefix: str = ""
+    gap: str = ""
+    block: int = 0
+    run: int = 0
+    level: int = 0
+    frame: bool = False
+    refusal: bool = False
+    judged: bool | None = None
+    waits: bool = False
+    suffix: str = ""
+    quotes: dict[int, Quote] = field(default_factory=dict)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is still to be judged."""
+        return self.judged is None and not self.frame
+
+    @property
+    def indent(self) -> int:
+        """How far its line is indented, in characters."""
+        return len(self.gap.rpartition("\n")[2])
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is a supported statement for good."""
+        return bool(self.judged) and not self.frame and not self.waits
+
+    @property
+    def in_list(self) -> bool:
+        return self.kind in ("item", "lead") and bool(re.search(r"[-*+•\d]", self.prefix))
+
+
+def lines_of(piece: TextPiece, gap: str, *, starts: bool, ends: bool) -> list[AnswerLine]:
+    """The lines of a piece: one, and behind it the markers that stand below it.
+
+    `gap` is the white space before it; `starts` and `ends` say whether it begins and ends a line of the text.
+    """
+    text = piece.text.strip()
+    if piece.code:
+        return [AnswerLine("code", _closed(text), gap=gap)]
+    body, _, below = text.partition("\n")
+    if below and not _is_markers(below):
+        body, below = text, ""
+    line = _line(body.rstrip(), gap, starts=starts, ends=ends or bool(below))
+    if not below:
+        return [line]
+    between = text[len(body.rstrip()) : len(text) - len(below.lstrip())]
+    return [line, AnswerLine("markers", below.strip(), gap=between)]
+
+
+def _closed(block: str) -> str:
+    """A block of code with its closing fence, which a model may forget: what follows would be code as well."""
+    fence = re.match(r"`{3,}|~{3,}", block)
+    if fence is None or ("\n" in block and block.rpartition("\n")[2].strip().startswith(fence[0])):
+        return block
+    return f"{block}\n{fence[0]}"
+
+
+def _is_markers(text: str) -> bool:
+    return not re.search(r"\w", without_markers(text)) and re.search(r"\d", text) is not None
+
+
+def _line(text: str, gap: str, *, starts: bool, ends: bool) -> AnswerLine:
+    if _is_markers(text):
+        return AnswerLine("markers", text, gap=gap)
+    if not starts and text.startswith("[^") and _DEFINITION.match(text):
+        return AnswerLine("definition", text, gap=gap)
+    if not starts:
+        return AnswerLine("lead" if ends and _is_lead(text) else "sentence", text, gap=gap)
+    if _DEFINITION.match(text):
+        return AnswerLine("definition", text, gap=gap)
+    if _RULE.fullmatch(text):
+        return AnswerLine("rule", text, gap=gap)
+    if heading := _HEADING.match(text):
+        return AnswerLine("heading", text[heading.end() :], heading[0], gap, level=len(heading["signs"]))
+    found = _PREFIX.match(text)
+    prefix = found[0] if found else ""
+    body = text[len(prefix) :]
+    if body.startswith("|"):
+        return AnswerLine("row", body, prefix, gap)
+    bare = without_markers(body).strip()
+    if (
+        ends
+        and not prefix
+        and _BOLD.fullmatch(bare)
+        and not _is_lead(bare)
+        and bare.rstrip("*_")[-1] not in ".!?。！？"
+    ):
+        return AnswerLine("heading", body, "", gap, level=7)
+    if ends and _is_lead(body):
+        return AnswerLine("lead", body, prefix, gap)
+    return AnswerLine("item" if re.search(r"[-*+•\d]", prefix) else "sentence", body, prefix, gap)
+
+
+def is_finished(piece: TextPiece) -> bool:
+    """Whether the last piece of a text that was cut off is whole all the same: it ends as a sentence does."""
+    text = without_markers(piece.text).rstrip()
+    return not text or (not piece.code and text.rstrip("\"'”’)]】*_`")[-1:] in (*".!?…:。！？",))
+
+
+def _is_lead(text: str) -> bool:
+    return without_markers(text).rstrip("*_ \t\n").endswith((":", "："))
+
+
+def is_delimiter(row: str) -> bool:
+    """Whether a row of a table is the line under its head."""
+    return _DELIMITER.fullmatch(without_markers(row).strip()) is not None
+
+
+def begins_sources(text: str) -> bool:
+    """Whether a heading or lead begins a list of sources of the model's own."""
+    return _SOURCES.fullmatch(without_markers(text).strip()) is not None
+
+
+def with_markers(text: str, numbers: tuple[int, ...]) -> str:
+    """The sentence with markers before its full stop."""
+    end = len(text.rstrip(".!?…:。！？"))
+    if end == 0 or text[end - 1] in "\"'”’)]】*_`":
+        end = len(text)
+    return f"{text[:end]} {''.join(f'[{n}]' for n in numbers)}{text[end:]}"
+
+
+_LONGEST_OPEN: Final = 4000  # code points that are held back for the end of a link
+_OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[A-Za-z/!][^<>\n]{0,500}$")
+
+
+class Intake:
+    """Takes tokens, gives lines that are whole, each with the number of its block and run.
+
+    A line of the kind "definition" belongs to a list of sources of the model's own, one of the kind "overlong" is too
+    long to be a sentence: neither is to be shown. `cut` is set when half a sentence at the end was left out.
+    """
+
+    def __init__(self, forms: CitationForms) -> None:
+        self._forms = forms
+        self._raw = Raw()
+        self._cutter = PieceCutter()
+        self._unfinished = ""  # a piece that ends within a link
+        self._overlong = False
+        self._listing = False  # within a list of sources of the model's own
+        self._gap = ""  # white space behind the last piece
+        self._last: AnswerLine | None = None
+        self.cut = False
+
+    def feed(self, text: str) -> Iterator[AnswerLine]:
+        """Take the next tokens; give the lines that they finish."""
+        for piece in self._cutter.feed(self._raw.feed(text)):
+            yield from self._whole(piece)
+
+    @property
+    def paused(self) -> bool:
+        """Whether a paragraph has ended behind the last line."""
+        return not self._unfinished and self._gap.count("\n") > 1
+
+    def close(self, *, cut: bool = False) -> Iterator[AnswerLine]:
+        """The last line. `cut` says that the model was stopped: a line that is no whole sentence is left out."""
+        for piece in self._cutter.feed(self._raw.close()):
+            yield from self._whole(piece)
+        last = self._cutter.close()
+        self.cut = cut and not is_finished(TextPiece(self._unfinished + last.text, last.code))
+        if not self.cut:
+            yield from self._whole(last, last=True)
+
+    def _whole(self, piece: TextPiece, *, last: bool = False) -> Iterator[AnswerLine]:
+        """Take a piece, unless it ends within a link or citation, such as `[Source: What is it? A guide](url)`."""
+        if self._overlong or not piece.whole:
+            if not self._overlong:
+                yield self._placed(AnswerLine("overlong", ""))
+            self._overlong, self._unfinished = not piece.whole, ""
+            return
+        held, self._unfinished = self._unfinished, ""
+        if piece.code:
+            yield from self._lines(TextPiece(held))
+            yield from self._lines(piece)
+        elif not last and len(held) + len(piece.text) < _LONGEST_OPEN and self._is_open(held + piece.text):
+            self._unfinished = held + piece.text
+        else:
+            yield from self._lines(TextPiece(held + piece.text))
+
+    def _is_open(self, text: str) -> bool:
+        """Whether the text ends in what may be the beginning of a link or citation, on the same line."""
+        tail = text[-1000:]
+        return "\n" not in tail[len(tail.rstrip()) :] and (self._forms.is_open(text) or _OPEN.search(tail) is not None)
+
+    def _lines(self, piece: TextPiece) -> Iterator[AnswerLine]:
+        raw = piece.text
+        if not raw.strip():
+            self._gap += raw
+            return
+        gap, self._gap = self._gap + raw[: len(raw) - len(raw.lstrip())], raw[len(raw.rstrip()) :]
+        starts = self._last is None or "\n" in gap or self._last.kind == "code"
+        for line in lines_of(piece, gap, starts=starts, ends="\n" in self._gap or not self._gap):
+            yield self._placed(line)
+
+    def _placed(self, line: AnswerLine) -> AnswerLine:
+        """The line with its block and run; as a "definition" where it belongs to the model's own list of sources."""
+        if line.kind in ("heading", "lead") and begins_sources(line.text):
+            self._listing = True
+            line.kind = "definition"
+        else:
+            entry = line.kind in ("item", "definition", "markers") or line.text.startswith(("[", "【", "http"))
+            self._listing = self._listing and entry
+            line.kind = "definition" if self._listing else line.kind
+        last = self._last
+        if last is not None and _goes_on(last, line):
+            line.block, line.run = last.block, last.run
+        else:
+            line.block = (last.block if last else 0) + 1
+            line.run = (last.run if last else 0) + (not (last and last.in_list and line.in_list))
+        self._last = line
+        return line
+
+
+def _goes_on(last: AnswerLine, line: AnswerLine) -> bool:
+    """Whether the line belongs to the same paragraph, item or table as the one before it, or cites it."""
+    if line.kind == "markers" or (line.kind == "row" and last.kind == "row"):
+        return True
+    if line.prefix or line.kind not in ("sentence", "lead") or re.search(r"\n\s*\n", line.gap):
+        return False
+    if last.kind == "lead":
+        return "\n" not in line.gap
+    return last.kind in ("sentence", "item", "markers")

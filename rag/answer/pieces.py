@@ -1,0 +1,215 @@
+"""A model's text as it arrives: without what nobody sees, cut into sentences, lines and whole blocks of code."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from rag.text.sentences import ends_sentence
+from rag.text.visible import OPEN_SEQUENCE, is_plain, visible
+
+_TAGS: Final = ("<think>", "<thinking>")
+_END: Final = re.compile(r"</think(?:ing)?>")
+_LONGEST_END: Final = len("</thinking>")
+_LINE_BREAK: Final = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_CONTROL: Final = re.compile("[\x1b\x9b\x9d]")
+
+
+class Raw:
+    """Takes tokens, gives text. A model that reasons may begin with `<think>...</think>`, no part of an answer."""
+
+    def __init__(self) -> None:
+        self._sequence = ""  # an escape sequence that has not ended yet
+        self._held = ""  # what may be the beginning of a tag
+        self._where = "start"  # then "thought", then "answer"
+
+    def feed(self, text: str) -> str:
+        """Take the next tokens; give what of the answer they finish."""
+        text, self._sequence = self._sequence + text, ""
+        if is_plain(text):
+            return self._answer(text)
+        if _CONTROL.search(text) and (unfinished := OPEN_SEQUENCE.search(text)):
+            text, self._sequence = text[: unfinished.start()], text[unfinished.start() :]
+        return self._answer(visible(_LINE_BREAK.sub("\n", text)))
+
+    def close(self) -> str:
+        """What was held back, where it is no thought."""
+        rest = self._answer(visible(self._sequence))
+        return rest + (self._held if self._where == "start" else "")
+
+    def _answer(self, text: str) -> str:
+        if self._where == "answer":
+            return text
+        text, self._held = self._held + text, ""
+        if self._where == "start":
+            begun = text.lstrip()
+            if begun.startswith(_TAGS):
+                self._where = "thought"
+            elif any(tag.startswith(begun) for tag in _TAGS):  # nothing yet, or a part of the tag
+                self._held = text
+                return ""
+            else:
+                self._where = "answer"
+                return text
+        if end := _END.search(text):
+            self._where = "answer"
+            return text[end.end() :]
+        self._held = text[-_LONGEST_END:]
+        return ""
+
+
+LONGEST: Final = 10_000  # code points of a piece; no sentence is that long, and what is cut off there is none
+
+# Where inline code begins or ends, and where a piece may end: white space behind the end of a sentence or of a line,
+# and the full stops that no white space follows. A set of signs in front lets the engine run over all others.
+_EVENT: Final = re.compile(
+    r"[` \t\n。！？](?:(?<=`)(?<!``)`*+(?=[^`])"
+    r"|(?<=[.!?…\"'”’)\]】*_>][ \t])[ \t]*+(?=\S)"
+    r"|(?<=[ \t])(?<![ \t\n][ \t])[ \t]*+\n\s*+(?=\S)|(?<=\n)(?<![ \t\n]\n)\s*+(?=\S)"
+    r"|(?<=[。！？])(?<![。！？][。！？])[。！？]*+[」』”’）]*+(?=\S))"
+)
+_OPENING: Final = re.compile(r"(`{3,}|~{3,})(.*)")
+_CLOSING: Final = re.compile(r"\n[ \t]*+(`{3,}|~{3,})(?=[ \t]*+\n|[ \t]++[\[【])")  # a marker may stand behind it
+_SPACE: Final = re.compile(r"\s++(?=\S)")
+_MARKER: Final = r"(?:\[\[?[^\[\]\n]{0,20}\d[\d\s,;/‐‑‒–—―−~-]{0,100}+(?:†[^\[\]\n]{0,80})?\]\]?|【[^【】\n]{1,120}】)"
+_MARKERS: Final = re.compile(rf"(?:{_MARKER}(?!:)[ \t]*+){{1,20}}")  # with a colon it begins a footnote
+_MARKER_BEHIND: Final = re.compile(rf"\s*{_MARKER}$")
+_LOOK: Final = 140  # code points in which a marker ends, if it is one
+_AFTER_SENTENCE: Final = "\"'”’)]】*_>"
+_BEFORE_SENTENCE: Final = "*_\"'“‘«([`"
+
+
+class TextPiece(NamedTuple):
+    """`text` with the white space that follows it; `code` says that it is a fenced block, to be left as it stands.
+
+    `whole` is false where the piece was too long and the next one goes on with it.
+    """
+
+    text: str
+    code: bool = False
+    whole: bool = True
+
+
+class PieceCutter:
+    """Takes tokens, gives pieces; joined, the pieces are the tokens joined."""
+
+    def __init__(self) -> None:
+        self._buffer = ""
+        self._scanned = 0
+        self._at_line_start = True
+        self._judged = False  # whether it is known what stands at the line's start
+        self._fence = ""
+        self._ticks = ""  # the backticks of inline code that has not ended yet
+
+    def feed(self, text: str) -> list[TextPiece]:
+        """Take the next tokens; return the pieces that they finish."""
+        self._buffer += text
+        found: list[TextPiece] = []
+        begin = 0
+        while (end := self._end(begin)) is not None:
+            piece = TextPiece(
+                self._buffer[begin:end], bool(self._fence), whole=end - begin != LONGEST or bool(self._fence)
+            )
+            found.append(piece)
+            if not piece.text.isspace():
+                self._at_line_start = piece.code or "\n" in piece.text[len(piece.text.rstrip()) :]
+            self._fence = self._ticks = ""
+            self._judged = False
+            self._scanned = begin = end
+        self._buffer = self._buffer[begin:]
+        self._scanned -= begin
+        return found
+
+    def close(self) -> TextPiece:
+        """What is left; its text may be empty."""
+        last, self._buffer = self._buffer, ""
+        return TextPiece(last, bool(self._fence) or (self._at_line_start and _opens_fence(last) != ""))
+
+    def _end(self, begin: int) -> int | None:
+        """Where the piece that starts at `begin` ends, None where that is not known yet."""
+        if self._at_line_start and not self._judged:
+            head, line_end = self._buffer[begin : begin + 3], self._buffer.find("\n", begin)
+            if head in ("", "`", "``", "~", "~~") or (head in ("```", "~~~") and line_end < 0):
+                return None
+            self._judged = True
+            self._fence = _opens_fence(self._buffer[begin : max(line_end, begin)])
+            self._scanned = line_end if self._fence else begin
+        return self._fenced_end() if self._fence else self._text_end(begin)
+
+    def _fenced_end(self) -> int | None:
+        for closing in _CLOSING.finditer(self._buffer, self._scanned):
+            if closing[1].startswith(self._fence):
+                space = _SPACE.match(self._buffer, closing.end())
+                self._scanned = closing.start()
+                return space.end() if space else None
+        self._scanned = max(self._scanned, self._buffer.rfind("\n"))
+        return None
+
+    def _text_end(self, begin: int) -> int | None:
+        for event in _EVENT.finditer(self._buffer, self._scanned, begin + LONGEST + _LOOK):
+            if event.end() >= begin + LONGEST:
+                return begin + LONGEST
+            if event[0][0] == "`":
+                self._ticks = "" if self._ticks == event[0] else self._ticks or event[0]
+            else:
+                cut = self._may_cut(begin, event)
+                if cut is None:  # what follows tells, and has not come yet; looked at again from here
+                    self._scanned = event.start()
+                    return None
+                if cut:
+                    return event.end()
+            self._scanned = event.end()
+        if len(self._buffer) - begin >= LONGEST + _LOOK:
+            return begin + LONGEST
+        # An unfinished run at the end is looked at again, what is before it is not.
+        self._scanned = max(self._scanned, len(self._buffer.rstrip().rstrip("`。！？」』”’）")))
+        return None
+
+    def _may_cut(self, begin: int, event: re.Match[str]) -> bool | None:
+        """Whether a piece ends with this event; None where that depends on what has not come yet."""
+        space, after = event[0] if event[0].isspace() else "", event.end()
+        marked = _marker_follows(self._buffer, after, own_line="\n" in space)
+        if marked is not False:
+            return None if marked is None else False
+        if "\n" in space or event.start() == begin:
+            return True
+        return False if self._ticks else _ends_sentence(self._buffer, begin, event.start() if space else after, after)
+
+
+def _marker_follows(text: str, at: int, *, own_line: bool) -> bool | None:
+    """Whether markers stand at `at`; on a line of their own they count only where nothing else is on it."""
+    if text[at] not in "[【":
+        return False
+    found = _MARKERS.match(text, at)
+    if len(text) - (found.end() if found else at) < _LOOK and (
+        found is None or text[found.end() :][:1] in ("", "[", "【")
+    ):
+        closed = found is None and re.match(r"[\[【]{1,2}[^\]】\n]*[\]】\n]", text[at:])
+        return False if closed else None
+    if found is None:
+        return False
+    return not own_line or text[found.end()] == "\n"
+
+
+def _opens_fence(line: str) -> str:
+    """The fence that the line opens, or nothing: a fence of backticks has none behind it (CommonMark 4.5)."""
+    opening = _OPENING.match(line)
+    return opening[1] if opening and not (line[0] == "`" and "`" in opening[2]) else ""
+
+
+def _ends_sentence(text: str, begin: int, end: int, after: int) -> bool | None:
+    """Whether a sentence ends at `end`, its markers and quotes included; `after` is where the next may begin."""
+    while text[end - 1] in "]】" and (marker := _MARKER_BEHIND.search(text, max(begin, end - _LOOK), end)):
+        end = marker.start()
+    while end > begin and text[end - 1] in _AFTER_SENTENCE:
+        end -= 1
+    if end == begin or text[end - 1] not in ".!?…。！？":
+        return False
+    if text[end - 1] in "。！？":
+        return True
+    tail = text[after : after + 40]
+    follower = tail.lstrip(_BEFORE_SENTENCE)[:1]
+    if not follower:
+        return None if len(tail) < 40 else True
+    # A small letter begins a sentence too: hidden in the one before, it would be checked together with that.
+    return ends_sentence(text, begin, end, "`" if tail[0] == "`" or follower.islower() else follower)

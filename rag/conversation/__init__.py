@@ -1,0 +1,1 @@
+"""What is remembered of a conversation: its turns, its transcript, its citations checked again."""

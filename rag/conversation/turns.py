@@ -1,0 +1,234 @@
+"""The conversation as data: what may be asked, what is remembered of a turn, what later turns may know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+
+from rag.errors import AskbookError, InvalidQuestionError, UsageError
+from rag.text.markup import without_markers
+from rag.text.visible import without_controls
+from rag.types import Exchange, Past, Response, new_id
+
+_REMEMBERED: Final = (
+    "request_id", "turn_number", "status", "fallback_reason", "profile", "model", "plain_content", "citations",
+    "retrieved_chunks", "retrievals", "tool_calls", "tokens_used", "metadata", "created_at", "error",
+)  # fmt: skip
+
+
+_WARN_BEFORE: Final = 2  # turns before the limit
+_LONGEST_THREAD: Final = 255  # code points
+
+
+def check_question(text: str, longest: int) -> str:
+    """The question without terminal control sequences and surrounding white space.
+
+    Raises `InvalidQuestionError` when it is empty, longer than `longest` code points, or no text at all: bytes that are
+    not UTF-8 arrive as lone surrogates, which can neither be embedded nor printed.
+    """
+    if not _is_text(text):
+        raise InvalidQuestionError("The question is not UTF-8 text.", code="not_text", hint="Send it as UTF-8.")
+    question = without_controls(text).strip()
+    if not question:
+        raise InvalidQuestionError("The question is empty.", code="empty_question", hint="Ask something.")
+    if len(question) > longest:
+        raise InvalidQuestionError(
+            f"The question has {len(question):,} characters; at most {longest:,} are allowed.",
+            code="question_too_long",
+            hint="Ask it in fewer words.",
+        )
+    return question
+
+
+def notices(number: int, messages: int, *, max_turns: int | None, max_messages: int | None) -> list[str]:
+    """What a user should know before a limit is reached, or once a soft one is.
+
+    `number` is the turn's, `messages` how many the conversation has with its answer, the system's message among them.
+    """
+    found = []
+    if max_turns is not None and max_turns - number <= _WARN_BEFORE:
+        left = max(0, max_turns - number)
+        found.append(f"This conversation has {left or 'no'} more {'turn' if left == 1 else 'turns'} of {max_turns:,}.")
+    if max_messages is not None and messages > max_messages:
+        found.append(
+            f"This conversation has {messages:,} messages, more than the {max_messages:,} that are recommended; "
+            "type 'clear' to start fresh."
+        )
+    return found
+
+
+def turn_limit(most: int) -> AskbookError:
+    """What is said of a question beyond the last turn that a conversation may have."""
+    return AskbookError(
+        "context_overflow",
+        "turn_limit",
+        f"This conversation has reached its limit of {most:,} {'turn' if most == 1 else 'turns'}.",
+        hint="Type 'clear' in the chat, or begin a new conversation.",
+    )
+
+
+def retrieval_history(finished: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Every search of a conversation, oldest first, from its `turns`: tool, query, count, mean score, time."""
+    return [dict(search) for turn in finished for search in turn.get("retrievals") or []]
+
+
+def check_thread_id(thread_id: str) -> str:
+    """The id of a conversation as given. Raises `UsageError` for one that could not be listed on a line of its own."""
+    if not thread_id.strip() or len(thread_id) > _LONGEST_THREAD or not thread_id.isprintable():
+        raise UsageError(
+            f"A conversation's id has 1 to {_LONGEST_THREAD} printable characters; {thread_id[:40]!a} has not.",
+            code="thread_id",
+        )
+    return thread_id
+
+
+def _is_text(text: str) -> bool:
+    return not any("\ud800" <= c <= "\udfff" for c in text)
+
+
+def response_metadata(response: Response, question: str, asked_at: str, collection: str = "") -> dict[str, Any]:
+    """What the assistant's message remembers of its turn, as JSON data. `asked_at` is ISO 8601, UTC; `collection` the
+    book that was asked.
+    """
+    record = response.model_dump(mode="json", include=set(_REMEMBERED))
+    own = {"question": question, "asked_at": asked_at, "collection": collection or None}
+    return record | own | {"model_name": response.model}
+
+
+def failed_response(
+    failure: AskbookError,
+    *,
+    profile: str,
+    model: str = "",
+    request_id: str | None = None,
+    thread_id: str | None = None,
+    turn_number: int = 1,
+    metadata: Mapping[str, Any] | None = None,
+) -> Response:
+    """The response to a question that the machine never saw, or could not finish."""
+    info = failure.info()
+    return Response(
+        request_id=request_id or new_id(),
+        thread_id=thread_id or new_id(),
+        turn_number=turn_number,
+        status="error",
+        processing_state="failed",
+        metadata=metadata or {},
+        profile=profile,
+        model=model,
+        content=info.user_message,
+        plain_content=info.user_message,
+        error=info,
+    )
+
+
+def turns(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    """The finished turns, oldest first: question, content, status, citations and the rest that was remembered."""
+    found = []
+    for message in messages:
+        if isinstance(message, AIMessage) and "request_id" in message.response_metadata:
+            data = message.response_metadata
+            kept = {name: data.get(name) for name in (*_REMEMBERED, "asked_at", "collection")}
+            found.append({"id": message.id, "question": data["question"], "content": message.text} | kept)
+    return found
+
+
+def history(messages: Sequence[BaseMessage]) -> list[Exchange]:
+    """What later prompts and searches may know: answered questions only.
+
+    Refusals and errors stay out, since they say nothing about the book; so does a question that was never answered.
+    Messages of a caller that keeps the conversation itself have no record; they are paired as they stand.
+    """
+    found: list[Exchange] = []
+    question: str | None = None
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            question = message.text
+        elif isinstance(message, AIMessage) and question is not None:
+            data = message.response_metadata
+            if data.get("status", "success") == "success" and message.text:
+                found.append(Exchange(question, without_markers(data.get("plain_content") or message.text)))
+            question = None
+    return found
+
+
+def messages_from_json(data: Any) -> list[AnyMessage]:
+    """Messages from a JSON list of `{role, content}`. Raises `UsageError` for any other shape."""
+    if not isinstance(data, list):
+        raise UsageError("The history is not a JSON list of {role, content}.", code="history")
+    found: list[AnyMessage] = []
+    for position, item in enumerate(data, 1):
+        if not isinstance(item, Mapping) or not isinstance(item.get("content"), str):
+            raise UsageError(f"Message {position} of the history has no text in `content`.", code="history")
+        role = item.get("role")
+        if role == "user":
+            found.append(HumanMessage(item["content"]))
+        elif role in ("assistant", "agent"):
+            found.append(AIMessage(item["content"]))
+        elif role != "system":
+            raise UsageError(f'Message {position} of the history has the role "{role}".', code="history")
+    return found
+
+
+def unknown_thread(thread_id: str) -> UsageError:
+    """What is said of a conversation that is not stored."""
+    return UsageError(
+        f'There is no conversation "{thread_id}".', code="unknown_thread", hint='See "python run.py threads list".'
+    )
+
+
+WINDOW: Final = 10  # turns; more than the history's share of a window of 8,192 tokens holds
+BLOCK: Final = 4  # turns that leave together: one after the other they would take a third more room
+NOTHING: Final = Past(blocks=0, turns=0, messages=0, first_question="")
+
+
+class Cut(NamedTuple):
+    """The blocks of messages that leave, oldest first, and the messages that stay."""
+
+    leaving: list[list[AnyMessage]]
+    staying: list[AnyMessage]
+
+
+def cut(messages: Sequence[AnyMessage], window: int = WINDOW, block: int = BLOCK) -> Cut:
+    """At least the newest `window` finished turns stay, with every question after them that has no answer yet.
+
+    Older turns leave in whole blocks. A turn ends with an answer that has its record. What stands before it since the
+    last such answer, such as a question that was broken off, goes with it, so that no message is lost between turns.
+    """
+    ends = [position + 1 for position, message in enumerate(messages) if is_recorded(message)]
+    blocks = max(0, len(ends) - window) // block
+    borders = [0, *(ends[number * block - 1] for number in range(1, blocks + 1))]
+    return Cut([list(messages[begin:end]) for begin, end in pairwise(borders)], list(messages[borders[-1] :]))
+
+
+def is_recorded(message: AnyMessage) -> bool:
+    """Whether the message ends a turn: an answer that remembers what it was made of."""
+    return isinstance(message, AIMessage) and "request_id" in message.response_metadata
+
+
+def with_blocks(past: Past, leaving: Sequence[Sequence[BaseMessage]]) -> Past:
+    """What is known of the turns that have left once `leaving` has left too."""
+    records = turns([message for block in leaving for message in block])
+    first = records[0] if records and not past["turns"] else None
+    return Past(
+        blocks=past["blocks"] + len(leaving),
+        turns=past["turns"] + len(records),
+        messages=past["messages"] + sum(len(block) for block in leaving),
+        first_question=first["question"] if first else past["first_question"],
+    )
+
+
+def without_block(past: Past, block: Sequence[BaseMessage]) -> Past:
+    """What is known of the turns that have left once the last block of them has come back."""
+    if past["blocks"] <= 1:
+        return NOTHING
+    back = with_blocks(NOTHING, [block])
+    return Past(
+        blocks=past["blocks"] - 1,
+        turns=past["turns"] - back["turns"],
+        messages=past["messages"] - back["messages"],
+        first_question=past["first_question"],
+    )

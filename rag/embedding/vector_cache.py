@@ -1,0 +1,193 @@
+"""Vectors that were computed before, so that ingesting a book again embeds only what is new."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import sqlite3
+import threading
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import Final, TypeVar
+
+from rag.disk import private_folder
+from rag.errors import UsageError
+from rag.ports import VectorCache
+
+T = TypeVar("T")
+APPLICATION: Final = 0x61736B76  # "askv" in the file's header: another program's database is not ours to write in
+BATCH: Final = 500  # parameters of one statement; SQLite has a limit
+WAIT: Final = 10.0  # seconds for another process to finish writing
+_TABLE: Final = (
+    "CREATE TABLE IF NOT EXISTS vectors (model TEXT, text BLOB, vector BLOB, PRIMARY KEY (model, text)) WITHOUT ROWID"
+)
+_SELECT: Final = "SELECT text, vector FROM vectors WHERE model = ?"
+
+
+class SqliteVectorCache:
+    """A SQLite file of float32 vectors under (model id, SHA-256 of the text).
+
+    Usable from several threads and processes at once. What is broken or not ours is set aside as `<name>.broken` and a
+    new file begun: a cache may forget. A file that cannot be opened or written raises one `UsageError`. A file that
+    another process keeps locked is treated as empty for the moment.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._guard = threading.Lock()
+
+    def get(self, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
+        """The vectors that are known, by text. Texts without one are left out. Asking makes no file."""
+        if not self.path.exists():
+            return {}
+        return self._mended(lambda db: _read(db, model_id, texts), {})
+
+    def all(self, model_id: str) -> dict[bytes, list[float]]:
+        """Every vector of a model, by `text_key`."""
+        return self._mended(lambda db: _vectors(db.execute(f"{_SELECT} ORDER BY text", [model_id])), {})
+
+    def put(self, model_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
+        """Remember vectors by text; float32, which is what embedding models compute in."""
+        rows = [(model_id, text_key(text), array("f", vector).tobytes()) for text, vector in vectors.items()]
+        self._mended(lambda db: _write(db, rows), None)
+
+    def _mended(self, work: Callable[[sqlite3.Connection], T], missed: T) -> T:
+        """Do the work; where the file turns out broken, begin a new one and do it once more."""
+        with self._guard:
+            for last in (False, True):
+                try:
+                    with closing(self._open()) as db:
+                        return work(db)
+                except sqlite3.OperationalError as error:
+                    if "locked" in str(error):
+                        return missed
+                    raise self._unusable(error) from error
+                except sqlite3.DatabaseError as error:
+                    if last:
+                        raise self._unusable(error) from error
+                    self._set_aside()
+                except OSError as error:
+                    raise self._unusable(error) from error
+        return missed
+
+    def _open(self) -> sqlite3.Connection:
+        # A connection for each call: there is nothing to close at the end, and none is shared between threads.
+        private_folder(self.path.parent)
+        # Made before SQLite opens it: its journals take over the permissions of the file.
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+        connection = sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)
+        try:
+            _prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _set_aside(self) -> None:
+        for suffix in ("-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        if self.path.exists():  # another process may have been faster
+            self.path.replace(self.path.with_name(self.path.name + ".broken"))
+
+    def _unusable(self, error: Exception) -> UsageError:
+        return UsageError(
+            f"The vector cache {self.path} cannot be used: {error}.",
+            code="vector_cache",
+            hint="Make the file and its folder writable, or delete the file.",
+        )
+
+
+def _prepare(db: sqlite3.Connection) -> None:
+    db.execute("BEGIN")  # one snapshot: another process may be making the file right now
+    tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    owner = db.execute("PRAGMA application_id").fetchone()[0]
+    db.execute("COMMIT")
+    if owner != APPLICATION and tables:
+        raise sqlite3.DatabaseError("it belongs to another program")
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = NORMAL")
+    if owner != APPLICATION:
+        db.execute("BEGIN IMMEDIATE")
+        db.execute(_TABLE)
+        db.execute(f"PRAGMA application_id = {APPLICATION}")
+        db.execute("COMMIT")
+
+
+def _read(db: sqlite3.Connection, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for batch in _batches({text_key(text): text for text in texts}.items()):
+        names = dict(batch)
+        marks = ",".join("?" * len(batch))
+        rows = db.execute(f"{_SELECT} AND text IN ({marks})", [model_id, *names])
+        found |= {names[key]: vector for key, vector in _vectors(rows).items()}
+    return found
+
+
+def _vectors(rows: Iterable[tuple[bytes, object]]) -> dict[bytes, list[float]]:
+    """The rows by key; one that holds no vector is as good as none."""
+    sound = ((key, blob) for key, blob in rows if isinstance(blob, bytes) and blob and len(blob) % 4 == 0)
+    return {key: array("f", blob).tolist() for key, blob in sound}
+
+
+def _write(db: sqlite3.Connection, rows: Sequence[tuple[str, bytes, bytes]]) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def text_key(text: str) -> bytes:
+    """The SHA-256 that a text's vector is found by."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _batches(items: Iterable[tuple[bytes, str]]) -> Iterator[list[tuple[bytes, str]]]:
+    rest = iter(items)
+    while batch := list(islice(rest, BATCH)):
+        yield batch
+
+
+class ShippedVectors:
+    """A `rag.ports.VectorCache`: the vectors of a file, before another cache for what the file has not."""
+
+    def __init__(self, file: Path, others: VectorCache) -> None:
+        self._file = file
+        self._others = others
+
+    def get(self, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
+        shipped = read_vectors(self._file, model_id)
+        found = {text: shipped[key] for text in texts if (key := text_key(text)) in shipped}
+        missing = [text for text in texts if text not in found]
+        return found | (self._others.get(model_id, missing) if missing else {})
+
+    def put(self, model_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
+        self._others.put(model_id, vectors)
+
+
+def read_vectors(file: Path, model_id: str) -> dict[bytes, list[float]]:
+    """The unit vectors of a file by `text_key`; none of another model's."""
+    import numpy as np
+
+    model, *lines = file.read_text("ascii").splitlines()
+    if model != model_id:
+        return {}
+    keys, rows = zip(*(line.split(" ") for line in lines), strict=True)
+    halves = np.stack([np.frombuffer(base64.b64decode(row), "<f2") for row in rows]).astype(np.float32)
+    units = halves / np.linalg.norm(halves, axis=1, keepdims=True)
+    return {bytes.fromhex(key): unit for key, unit in zip(keys, units.tolist(), strict=True)}
+
+
+def write_vectors(file: Path, model_id: str, vectors: Mapping[bytes, Sequence[float]]) -> None:
+    """What `read_vectors` reads."""
+    import numpy as np
+
+    rows = {key.hex(): np.asarray(vector, dtype="<f2").tobytes() for key, vector in vectors.items()}
+    lines = [f"{key} {base64.b64encode(rows[key]).decode('ascii')}\n" for key in sorted(rows)]
+    file.write_text(f"{model_id}\n{''.join(lines)}", "ascii")

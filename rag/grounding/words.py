@@ -1,0 +1,127 @@
+"""A text as the support check reads it: tokens with their places, their stems, how telling they are, and what they are.
+
+Spaced-out typography ("did n't", "6 - 7 %", "world 's") and running text give the same tokens. One linear expression
+cuts the text; nothing looks further than a token or two ahead.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from rag.text.english.word_forms import FUNCTION_WORDS, irregular
+from rag.text.terms import rarity, stem
+
+_TOKEN: Final = re.compile(
+    r"(?:[^\W\d_]\.){2,}"  # U.S.
+    r"|[vV]\d+(?:\.\d+)+"  # v1.2.3
+    r"|\d+(?:[.,:]\d+)*(?:[^\W\d_]+(?:\d|[^\W\d_])*)?"  # 1,000  2.6  10:30  3rd  5km
+    r"|[^\W\d_](?:[^\W_]|['’ʼ](?=[^\W\d_]))*"  # word  don't  H1N1
+    r"|[^\w\s]"
+)
+_QUOTES: Final = str.maketrans({"’": "'", "ʼ": "'", "‘": "'"})
+_NEGATED_FORMS: Final = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}  # what stays of can't, won't, shan't
+_BREAKS: Final = frozenset(',;:()[]{}–—.!?"“”«»|')
+_SHOUTED: Final = frozenset({"us", "it", "who", "no"})  # names where they are written in capitals
+_CLITICS: Final = ("'s", "'re", "'ve", "'ll", "'d", "'m")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`text[start:end]`. `key` is the stem that it is compared by; `weight` 0 for function words and punctuation, else
+    0.2..1 by how rare the word is. `capital`: it begins with a capital letter; `first`: a sentence begins with it, so
+    that the capital says nothing. `digits`: it begins with a digit."""
+
+    start: int
+    end: int
+    word: str
+    key: str
+    weight: float
+    capital: bool
+    first: bool
+    digits: bool
+
+    @property
+    def mark(self) -> bool:
+        """Is it punctuation or a sign?"""
+        return not self.word[-1].isalnum()
+
+    @property
+    def breaks(self) -> bool:
+        """Does a clause end here?"""
+        return self.word in _BREAKS
+
+    @property
+    def content(self) -> bool:
+        return self.weight > 0
+
+
+def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ...]:
+    """The tokens of `text[start:end]`, with places in `text`. "didn't" gives "did", "not"; "cannot" "can", "not"."""
+    found: list[Token] = []
+    first = True
+    for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
+        raw = match[0]
+        for left, right, word in _split(raw):
+            begin = match.start() + left
+            token = _token(begin, match.start() + right, raw[left:right], word, first)
+            found.append(token)
+        if raw[0].isalnum():
+            first = False
+        elif raw in ".!?:":
+            first = True
+    return tuple(found)
+
+
+def _split(raw: str) -> list[tuple[int, int, str]]:
+    word = raw.lower() if raw.isascii() else _plain(raw)
+    if word[0] == "v" and word[1:2].isdigit() and "." in word:
+        return [(0, len(raw), word[1:])]
+    if "." in word and word[0].isalpha():
+        word = word.replace(".", "")
+        return [(0, len(raw), f"={word}" if word in _SHOUTED else word)]
+    if raw.isupper() and word in _SHOUTED:
+        return [(0, len(raw), f"={word}")]
+    if word == "n't":
+        return [(0, len(raw), "not")]
+    if word == "cannot":
+        return [(0, 3, "can"), (3, 6, "not")]
+    if word.endswith("n't"):
+        base = word[:-3]
+        return [(0, len(base), _NEGATED_FORMS.get(base, base)), (len(base), len(raw), "not")]
+    for clitic in _CLITICS:
+        if word.endswith(clitic) and len(word) > len(clitic):
+            return [(0, len(raw), word.removesuffix(clitic))]
+    return [(0, len(raw), word)]
+
+
+def _plain(raw: str) -> str:
+    """Small letters without accents: Perú is Peru."""
+    parts = unicodedata.normalize("NFKD", raw.translate(_QUOTES).lower())
+    return "".join(c for c in parts if not unicodedata.combining(c)) or raw
+
+
+def _token(start: int, end: int, raw: str, word: str, first: bool) -> Token:
+    key, weight = _measure(word)
+    return Token(start, end, word, key, weight, raw[:1].isupper(), first, word[:1].isdigit())
+
+
+def key_of(word: str) -> str:
+    """The key of a word in small letters."""
+    return _measure(word)[0]
+
+
+@lru_cache(maxsize=50_000)
+def _measure(word: str) -> tuple[str, float]:
+    """The key and the weight of a word in small letters."""
+    if word[0] == "=":
+        return word, 0.6
+    if not word[0].isalnum():
+        return word, 0.0
+    if word[0].isdigit():
+        return word, 1.0
+    key = stem(irregular().get(word, word))
+    return key, 0.0 if word in FUNCTION_WORDS else rarity(word)

@@ -1,0 +1,102 @@
+"""The collections: which adapter a configuration means, what there is, and whether our models fit it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rag.book import IndexInfo
+from rag.errors import RetrievalError, UsageError
+from rag.index.edge_files import Generations, collection_name
+from rag.index.field_mapping import Layout
+from rag.index.index_errors import mismatch, no_collection
+from rag.index.server_client import Server
+from rag.ports import ChunkIndex, Embedder, SparseEncoder
+
+if TYPE_CHECKING:
+    pass
+
+
+_ON_A_SERVER: Final = re.compile(r'[^<>:"/\\|?*\x00-\x1f]{1,255}')  # what Qdrant allows
+
+
+def open_index(
+    *, home: Path, collection: str, server: Server | None = None, layout: Layout | None = None
+) -> ChunkIndex:
+    """The index of a collection: on the server where there is one, else in the folder `home / "index"`.
+
+    `layout` says how to read the collection if somebody else made it. Nothing is connected to or created. Raises
+    `UsageError` for a name that cannot be a collection's or an address that cannot be a server's.
+    """
+    if server is None:
+        from rag.index.edge import EdgeIndex
+
+        return EdgeIndex(home / "index", collection_name(collection))
+    from rag.index.server import ServerIndex
+
+    if not _ON_A_SERVER.fullmatch(collection) or collection in (".", ".."):
+        collection_name(collection)
+    return ServerIndex(
+        server.asynchronous(), collection, address=server.address, sync_client=server.blocking, layout=layout
+    )
+
+
+async def list_collections(*, home: Path, server: Server | None = None) -> list[str]:
+    """The names of all collections, sorted; raises `RetrievalError` where the server cannot be reached."""
+    if server is None:
+        return await asyncio.to_thread(_local_collections, home / "index")
+    from rag.index.server_errors import server_faults
+
+    client = server.asynchronous()
+    try:
+        with server_faults("", server.address):
+            return sorted(found.name for found in (await client.get_collections()).collections)
+    finally:
+        await client.close()
+
+
+async def checked(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> IndexInfo:
+    """What the collection says of itself, if it exists and was encoded by these models. Nothing is embedded.
+
+    Raises `RetrievalError` "no_index", and "embedding_mismatch" with the command that mends it.
+    """
+    stored = await index.info()
+    try:
+        return check_models(stored, index.collection, embedder, sparse)
+    except RetrievalError as error:
+        if stored is None or stored.foreign or error.code != "embedding_mismatch":
+            raise
+        sources = {entry.source for entry in await index.entries()} - {""}
+        raise mismatch(stored, *_ours(stored, embedder, sparse), sources=sources) from error
+
+
+def check_models(stored: IndexInfo | None, collection: str, embedder: Any, sparse: SparseEncoder) -> IndexInfo:
+    """What the collection says of itself, if it exists and was encoded by these models; raises `RetrievalError`."""
+    if stored is None:
+        raise no_collection(collection)
+    ours = _ours(stored, embedder, sparse)
+    # What made the sparse vectors of somebody else's collection is for the profile to know: it named them, or did not.
+    theirs = (stored.embedding_model, stored.dimension, sparse.model_id if stored.foreign else stored.sparse_model)
+    if theirs != ours:
+        raise mismatch(stored, *ours)
+    return stored
+
+
+def _ours(stored: IndexInfo, embedder: Any, sparse: SparseEncoder) -> tuple[str, int, str]:
+    """What ours would encode. The dimension of a model that is not known yet is the one that it has in its book."""
+    same = embedder.model_id == stored.embedding_model
+    return embedder.model_id, embedder.dimension or (stored.dimension if same else 0), sparse.model_id
+
+
+def _local_collections(folder: Path) -> list[str]:
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    return [name for name in names if (folder / name).is_dir() and _is_collection(folder, name)]
+
+
+def _is_collection(folder: Path, name: str) -> bool:
+    try:
+        return Generations(folder, name).exists()
+    except (UsageError, RetrievalError):
+        return False

@@ -1,0 +1,129 @@
+"""What a collection on a server is made of, read from its own description: whose it is, its vectors, its models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from rag.book import IndexInfo
+from rag.errors import RetrievalError
+from rag.index.field_mapping import FieldMap, Layout
+from rag.index.payload import DENSE, SPARSE
+
+OURS: Final = "askbook"  # the key of our record in the collection's metadata
+COMPLETE: Final = "complete"
+UNNAMED: Final = ""  # how Qdrant calls the vector of points that have one without a name
+_SMALLER_IS_NEARER: Final = frozenset({"Euclid", "Manhattan"})
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionSchema:
+    """A collection as it is searched.
+
+    `fields` is None where askbook made the collection. `sparse` is None where it is searched by meaning alone. `rows`:
+    a point's vector is a list of vectors. `negated`: the engine's score is a distance, which is smaller where it is
+    better. `complete`: the last change of ours came to its end.
+    """
+
+    info: IndexInfo
+    vector: str = DENSE
+    sparse: str | None = SPARSE
+    fields: FieldMap | None = None
+    rows: bool = False
+    negated: bool = False
+    quantized: bool = False
+    complete: bool = True
+
+
+def schema_of(collection: str, described: Any, layout: Layout, chunks: int) -> CollectionSchema:
+    """The schema of a collection by qdrant-client's description of it.
+
+    Raises `RetrievalError` "index_vectors" where somebody else's has no vector that can be searched, or several and the
+    profile does not say which.
+    """
+    config = described.config
+    quantized = config.quantization_config is not None
+    if is_ours(described):
+        record = config.metadata[OURS]
+        complete = bool(record.get(COMPLETE, True))
+        return CollectionSchema(_recorded(collection, record, chunks), quantized=quantized, complete=complete)
+    name, params = _dense(collection, config.params.vectors, layout)
+    sparse = _sparse(collection, config.params.sparse_vectors or {}, layout)
+    info = IndexInfo(
+        collection=collection,
+        embedding_model=layout.embedding_model,
+        dimension=params.size,
+        sparse_model=sparse or "",
+        chunks=chunks,
+        foreign=True,
+    )
+    return CollectionSchema(
+        info,
+        name,
+        sparse,
+        layout.fields,
+        rows=params.multivector_config is not None,
+        negated=str(getattr(params.distance, "value", params.distance)) in _SMALLER_IS_NEARER,
+        quantized=quantized or params.quantization_config is not None,
+    )
+
+
+def is_ours(described: Any) -> bool:
+    """Whether askbook made the collection that qdrant-client describes."""
+    return isinstance((described.config.metadata or {}).get(OURS), Mapping)
+
+
+def record_of(info: IndexInfo, *, complete: bool) -> dict[str, Any]:
+    """What a collection of ours is given to remember: who encoded it, and whether it is being changed.
+
+    A change goes up in several requests. One that is broken off in between may have stored half of a page, under the
+    hash of the whole; `complete` tells the next ingestion not to believe those hashes.
+    """
+    values = asdict(info)
+    record = {name: values[name] for name in ("embedding_model", "dimension", "sparse_model", "recipe")}
+    return {OURS: record | {COMPLETE: complete}}
+
+
+def _recorded(collection: str, record: Mapping[str, Any], chunks: int) -> IndexInfo:
+    return IndexInfo(
+        collection=collection,
+        embedding_model=str(record.get("embedding_model", "")),
+        dimension=int(record.get("dimension", 0)),
+        sparse_model=str(record.get("sparse_model", "")),
+        chunks=chunks,
+        recipe=str(record.get("recipe", "")),
+    )
+
+
+def _dense(collection: str, vectors: Any, layout: Layout) -> tuple[str, Any]:
+    """The name and the parameters of the vector that questions are compared with."""
+    named = vectors if isinstance(vectors, Mapping) else {} if vectors is None else {UNNAMED: vectors}
+    if layout.vector is None and len(named) == 1:
+        return next(iter(named.items()))
+    if layout.vector is not None and layout.vector in named:
+        return layout.vector, named[layout.vector]
+    if not named:
+        hint = "A book needs dense vectors: ingest its sources into another --collection."
+        raise RetrievalError("index_vectors", f'The collection "{collection}" has no dense vector.', hint=hint)
+    known = _listed(named)
+    if layout.vector is None:
+        what = f'The collection "{collection}" has several vectors: {known}.'
+    else:
+        what = f'The collection "{collection}" has no vector "{layout.vector}"; it has {known}.'
+    raise RetrievalError("index_vectors", what, hint='Name the one to use in the profile: [book] vector = "..."')
+
+
+def _sparse(collection: str, vectors: Mapping[str, Any], layout: Layout) -> str | None:
+    if layout.sparse is None or layout.sparse in vectors:
+        return layout.sparse
+    known = f"it has {_listed(vectors)}" if vectors else "it has none"
+    raise RetrievalError(
+        "index_vectors",
+        f'The collection "{collection}" has no sparse vector "{layout.sparse}"; {known}.',
+        hint="Correct sparse_vector in the section [book] of the profile, or leave it out.",
+    )
+
+
+def _listed(named: Mapping[str, Any]) -> str:
+    return ", ".join(f'"{name}"' if name else "one without a name" for name in named)

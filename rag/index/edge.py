@@ -1,0 +1,233 @@
+"""The index inside the process: qdrant-edge on a folder of one's own, no server."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import shutil
+import threading
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
+from rag.disk import check_room, private_folder
+from rag.errors import RetrievalError
+from rag.index import edge_shard as engine
+from rag.index.edge_files import Generations, NamedLock, broken
+from rag.index.index_errors import encoders, mismatch, no_collection
+from rag.index.payload import ENTRY_KEYS, from_payload, point_ids, to_entry
+
+if TYPE_CHECKING:
+    from qdrant_edge import EdgeShard
+
+
+WAIT: Final = 2.0  # seconds a search waits for its turn
+BUILD_WAIT: Final = 10.0  # seconds an ingestion waits between two searches of others
+BATCH: Final = 256
+# Bytes on the disk while a generation is built, beside twice the vectors' size; 7 KB a chunk were measured in all.
+CHUNK_ROOM: Final = 8_000
+EMPTY_ROOM: Final = 2_000_000
+
+
+class EdgeIndex:
+    """A `rag.ports.ChunkIndex` on one folder.
+
+    The engine lets one opener at a time into a shard, so every search opens it, asks, closes it and gives it back (in
+    all about 40 ms for a small book); several processes can so share a book for reading. A change is built as a new
+    generation beside the old one and becomes visible as one step. `aclose` has nothing to close.
+    """
+
+    def __init__(self, folder: Path, collection: str, *, wait: float = WAIT) -> None:
+        self.collection = collection
+        self._generations = Generations(folder, collection)
+        self._readers = NamedLock(self._generations.root / "lock")
+        self._builders = NamedLock(self._generations.root / "ingest.lock")
+        self._wait = wait
+
+    async def info(self) -> IndexInfo | None:
+        return await asyncio.to_thread(self.read_info)
+
+    async def search(
+        self,
+        legs: Sequence[Sequence[float] | SparseVector],
+        *,
+        limit: int,
+        where: Where | None = None,
+        complete: bool = False,
+    ) -> list[list[Hit]]:
+        return await asyncio.to_thread(self._search, legs, limit, where, complete)
+
+    async def fetch(self, ids: Sequence[str]) -> list[Chunk]:
+        return await asyncio.to_thread(self._fetch, ids)
+
+    async def entries(self) -> list[IndexEntry]:
+        return await asyncio.to_thread(self._entries)
+
+    async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:
+        cancelled = threading.Event()
+        try:
+            await asyncio.to_thread(self._replace, info, iter(add), set(point_ids(remove)), cancelled)
+        except asyncio.CancelledError:
+            cancelled.set()  # the thread cannot be stopped from outside
+            raise
+
+    async def drop(self) -> None:
+        await asyncio.to_thread(self._drop)
+
+    async def aclose(self) -> None:
+        return None
+
+    def read_info(self) -> IndexInfo | None:
+        """What the collection says of itself, without waiting for anybody."""
+        while generation := self._generations.current():
+            try:
+                return self._generations.info(generation)
+            except RetrievalError:
+                if self._generations.current() == generation:
+                    raise  # else it was replaced between two lines
+        return None
+
+    @contextmanager
+    def reading(self, what: str) -> Iterator[tuple[EdgeShard, IndexInfo]]:
+        """The collection's shard, opened for the block, and what the collection says of itself."""
+        if not self._generations.exists():
+            raise no_collection(self.collection)
+        with _files(self.collection), self._readers.held(what, seconds=self._wait), self._current() as opened:
+            if opened is None:
+                raise no_collection(self.collection)
+            yield opened
+
+    @contextmanager
+    def _current(self) -> Iterator[tuple[EdgeShard, IndexInfo] | None]:
+        generation = self._generations.current()
+        if generation is None:
+            yield None
+            return
+        info = self._generations.info(generation)
+        with engine.opened(generation / "shard", self.collection, info.chunks) as shard:
+            try:
+                yield shard, info
+            except ValueError as error:  # a point without a text
+                raise broken(self.collection, str(error)) from error
+
+    def _search(
+        self, legs: Sequence[Sequence[float] | SparseVector], limit: int, where: Where | None, complete: bool
+    ) -> list[list[Hit]]:
+        with self.reading("search") as (shard, _):
+            found = engine.rankings(shard, self.collection, legs, limit, where)
+            return engine.complete(shard, legs, found) if complete else found
+
+    def _fetch(self, ids: Sequence[str]) -> list[Chunk]:
+        wanted = point_ids(ids)
+        if not wanted or not self._generations.exists():
+            return []
+        with self.reading("fetch") as (shard, _):
+            records = shard.retrieve(list(dict.fromkeys(wanted)), True, False)
+            chunks = {str(record.id): from_payload(record.id, record.payload) for record in records}
+        return [chunks[id] for id in wanted if id in chunks]
+
+    def _entries(self) -> list[IndexEntry]:
+        if not self._generations.exists():
+            return []
+        found: list[IndexEntry] = []
+        with self.reading("entries") as (shard, _):
+            offset, more = None, True
+            while more:
+                records, offset = engine.page(shard, offset, payload=ENTRY_KEYS, vectors=False)
+                found += [to_entry(record.id, record.payload) for record in records]
+                more = offset is not None
+        return found
+
+    def _drop(self) -> None:
+        if not self._generations.root.is_dir():
+            return
+        with (
+            _files(self.collection),
+            self._builders.held("ingest", seconds=self._wait),
+            self._readers.held("ingest", seconds=self._wait),
+        ):
+            self._generations.forget()
+
+    def _replace(self, info: IndexInfo, add: Iterator[Point], remove: set[str], cancelled: threading.Event) -> None:
+        with _files(self.collection):
+            private_folder(self._generations.root)
+            with self._builders.held("ingest", seconds=self._wait):
+                first = next(add, None)
+                if first is None and not remove and self._unchanged(info):
+                    return
+                points = add if first is None else chain([first], add)
+                self._build(info, points, remove, cancelled)
+
+    def _unchanged(self, info: IndexInfo) -> bool:
+        old = self.read_info()
+        return old is not None and replace(old, chunks=info.chunks) == info
+
+    def _build(self, info: IndexInfo, add: Iterator[Point], remove: set[str], cancelled: threading.Event) -> None:
+        with self._readers.held("ingest", seconds=BUILD_WAIT):
+            self._generations.sweep(keep=self._generations.current())
+        check_room(self._generations.root, EMPTY_ROOM + info.chunks * (CHUNK_ROOM + 8 * info.dimension))
+        fresh = self._generations.new()
+        try:
+            with engine.created(fresh / "shard", self.collection, info.dimension) as shard:
+                added = self._add(shard, add, cancelled)
+                kept = self._copy(shard, info, added | remove, cancelled)
+            self._generations.finish(fresh, replace(info, collection=self.collection, chunks=len(added) + kept))
+            with self._readers.held("ingest", seconds=BUILD_WAIT):
+                self._generations.switch(fresh)
+                self._generations.sweep(keep=fresh)
+        except BaseException:
+            if self._generations.current() != fresh:
+                shutil.rmtree(fresh, ignore_errors=True)
+            raise
+
+    def _add(self, shard: EdgeShard, points: Iterator[Point], cancelled: threading.Event) -> set[str]:
+        added: set[str] = set()
+        while batch := list(islice(points, BATCH)):
+            _go_on(cancelled)
+            engine.insert(shard, batch)
+            added.update(point_ids([point.chunk.id for point in batch]))
+        return added
+
+    def _copy(self, shard: EdgeShard, info: IndexInfo, without: set[str], cancelled: threading.Event) -> int:
+        """Copy the old generation's points, vectors and all. Between two pages searches of others may come in."""
+        from qdrant_edge import Point as EdgePoint
+        from qdrant_edge import UpdateOperation
+
+        copied, offset, more = 0, None, True
+        while more:
+            _go_on(cancelled)
+            with self._readers.held("ingest", seconds=BUILD_WAIT), self._current() as opened:
+                if opened is None:
+                    return 0
+                records, offset = engine.page(opened[0], offset, payload=True, vectors=True)
+                old = opened[1]
+            kept: list[Any] = [record for record in records if str(record.id) not in without]
+            if kept and encoders(old) != encoders(info):
+                raise mismatch(old, *encoders(info))
+            if kept:
+                shard.update(UpdateOperation.upsert_points([EdgePoint(r.id, r.vector, r.payload) for r in kept]))
+            copied += len(kept)
+            more = offset is not None
+        return copied
+
+
+def _go_on(cancelled: threading.Event) -> None:
+    if cancelled.is_set():
+        raise RetrievalError("index_cancelled", "The ingestion was interrupted; the index is as it was.")
+
+
+@contextmanager
+def _files(collection: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise RetrievalError(
+            "index_files",
+            f'The folder of the index "{collection}" cannot be used: {error.strerror or error}.',
+            hint="Make room on the disk." if is_full else "Make the folder in ASKBOOK_HOME readable and writable.",
+        ) from error

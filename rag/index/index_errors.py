@@ -1,0 +1,101 @@
+"""The errors that every index can raise, said in one place."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection
+
+from rag.book import IndexInfo
+from rag.embedding.known_models import HOSTED, PACKAGED
+from rag.errors import RetrievalError, UsageError
+
+
+def no_collection(collection: str) -> RetrievalError:
+    """There is no such collection."""
+    return RetrievalError(
+        "no_index", f'There is no book in the collection "{collection}".', hint='Run "python run.py ingest PATH".'
+    )
+
+
+def not_ours(collection: str) -> UsageError:
+    """Somebody else's collection is read and never written: what made it would not know what we added."""
+    return UsageError(
+        f'The collection "{collection}" was not made by askbook, so nothing is written into it.',
+        code="foreign_collection",
+        hint="Ingest into another collection: --collection NAME.",
+    )
+
+
+def mismatch(
+    stored: IndexInfo,
+    embedding_model: str,
+    dimension: int,
+    sparse_model: str,
+    recipe: str = "",
+    *,
+    sources: Collection[str] = (),
+) -> RetrievalError:
+    """The collection was encoded by other models than those at hand, or by another recipe: its vectors mean something
+    else.
+
+    `sources` are what it was made from, for the command that mends it.
+    """
+    if stored.foreign:
+        return _foreign_mismatch(stored, embedding_model, dimension)
+    asked = (embedding_model, dimension, sparse_model)
+    how = f"by {_names(*encoders(stored)[:3])}, not by {_names(*asked)}"
+    if asked == encoders(stored)[:3]:
+        how = f'by the recipe "{stored.recipe}", not by "{recipe}"'
+    return RetrievalError(
+        "embedding_mismatch",
+        f'The collection "{stored.collection}" was encoded {how}.',
+        hint=f'Run "{rebuilding(stored.collection, sources)}" to encode it again{_all_of(sources)}, or '
+        f"{way_back(stored.embedding_model)}.",
+    )
+
+
+def _foreign_mismatch(stored: IndexInfo, embedding_model: str, dimension: int) -> RetrievalError:
+    name, size, back = stored.collection, stored.dimension, way_back(stored.embedding_model)
+    if not stored.embedding_model:
+        return RetrievalError(
+            "embedding_unknown",
+            f'The collection "{name}" does not say which model made its vectors of {size} dimensions.',
+            hint='Name the model in the profile: [book] embedding_model = "..."; '
+            f'"python run.py doctor --collection {name}" prints what to add.',
+        )
+    return RetrievalError(
+        "embedding_mismatch",
+        f'The collection "{name}" holds vectors of {size} dimensions, made by {stored.embedding_model} as the profile '
+        f"says; questions are embedded by {embedding_model} ({dimension} dimensions).",
+        hint=f"{back[0].upper()}{back[1:]}, or correct embedding_model in the section [book] of the profile.",
+    )
+
+
+def rebuilding(collection: str, sources: Collection[str]) -> str:
+    """The command that encodes a collection again. Where its sources are not known, `PATH` stands for them."""
+    paths = " ".join(shlex.quote(source) for source in sorted(sources)) or "PATH"
+    return f"python run.py ingest {paths} --collection {collection} --rebuild"
+
+
+def _all_of(sources: Collection[str]) -> str:
+    return "" if sources else ", with all of its sources"
+
+
+def way_back(model: str) -> str:
+    """What to set to go on with the model that a collection was encoded by."""
+    known = HOSTED.get(model)
+    if model == PACKAGED:
+        return "set ASKBOOK_EMBEDDING_MODEL=packaged to go back to that model"
+    if known is not None:
+        return f"set ASKBOOK_EMBEDDING_MODEL={model} and {known.provider.upper()}_API_KEY to go back to that model"
+    return "go back to the model it was made with"
+
+
+def encoders(info: IndexInfo) -> tuple[str, int, str, str]:
+    """What has to be equal for vectors to be comparable."""
+    return info.embedding_model, info.dimension, info.sparse_model, info.recipe
+
+
+def _names(embedding: str, dimension: int, sparse: str) -> str:
+    size = f"{dimension} dimensions" if dimension else "dimensions unknown"
+    return f"{embedding or 'an unknown model'} ({size}) and {sparse or 'an unknown sparse model'}"

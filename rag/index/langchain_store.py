@@ -1,0 +1,225 @@
+"""A collection as a `QdrantVectorStore`, for other LangChain code.
+
+It reads our own collections, in the process or on a server, and those that somebody else made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import qdrant_edge as edge
+from qdrant_client import models
+from qdrant_client.http.models import QueryResponse
+
+from rag.errors import UsageError
+from rag.index.catalog import check_models
+from rag.index.edge import EdgeIndex
+from rag.index.index_errors import no_collection
+from rag.index.payload import CONTENT, DENSE, METADATA, SPARSE, point_ids, to_payload
+from rag.ports import ChunkIndex, SparseEncoder
+
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
+    from langchain_core.embeddings import Embeddings
+    from langchain_qdrant import QdrantVectorStore
+    from langchain_qdrant.sparse_embeddings import SparseEmbeddings
+
+    from rag.index.field_mapping import FieldMap
+    from rag.ports import SparseEncoder
+
+
+class EdgeClient:
+    """A reading `QdrantClient` on one `EdgeIndex`. Its methods block and raise `RetrievalError`."""
+
+    def __init__(self, index: EdgeIndex) -> None:
+        self._index = index
+
+    def collection_exists(self, collection_name: str) -> bool:
+        return collection_name == self._index.collection and self._index.read_info() is not None
+
+    def get_collection(self, collection_name: str) -> Any:
+        info = self._index.read_info() if collection_name == self._index.collection else None
+        if info is None:
+            raise no_collection(collection_name)
+        params = models.CollectionParams(
+            vectors={DENSE: models.VectorParams(size=info.dimension, distance=models.Distance.COSINE)},
+            sparse_vectors={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+        )
+        return SimpleNamespace(points_count=info.chunks, config=SimpleNamespace(params=params, metadata=None))
+
+    def query_points(self, *_args: Any, query: Any = None, **options: Any) -> QueryResponse:
+        prefetch = options.get("prefetch") or []
+        request = edge.QueryRequest(
+            limit=options.get("limit", 10),
+            offset=options.get("offset") or None,
+            query=_query(query, options.get("using")),
+            prefetches=[
+                edge.Prefetch(limit=p.limit or 10, query=_query(p.query, p.using), filter=_filter(p.filter))
+                for p in (prefetch if isinstance(prefetch, list) else [prefetch])
+            ],
+            filter=_filter(options.get("query_filter")),
+            score_threshold=options.get("score_threshold"),
+            with_payload=bool(options.get("with_payload", True)),
+            with_vector=bool(options.get("with_vectors", False)),
+        )
+        with self._index.reading("search") as (shard, _info):
+            found = [
+                models.ScoredPoint(id=str(p.id), version=0, score=p.score, payload=p.payload)
+                for p in shard.query(request)
+            ]
+        return QueryResponse(points=found)
+
+    def retrieve(self, _name: str, ids: Sequence[Any], **_: Any) -> list[models.Record]:
+        with self._index.reading("fetch") as (shard, _info):
+            records = shard.retrieve(list(point_ids(map(str, ids))), True, False)
+            return [models.Record(id=str(record.id), payload=record.payload) for record in records]
+
+    def upsert(self, *_: Any, **__: Any) -> NoReturn:
+        raise UsageError(
+            "The embedded index is read-only for LangChain.", code="read_only", hint='Use "python run.py ingest PATH".'
+        )
+
+    delete = delete_collection = create_collection = upsert
+
+
+def _query(query: Any, using: str | None) -> Any:
+    if isinstance(query, models.SparseVector):
+        return edge.Query.Nearest(edge.SparseVector(query.indices, query.values), using=using)
+    if isinstance(query, models.FusionQuery):
+        # 2 is the server's constant for a plain RRF, which makes both stores rank alike.
+        return edge.Fusion.Dbsf() if query.fusion == models.Fusion.DBSF else edge.Fusion.Rrf(k=2)
+    if isinstance(query, models.RrfQuery):
+        return edge.Fusion.Rrf(k=query.rrf.k or 2, weights=query.rrf.weights)
+    if isinstance(query, models.NearestQuery) and query.mmr is not None:
+        diversity = query.mmr.diversity if query.mmr.diversity is not None else 0.5
+        return edge.Mmr(
+            cast(list[float], query.nearest), 1.0 - diversity, query.mmr.candidates_limit or 100, using=using
+        )
+    if isinstance(query, list):
+        return edge.Query.Nearest(query, using=using)
+    raise UsageError(f"The embedded index does not know a {type(query).__name__}.", code="query")
+
+
+def _filter(wanted: models.Filter | None) -> edge.Filter | None:
+    if wanted is None:
+        return None
+    if wanted.min_should is not None:
+        raise UsageError("The embedded index does not translate min_should.", code="filter")
+    return edge.Filter(
+        must=_conditions(wanted.must), should=_conditions(wanted.should), must_not=_conditions(wanted.must_not)
+    )
+
+
+def _conditions(wanted: Any) -> list[Any] | None:
+    if wanted is None:
+        return None
+    return [_condition(condition) for condition in (wanted if isinstance(wanted, list) else [wanted])]
+
+
+def _condition(wanted: Any) -> Any:
+    if isinstance(wanted, models.Filter):
+        return _filter(wanted)
+    if isinstance(wanted, models.HasIdCondition):
+        return edge.HasIdCondition(set(wanted.has_id))
+    if isinstance(wanted, models.IsEmptyCondition):
+        return edge.IsEmptyCondition(wanted.is_empty.key)
+    if isinstance(wanted, models.IsNullCondition):
+        return edge.IsNullCondition(wanted.is_null.key)
+    if isinstance(wanted, models.FieldCondition):
+        if wanted.match is not None:
+            return edge.FieldCondition(key=wanted.key, match=_match(wanted.match))
+        if isinstance(wanted.range, models.Range):
+            return edge.FieldCondition(key=wanted.key, range=edge.RangeFloat(**wanted.range.model_dump()))
+    raise UsageError(f"The embedded index does not translate the filter {wanted!r}.", code="filter")
+
+
+def _match(wanted: Any) -> Any:
+    """Edge has the server's matches under the server's names, each with the one value that the model holds."""
+    kind = getattr(edge, type(wanted).__name__)
+    (value,) = wanted.model_dump().values()
+    return kind(value)
+
+
+def store_class(fields: FieldMap | None) -> type[QdrantVectorStore]:
+    """The store of a collection whose points are laid out as `fields` says; None: as langchain-qdrant's own are.
+
+    langchain-qdrant can name two keys of a payload, and loses every other: a flat payload comes back without its
+    title and address, or without its text. How it makes a document of a point is the one place to put that right.
+    """
+    from langchain_core.documents import Document as Made
+    from langchain_qdrant import QdrantVectorStore as Store
+
+    if fields is None:
+        return Store
+    mapped = fields
+
+    class MappedStore(Store):
+        @classmethod
+        def _document_from_point(cls, scored_point: Any, collection_name: str, *_: str) -> Document:
+            if not mapped.text_of(scored_point.payload):
+                return Made(page_content="", metadata={"_id": scored_point.id, "_collection_name": collection_name})
+            chunk = mapped.chunk(scored_point.id, scored_point.payload)
+            added = {"_id": scored_point.id, "_collection_name": collection_name}
+            return Made(page_content=chunk.text, metadata=to_payload(chunk)[METADATA] | added)
+
+    return MappedStore
+
+
+def sparse_bridge(encoder: SparseEncoder) -> SparseEmbeddings:
+    """Our encoder as langchain-qdrant asks for one."""
+    from langchain_qdrant.sparse_embeddings import SparseEmbeddings, SparseVector
+
+    def model(vector: Any) -> SparseVector:
+        return SparseVector(indices=list(vector.indices), values=list(vector.values))
+
+    class Bridge(SparseEmbeddings):
+        def embed_documents(self, texts: list[str]) -> list[SparseVector]:
+            return [model(encoder.encode_document(text)) for text in texts]
+
+        def embed_query(self, text: str) -> SparseVector:
+            return model(encoder.encode_query(text))
+
+    return Bridge()
+
+
+def as_vector_store(index: ChunkIndex, embeddings: Embeddings, sparse: SparseEncoder) -> QdrantVectorStore:
+    """The collection as a LangChain vector store, for reading: in hybrid mode where it has sparse vectors, else dense.
+
+    `embeddings` must be an `rag.ports.Embedder` too. langchain-qdrant's own validation embeds a text at every
+    construction, which a hosted model bills; the recorded models are compared instead. Documents of somebody else's
+    collection have its text and our metadata, as the profile maps them. Raises `RetrievalError` "no_index" and
+    "embedding_mismatch".
+    """
+    from langchain_qdrant import RetrievalMode
+
+    from rag.index.collection_schema import CollectionSchema
+    from rag.index.edge import EdgeIndex
+    from rag.index.server import ServerIndex, looked_at
+
+    client: Any
+    if isinstance(index, EdgeIndex):
+        info, client = index.read_info(), EdgeClient(index)
+        schema = CollectionSchema(info) if info else None
+    elif isinstance(index, ServerIndex) and index.sync_client is not None:
+        client = index.sync_client()
+        schema = looked_at(client, index)
+    else:
+        raise UsageError(f"{type(index).__name__} cannot be opened as a LangChain vector store.", code="vector_store")
+    if schema is None:
+        raise no_collection(index.collection)
+    check_models(schema.info, index.collection, embeddings, sparse)
+    return store_class(schema.fields)(
+        client=client,
+        collection_name=index.collection,
+        embedding=embeddings,
+        sparse_embedding=sparse_bridge(sparse) if schema.sparse else None,
+        retrieval_mode=RetrievalMode.HYBRID if schema.sparse else RetrievalMode.DENSE,
+        vector_name=schema.vector,
+        sparse_vector_name=schema.sparse or SPARSE,
+        content_payload_key=CONTENT,
+        metadata_payload_key=METADATA,
+        validate_embeddings=False,
+        validate_collection_config=False,
+    )

@@ -1,0 +1,189 @@
+"""A mapping for somebody else's collection, proposed by looking at a few of its points.
+
+A name says most: every part of it is looked up among the names that ingestion scripts give their fields. What stands
+there decides the rest: a text is long, an address looks like one, a place in a page is a whole number.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from rag.embedding.known_models import HOSTED, PACKAGED
+from rag.index.field_mapping import FieldMap, Paths, value_at
+
+POINTS: Final = 16  # looked at for a proposal
+_DEPTH: Final = 4  # of nested fields that are looked into
+_LONGEST: Final = 3  # paths proposed for one field
+
+_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "text": ("page_content", "text", "content", "text_content", "chunk_text", "chunk", "body", "passage", "document"),
+    "title": ("title", "page_title", "doc_title", "document_title", "chapter_title", "chapter_name", "chapter"),
+    "heading": ("heading", "section", "section_name", "section_heading", "section_title", "subsection", "header"),
+    "breadcrumb": ("breadcrumb", "breadcrumbs", "hierarchy_path", "hierarchy", "heading_path", "path"),
+    "url": ("url", "page_url", "source_url", "link", "permalink", "href", "source"),
+    "source_file_path": (
+        "source_file_path", "source_file", "file_path", "filepath", "source", "path", "filename", "file_name", "file",
+    ),
+    "chunk_index": ("chunk_index", "index", "position", "chunk_position", "chunk_number", "chunk_id", "start_pos",
+                    "start_line"),
+    "chapter": ("chapter", "chapter_number", "chapter_num", "chapter_id", "chapter_name", "chapter_title"),
+    "page_number": ("page_number", "page_num", "page_no", "page"),
+}  # fmt: skip
+
+
+def propose(payloads: Sequence[Mapping[str, Any] | None]) -> FieldMap | None:
+    """The mapping that fits most of the payloads; None where none of their fields can be the text."""
+    values = _values([payload for payload in payloads if payload])
+    text = _text(values)
+    if text is None:
+        return None
+    found = {name: _paths(name, values, not_these=(text,)) for name in _WORDS if name != "text"}
+    # One field of a nested payload may stand on the top level once more; what is the title is not the heading as well.
+    found["heading"] = tuple(path for path in found["heading"] if path not in found["title"])
+    found["breadcrumb"] = tuple(path for path in found["breadcrumb"] if path not in found["source_file_path"])
+    return FieldMap(text=(text,), **found)
+
+
+def as_toml(fields: FieldMap, **book: str | None) -> str:
+    """The sections of a profile that say so, ready to be pasted; `book` are keys of the section `[book]`."""
+    lines = ["[book]", *(f"{key} = {_quoted(value)}" for key, value in book.items() if value is not None)]
+    return "\n".join([*lines, "", *_payload_section(fields)])
+
+
+def proposed_profile(collection: str, described: Any, payloads: Sequence[Any], model: str = "") -> str:
+    """A profile's sections for a collection, from qdrant-client's description of it and some of its payloads.
+
+    What the points cannot say is left for a person to fill in, with what is known beside it: the embedding model
+    (unless `model` is it), and which of several vectors.
+    """
+    params = described.config.params
+    dense = params.vectors if isinstance(params.vectors, Mapping) else {"": params.vectors} if params.vectors else {}
+    sizes = {vector.size for vector in dense.values()}
+    fits = [name for name, size in _known_models() if size in sizes]
+    lines = ["[book]", f"collection = {_quoted(collection)}"]
+    if not model:
+        numbers = " or ".join(map(str, sorted(sizes))) or "no"
+        lines.append(f"# The model that made its vectors of {numbers} numbers; of that size: {', '.join(fits) or '?'}")
+    lines.append(f"embedding_model = {_quoted(model)}")
+    if len(dense) > 1:
+        first, *others = dense
+        lines.append(f"vector = {_quoted(first)}  # or {', '.join(map(_quoted, others))}")
+    lines += [f"# sparse_vector = {_quoted(name)}  # if Qdrant/bm25 made it" for name in params.sparse_vectors or {}]
+    fields = propose(payloads)
+    if fields is None:
+        names = ", ".join(map(_quoted, sorted({str(name) for payload in payloads for name in payload or {}})))
+        return "\n".join([*lines, "", "[book.payload]", f"# None of its fields reads like a text: {names or 'none'}"])
+    return "\n".join([*lines, "", *_payload_section(fields)])
+
+
+def _known_models() -> list[tuple[str, int]]:
+    return [(PACKAGED, 384), *((name, model.dimension) for name, model in HOSTED.items())]
+
+
+def _payload_section(fields: FieldMap) -> list[str]:
+    lines = ["[book.payload]"]
+    for name, paths in fields.paths().items():
+        listed = ", ".join(map(_quoted, paths))
+        lines.append(f"{name} = {listed}" if len(paths) == 1 else f"{name} = [{listed}]")
+    return lines
+
+
+def _quoted(value: str) -> str:
+    """A TOML string: JSON's escapes are TOML's too, but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _values(payloads: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """What stands at each path of the payloads, in the order in which the paths first appear."""
+    found: dict[str, list[Any]] = {}
+    for payload in payloads:
+        for path in _walk(payload):
+            found.setdefault(path, [])
+    for path, values in found.items():
+        values += [value for payload in payloads if (value := value_at(payload, path)) not in (None, "", [], {})]
+    return found
+
+
+def _walk(payload: Mapping[str, Any], before: str = "", depth: int = 1) -> Iterator[str]:
+    for key, value in payload.items():
+        if isinstance(value, Mapping) and depth < _DEPTH:
+            yield from _walk(value, f"{before}{key}.", depth + 1)
+        else:
+            yield f"{before}{key}"
+
+
+def _text(values: Mapping[str, list[Any]]) -> str | None:
+    """The field that is the text: one of a known name, else the longest of those that read like one."""
+    strings = {path: [v for v in held if isinstance(v, str)] for path, held in values.items()}
+    named = [path for path in _named("text", strings) if strings[path]]
+    if named:
+        return named[0]
+    lengths = {path: sum(map(len, held)) / len(held) for path, held in strings.items() if held}
+    prose = [path for path, held in strings.items() if held and sum(v.count(" ") for v in held) >= 8 * len(held)]
+    return max(prose, key=lambda path: lengths[path], default=None)
+
+
+def _paths(name: str, values: Mapping[str, list[Any]], not_these: Sequence[str]) -> Paths:
+    fits = _FITS[name]
+    found = [
+        path
+        for path in _named(name, values)
+        if path not in not_these and values[path] and all(fits(value) for value in values[path])
+    ]
+    # A copy on the top level says nothing new; neither does a field after one that every point has.
+    different: list[str] = []
+    for path in found:
+        if not any(values[path] == values[other] for other in different):
+            different.append(path)
+        if len(values[path]) == max(map(len, values.values())):
+            break
+    return tuple(different[:_LONGEST])
+
+
+def _named(name: str, values: Mapping[str, Any]) -> list[str]:
+    """The paths whose last key is one of the words for a field, the likeliest word first, the shallowest path first."""
+    words = _WORDS[name]
+    known = [(words.index(last), path.count("."), path) for path in values if (last := _last(path)) in words]
+    return [path for _, _, path in sorted(known)]
+
+
+def _last(path: str) -> str:
+    """The last key, in the spelling of the words: `pageTitle` and `page-title` are `page_title`."""
+    key = path.rpartition(".")[2]
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[\s-]+", "_", key).lower()
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 300)
+
+
+def _is_address(value: Any) -> bool:
+    return isinstance(value, str) and (value.startswith(("http://", "https://", "/")) and " " not in value.strip())
+
+
+def _is_file(value: Any) -> bool:
+    return isinstance(value, str) and "://" not in value and re.search(r"[\w)-]\.\w{1,8}$", value.strip()) is not None
+
+
+def _is_count(value: Any) -> bool:
+    is_text = isinstance(value, str) and value.strip().isdecimal()
+    return is_text or (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value == value // 1)
+
+
+def _is_way(value: Any) -> bool:
+    return isinstance(value, list) or (isinstance(value, str) and ">" in value)
+
+
+_FITS: Final[dict[str, Callable[[Any], bool]]] = {
+    "title": _is_line,
+    "heading": _is_line,
+    "breadcrumb": _is_way,
+    "url": _is_address,
+    "source_file_path": _is_file,
+    "chunk_index": _is_count,
+    "chapter": _is_line,
+    "page_number": _is_count,
+}

@@ -1,0 +1,284 @@
+"""The index on a Qdrant server, for a book that several programs share, or that somebody else made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager
+from dataclasses import replace
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final
+
+from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
+from rag.errors import RetrievalError
+from rag.index.collection_schema import CollectionSchema, record_of, schema_of
+from rag.index.field_mapping import Layout
+from rag.index.index_errors import encoders, mismatch, no_collection, not_ours
+from rag.index.payload import (
+    DENSE,
+    ENTRY_KEYS,
+    SPARSE,
+    TIE_SLACK,
+    best,
+    from_payload,
+    is_empty,
+    missing,
+    rescored,
+    server_ids,
+    to_entry,
+)
+from rag.index.server_errors import is_conflict, is_missing, server_faults
+from rag.index.server_requests import INDEXED, hits, quantization, request, rescoring, row, unmapped
+
+if TYPE_CHECKING:
+    from qdrant_client import AsyncQdrantClient, QdrantClient
+
+
+BATCH: Final = 64  # points of one request: 64 vectors of 1,024 numbers are about a megabyte of JSON
+PAGE: Final = 512
+DEEPEST: Final = 1000  # points asked for where those without a text crowd out the others
+
+Leg = Sequence[float] | SparseVector
+
+
+class ServerIndex:
+    """A `rag.ports.ChunkIndex` on a Qdrant server (1.19 or later), or on a client in local mode.
+
+    Who encoded the collection is recorded in its metadata. A change adds first and removes afterwards, in batches: a
+    reader may meanwhile see new chunks beside old ones, but never a hole. A collection without our record is somebody
+    else's: it is read as `layout` says, and never written. `address` is for messages and holds no credentials;
+    `sync_client` makes a blocking client to the same server for LangChain code. `aclose` closes `client`.
+    """
+
+    def __init__(
+        self,
+        client: AsyncQdrantClient,
+        collection: str,
+        *,
+        address: str = "in this process",
+        sync_client: Callable[[], QdrantClient] | None = None,
+        layout: Layout | None = None,
+    ) -> None:
+        self.collection = collection
+        self.sync_client = sync_client
+        self.address = address
+        self.layout = layout or Layout()
+        self._client = client
+        self._schema: CollectionSchema | None = None  # of the collection, when it was last looked at
+
+    async def info(self) -> IndexInfo | None:
+        with self._faults():
+            schema = await self._look()
+        return schema.info if schema else None
+
+    async def search(
+        self,
+        legs: Sequence[Leg],
+        *,
+        limit: int,
+        where: Where | None = None,
+        complete: bool = False,
+    ) -> list[list[Hit]]:
+        found: list[list[Hit]] = [[] for _ in legs]
+        unread: Any = None  # a point of somebody else's, in which no text was found
+        with self._faults():
+            schema = await self._known()
+            asked = {i: limit + TIE_SLACK for i, leg in enumerate(legs) if limit > 0 and _finds(schema, leg)}
+            while asked:
+                requests = [request(schema, legs[i], size, where) for i, size in asked.items()]
+                answers = await self._client.query_batch_points(self.collection, requests=requests)
+                deeper = {}
+                for (i, size), answer in zip(asked.items(), answers, strict=True):
+                    points = answer.points
+                    read = hits(schema, legs[i], points, legs)
+                    unread = unread or (points[0] if points and not read else None)
+                    ranking = best(read, limit=limit, asked=size - len(points) + len(read))
+                    crowded = len(read) < min(limit, len(points)) and len(points) >= size < DEEPEST
+                    if ranking is None or crowded:
+                        deeper[i] = size * 4
+                    else:
+                        found[i] = ranking
+                asked = deeper
+        if unread is not None and schema.fields is not None and not any(found):
+            raise unmapped(self.collection, schema.fields, unread.payload)
+        return await self._completed(schema, legs, found) if complete and schema.sparse is not None else found
+
+    async def _completed(
+        self, schema: CollectionSchema, legs: Sequence[Leg], found: list[list[Hit]]
+    ) -> list[list[Hit]]:
+        lacking = missing(legs, found)
+        if lacking:
+            requests = [rescoring(schema, legs[i], server_ids(list(hits))) for i, hits in lacking.items()]
+            with self._faults():
+                answers = await self._client.query_batch_points(self.collection, requests=requests)
+            for (i, hits), answer in zip(lacking.items(), answers, strict=True):
+                found[i] = found[i] + rescored(hits, [(str(p.id), p.score) for p in answer.points])
+        return found
+
+    async def look_inside(self, count: int) -> tuple[Any, list[Any]]:
+        """The server's description of the collection, and the payloads of some points: to propose a mapping from."""
+        with self._faults():
+            described = await self._client.get_collection(self.collection)
+            points, _ = await self._client.scroll(self.collection, limit=count, with_payload=True, with_vectors=False)
+        return described, [point.payload for point in points]
+
+    async def fetch(self, ids: Sequence[str]) -> list[Chunk]:
+        wanted = server_ids(ids)
+        chunks: dict[str, Chunk] = {}
+        async with self._present() as schema:
+            if schema and wanted:
+                records = await self._client.retrieve(self.collection, list(dict.fromkeys(wanted)), with_payload=True)
+                chunks = {str(one.id): chunk for one in records if (chunk := _chunk(schema, one)) is not None}
+        return [chunks[str(id)] for id in wanted if str(id) in chunks]
+
+    async def entries(self) -> list[IndexEntry]:
+        found: list[IndexEntry] = []
+        async with self._present() as schema:
+            offset, more = None, schema is not None
+            while more:
+                records, offset = await self._client.scroll(
+                    self.collection, limit=PAGE, offset=offset, with_payload=ENTRY_KEYS, with_vectors=False
+                )
+                found += [to_entry(record.id, record.payload) for record in records]
+                more = offset is not None
+        if schema is not None and not schema.complete:  # of a page that is there in part, nothing says so but this
+            found = [replace(entry, document_sha256="") for entry in found]
+        return found
+
+    async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:
+        from qdrant_client import models
+
+        unwanted = set(server_ids(remove))
+        with self._faults():
+            old = await self._look()
+            if old is not None and old.fields is not None:
+                raise not_ours(self.collection)
+            if old is not None and encoders(old.info) != encoders(info):
+                add = list(add)
+                await self._clear(old.info, info, {str(id) for id in unwanted} | {point.chunk.id for point in add})
+                old = None
+            points = iter(add)
+            first = next(points, None)
+            if old is None:
+                await self._create(info)
+            elif first is None and not unwanted:
+                return
+            else:
+                await self._remember(info, complete=False)
+            points = points if first is None else chain([first], points)
+            while batch := list(islice(points, BATCH)):
+                await self._client.upsert(self.collection, points=[row(point) for point in batch], wait=True)
+                unwanted -= {point.chunk.id for point in batch}
+            for ids in _batches(sorted(unwanted, key=str)):
+                selector = models.PointIdsList(points=ids)
+                await self._client.delete(self.collection, points_selector=selector, wait=True)
+            await self._remember(info, complete=True)
+
+    async def _remember(self, info: IndexInfo, *, complete: bool) -> None:
+        await self._client.update_collection(self.collection, metadata=record_of(info, complete=complete))
+
+    async def drop(self) -> None:
+        async with self._present() as schema:
+            if schema is not None and schema.fields is not None:
+                raise not_ours(self.collection)
+            if schema is not None:
+                await self._client.delete_collection(self.collection)
+
+    async def aclose(self) -> None:
+        await self._client.close()
+
+    def _faults(self) -> AbstractContextManager[None]:
+        return server_faults(self.collection, self.address)
+
+    @asynccontextmanager
+    async def _present(self) -> AsyncIterator[CollectionSchema | None]:
+        with self._faults():
+            yield await self._look()
+
+    async def _look(self) -> CollectionSchema | None:
+        """The collection as it is now, None where there is none."""
+        asked = (self._client.get_collection(self.collection), self._client.count(self.collection, exact=True))
+        described, counted = await asyncio.gather(*asked, return_exceptions=True)  # both end, also where one fails
+        self._schema = None
+        for answer in (described, counted):
+            if isinstance(answer, Exception) and is_missing(answer):
+                return None
+            if isinstance(answer, BaseException):
+                raise answer
+        chunks: Any = counted
+        self._schema = schema_of(self.collection, described, self.layout, chunks.count)
+        return self._schema
+
+    async def _known(self) -> CollectionSchema:
+        """The collection as it was when it was last looked at: a search looks first, then asks."""
+        schema = self._schema or await self._look()
+        if schema is None:
+            raise no_collection(self.collection)
+        return schema
+
+    async def _clear(self, old: IndexInfo, info: IndexInfo, replaced: set[str]) -> None:
+        """Delete a collection of another model, if the change leaves none of its chunks."""
+        if {entry.id for entry in await self.entries()} - replaced:
+            raise mismatch(old, *encoders(info))
+        await self._client.delete_collection(self.collection)
+
+    async def _create(self, info: IndexInfo) -> None:
+        from qdrant_client import models
+
+        try:
+            await self._client.create_collection(
+                self.collection,
+                vectors_config={DENSE: models.VectorParams(size=info.dimension, distance=models.Distance.COSINE)},
+                sparse_vectors_config={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+                quantization_config=quantization(self.layout.quantization),
+                metadata=record_of(info, complete=False),
+            )
+            ours = True
+        except Exception as error:
+            if not is_conflict(error):
+                raise
+            ours = False  # another process was first, with a collection of its own
+        made = await self._look()
+        if made is None or made.fields is not None:
+            if not ours:
+                raise not_ours(self.collection)
+            await self._client.delete_collection(self.collection)
+            raise RetrievalError(  # an older server drops what it does not know
+                "index_request",
+                f"The Qdrant server {self.address} does not keep a collection's metadata.",
+                hint="Qdrant 1.19 or later is needed.",
+            )
+        if encoders(made.info) != encoders(info):
+            raise mismatch(made.info, *encoders(info))
+        for field, prefix in INDEXED.items():
+            schema = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, prefix=prefix)
+            await self._client.create_payload_index(self.collection, field, field_schema=schema, wait=True)
+
+
+def looked_at(client: QdrantClient, index: ServerIndex) -> CollectionSchema | None:
+    """The schema of the collection of an index, by a blocking client."""
+    with server_faults(index.collection, index.address):
+        try:
+            described = client.get_collection(index.collection)
+        except Exception as error:
+            if is_missing(error):
+                return None
+            raise
+        return schema_of(index.collection, described, index.layout, described.points_count or 0)
+
+
+def _finds(schema: CollectionSchema, leg: Leg) -> bool:
+    """Whether a leg can find something: it says something, and the collection has vectors of its kind."""
+    return not is_empty(leg) and not (isinstance(leg, SparseVector) and schema.sparse is None)
+
+
+def _chunk(schema: CollectionSchema, record: Any) -> Chunk | None:
+    """The chunk of a stored point; None for a point of others without a text."""
+    if schema.fields is None:
+        return from_payload(record.id, record.payload)
+    return schema.fields.chunk(record.id, record.payload) if schema.fields.text_of(record.payload) else None
+
+
+def _batches(ids: Sequence[Any]) -> Iterator[list[Any]]:
+    for begin in range(0, len(ids), PAGE):
+        yield list(ids[begin : begin + PAGE])

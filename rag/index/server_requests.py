@@ -1,0 +1,187 @@
+"""What a Qdrant server is asked, and what becomes of its answers: from legs to requests, from points to hits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+from rag.book import Hit, Point, SparseVector, Where
+from rag.errors import RetrievalError
+from rag.index.collection_schema import UNNAMED, CollectionSchema
+from rag.index.field_mapping import FieldMap
+from rag.index.payload import DENSE, METADATA, SPARSE, from_payload, to_payload
+
+OVERSAMPLING: Final = 2.0  # of a quantized collection: so many times the limit are scored again with the whole vectors
+
+Match = Literal["prefix"]
+# How each field of a `Where` restricts a search: which field of a chunk it speaks of, and how it is compared.
+FILTERS: Final[dict[str, tuple[str, Match]]] = {
+    "url_prefix": ("url", "prefix"),
+    "title": ("title", "prefix"),
+    "heading": ("heading", "prefix"),
+    "file": ("source_file_path", "prefix"),
+    "chapter": ("chapter", "prefix"),
+}
+# The fields that have a payload index in a collection of ours, and whether prefixes are looked up in it.
+INDEXED: Final[dict[str, bool]] = {
+    f"{METADATA}.{name}": name in {field for field, match in FILTERS.values() if match == "prefix"}
+    for name in dict.fromkeys(["source", *(field for field, _ in FILTERS.values())])
+}
+
+
+def request(schema: CollectionSchema, leg: Sequence[float] | SparseVector, limit: int, where: Where | None) -> Any:
+    """A leg as qdrant-client asks it. Raises `RetrievalError` for a filter on a field that the collection has not."""
+    from qdrant_client import models
+
+    params = None
+    if isinstance(leg, SparseVector):
+        query: Any = models.SparseVector(indices=list(leg.indices), values=list(leg.values))
+        using = schema.sparse
+    else:
+        query, using = [list(leg)] if schema.rows else list(leg), schema.vector or None
+        if schema.quantized:
+            rescored = models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
+            params = models.SearchParams(quantization=rescored)
+    return models.QueryRequest(
+        query=query,
+        using=using,
+        limit=limit,
+        filter=_restriction(schema, where),
+        params=params,
+        with_payload=True,
+        with_vector=True if schema.vector == UNNAMED else [schema.vector],
+    )
+
+
+def rescoring(schema: CollectionSchema, leg: Any, ids: Sequence[int | str]) -> Any:
+    """A sparse leg's scores of these points alone, without what is known of them already."""
+    from qdrant_client import models
+
+    return models.QueryRequest(
+        query=models.SparseVector(indices=list(leg.indices), values=list(leg.values)),
+        using=schema.sparse,
+        limit=len(ids),
+        filter=models.Filter(must=[models.HasIdCondition(has_id=list(ids))]),
+    )
+
+
+def _restriction(schema: CollectionSchema, where: Where | None) -> Any:
+    from qdrant_client import models
+
+    conditions: list[Any] = []
+    for name, (field, _) in FILTERS.items():
+        value = getattr(where, name, None)
+        if not value:
+            continue
+        paths = _paths(schema.fields, field)
+        if not paths:
+            raise RetrievalError(
+                "index_filter",
+                f'The points of the collection "{schema.info.collection}" have no {field} to filter by.',
+                hint=f"Map {field} in the section [book.payload] of the profile, or leave the filter out.",
+            )
+        conditions.append(_first_of(paths, models.MatchPrefix(prefix=value)))
+    return models.Filter(must=conditions) if conditions else None
+
+
+def _paths(fields: FieldMap | None, field: str) -> tuple[str, ...]:
+    if fields is None:
+        return (f"{METADATA}.{field}",)
+    found: tuple[str, ...] = getattr(fields, field)
+    return (*found, *fields.source_file_path) if field == "url" else found  # as the chunk's own url is read
+
+
+def _first_of(paths: Sequence[str], match: Any) -> Any:
+    """That the first of the paths which says something matches: the others count only where those before are empty."""
+    from qdrant_client import models
+
+    condition = models.FieldCondition(key=paths[0], match=match)
+    if len(paths) == 1:
+        return condition
+    missing = models.IsEmptyCondition(is_empty=models.PayloadField(key=paths[0]))
+    blank = models.FieldCondition(key=paths[0], match=models.MatchValue(value=""))
+    silent = models.Filter(should=[missing, blank])
+    return models.Filter(should=[condition, models.Filter(must=[silent, _first_of(paths[1:], match)])])
+
+
+def hits(
+    schema: CollectionSchema, leg: Sequence[float] | SparseVector, points: Sequence[Any], legs: Sequence[Any]
+) -> list[Hit]:
+    """The scored points of a leg; `legs` are all that were asked, for a point with several vectors.
+
+    Points of others that have no text are left out. Raises `RetrievalError` "index_vectors" where the points that a
+    dense leg found came without their vectors.
+    """
+    sign = -1.0 if schema.negated and not isinstance(leg, SparseVector) else 1.0
+    found = []
+    for point in points:
+        dense = _dense(schema, point.vector, legs)
+        if dense is None and not isinstance(leg, SparseVector):
+            raise RetrievalError(
+                "index_vectors",
+                f'The points of the collection "{schema.info.collection}" came without their vectors, which scores are '
+                "made of.",
+                hint="The key, or a proxy before the server, must let vectors be read.",
+            )
+        if schema.fields is None:
+            chunk = from_payload(point.id, point.payload)
+        elif schema.fields.text_of(point.payload):
+            chunk = schema.fields.chunk(point.id, point.payload)
+        else:
+            continue
+        found.append(Hit(chunk, sign * float(point.score), dense or [0.0] * schema.info.dimension))
+    return found
+
+
+def unmapped(collection: str, fields: FieldMap, payload: Mapping[str, Any] | None) -> RetrievalError:
+    """The points have no text where the profile says that it is; `payload` is one of theirs. Only names are shown."""
+    sought = " or ".join(f'"{path}"' for path in fields.text)
+    names = ", ".join(f'"{name}"' for name in sorted(map(str, payload or {}))[:20]) or "none"
+    return RetrievalError(
+        "payload_mapping",
+        f'The points of the collection "{collection}" have no text in {sought}; their fields are {names[:300]}.',
+        hint=f'Run "python run.py doctor --collection {collection}": it proposes a mapping for the profile.',
+    )
+
+
+def _dense(schema: CollectionSchema, vector: Any, legs: Sequence[Any]) -> list[float] | None:
+    """The dense vector of a point, as the server keeps it; None where it has none."""
+    kept = vector.get(schema.vector) if isinstance(vector, Mapping) else vector
+    if not kept:
+        return None
+    return _nearest_row(kept, legs) if schema.rows else list(kept)
+
+
+def _nearest_row(rows: Sequence[Sequence[float]], legs: Sequence[Any]) -> list[float]:
+    """Of a point's vectors the one with the largest cosine to any dense leg: their score is the point's."""
+    import numpy as np
+
+    asked = [leg for leg in legs if not isinstance(leg, SparseVector)]
+    if not asked:
+        return list(rows[0])
+    stored, queries = np.asarray(rows, dtype=np.float64), np.asarray(asked, dtype=np.float64)
+    lengths = np.linalg.norm(stored, axis=1)[:, None] * np.linalg.norm(queries, axis=1)[None, :]
+    cosines = np.divide(stored @ queries.T, lengths, out=np.zeros(lengths.schema), where=lengths > 0)
+    return list(rows[int(cosines.max(axis=1).argmax())])
+
+
+def row(point: Point) -> Any:
+    """A point of ours as it is sent."""
+    from qdrant_client import models
+
+    sparse = models.SparseVector(indices=list(point.sparse.indices), values=list(point.sparse.values))
+    return models.PointStruct(
+        id=point.chunk.id, vector={DENSE: list(point.dense), SPARSE: sparse}, payload=to_payload(point.chunk)
+    )
+
+
+def quantization(kind: str) -> Any:
+    """The quantization of a new collection, None for "off": the small vectors in memory, the whole ones on the disk."""
+    from qdrant_client import models
+
+    if kind == "scalar":
+        scalar = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
+        return models.ScalarQuantization(scalar=scalar)
+    if kind == "binary":
+        return models.BinaryQuantization(binary=models.BinaryQuantizationConfig(always_ram=True))
+    return None

@@ -1,0 +1,76 @@
+"""The manual as a book: its pages, and the vectors of its passages, which come with the program.
+
+Embedding the manual takes half a minute on a small machine, which a first question should not wait for. What the file
+of vectors lacks, after a change of a page, is embedded as it is for any book. `make manual` writes the file anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from rag import ports
+from rag.embedding.vector_cache import SqliteVectorCache, write_vectors
+from rag.errors import RetrievalError
+
+DOCS: Final = Path(__file__).parent.parent.parent / "docs"
+VECTORS: Final = Path(__file__).parent.parent / "data" / "manual-vectors.txt"
+
+
+async def index_manual(
+    index: ports.ChunkIndex,
+    embedder: ports.Embedder,
+    sparse: ports.SparseEncoder,
+    vectors: ports.VectorCache,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Bring a collection up to the pages of `docs/`; costs a few file reads when it is."""
+    from rag.ingest.pipeline import ingest
+
+    if not await _is_encoded_by(index, embedder, sparse):
+        await index.drop()
+    await ingest(
+        [DOCS],
+        index=index,
+        embedder=embedder,
+        sparse=sparse,
+        vectors=vectors,
+        skip=("decisions",),
+        alone=True,  # where the program moved to another folder, the pages of the old one must go
+        progress=progress,
+    )
+
+
+async def _is_encoded_by(index: ports.ChunkIndex, embedder: ports.Embedder, sparse: ports.SparseEncoder) -> bool:
+    """Whether a collection, if there is one that can be read, was made with these models."""
+    try:
+        info = await index.info()
+    except RetrievalError as error:
+        if error.code != "index_broken":
+            raise
+        return False
+    return info is None or (info.embedding_model, info.sparse_model) == (embedder.model_id, sparse.model_id)
+
+
+def embed_manual(file: Path) -> int:
+    """Embed the manual as it is now, and write its vectors to a file; how many they are."""
+    from rag.embedding.local import OnnxEmbeddings
+    from rag.embedding.sparse import Bm25Encoder
+    from rag.index.catalog import open_index
+
+    embedder = OnnxEmbeddings()
+    with tempfile.TemporaryDirectory() as folder:
+        cache = SqliteVectorCache(Path(folder) / "vectors.sqlite")
+        index = open_index(home=Path(folder), collection="manual")
+        asyncio.run(index_manual(index, embedder, Bm25Encoder(), cache))
+        asyncio.run(index.aclose())
+        vectors = cache.all(embedder.model_id)
+    write_vectors(file, embedder.model_id, vectors)
+    return len(vectors)
+
+
+if __name__ == "__main__":
+    embed_manual(VECTORS)

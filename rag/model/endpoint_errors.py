@@ -1,0 +1,256 @@
+"""The time that a service asks to be left alone, read from the headers of its answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final, NamedTuple
+
+from rag.errors import AskbookError, OptionRefusedError
+from rag.model.provider_messages import filtered, named_option, no_credit, too_long, words_of
+from rag.types import ErrorType
+
+
+def seconds_named(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds from `now`, 0 or more; None where no header names a time that can be read.
+
+    `Retry-After` holds seconds or a date (RFC 9110, 10.2.3); `retry-after-ms` is OpenAI's own and more exact. Names of
+    headers are in lower case, or the mapping does not mind.
+    """
+    exact = _number(headers.get("retry-after-ms"))
+    if exact is not None:
+        return exact / 1000
+    value = headers.get("retry-after")
+    seconds = _number(value)
+    if seconds is not None or value is None:
+        return seconds
+    try:
+        date = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    date = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        seconds = float(value) if value is not None else math.nan
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < math.inf else None
+
+
+_OPENAI_KEY: Final = "OPENAI_API_KEY"
+
+
+class RequestInfo(NamedTuple):
+    """What was asked: the model, the variable that holds the key of its endpoint, and the options that went with it."""
+
+    model: str = ""
+    variable: str = _OPENAI_KEY
+    options: frozenset[str] = frozenset()
+
+
+class _Kind(NamedTuple):
+    """Type, code, whether the same request may succeed later, which hint."""
+
+    error_type: ErrorType
+    code: str
+    retryable: bool = False
+    hint: str = ""
+
+
+_BAD_REQUEST: Final = _Kind("invalid_input", "bad_request", hint="model")
+_BY_STATUS: Final[dict[int, _Kind]] = {
+    400: _BAD_REQUEST,
+    401: _Kind("auth_error", "wrong_key", hint="key"),
+    402: _Kind("api_error", "quota", hint="credit"),
+    403: _Kind("auth_error", "forbidden", hint="key"),
+    404: _Kind("api_error", "model_not_found", hint="name"),
+    408: _Kind("api_error", "timeout", retryable=True),
+    409: _Kind("api_error", "conflict", retryable=True),
+    413: _Kind("context_overflow", "too_large", hint="shorter"),
+    422: _BAD_REQUEST,
+    429: _Kind("rate_limit", "rate_limit", retryable=True),
+}
+_SERVER: Final = _Kind("api_error", "server_error", retryable=True)
+_OTHER_STATUS: Final = _Kind("api_error", "unexpected_status", hint="address")
+_OVERFLOW: Final = _Kind("context_overflow", "context_length", hint="shorter")
+_FILTER: Final = _Kind("invalid_input", "content_filter")
+_QUOTA: Final = _Kind("rate_limit", "quota", hint="credit")
+_TIMEOUT: Final = _Kind("api_error", "timeout", retryable=True)
+_UNREACHABLE: Final = _Kind("api_error", "unreachable", retryable=True, hint="address")
+_UNREADABLE: Final = _Kind("api_error", "bad_response", hint="address")
+
+# The codes that providers put into a stream that has already begun with status 200, as the status they stand for.
+_STATUS_OF_CODE: Final = {
+    "invalid_request_error": 400,
+    "invalid_api_key": 401,
+    "authentication_error": 401,
+    "insufficient_quota": 429,
+    "permission_error": 403,
+    "permission_denied_error": 403,
+    "model_not_found": 404,
+    "not_found_error": 404,
+    "timeout": 408,
+    "rate_limit_exceeded": 429,
+    "rate_limit_error": 429,
+    "rate_limit": 429,
+    "server_error": 500,
+    "internal_server_error": 500,
+    "api_error": 500,
+    "tool_use_failed": 500,  # the model wrote a call that Groq could not read; the next attempt may be better
+    "overloaded_error": 503,
+    "service_unavailable": 503,
+}
+
+# Class by name, of whichever of the libraries: the HTTP library of a client is an affair of that client.
+_BY_CLASS: Final[dict[str, _Kind]] = {
+    "ContextOverflowError": _OVERFLOW,
+    "ModelAuthenticationError": _BY_STATUS[401],
+    "ModelPermissionDeniedError": _BY_STATUS[403],
+    "ModelInvalidRequestError": _BAD_REQUEST,
+    "ModelNotFoundError": _BY_STATUS[404],
+    "ModelRateLimitError": _BY_STATUS[429],
+    "ModelAPIError": _SERVER,
+    "ModelTimeoutError": _TIMEOUT,
+    "ModelConnectionError": _UNREACHABLE,
+    "ContentFilterFinishReasonError": _FILTER,
+    "OpenAIRefusalError": _FILTER,
+    "OpenAIModerationError": _FILTER,
+    "LengthFinishReasonError": _Kind("api_error", "empty_answer"),
+    "APIResponseValidationError": _UNREADABLE,
+    "APITimeoutError": _TIMEOUT,
+    "APIConnectionError": _UNREACHABLE,
+    "InternalServerError": _SERVER,
+    "TimeoutException": _TIMEOUT,  # of httpx, and of its successor httpx2
+    "UnsupportedProtocol": _Kind("api_error", "unreachable", hint="address"),
+    "InvalidURL": _Kind("api_error", "unreachable", hint="address"),
+    "TransportError": _UNREACHABLE,
+    "DecodingError": _UNREADABLE,
+    "TooManyRedirects": _UNREADABLE,
+    "OutputParserException": _UNREADABLE,
+    "TimeoutError": _TIMEOUT,
+    "OSError": _UNREACHABLE,
+    "ValueError": _UNREADABLE,
+    "TypeError": _UNREADABLE,
+    "AssertionError": _UNREADABLE,
+}
+# Said instead of the status, which says less.
+_SAYS: Final = {
+    "context_length": "The prompt is too long for the model.",
+    "content_filter": "The provider's content filter refused the question or the answer.",
+    "quota": "The credit of the key at the model's endpoint is used up.",
+}
+_SAYS_WITHOUT_STATUS: Final = {
+    "timeout": "The model did not answer in time.",
+    "unreachable": "The model could not be reached.",
+    "bad_response": "The model's endpoint sent something unreadable.",
+    "empty_answer": "The model sent an empty answer.",
+    "server_error": "The model's endpoint reported a failure in the middle of its answer.",
+}
+# OpenRouter refuses an option with 404, llama.cpp with 500 or 501, the others with 400 or 422.
+_REFUSES_OPTIONS: Final = frozenset({400, 404, 422, 500, 501})
+_UNKNOWN: Final = _Kind("api_error", "model")
+
+
+def model_error(failure: BaseException, asked: RequestInfo | None = None) -> AskbookError:
+    """The failure of a model call, in our terms. An `AskbookError` passes unchanged.
+
+    It is an `OptionRefusedError` where the model only did not know one of the options.
+    """
+    if isinstance(failure, AskbookError):
+        return failure
+    asked = asked or RequestInfo()
+    status = _status(failure)
+    kind = _kind(failure, status)
+    option = None
+    if status in _REFUSES_OPTIONS and kind.error_type != "context_overflow":
+        option = named_option(words_of(failure), asked.options)
+    error = (OptionRefusedError if option else AskbookError)(
+        kind.error_type,
+        kind.code,
+        _message(failure, kind, status, asked),
+        hint=_hint(kind.hint, asked),
+        retry_after=retry_after(failure),
+        retryable=kind.retryable,
+    )
+    if isinstance(error, OptionRefusedError):
+        error.option = option or ""
+    return error
+
+
+def codes() -> set[tuple[ErrorType, str]]:
+    """Every type with its code that this border can give."""
+    kinds = [*_BY_STATUS.values(), *_BY_CLASS.values(), _SERVER, _OTHER_STATUS, _QUOTA, _UNKNOWN]
+    return {(kind.error_type, kind.code) for kind in kinds}
+
+
+def retry_after(failure: BaseException) -> float | None:
+    """The seconds that the answer's headers name, if they name any."""
+    response: Any = getattr(failure, "response", failure)  # Cohere's exceptions carry the headers themselves
+    headers = getattr(response, "headers", None)
+    return seconds_named(headers) if headers else None
+
+
+def _status(failure: BaseException) -> int | None:
+    """The HTTP status, or what an error in a stream that began with 200 would have had as its status."""
+    response = getattr(failure, "response", None)
+    status = getattr(failure, "status_code", None) or getattr(response, "status_code", None)
+    if isinstance(status, int):
+        return status
+    body = getattr(failure, "body", None)
+    if not isinstance(body, Mapping):
+        return None
+    for name in ("status", "status_code", "code", "type"):
+        value = body.get(name)
+        if str(value).isdecimal() and 400 <= int(str(value)) < 600:
+            return int(str(value))
+        if isinstance(value, str) and value in _STATUS_OF_CODE:
+            return _STATUS_OF_CODE[value]
+    return None
+
+
+def _kind(failure: BaseException, status: int | None) -> _Kind:
+    named = next((_BY_CLASS[one.__name__] for one in type(failure).__mro__ if one.__name__ in _BY_CLASS), None)
+    if status is None and not getattr(failure, "body", None):
+        return named or _UNKNOWN
+    words = words_of(failure)
+    if status not in (401, 413, 429) and (named is _OVERFLOW or too_long(words)):
+        return _OVERFLOW
+    if status in (None, 400, 403, 422) and filtered(words):
+        return _FILTER
+    if status == 429 and no_credit(words):
+        return _QUOTA
+    if status is None:
+        return named or _SERVER
+    if status < 400:
+        return _UNREADABLE
+    return _BY_STATUS.get(status) or (_SERVER if status >= 500 else _OTHER_STATUS)
+
+
+def _message(failure: BaseException, kind: _Kind, status: int | None, asked: RequestInfo) -> str:
+    if kind.code in _SAYS:
+        return _SAYS[kind.code]
+    if status is None or status < 400:
+        return _SAYS_WITHOUT_STATUS.get(kind.code, f"The model's client raised {type(failure).__name__}.")
+    model = f" for {asked.model}" if kind.code == "model_not_found" and asked.model else ""
+    return f"The model's endpoint answered {status}{model}."
+
+
+def _hint(kind: str, asked: RequestInfo) -> str:
+    """What to do, naming what this endpoint is configured by: the environment or a profile."""
+    own = asked.variable == _OPENAI_KEY
+    address = "OPENAI_BASE_URL" if own else "model.base_url of the profile"
+    name = "OPENAI_MODEL" if own else "model.name of the profile"
+    hints = {
+        "key": f"Check {asked.variable}, and that {address} is the endpoint it belongs to.",
+        "credit": f"Waiting does not help: see the account that {asked.variable} belongs to.",
+        "name": f"Check {name} and {address}.",
+        "model": f"The model's endpoint refused the request; check {name}.",
+        "address": f"Check the network, and {address}{' if it is set' if own else ''}.",
+        "shorter": "Ask for fewer passages (-k), or start a new conversation.",
+    }
+    return hints.get(kind, "")

@@ -1,0 +1,1 @@
+"""What the model is sent: prompts, the search tool, and the token budget."""

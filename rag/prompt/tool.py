@@ -1,0 +1,170 @@
+"""The search tool: how it is offered to the model, what it may ask, and what it gets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+
+from rag.errors import AskbookError
+from rag.profiles.schema import Parameter, ResultField, ToolSection
+from rag.prompt.passage_format import as_data, format_passages, new_boundary
+from rag.types import Passage, Retrieval
+
+CALLS_A_ROUND: Final = 3  # further calls in one message are answered with a refusal to search
+LONGEST_QUERY: Final = 2000  # code points
+
+
+class SearchArguments(NamedTuple):
+    """What the model may set; None is what the profile says. The filter is the caller's alone."""
+
+    query: str
+    top_k: int | None = None
+    score_threshold: float | None = None
+
+
+def tool_schema(tool: ToolSection) -> dict[str, Any]:
+    """The tool in the form of OpenAI's function calling, its arguments in the profile's order."""
+    properties = {name: _property(one, bounds=tool.offers_bounds) for name, one in tool.parameters.items()}
+    required = [name for name, one in tool.parameters.items() if one.required]
+    parameters = {"type": "object", "properties": properties, "required": required}
+    function = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+def _property(parameter: Parameter, *, bounds: bool) -> dict[str, Any]:
+    limits = {"minimum": parameter.minimum, "maximum": parameter.maximum} if bounds else {}
+    given = {"default": parameter.default, **limits}
+    described = {"type": parameter.type, "description": parameter.description}
+    return described | {name: value for name, value in given.items() if value is not None}
+
+
+def read_arguments(tool: ToolSection, args: Any) -> SearchArguments | str:
+    """The model's arguments, or what is wrong with them in one line, for the model to mend."""
+    if not isinstance(args, dict):
+        return "The arguments must be a JSON object"
+    unknown = next((name for name in args if name not in tool.parameters), None)
+    if unknown is not None:
+        return f"There is no argument {str(unknown)[:64]!r}; there are {', '.join(tool.parameters)}"
+    values: dict[str, Any] = {}
+    for name, parameter in tool.parameters.items():
+        value = args.get(name)
+        if value is None:  # left out, or null, which models write for "left out"
+            if parameter.required:
+                return f"{name} is required"
+            continue
+        problem = _text_problem(name, value) if parameter.sets == "query" else _number_problem(name, value, parameter)
+        if problem:
+            return problem
+        values[parameter.sets] = value.strip() if parameter.sets == "query" else value
+    if values.get("top_k") is not None:
+        values["top_k"] = int(values["top_k"])
+    return SearchArguments(**values)
+
+
+def _text_problem(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        return f"{name} must be a text"
+    if not value.strip():
+        return f"{name} must not be empty"
+    return f"{name} must have at most {LONGEST_QUERY} characters" if len(value) > LONGEST_QUERY else ""
+
+
+def _number_problem(name: str, value: Any, parameter: Parameter) -> str:
+    least, most = parameter.bounds()
+    whole = parameter.type == "integer"
+    allowed = f"{name} must be a {'whole ' if whole else ''}number from {least:g} to {most:g}"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        return allowed  # NaN compares with nothing, so it ends here too
+    return allowed if whole and value != int(value) else ""
+
+
+def given(exchange: Sequence[AnyMessage]) -> set[int]:
+    """The numbers of the passages whose text stands in a result; no other place of the prompt repeats them."""
+    results = [message for message in exchange if isinstance(message, ToolMessage)]
+    return {number for result in results for number in result.artifact or []}
+
+
+def said(exchange: Sequence[AnyMessage]) -> str:
+    """All text of the exchange, calls with their arguments among it, for counting."""
+    texts = [message.text for message in exchange]
+    calls = [call for message in exchange if isinstance(message, AIMessage) for call in message.tool_calls]
+    broken = [call for message in exchange if isinstance(message, AIMessage) for call in message.invalid_tool_calls]
+    return "\n".join([*texts, *(json.dumps(call) for call in [*calls, *broken])])
+
+
+_SEARCH_CODES: Final = frozenset({"no_index", "embedding_mismatch"})
+_SEARCH: Final = ("index_", "rerank_")  # what other codes of a search begin with
+_EMBEDDING: Final = "embedding_"
+
+
+def tool_answer(tool: ToolSection, passages: Sequence[Passage], seen: int, search: Retrieval) -> str:
+    """The answer to a search that went well.
+
+    `passages` is what it found, best first, each with its number of this turn; numbers up to `seen` were given before.
+    """
+    if tool.result is None:
+        return _as_passages(passages, seen)
+    results = [_record(passage, rank, tool.result.fields) for rank, passage in enumerate(passages, 1)]
+    values = {
+        "results": results,
+        "count": len(results),
+        "query": search.query,
+        "error": None,
+        "milliseconds": search.retrieval_time_ms,
+    }
+    return _json(tool.result.success, values, tool.result.indent)
+
+
+def failed_answer(tool: ToolSection, query: str, failure: AskbookError) -> str:
+    """The answer to a search that failed."""
+    wording = tool.errors.other
+    if failure.code in _SEARCH_CODES or failure.code.startswith(_SEARCH):
+        wording = tool.errors.search
+    elif failure.code.startswith(_EMBEDDING):
+        wording = tool.errors.embedding
+    return _failure(tool, query, wording, failure.message, failure.info().user_message)
+
+
+def refused_answer(tool: ToolSection, args: Any, problem: str) -> str:
+    """The answer to a call that was not carried out: its arguments are broken or out of bounds."""
+    name = next(name for name, one in tool.parameters.items() if one.sets == "query")
+    query = args.get(name) if isinstance(args, Mapping) else None
+    return _failure(tool, query if isinstance(query, str) else "", tool.errors.arguments, problem, problem)
+
+
+def _failure(tool: ToolSection, query: str, wording: str, message: str, user_message: str) -> str:
+    # Not str.format: a message may hold braces, and a profile's text is not trusted with attributes.
+    said = wording.replace("{user_message}", user_message).replace("{message}", message)
+    if tool.result is None:
+        return said
+    values = {"results": [], "count": 0, "query": query, "error": said, "milliseconds": 0.0}
+    return _json(tool.result.failure, values, tool.result.indent)
+
+
+def _json(keys: Mapping[str, Any], values: Mapping[str, Any], indent: int | None) -> str:
+    return json.dumps({key: values[what] for key, what in keys.items()}, indent=indent, ensure_ascii=False)
+
+
+def _record(passage: Passage, rank: int, fields: Mapping[str, ResultField]) -> dict[str, Any]:
+    """One result. A heading that the book does not have is null; `number` is what the model cites it by."""
+    shown = {name: as_data(getattr(passage, name)) for name in ("text", "title", "heading", "breadcrumb")}
+    known = passage.model_dump() | shown | {"rank": rank, "heading": shown["heading"] or None}
+    record = {key: known[name] for key, name in fields.items()}
+    return record if "number" in fields.values() else record | {"number": passage.number}
+
+
+def _as_passages(passages: Sequence[Passage], seen: int) -> str:
+    new = [passage for passage in passages if passage.number > seen]
+    known = [passage for passage in passages if passage.number <= seen]
+    lines = []
+    if known:
+        lines.append("Already given: " + ", ".join(f"[{passage.number}]" for passage in known) + ".")
+    if new or not known:
+        lines.append(format_passages(new, new_boundary()) if new else NOTHING_FOUND)
+    return "\n".join(lines)
+
+
+NOTHING_FOUND: Final = "No relevant content found in the book."

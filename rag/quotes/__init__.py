@@ -1,1 +1,0 @@
-"""The parts of the answerer that quotes: which sentences answer a question. The answerer is `rag.quoting`."""

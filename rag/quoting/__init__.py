@@ -1,0 +1,1 @@
+"""The answerer without a model: it quotes the book's own sentences."""

@@ -1,0 +1,168 @@
+"""The answerer that needs no model: it quotes the book's own sentences, word for word, or refuses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
+from typing import Annotated, Any, Final
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LangSmithParams
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from pydantic import SkipValidation
+from typing_extensions import override
+
+from rag.ports import Embedder
+from rag.prompt.passage_format import NumberedPassage, parse_prompt
+from rag.quoting.excerpt import excerpt
+from rag.quoting.relevance import SentenceScores, read, share
+from rag.text.terms import keys, refers_back
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What speaks for an answer, each 0..1 (`joint` 0..2); `missing` speaks against it.
+
+    `cosine`: of the question and the closest unit. `joint`: the largest sum of a unit's cosine and its share of the
+    question's terms. `covered`: the share of the terms in the best passage. `topic`: in the best passage's last two
+    headings. `spread`: the mean share over all passages. `missing`: weight of the rarest term that no passage has.
+    Without an embedder `cosine` is 0 and `joint` the best share alone.
+    """
+
+    cosine: float
+    joint: float
+    covered: float
+    topic: float
+    spread: float
+    missing: float
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceWeights:
+    of: Features
+    bias: float
+
+
+WITH_EMBEDDER: Final = ConfidenceWeights(Features(1.75, 2.68, 1.65, 1.24, 2.02, -1.50), -6.50)
+WORDS_ONLY: Final = ConfidenceWeights(Features(0.0, 1.77, 2.33, 1.74, 2.96, -1.47), -4.90)
+THRESHOLD: Final = 0.33  # of the probability; lower answers more, and more often beside the question
+
+
+def features(reading: SentenceScores) -> Features:
+    held = [c for c in reading.ranked if c.held or c.cosine]
+    shares, topics = [0.0], [0.0]
+    for candidates in reading.passages:
+        found = frozenset[str]().union(*(c.own | c.context for c in candidates))
+        shares.append(share(reading.terms, found))
+        if candidates:
+            topics.append(share(reading.terms, keys(" ".join(candidates[0].passage.title.split(">")[-2:]))))
+    return Features(
+        cosine=max((c.cosine for c in held), default=0.0),
+        joint=max((c.held + c.cosine for c in held), default=0.0),
+        covered=max(shares),
+        topic=max(topics),
+        spread=sum(shares) / max(1, len(shares) - 1),
+        missing=max((t.weight for t in reading.terms if not t.within(reading.everything)), default=0.0),
+    )
+
+
+def probability(seen: Features, *, words_only: bool = False) -> float:
+    """How likely it is that the passages answer, 0..1."""
+    weights = WORDS_ONLY if words_only else WITH_EMBEDDER
+    score = weights.bias + sum(w * x for w, x in zip(astuple(weights.of), astuple(seen), strict=True))
+    return 1 / (1 + math.exp(-score))
+
+
+def answers(reading: SentenceScores, *, words_only: bool = False) -> bool:
+    """Shall the passages be quoted rather than refused? Never when there is nothing to quote."""
+    return bool(reading.ranked) and probability(features(reading), words_only=words_only) >= THRESHOLD
+
+
+REFUSAL = "The book does not answer this question."
+
+
+class QuotingChatModel(BaseChatModel):
+    """A chat model that answers from the passages in the last human message (see `rag.prompt.prompts`).
+
+    The answer is the few sentences, list items, tables or code blocks that answer the question best, as they stand in
+    the passages, each followed by its marker `[n]`; `refusal`, exactly, when none does. Without an `embedder` only
+    words are compared. Deterministic; calls no service. Token usage is not reported, there are no tokens.
+    """
+
+    embedder: Annotated[Embedder | None, SkipValidation] = None
+    refusal: str = REFUSAL
+
+    @property
+    def _llm_type(self) -> str:
+        return "askbook-quoting"
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {"embedder": self.embedder.model_id if self.embedder else None}
+
+    @override
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        return LangSmithParams(
+            ls_provider="askbook", ls_model_name=kwargs.get("model", "quoting"), ls_model_type="chat"
+        )
+
+    @override
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        text = "".join(self._pieces(messages))
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(content=text, response_metadata=_FINISHED))])
+
+    @override
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        for piece in self._pieces(messages):
+            chunk = ChatGenerationChunk(message=AIMessageChunk(content=piece))
+            if run_manager:
+                run_manager.on_llm_new_token(piece, chunk=chunk)
+            yield chunk
+        yield ChatGenerationChunk(
+            message=AIMessageChunk(content="", response_metadata=_FINISHED, chunk_position="last")
+        )
+
+    def _pieces(self, messages: Sequence[BaseMessage]) -> list[str]:
+        passages, question, said = _asked(messages)
+        reading = read(question, passages, self.embedder, said=said)
+        if not answers(reading, words_only=self.embedder is None):
+            return [self.refusal]
+        return excerpt(reading) or [self.refusal]
+
+
+_FINISHED = {"finish_reason": "stop"}
+
+
+def _asked(messages: Sequence[BaseMessage]) -> tuple[list[NumberedPassage], str, str]:
+    """The last human message's passages and question, and what was said before that need not be said again.
+
+    A follow-up ("and on Windows?", "tell me more") is read with the questions before it, back to one that stands by
+    itself, and wants what the answers so far have not quoted.
+    """
+    human = [str(message.text) for message in messages if isinstance(message, HumanMessage)]
+    if not human:
+        return [], "", ""
+    passages, question = parse_prompt(human[-1])
+    if len(human) == 1 or not refers_back(question):
+        return passages, question, ""
+    asked = [question]
+    for earlier in reversed(human[:-1]):
+        asked.insert(0, parse_prompt(earlier)[1])
+        if not refers_back(asked[0]):
+            break
+    said = "\n".join(str(message.text) for message in messages if isinstance(message, AIMessage))
+    return passages, " ".join(asked), said

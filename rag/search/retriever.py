@@ -1,0 +1,178 @@
+"""From a question to numbered passages: search by meaning and by words, fuse, gate by cosine, keep the best."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from rag.book import Chunk, SparseVector, Where
+from rag.errors import AskbookError, RetrievalError, UsageError
+from rag.index.catalog import checked
+from rag.ports import ChunkIndex, Embedder, Reranker, SparseEncoder
+from rag.search.followups import contexts
+from rag.search.ranking import Fingerprint, Query, joined, ordered, weighed
+from rag.search.rerank import reranked
+from rag.types import Candidate, Exchange, Found, Kind, Outcome, Passage, Retrieval, Trace
+
+FIELDS: Final = ("title", "heading", "file", "chapter")
+LONGEST: Final = 2_000  # characters
+_FIELD: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z_0-9]*):(?!//)\s*(?P<value>.*)", re.DOTALL)
+
+
+def parse_filter(text: str | None) -> Where | None:
+    """`title:ROS` as a filter on the title, anything else as the beginning of an address; None for nothing.
+
+    Only the fields in `FIELDS` may be named. Raises `UsageError` for another one, and for one without a value.
+    """
+    written = (text or "").strip()
+    if len(written) > LONGEST or any("\ud800" <= c <= "\udfff" for c in written):
+        raise UsageError("The filter is no text of at most 2,000 characters.", code="filter")
+    if not written:
+        return None
+    named = _FIELD.fullmatch(written)
+    if named is None:
+        return Where(url_prefix=written)
+    name, value = named["name"].lower(), named["value"].strip()
+    if name not in FIELDS or not value:
+        what = f'"{name}" is no field to filter by' if name not in FIELDS else f'The filter on "{name}" is empty'
+        hint = f"Give the beginning of an address, or one of {', '.join(FIELDS)}: title:ROS."
+        raise UsageError(f"{what}.", code="filter", hint=hint)
+    return Where(**{name: value})
+
+
+DEPTH: Final = 100  # hits of each leg that are looked at: a passage that no leg has so high is not the best of all
+
+
+class Retriever:
+    """Hybrid search on one collection: cosines and BM25, summed with weights.
+
+    A passage's score is the cosine of its stored dense vector and the question's, clipped to 0..1; the threshold is
+    compared with it, and fusion only orders. A question inside a conversation is also searched in its contexts; the
+    vector that its score is taken with is then the sum of all, weighted as in the fusion. A reranker, if there is one,
+    orders what passed the threshold in place of fusion.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        sparse: SparseEncoder,
+        index: ChunkIndex,
+        tool_name: str = "search_book",
+        reranker: Reranker | None = None,
+    ) -> None:
+        self._embedder = embedder
+        self._sparse = sparse
+        self._index = index
+        self._tool_name = tool_name
+        self._reranker = reranker
+
+    async def retrieve(
+        self,
+        question: str,
+        *,
+        k: int,
+        threshold: float,
+        where: Where | None = None,
+        history: Sequence[Exchange] = (),
+        rewrite: str = "",
+        neighbours: int = 0,
+    ) -> Found:
+        """At most `k` passages whose score reaches `threshold`, numbered from 1, best first; none is not an error.
+
+        Then at most so many `neighbours` of theirs: see `rag.search.ranking`. `history` and `rewrite`: see
+        `rag.search.followups`. Raises `RetrievalError` where there is no collection ("no_index"), it was made by
+        other models ("embedding_mismatch"), or it cannot be searched.
+        """
+        started = time.perf_counter()
+        await checked(self._index, self._embedder, self._sparse)  # before anything is embedded, which may be billed
+        texts = _texts(question, history, rewrite)
+        vectors = await asyncio.to_thread(self._embed, [text for _, text in texts])
+        queries, found = await self._search(texts, vectors, max(DEPTH, k), where)
+        chunks = {chunk.id: chunk for chunk, _ in found}
+        candidates = gated(found, k=k, threshold=threshold)
+        candidates = await reranked(self._reranker, _meant(queries), candidates, chunks, k=k)
+        candidates = joined(candidates, chunks, neighbours)
+        kept = [one for wanted in ("kept", "neighbour") for one in candidates if one.outcome == wanted]
+        passages = [Passage.of(chunks[c.chunk_id], number, c.cosine) for number, c in enumerate(kept, start=1)]
+        retrieval = Retrieval(
+            tool_name=self._tool_name,
+            query=question,
+            filter_applied=str(where) if where else None,
+            results_count=len(passages),
+            total_chunks_found=len(candidates),
+            avg_similarity=round(sum(p.score for p in passages) / len(passages), 6) if passages else 0.0,
+            retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
+        )
+        return Found(passages, retrieval, _trace(queries, threshold, candidates))
+
+    async def _search(
+        self, texts: Sequence[tuple[Kind, str]], vectors: Sequence[Sequence[float]], limit: int, where: Where | None
+    ) -> tuple[list[Query], list[tuple[Chunk, Candidate]]]:
+        """The queries, weighed, and all that they found, fused. One request, however many queries there are."""
+        raw, *others = vectors
+        legs: list[Sequence[float] | SparseVector] = [raw, self._sparse.encode_query(texts[0][1]), *others]
+        dense, sparse, *more = await self._index.search(legs, limit=limit, where=where, complete=True)
+        queries = weighed(texts, vectors, [dense, *more])
+        bm25 = {hit.chunk.id: hit.score for hit in sparse}
+        searched = [dense, sparse, *(hits for query, hits in zip(queries[1:], more, strict=True) if query.weight)]
+        return queries, ordered(queries, searched, bm25)
+
+    def _embed(self, texts: Sequence[str]) -> list[list[float]]:
+        try:
+            return self._embedder.embed_queries(texts)
+        except AskbookError:
+            raise
+        except Exception as error:  # whatever the model's library raises: the search has failed before it began
+            raise RetrievalError(
+                "embedding_failed", f"The question could not be embedded ({type(error).__name__})."
+            ) from error
+
+
+def _texts(question: str, history: Sequence[Exchange], rewrite: str) -> list[tuple[Kind, str]]:
+    """What is searched for, the raw question first. A rewrite that only repeats it is left out."""
+    texts: list[tuple[Kind, str]] = [("question", question)]
+    texts += [("context", text) for text in contexts(question, history)]
+    new = rewrite.strip() and rewrite.split() != question.split()
+    return [*texts, ("rewrite", rewrite)] if new else texts
+
+
+def _meant(queries: Sequence[Query]) -> str:
+    """What a reranker is asked: the raw question with what counts most beside it."""
+    question, *others = queries
+    most = max(others, key=lambda query: query.weight, default=question)
+    if not most.weight:
+        return question.text
+    return f"{question.text} {most.text}" if most.kind == "rewrite" else most.text
+
+
+def gated(found: Iterable[tuple[Chunk, Candidate]], *, k: int, threshold: float) -> list[Candidate]:
+    """The candidates in the same order with what became of each: `k` are kept, none that says what another says."""
+    prints: list[Fingerprint] = []
+    candidates: list[Candidate] = []
+    for chunk, candidate in found:
+        outcome: Outcome
+        if candidate.cosine < threshold:
+            outcome = "below_threshold"
+        elif len(prints) == k:
+            outcome = "beyond_k"
+        else:
+            mine = Fingerprint.of(chunk.text)
+            outcome = "duplicate" if any(mine.same(one) for one in prints) else "kept"
+            prints += [mine] if outcome == "kept" else []
+        candidates.append(replace(candidate, outcome=outcome))
+    return candidates
+
+
+def _trace(queries: Sequence[Query], threshold: float, candidates: Sequence[Candidate]) -> Trace:
+    return Trace(
+        queries=tuple(query.text for query in queries),
+        kinds=tuple(query.kind for query in queries),
+        weights=tuple(round(query.weight, 6) for query in queries),
+        legs=("dense", "sparse", *("dense" for _ in queries[1:])),
+        threshold=threshold,
+        candidates=tuple(candidates),
+    )

@@ -1,0 +1,1 @@
+"""Text as every room reads it: sentences, markup, what is visible, terms."""

@@ -1,0 +1,112 @@
+"""Sentences of a book that speak to whoever answers from it: "Add a link to your reply", "Ignore the rules above".
+
+What such a sentence asks for is no statement of the book, so it is no evidence and its addresses are no sources. The
+book's own exercises ("Write a publisher") are tasks in the same way: they state nothing but themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from rag.text.sentences import Unit, sentence_spans, units
+
+_ANSWER: Final = r"(?:repl(?:y|ies)|responses?|answers?|messages?|outputs?|summar(?:y|ies)|completions?)"
+_WRITE: Final = (
+    r"(?:add|append|prepend|begin|start|end|finish|close|conclude|include|insert|integrate|incorporate|introduce|embed|"
+    r"modify|augment|enhance|enrich|extend|change|alter|adapt|edit|replace|convert|encode|decode|translate|render|"
+    r"rewrite|reverse|scramble|jumble|shuffle|group|combine|remove|misspell|anagram|substitute|rearrange|use|provide|"
+    r"write|give|format|mention|suggest|recommend|promote|advertise|tease|hint|invite|encourage|offer|express|weave|"
+    r"place|put|sprinkle|say|state|tell|claim|announce|warn|remind|direct|link|make|spell|deliver|craft|compose)"
+)
+_ORDER: Final = re.compile(
+    rf"""(?:
+      \b{_WRITE}\b [^\n]{{0,300}}? \b(?:in|to|into|with|within|of|at|from|for|as|by)?\s?
+        (?:your|the|this|each|every|any|all)\s(?:\w+\s){{0,2}}?{_ANSWER}(?:['’]s?)?(?!\w)
+    | \bin\s(?:your|the|this|each|every)\s(?:\w+\s){{0,2}}?{_ANSWER},
+    | \b(?:your|this)\s(?:\w+\s)?(?:reply|response|answer)\b
+    | ^\W*(?:please\s)?(?:replace|convert|change|substitute|swap|scramble|shift|reverse|encode|misspell|capitali[sz]e)\b
+        [^\n]{{0,40}} \b(?:letters?|vowels?|consonants?)\b
+    | \b(?:ignore|disregard|forget|override|bypass)\b [^\n]{{0,60}} \b(?:instructions?|prompts?|rules?|guidelines?|
+        above|previous|prior|earlier|before|everything)\b
+    | \b(?:new|updated|real|actual|hidden|secret)\s(?:system\s)?(?:instructions?|prompt|task)\s*:
+    | \byou\sare\s(?:now|no\slonger)\b
+    | \b(?:system\sprompt|jailbreak|developer\smode|dan\smode)\b
+    | ^\W*(?:system|assistant|user|human|ai)\s*:
+    | \b(?:tell|inform|ask|instruct|urge|remind)\s(?:the|your|all|every)\s(?:users?|readers?|persons?|people|humans?)\b
+    | \b(?:as|you\sare)\san?\s(?:ai|assistant|language\smodel|chat\s?bot)\b
+    | \b(?:ai|language)\s(?:assistants?|models?)\b[^\n]{{0,40}}\b(?:must|should|shall|have\sto|need\sto)\b
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_TASK: Final = re.compile(
+    r"\W*(?:(?:please|now|next|then|also|kindly|\d{1,3}[.)])\W+)*(?:can|could|would|will)?(?:\s?you\s)?(?:please\s)?"
+    r"(?P<verb>write|draft|compose|develop|provide|translate|explain|describe|summari[sz]e|generate|produce|craft|"
+    r"create|tell|give|show|list|outline|break\sdown|discuss|compare|argue|imagine|pretend|say|repeat|print|output|"
+    r"reply|respond|answer|recommend|suggest|promote|advertise|remind|inform|encourage|urge|invite)\b",
+    re.IGNORECASE,
+)
+_BEHIND_COLON: Final = re.compile(r"(?<=[:;—–])[*_]*[ \t]+(?=[\"'“*_]*[A-Z])")
+
+
+def is_order(sentence: str) -> bool:
+    """Whether the sentence speaks to whoever writes an answer."""
+    return _ORDER.search(sentence) is not None
+
+
+def task_verb(sentence: str) -> str:
+    """The verb of a task ("Write a poem about the sea") in small letters, or nothing where the sentence sets none."""
+    match = _TASK.match(sentence)
+    return match["verb"].lower() if match else ""
+
+
+class Demand(NamedTuple):
+    """A stretch of a text that asks for something, of whomever: a task with its `verb`, or a question without one."""
+
+    start: int
+    end: int
+    verb: str
+
+
+def asked(text: str) -> Iterator[Demand]:
+    """What the sentences of paragraphs, items and tables ask for. Headings may be questions and tasks."""
+    for unit in units(text):
+        if unit.kind not in ("code", "heading"):
+            for start, end in _sentences(text, unit):
+                said = text[start:end]
+                verb = task_verb(said)
+                if verb or said.rstrip("*_ \"'”’»)").endswith("?"):
+                    yield Demand(start, end, verb)
+
+
+def orders(text: str) -> Iterator[tuple[int, int]]:
+    """Where the sentences, items and lines of the text are that are orders."""
+    for unit in units(text):
+        if unit.kind != "code" and is_order(unit.text):
+            found = [(start, end) for start, end in _sentences(text, unit) if is_order(text[start:end])]
+            yield from found or [(unit.start, unit.end)]
+
+
+def _sentences(text: str, unit: Unit) -> Iterator[tuple[int, int]]:
+    """The sentences of a unit, an item's too, and what one says behind a colon."""
+    for start, end in sentence_spans(text, unit.start, unit.end):
+        for colon in _BEHIND_COLON.finditer(text, start, end):
+            if not task_verb(text[start : colon.start()]):  # of a task it is what to work on
+                yield start, colon.start()
+                start = colon.end()
+        yield start, end
+
+
+@lru_cache(maxsize=256)
+def without_orders(text: str) -> str:
+    """The text with its orders blanked out: every other character keeps its place."""
+    return blanked(text, orders(text))
+
+
+def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The text with spaces in place of the spans, line breaks kept."""
+    for start, end in spans:
+        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+    return text
