@@ -123,7 +123,7 @@ _TOKENS: Final = 16
 
 async def check_model(settings: Settings, profile: Profile, embedder: Embedder) -> tuple[None, str, str]:
     """What answers, and what to do about it. Raises `AskbookError`, as a turn would, but waits and retries nothing."""
-    from rag.model.chat_model import OPENAI_KEY, build_model, endpoint_of
+    from rag.model.endpoint import OPENAI_KEY, build_model, endpoint_of
 
     endpoint = endpoint_of(profile, settings)
     model, name, quotes = build_model(profile, settings, embedder)

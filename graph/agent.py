@@ -12,9 +12,9 @@ from langgraph.errors import GraphRecursionError
 from langgraph.types import StateSnapshot
 
 from graph.build import STEPS, build_graph
+from graph.compiled import CompiledMachine, exclusive
 from graph.conversations import take_back, thread_config, unanswered
 from graph.memory import Memory, MemoryOptions, open_memory
-from graph.turn_locks import Graph, exclusive
 from rag.conversation.retrieval_context import RetrievalContext
 from rag.conversation.turns import check_question, check_thread_id, failed_response, unknown_thread
 from rag.errors import AskbookError, InvalidQuestionError, MemoryFailureError, UsageError
@@ -48,7 +48,7 @@ class Agent:
     the compiled LangGraph graph; its runs queue with the turns, and raise `MemoryFailureError` where they cannot begin.
     """
 
-    def __init__(self, graph: Graph, services: Services, memory: Memory) -> None:
+    def __init__(self, graph: CompiledMachine, services: Services, memory: Memory) -> None:
         self.graph = exclusive(graph, memory.turn)
         self._graph = graph  # for a turn that has the conversation already
         self.services = services

@@ -1,4 +1,8 @@
-"""The machine: four states, their edges, and LangGraph's means for retries, timeouts and failures."""
+"""The machine: four states, their edges, and LangGraph's means for retries, timeouts and failures.
+
+The node ids are the documented states. `rewrite` and `tools` are the helpers of RETRIEVING: one rewrites the question
+before the search, the other runs the searches that the model asks for.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,10 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final, Literal
 
-from langgraph.graph import START, StateGraph
+from langgraph.graph import START
 from langgraph.types import RetryPolicy, TimeoutPolicy
 
-from nodes.archive import archiving, remembering
+from graph.compiled import MachineBuilder
 from nodes.error import error, last_resort, make_to_fallback, to_error
 from nodes.generate import make_generate
 from nodes.idle import make_idle
@@ -23,27 +27,27 @@ from rag.search.followups import SECONDS
 from state import AgentState, Context, InputState
 
 
-def after_idle(state: AgentState) -> Literal["rewrite", "retrieve", "generate", "__end__"]:
-    """A turn was opened, with something to search for or with small talk, or the machine rests."""
+def after_idle(state: AgentState) -> Literal["rewrite", "RETRIEVING", "GENERATING", "__end__"]:
+    """Search for an opened question, answer small talk, or rest. Must not raise: LangGraph catches nothing here."""
     match state.get("phase"):
         case "RETRIEVING":
-            return "rewrite" if "rewrite" in (state.get("turn") or {}) else "retrieve"
+            return "rewrite" if "rewrite" in (state.get("turn") or {}) else "RETRIEVING"
         case "GENERATING":
-            return "generate"
+            return "GENERATING"
         case _:
             return "__end__"
 
 
-def after_generate(state: AgentState) -> Literal["tools", "idle"]:
-    """The model asked for another search, or answered."""
-    return "tools" if state.get("phase") == "RETRIEVING" else "idle"
+def after_generate(state: AgentState) -> Literal["tools", "IDLE"]:
+    """Run the searches that the model asked for, or close the turn."""
+    return "tools" if state.get("phase") == "RETRIEVING" else "IDLE"
 
 
 def retry_policies(patience: Patience) -> tuple[RetryPolicy, ...]:
-    """One policy for each whole second that a service may name, then the one for failures that name none.
+    """One policy for each whole second that a service may name, then one for failures that name no time.
 
-    A policy's interval is fixed when the graph is built and is no function of the exception; but a node may have
-    several policies, and LangGraph goes by the first whose `retry_on` says yes. The attempts are counted over all.
+    LangGraph fixes a policy's interval when the graph is built. A node may have several policies, and LangGraph takes
+    the first whose `retry_on` is true, so the interval can follow the exception. Attempts are counted over all.
     """
     told = tuple(
         RetryPolicy(
@@ -69,8 +73,6 @@ def _names(patience: Patience, seconds: int, failure: Exception) -> bool:
     return patience.may_retry(failure) and isinstance(failure, AskbookError) and failure.told_to_wait == seconds
 
 
-Machine = StateGraph[AgentState, Context, InputState, AgentState]
-
 STEPS: Final = 40  # recursion limit of a run: the longest profile needs 3 + 2 * (10 tool rounds) + ERROR and IDLE
 SEARCH: Final = TimeoutPolicy(run_timeout=timedelta(seconds=60))
 REWRITE: Final = TimeoutPolicy(run_timeout=timedelta(seconds=SECONDS))
@@ -78,40 +80,40 @@ REWRITE: Final = TimeoutPolicy(run_timeout=timedelta(seconds=SECONDS))
 ANSWER: Final = TimeoutPolicy(idle_timeout=timedelta(seconds=120), run_timeout=timedelta(minutes=10))
 
 
-def build_graph(services: Services, patience: Patience = USUAL) -> Machine:
-    """A fresh, uncompiled graph over the given services; `patience` says how often and when a failed step is retried.
+def build_graph(services: Services, patience: Patience = USUAL) -> MachineBuilder:
+    """A fresh, uncompiled graph over the given services; `patience` says when and how often a failed step is retried.
 
-    Fresh each time, since LangGraph's node defaults let a builder compile only once. `destinations` only draws: the
-    edge to `error` is taken by the handler.
+    Fresh each time, since LangGraph's node defaults let a builder compile only once. `destinations` only draws the
+    edges that error handlers take.
     """
     parts_of = services.parts
     retry = retry_policies(patience)
     # LangGraph types a handler as a node, and calls it with the error too.
     fallback: Any = make_to_fallback(parts_of)
     without: Any = without_rewrite
-    failed = {"error": "failed"}
-    graph: Machine = StateGraph(AgentState, context_schema=Context, input_schema=InputState)
+    failed = {"ERROR": "failed"}
+    graph = MachineBuilder(AgentState, context_schema=Context, input_schema=InputState)
     graph.set_node_defaults(error_handler=to_error)  # type: ignore[arg-type]  # typed as a node, called with the error too
-    graph.add_node("idle", archiving(make_idle(parts_of)), destinations=failed)
-    # No retries: the search does without a rewrite, and the call that answers will try again and tell what is wrong.
+    graph.add_node("IDLE", make_idle(parts_of), destinations=failed)
+    # Not retried: the search works without a rewrite, and the call that answers reports what is wrong.
     graph.add_node("rewrite", make_rewrite(parts_of), timeout=REWRITE, error_handler=without)
-    retrieve, generate = make_retrieve(parts_of, patience), remembering(make_generate(parts_of, patience), parts_of)
-    graph.add_node("retrieve", retrieve, retry_policy=retry, timeout=SEARCH, destinations=failed)
+    retrieve = make_retrieve(parts_of, patience)
+    graph.add_node("RETRIEVING", retrieve, retry_policy=retry, timeout=SEARCH, destinations=failed)
     graph.add_node(
-        "generate",
-        generate,
+        "GENERATING",
+        make_generate(parts_of, patience),
         retry_policy=retry,
         timeout=ANSWER,
         error_handler=fallback,
-        destinations={**failed, "generate": "fallback model"},
+        destinations={**failed, "GENERATING": "fallback model"},
     )
     graph.add_node("tools", make_tools(parts_of), timeout=SEARCH, destinations=failed)
-    graph.add_node("error", error, error_handler=last_resort)
-    graph.add_edge(START, "idle")
-    graph.add_conditional_edges("idle", after_idle)
-    graph.add_edge("rewrite", "retrieve")
-    graph.add_edge("retrieve", "generate")
-    graph.add_conditional_edges("generate", after_generate)
-    graph.add_edge("tools", "generate")
-    graph.add_edge("error", "idle")
+    graph.add_node("ERROR", error, error_handler=last_resort)
+    graph.add_edge(START, "IDLE")
+    graph.add_conditional_edges("IDLE", after_idle)
+    graph.add_edge("rewrite", "RETRIEVING")
+    graph.add_edge("RETRIEVING", "GENERATING")
+    graph.add_conditional_edges("GENERATING", after_generate)
+    graph.add_edge("tools", "GENERATING")
+    graph.add_edge("ERROR", "IDLE")
     return graph

@@ -10,9 +10,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.store.base import BaseStore
 
+from graph.compiled import CompiledMachine
 from graph.memory_errors import broken_conversation
 from graph.savers import KeptSaver, Saver
-from graph.turn_locks import Graph
 from nodes.archive import get_blocks
 from rag.conversation.transcript import transcript
 from rag.conversation.turns import NOTHING, WINDOW, is_recorded, turns, unknown_thread, without_block
@@ -79,7 +79,7 @@ def _past(values: Mapping[str, Any]) -> Past:
     return values.get("past") or NOTHING
 
 
-async def take_back(graph: Graph, saver: KeptSaver, store: BaseStore, thread_id: str) -> str | None:
+async def take_back(graph: CompiledMachine, saver: KeptSaver, store: BaseStore, thread_id: str) -> str | None:
     """Take the last question back, with its answer if it has one. Returns it, or None where there is none.
 
     Raises `UsageError` for an unknown conversation.
@@ -100,7 +100,7 @@ async def take_back(graph: Graph, saver: KeptSaver, store: BaseStore, thread_id:
         "turn": None,
         "phase": "IDLE",
     }
-    await graph.aupdate_state(thread_config(thread_id), update, as_node="idle")
+    await graph.aupdate_state(thread_config(thread_id), update, as_node="IDLE")
     return messages[last].text
 
 

@@ -32,15 +32,8 @@ class _Unused:
 
 
 def draw() -> str:
-    """The machine in Mermaid's language, without styles and without LangGraph's own boxes for error handlers.
-
-    Those stand apart from every edge; where a handler leads is drawn as the edges to `error`.
-    """
-    drawn = build_graph(_Unused()).compile().get_graph()
-    for name, node in list(drawn.nodes.items()):
-        if name.startswith("__") and "handler" in name:
-            drawn.remove_node(node)
-    mermaid = re.sub(r":::\w+", "", drawn.draw_mermaid())
+    """The machine in Mermaid's language, without styles."""
+    mermaid = re.sub(r":::\w+", "", build_graph(_Unused()).compile().get_graph().draw_mermaid())
     lines = mermaid[mermaid.index("graph TD;") :].splitlines()
     return "\n".join(line for line in lines if line.strip() and not line.lstrip().startswith("classDef"))
 

@@ -10,19 +10,18 @@ from typing import Any, Final, Protocol
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
-from langgraph.graph.state import StateGraph
 from langgraph.store.base import BaseStore
 from pydantic import SecretStr
 
+from graph.compiled import CompiledMachine, MachineBuilder
 from graph.conversations import conversation, summary
 from graph.memory_errors import broken_conversation
 from graph.memory_local import LocalDatabase
 from graph.savers import KEEP_TURNS, KeptSaver
 from graph.serializing import Serializers, serializers
-from graph.turn_locks import WAIT_SECONDS, Graph, ThreadLocks
+from graph.turn_locks import WAIT_SECONDS, ThreadLocks
 from rag.settings import Settings
 from rag.types import new_id
-from state import AgentState, Context, InputState
 
 FILE: Final = "memory.sqlite"
 
@@ -82,7 +81,7 @@ class Memory:
         self.database = database
         self._locks = ThreadLocks(database.only_here, wait_seconds)
 
-    def compile(self, graph: StateGraph[AgentState, Context, InputState, AgentState]) -> Graph:
+    def compile(self, graph: MachineBuilder) -> CompiledMachine:
         """The graph with this memory behind it."""
         return graph.compile(checkpointer=self.database.saver, store=self.database.store)
 

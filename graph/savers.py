@@ -19,6 +19,7 @@ from langgraph.checkpoint.base import (
 )
 
 from graph.memory_errors import border, broken_conversation
+from graph.node_ids import with_todays_node_ids
 from graph.private_apis import catch_up
 from rag.errors import AskbookError, MemoryFailureError
 
@@ -87,13 +88,14 @@ class KeptSaver(BaseCheckpointSaver[Any]):
             if "step" not in found.metadata or not isinstance(found.checkpoint.get("channel_values"), dict):
                 raise broken_conversation(thread, self.place)
             catch_up(found.checkpoint["id"])
-        return found
+            return with_todays_node_ids(found)
+        return None
 
     async def alist(self, config: RunnableConfig | None, **options: Any) -> AsyncIterator[CheckpointTuple]:
         thread = config["configurable"]["thread_id"] if config else "?"
         async with self.guarded(reading=str(thread)):
             async for one in super().alist(config, **options):
-                yield one
+                yield with_todays_node_ids(one)
 
     async def aput(
         self,

@@ -7,7 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from graph.build import STEPS, build_graph
-from graph.turn_locks import Graph
+from graph.compiled import CompiledMachine
 from rag.ports import ChunkIndex, Parts
 from rag.profiles.offered import Offer, offer_of
 from rag.services import LiveServices, build_services
@@ -52,7 +52,7 @@ async def _build() -> tuple[LiveServices, Offer]:
 _shared = SharedServices()
 
 
-def make_graph() -> Graph:
+def make_graph() -> CompiledMachine:
     """The compiled graph without a checkpointer, since the server brings its own.
 
     The server calls this for every run; the graph is built anew, the services are kept.

@@ -1,7 +1,8 @@
-"""ERROR: a failure is told to the user, and the thread goes on.
+"""ERROR: tell the user what failed, and leave the thread usable.
 
-Nodes raise; LangGraph retries what may pass, then calls `to_error`, which turns the exception into a record and sends
-the machine to the node `error`. That mends what the failed turn left half done and hands over to `idle`.
+Nodes raise `AskbookError`. LangGraph retries what may pass and then calls `to_error`, which turns the exception into a
+record and sends the machine to the node `ERROR`. That node clears what the failed turn left half done and hands over to
+IDLE. `make_to_fallback` tries the profile's fallback model first.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import logging
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from langchain_core.messages import HumanMessage
@@ -18,7 +20,7 @@ from langgraph.graph import END
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from nodes.turn import AsyncNode, Update, has_new_question, last_message, noticed, tell_phase
+from nodes.turn import Update, has_new_question, last_message, tell_phase, with_notice
 from rag.errors import AskbookError
 from rag.ports import PartsOf
 from rag.retry import Patience
@@ -27,65 +29,83 @@ from state import EMPTY_BOARD, AgentState, Context, Draft, Turn
 
 log: Final = logging.getLogger("askbook")
 
+Handler = Callable[[AgentState, NodeError], Command[str]]
 
-def to_error(state: AgentState, error: NodeError) -> Command[str]:
-    """LangGraph's error handler for every node but `error`: from an exception to the state ERROR.
+# Failures that another model may not have: it would be refused the same key, and could read no longer prompt.
+_ANOTHER_MODEL_MAY_HELP: Final = frozenset({"api_error", "rate_limit"})
 
-    A second failure while the first is being reported ends the run: reporting it again could fail for ever.
+
+@contextmanager
+def named_failures(node: str, runtime: Runtime[Context], patience: Patience | None = None) -> Iterator[None]:
+    """Let nothing but an `AskbookError` leave the block.
+
+    LangGraph keeps the `repr` of what a node raises in the checkpoint, and the text of a foreign exception may hold a
+    key. With `patience` the node is retried, and the stream is told when the wait is long.
     """
-    failure = as_failure(error.error, error.node)
-    log.warning("%s failed: %s (%s)", error.node, failure.message, failure.code)
-    draft = state.get("draft")
-    at_the_door = error.node == "idle" and has_new_question(state)
-    if draft is not None and draft.get("status") == "error" and not at_the_door:
-        return Command(goto=END, update={"phase": "IDLE", "turn": None, "draft": None})
-    update: Update = {"phase": "ERROR", "draft": error_draft(failure.info())}
-    if error.node == "idle":  # it failed at the door: a turn still in the state is one that was broken off earlier
-        update["turn"] = None
-    return Command(goto="error", update=update)
+    try:
+        yield
+    except GraphBubbleUp:  # LangGraph's way to interrupt a node
+        raise
+    except Exception as failure:
+        error = as_failure(failure, node)
+        if patience is not None:
+            _tell_wait(error, runtime, patience)
+        raise error from None  # a log of the error would print its cause as well
 
 
 def as_failure(failure: BaseException, node: str) -> AskbookError:
-    """What a node raised, as an `AskbookError`. What is none yet is a timeout of ours or a bug, and named as such."""
+    """What a node raised, as an `AskbookError`. Anything else is a timeout of ours or a bug."""
     if isinstance(failure, AskbookError):
         return failure
-    searching = node in ("retrieve", "tools")
+    searching = node in ("RETRIEVING", "tools")
     error_type: ErrorType = "retrieval_error" if searching else "api_error"
     if isinstance(failure, NodeTimeoutError | TimeoutError):
         what = "The search" if searching else "The model"
         return AskbookError(error_type, "timeout", f"{what} did not answer in time.")
-    # A bug, and the log says where. Not what the exception says: a foreign text may hold a key.
+    # A bug. Log where it happened, but not the exception's text: it may hold a key.
     frames = "".join(traceback.format_tb(failure.__traceback__))
     log.error("%s raised %s:\n%s", node, type(failure).__name__, frames)
     return AskbookError(error_type, "internal", f"{node} raised {type(failure).__name__}.")
 
 
-def guarded(node: AsyncNode, name: str, patience: Patience | None = None) -> AsyncNode:
-    """The node, raising nothing but `AskbookError`. With `patience` it is retried, and says when that takes a while.
+def to_error(state: AgentState, error: NodeError) -> Command[str]:
+    """LangGraph's error handler for every node but `ERROR`: from an exception to the state ERROR.
 
-    LangGraph keeps the `repr` of what a node raises in the checkpoint, and a foreign exception's text may hold a key.
+    A second failure while the first is being reported ends the run; reporting it again could fail for ever.
+    """
+    failure = as_failure(error.error, error.node)
+    log.warning("%s failed: %s (%s)", error.node, failure.message, failure.code)
+    draft = state.get("draft")
+    opening = error.node == "IDLE" and has_new_question(state)
+    if draft is not None and draft.get("status") == "error" and not opening:
+        return Command(goto=END, update={"phase": "IDLE", "turn": None, "draft": None})
+    update: Update = {"phase": "ERROR", "draft": error_draft(failure.info())}
+    if error.node == "IDLE":  # the turn did not open: one still in the state was broken off earlier
+        update["turn"] = None
+    return Command(goto="ERROR", update=update)
+
+
+def make_to_fallback(parts_of: PartsOf) -> Handler:
+    """LangGraph's error handler for GENERATING: once a turn to the profile's fallback model, otherwise to ERROR.
+
+    Only while nothing of an answer has been shown. The turn's `model` names the model that answers from here on; the
+    next turn begins with the profile's own again.
     """
 
-    async def guard(state: AgentState, runtime: Runtime[Context]) -> Update:
-        try:
-            return await node(state, runtime)
-        except GraphBubbleUp:  # how LangGraph interrupts a node
-            raise
-        except Exception as failure:
-            error = as_failure(failure, name)
-            if patience is not None:
-                _tell_wait(error, runtime, patience)
-            raise error from None  # whoever logs it would log what it came from as well
+    def to_fallback(state: AgentState, error: NodeError) -> Command[str]:
+        turn, failure = state.get("turn"), error.error
+        if turn is None or not isinstance(failure, AskbookError):
+            return to_error(state, error)
+        parts = parts_of(turn["profile"])
+        name = parts.profile.model.fallback
+        helps = failure.error_type in _ANOTHER_MODEL_MAY_HELP and failure.code != "internal" and not failure.shown
+        if name is None or parts.quotes or turn["model"] == name or not helps:
+            return to_error(state, error)
+        notice = f"{turn['model']} failed ({failure.code}), so {name} was asked."
+        log.warning("%s", notice)
+        return Command(goto="GENERATING", update={"turn": {**with_notice(turn, notice), "model": name}})
 
-    return guard
-
-
-def _tell_wait(failure: AskbookError, runtime: Runtime[Context], patience: Patience) -> None:
-    """Tell the stream that the service asked for some seconds of rest, which LangGraph's retry policy now waits."""
-    info = runtime.execution_info  # absent where a node is called outside a graph, where nothing retries
-    seconds = patience.wait_told(failure, info.node_attempt) if info is not None else None
-    if seconds:
-        runtime.stream_writer({"type": "waiting", "seconds": seconds, "reason": failure.code})
+    return to_fallback
 
 
 def error_draft(info: ErrorInfo) -> Draft:
@@ -99,16 +119,30 @@ def error_draft(info: ErrorInfo) -> Draft:
 
 
 def error(state: AgentState, runtime: Runtime[Context]) -> Update:
-    """The node `error`: a turn that never opened gets a record, an unanswered tool call is dropped."""
+    """The node `ERROR`: a turn that never opened gets a record, an unanswered tool call is dropped."""
     tell_phase(runtime, "ERROR", "failed")
     if state.get("turn") is not None:
         return {"exchange": []}
-    # What lies on the board belongs to a turn that was broken off earlier.
+    # Whatever the board holds belongs to a turn that was broken off earlier.
     return EMPTY_BOARD | {"draft": state.get("draft"), "turn": _unopened(state, runtime)}
 
 
+def last_resort(_state: AgentState, error: NodeError) -> Command[str]:
+    """The handler of the node `ERROR` itself: end the run and leave the thread as usable as before."""
+    log.error("the failure could not be reported", exc_info=error.error)
+    return Command(goto=END, update={"phase": "IDLE", "turn": None, "draft": None})
+
+
+def _tell_wait(failure: AskbookError, runtime: Runtime[Context], patience: Patience) -> None:
+    """Tell the stream how long LangGraph's retry policy now waits, when the service named a time."""
+    info = runtime.execution_info  # absent when a node is called outside a graph, where nothing retries
+    seconds = patience.wait_told(failure, info.node_attempt) if info is not None else None
+    if seconds:
+        runtime.stream_writer({"type": "waiting", "seconds": seconds, "reason": failure.code})
+
+
 def _unopened(state: AgentState, runtime: Runtime[Context]) -> Turn:
-    """The turn of a question that was turned away at the door: one beyond `turn_number`, which did not move."""
+    """The record of a turn that was refused before it opened. Its number is one beyond `turn_number`."""
     last = last_message(state)
     asked = last if isinstance(last, HumanMessage) else None
     return Turn(
@@ -120,38 +154,3 @@ def _unopened(state: AgentState, runtime: Runtime[Context]) -> Turn:
         profile=(runtime.context and runtime.context.profile) or "default",
         model="",
     )
-
-
-def last_resort(_state: AgentState, error: NodeError) -> Command[str]:
-    """The handler of the node `error` itself: the run ends, and the thread is as usable as before."""
-    log.error("the failure could not be reported", exc_info=error.error)
-    return Command(goto=END, update={"phase": "IDLE", "turn": None, "draft": None})
-
-
-Handler = Callable[[AgentState, NodeError], Command[str]]
-
-# Failures of the endpoint or the model. Another model would be refused the same key, and reads no longer prompt.
-_MAY_HELP: Final = frozenset({"api_error", "rate_limit"})
-
-
-def make_to_fallback(parts_of: PartsOf) -> Handler:
-    """LangGraph's error handler for `generate`: once a turn to the profile's fallback model, otherwise to ERROR.
-
-    Only while nothing of an answer has been shown. The turn's `model` says which one answers from here on; the next
-    turn begins with the profile's own again.
-    """
-
-    def to_fallback(state: AgentState, error: NodeError) -> Command[str]:
-        turn, failure = state.get("turn"), error.error
-        if turn is None or not isinstance(failure, AskbookError):
-            return to_error(state, error)
-        parts = parts_of(turn["profile"])
-        name = parts.profile.model.fallback
-        helps = failure.error_type in _MAY_HELP and failure.code != "internal" and not failure.shown
-        if name is None or parts.quotes or turn["model"] == name or not helps:
-            return to_error(state, error)
-        notice = f"{turn['model']} failed ({failure.code}), so {name} was asked."
-        log.warning("%s", notice)
-        return Command(goto="generate", update={"turn": {**noticed(turn, notice), "model": name}})
-
-    return to_fallback

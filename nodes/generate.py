@@ -1,7 +1,7 @@
 """GENERATING: the model answers from the passages, or asks for another search.
 
-What the model writes reaches nobody as it stands: the pieces go out through the stream writer when their citations have
-been resolved. The call itself is in `nodes.model_call`.
+A reader never sees the model's text as it arrives. Sentences go out through the stream writer once their citations are
+resolved and checked. `nodes.model_call` makes the call itself.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import Any
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
-from nodes.error import guarded
+from nodes.archive import older_turns
+from nodes.error import named_failures
 from nodes.judge import SecondOpinion
 from nodes.model_call import CUT, ModelRequest, added, call_model, tokens_used, was_cut
-from nodes.turn import AsyncNode, Update, noticed, run_of, tell_phase
+from nodes.turn import AsyncNode, Update, run_of, tell_phase, with_notice
 from rag.answer.writer import AnswerWriter, Manner
 from rag.conversation.turns import history
 from rag.errors import AskbookError
@@ -28,7 +29,7 @@ from rag.prompt.tool import given, said
 from rag.retry import USUAL, Patience
 from rag.text.english.talk import is_small_talk
 from rag.types import Grounding, Passage, ToolCall
-from state import AgentState, Context, Draft
+from state import AgentState, Context, Draft, Turn
 
 
 @dataclass
@@ -65,45 +66,54 @@ class _AnswerInProgress:
 
 
 def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
-    """The node `generate`. Raises `AskbookError` when the model fails; after a shown sentence that is final."""
+    """The node `GENERATING`. Raises `AskbookError` when the model fails; after a shown sentence that is final."""
 
     async def generate(state: AgentState, runtime: Runtime[Context]) -> Update:
-        turn = state.get("turn")
-        if turn is None:
-            raise AskbookError("invalid_input", "no_turn", "There is no open turn to answer.")
-        tell_phase(runtime, "GENERATING", "tool_executed" if state.get("exchange") else "processing")
-        parts = run_of(runtime, parts_of)
-        passages = [Passage.model_validate(data) for data in state.get("passages", [])]
-        before = (state.get("draft") or {}).get("tokens_used") or {}
-        if not passages:
+        with named_failures("GENERATING", runtime, patience):
+            turn = state.get("turn")
+            if turn is None:
+                raise AskbookError("invalid_input", "no_turn", "There is no open turn to answer.")
+            tell_phase(runtime, "GENERATING", "tool_executed" if state.get("exchange") else "processing")
+            parts = run_of(runtime, parts_of)
+            if state.get("passages"):
+                return await _answer(parts, state, turn, runtime, patience)
             draft = _small_talk(parts) if is_small_talk(turn["question"]) else _refusal(parts, "no_passage")
             runtime.stream_writer({"type": "sentence", "text": draft["content"]})
-            return {"phase": "IDLE", "draft": draft | {"tokens_used": before}}
-        fitted = _fit(parts, state, turn["question"], passages)
-        exchange = state.get("exchange", [])
-        prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
-        judge = SecondOpinion(parts, fitted.passages, patience, turn["model"])
-        writer = AnswerWriter(fitted.passages, _manner(parts, turn["question"], judge))
-        call = _AnswerInProgress(writer, runtime.stream_writer, judge)
-        may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
-        message = await call_model(parts, ModelRequest(prompt, fitted.answer_tokens, may_search, turn["model"]), call)
-        tokens = tokens_used(parts, before, prompt, message)
-        another = may_search and (message.tool_calls or message.invalid_tool_calls)
-        draft = Draft() if another else await _finish(parts, call, message, turn["began"])
-        draft["tokens_used"] = added(tokens, judge.tokens)
-        calls = state.get("llm_calls", 0) + (not parts.quotes) + judge.opinion.calls
-        if another:
-            call.retract()
-            return _another_search(state, message) | {"llm_calls": calls, "draft": draft}
-        return {
-            "phase": "IDLE",
-            "turn": noticed(turn, CUT) if was_cut(message) else turn,
-            "llm_calls": calls,
-            "passages": [passage.model_dump(mode="json") for passage in fitted.passages],
-            "draft": draft,
-        }
+            return {"phase": "IDLE", "draft": draft | {"tokens_used": _tokens_before(state)}}
 
-    return guarded(generate, "generate", patience)
+    return generate
+
+
+async def _answer(parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[Context], patience: Patience) -> Update:
+    """Ask the model, show its checked sentences as they come, and draft the answer or hand over to another search."""
+    fitted = await _fit(parts, state, turn["question"], runtime)
+    exchange = state.get("exchange", [])
+    prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
+    judge = SecondOpinion(parts, fitted.passages, patience, turn["model"])
+    writer = AnswerWriter(fitted.passages, _manner(parts, turn["question"], judge))
+    answer = _AnswerInProgress(writer, runtime.stream_writer, judge)
+    may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
+    message = await call_model(parts, ModelRequest(prompt, fitted.answer_tokens, may_search, turn["model"]), answer)
+    tokens = tokens_used(parts, _tokens_before(state), prompt, message)
+    another = may_search and (message.tool_calls or message.invalid_tool_calls)
+    draft = Draft() if another else await _finish(parts, answer, message, turn["began"])
+    draft["tokens_used"] = added(tokens, judge.tokens)
+    calls = state.get("llm_calls", 0) + (not parts.quotes) + judge.opinion.calls
+    if another:
+        answer.retract()
+        return _another_search(state, message) | {"llm_calls": calls, "draft": draft}
+    return {
+        "phase": "IDLE",
+        "turn": with_notice(turn, CUT) if was_cut(message) else turn,
+        "llm_calls": calls,
+        "passages": [passage.model_dump(mode="json") for passage in fitted.passages],
+        "draft": draft,
+    }
+
+
+def _tokens_before(state: AgentState) -> dict[str, Any]:
+    """The tokens that the turn's earlier calls used."""
+    return (state.get("draft") or {}).get("tokens_used") or {}
 
 
 def _manner(parts: Parts, question: str, judge: SecondOpinion) -> Manner:
@@ -119,19 +129,21 @@ def _manner(parts: Parts, question: str, judge: SecondOpinion) -> Manner:
     )
 
 
-def _fit(parts: Parts, state: AgentState, question: str, passages: list[Passage]) -> Fitted:
-    """What of passages and history fits into the window beside the rest, the tool and its results among it.
+async def _fit(parts: Parts, state: AgentState, question: str, runtime: Runtime[Context]) -> Fitted:
+    """The passages and earlier turns that fit into the window with the rest of the prompt.
 
-    Passages that stand in a result stay, since they are in the prompt already.
+    Passages that a search result holds are in the prompt already, so they stay.
     """
     profile, exchange = parts.profile, state.get("exchange", [])
+    passages = [Passage.model_validate(data) for data in state.get("passages", [])]
+    earlier = [*await older_turns(state, runtime, parts), *state.get("messages", [])[:-1]]
     stay = given(exchange)
     fitted = fit(
         window=profile.model.context_window,
         max_tokens=profile.model.max_tokens,
         system=fixed_text(profile) + said(exchange),
         question=question,
-        history=history(state.get("messages", [])[:-1]),
+        history=history(earlier),
         passages=[passage for passage in passages if passage.number not in stay],
         budget=profile.budget,
         enough=bool(stay),

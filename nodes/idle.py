@@ -1,19 +1,21 @@
-"""IDLE: where a turn opens and where it closes.
+"""IDLE: a turn opens here and closes here.
 
-The machine rests here between questions. Entered with an unanswered question, `idle` checks it, clears the board and
-sends the machine on, past the search where it is small talk; entered with a draft, it makes the response of it and the
-machine comes to rest.
+The machine rests in IDLE between questions. With a new question, the node opens a turn: it checks the question, resets
+what belongs to one turn, and chooses the next state. With a draft, the node closes the turn: it makes the response,
+adds the answer to the conversation, and moves the oldest turns to the archive.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.runtime import Runtime
 
-from nodes.turn import Node, Update, has_new_question, last_message, run_of, tell_phase
+from nodes.archive import archive_old_turns
+from nodes.turn import AsyncNode, Update, has_new_question, last_message, run_of, tell_phase
 from rag.conversation.turns import NOTHING, check_question, history, notices, response_metadata, turn_limit
 from rag.errors import InvalidQuestionError
 from rag.ports import PartsOf
@@ -23,54 +25,58 @@ from rag.types import Phase, Response, iso_time, new_id
 from state import EMPTY_BOARD, AgentState, Context, Draft, Turn
 
 
-def make_idle(parts_of: PartsOf) -> Node:
-    """The node `idle`. Raises `AskbookError` for a question that cannot be asked."""
+def make_idle(parts_of: PartsOf) -> AsyncNode:
+    """The node `IDLE`. Raises `AskbookError` for a question that cannot be asked."""
 
-    def idle(state: AgentState, runtime: Runtime[Context]) -> Update:
+    async def idle(state: AgentState, runtime: Runtime[Context]) -> Update:
         turn, draft = state.get("turn"), state.get("draft")
-        if turn is not None and draft is not None and not has_new_question(state):
-            response = _response(state, turn, draft, runtime)
-            tell_phase(runtime, "IDLE", response.processing_state)
-            return _close(state, turn, response)
-        return _open(state, runtime)
-
-    def _open(state: AgentState, runtime: Runtime[Context]) -> Update:
-        parts = run_of(runtime, parts_of)
-        profile = parts.profile
-        last = last_message(state)
-        if not isinstance(last, HumanMessage):
-            raise InvalidQuestionError("The last message is not a question.", code="no_question")
-        question = check_question(last.text, profile.limits.max_question_characters)
-        number = state.get("turn_number", 0) + 1
-        if profile.limits.max_turns is not None and number > profile.limits.max_turns:
-            raise turn_limit(profile.limits.max_turns)
-        turn = Turn(
-            request_id=last.id or new_id(),
-            question=question,
-            metadata=state.get("metadata") or {},
-            number=number,
-            began=time.time(),
-            profile=profile.name,
-            model=parts.model_name,
-            collection=parts.collection,
-            notices=notices(
-                number,
-                # With those in the archive, the answer, and the system's message that no state holds.
-                (state.get("past") or NOTHING)["messages"] + len(state["messages"]) + 2,
-                max_turns=profile.limits.max_turns,
-                max_messages=profile.limits.max_messages,
-            ),
-            context=runtime.context.model_dump(exclude_none=True) if runtime.context else {},
-        )
-        phase: Phase = "GENERATING" if is_small_talk(question) else "RETRIEVING"
-        if phase == "RETRIEVING" and wants_rewrite(parts, history(state["messages"][:-1])):
-            turn["rewrite"] = ""
-        return EMPTY_BOARD | {"phase": phase, "turn": turn, "turn_number": number, "metadata": None}
+        if turn is None or draft is None or has_new_question(state):
+            # In a thread: it may read a profile's file or build the services.
+            return await asyncio.to_thread(open_turn, state, runtime, parts_of)
+        response = make_response(state, turn, draft, runtime)
+        tell_phase(runtime, "IDLE", response.processing_state)
+        return await archive_old_turns(state, runtime, close_turn(state, turn, response))
 
     return idle
 
 
-def _response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[Context]) -> Response:
+def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -> Update:
+    """Check the question, reset the state of the turn, and choose what follows. Raises `AskbookError`."""
+    parts = run_of(runtime, parts_of)
+    profile = parts.profile
+    last = last_message(state)
+    if not isinstance(last, HumanMessage):
+        raise InvalidQuestionError("The last message is not a question.", code="no_question")
+    question = check_question(last.text, profile.limits.max_question_characters)
+    number = state.get("turn_number", 0) + 1
+    if profile.limits.max_turns is not None and number > profile.limits.max_turns:
+        raise turn_limit(profile.limits.max_turns)
+    turn = Turn(
+        request_id=last.id or new_id(),
+        question=question,
+        metadata=state.get("metadata") or {},
+        number=number,
+        began=time.time(),
+        profile=profile.name,
+        model=parts.model_name,
+        collection=parts.collection,
+        notices=notices(
+            number,
+            # Archived messages, those in the state, the answer, and the system message, which no state holds.
+            (state.get("past") or NOTHING)["messages"] + len(state["messages"]) + 2,
+            max_turns=profile.limits.max_turns,
+            max_messages=profile.limits.max_messages,
+        ),
+        context=runtime.context.model_dump(exclude_none=True) if runtime.context else {},
+    )
+    phase: Phase = "GENERATING" if is_small_talk(question) else "RETRIEVING"
+    if phase == "RETRIEVING" and wants_rewrite(parts, history(state["messages"][:-1])):
+        turn["rewrite"] = ""
+    return EMPTY_BOARD | {"phase": phase, "turn": turn, "turn_number": number, "metadata": None}
+
+
+def make_response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[Context]) -> Response:
+    """The public record of the turn, from its draft and from what the state holds of the turn."""
     passages, retrievals = state.get("passages") or [], state.get("retrievals") or []
     timings = draft.get("timings_ms", {}) | {
         "total": round((time.time() - turn["began"]) * 1000, 1),
@@ -79,14 +85,14 @@ def _response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[Cont
     info = runtime.execution_info
     record = draft | {
         "request_id": turn["request_id"],
-        "thread_id": new_id() if info is None or info.thread_id is None else str(info.thread_id),  # a number is one too
+        "thread_id": new_id() if info is None or info.thread_id is None else str(info.thread_id),  # may be a number
         "turn_number": turn["number"],
         "processing_state": "failed" if draft["status"] == "error" else "response_generated",
         "metadata": turn["metadata"],
         "profile": turn["profile"],
         "model": turn["model"],
         "retrievals": retrievals,
-        "retrieved_chunks": [_shown(passage) for passage in passages],
+        "retrieved_chunks": [retrieved_chunk(passage) for passage in passages],
         "retrieval_count": len(passages),
         "tool_calls": state.get("tool_calls") or [],
         "llm_calls": state.get("llm_calls", 0),
@@ -96,17 +102,17 @@ def _response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[Cont
     return Response.model_validate(record)
 
 
-def _shown(passage: dict[str, Any]) -> dict[str, Any]:
-    """A passage as the field `retrieved_chunks` keeps it: where it is, not what it says."""
+def retrieved_chunk(passage: dict[str, Any]) -> dict[str, Any]:
+    """A passage as `retrieved_chunks` keeps it: its place and score, without its text."""
     return {"rank": passage["number"]} | {
         name: passage[name] for name in ("score", "chunk_id", "url", "title", "heading")
     }
 
 
-def _close(state: AgentState, turn: Turn, response: Response) -> Update:
-    """The answer joins the conversation with its citations; the passages leave with the turn.
+def close_turn(state: AgentState, turn: Turn, response: Response) -> Update:
+    """Add the answer with its citations to the conversation; drop the passages.
 
-    A question that was turned away at the door leaves no trace: its turn is numbered beyond those that opened.
+    A question that was refused before its turn opened leaves no trace. Its number is beyond `turn_number`.
     """
     last = last_message(state)
     remembered = response_metadata(response, turn["question"], iso_time(turn["began"]), turn.get("collection", ""))

@@ -1,10 +1,10 @@
-"""RETRIEVING: the question is searched, before any model is called."""
+"""RETRIEVING: search the book for the question, before any model is called."""
 
 from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from nodes.error import guarded
+from nodes.error import named_failures
 from nodes.turn import AsyncNode, Update, run_of, tell_phase
 from rag.book import Where
 from rag.conversation.turns import history
@@ -16,34 +16,35 @@ from state import AgentState, Context
 
 
 def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
-    """The node `retrieve`. Raises `AskbookError` when the search fails, which is not the same as finding nothing."""
+    """The node `RETRIEVING`. Raises `AskbookError` when the search fails; finding nothing is no failure."""
 
     async def retrieve(state: AgentState, runtime: Runtime[Context]) -> Update:
-        turn = state.get("turn")
-        if turn is None:
-            raise AskbookError("invalid_input", "no_turn", "There is no open turn to search for.")
-        tell_phase(runtime, "RETRIEVING", "processing")
-        parts = run_of(runtime, parts_of)
-        found = await parts.retriever.retrieve(
-            turn["question"],
-            k=parts.profile.retrieval.top_k,
-            threshold=parts.profile.retrieval.score_threshold,
-            where=where_of(runtime),
-            history=history(state.get("messages", [])[:-1]),
-            rewrite=turn.get("rewrite", ""),
-            neighbours=parts.profile.retrieval.neighbours,
-        )
-        record = found.retrieval.model_dump(mode="json")
-        runtime.stream_writer({"type": "retrieval", **record, "trace": found.trace.as_data()})
-        return {
-            "phase": "GENERATING",
-            "passages": [passage.model_dump(mode="json") for passage in found.passages],
-            "retrievals": [record],
-        }
+        with named_failures("RETRIEVING", runtime, patience):
+            turn = state.get("turn")
+            if turn is None:
+                raise AskbookError("invalid_input", "no_turn", "There is no open turn to search for.")
+            tell_phase(runtime, "RETRIEVING", "processing")
+            parts = run_of(runtime, parts_of)
+            found = await parts.retriever.retrieve(
+                turn["question"],
+                k=parts.profile.retrieval.top_k,
+                threshold=parts.profile.retrieval.score_threshold,
+                where=where_of(runtime),
+                history=history(state.get("messages", [])[:-1]),
+                rewrite=turn.get("rewrite", ""),
+                neighbours=parts.profile.retrieval.neighbours,
+            )
+            record = found.retrieval.model_dump(mode="json")
+            runtime.stream_writer({"type": "retrieval", **record, "trace": found.trace.as_data()})
+            return {
+                "phase": "GENERATING",
+                "passages": [passage.model_dump(mode="json") for passage in found.passages],
+                "retrievals": [record],
+            }
 
-    return guarded(retrieve, "retrieve", patience)
+    return retrieve
 
 
 def where_of(runtime: Runtime[Context]) -> Where | None:
-    """The filter the caller set for this run; the model has no say in it."""
+    """The filter that the caller set for this run. The model cannot change it."""
     return parse_filter(runtime.context.filter if runtime.context else None)

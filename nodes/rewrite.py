@@ -1,6 +1,6 @@
-"""RETRIEVING, before the search: the model makes a question that stands alone out of one inside a conversation.
+"""RETRIEVING, before the search: the model rewrites a follow-up as a question that stands alone.
 
-Only where the profile asks for it. The search does without, so nothing that goes wrong here ends a turn.
+Only where the profile asks for it. The search works without a rewrite, so no failure here ends a turn.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from nodes.error import as_failure, guarded
+from nodes.error import as_failure, named_failures
 from nodes.model_call import ModelRequest, Unseen, call_model, tokens_used, was_cut
-from nodes.turn import AsyncNode, Update, noticed, run_of, tell_phase
+from nodes.turn import AsyncNode, Update, run_of, tell_phase, with_notice
 from rag.conversation.turns import history
 from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
@@ -30,47 +30,48 @@ def make_rewrite(parts_of: PartsOf) -> AsyncNode:
     """The node `rewrite`. Raises `AskbookError` when the model fails; `without_rewrite` then goes on."""
 
     async def rewrite(state: AgentState, runtime: Runtime[Context]) -> Update:
-        turn = state.get("turn")
-        if turn is None:
-            raise AskbookError("invalid_input", "no_turn", "There is no open turn to search for.")
-        tell_phase(runtime, "RETRIEVING", "processing")
-        parts = run_of(runtime, parts_of)
-        prompt = rewrite_prompt(parts.profile, turn["question"], history(state.get("messages", [])[:-1]))
-        if not prompt:
-            return {"turn": noticed(turn, no_rewrite("no_room"))}
-        message = await ask_rewrite(parts, prompt, turn["model"])
-        written = written_in(message)
-        return {
-            "turn": {**turn, "rewrite": written} if written else noticed(turn, no_rewrite("no_question")),
-            "llm_calls": state.get("llm_calls", 0) + 1,
-            "draft": {"tokens_used": tokens_used(parts, {}, prompt, message)},
-        }
+        with named_failures("rewrite", runtime):
+            turn = state.get("turn")
+            if turn is None:
+                raise AskbookError("invalid_input", "no_turn", "There is no open turn to search for.")
+            tell_phase(runtime, "RETRIEVING", "processing")
+            parts = run_of(runtime, parts_of)
+            prompt = rewrite_prompt(parts.profile, turn["question"], history(state.get("messages", [])[:-1]))
+            if not prompt:
+                return {"turn": with_notice(turn, no_rewrite("no_room"))}
+            message = await ask_rewrite(parts, prompt, turn["model"])
+            written = written_in(message)
+            return {
+                "turn": {**turn, "rewrite": written} if written else with_notice(turn, no_rewrite("no_question")),
+                "llm_calls": state.get("llm_calls", 0) + 1,
+                "draft": {"tokens_used": tokens_used(parts, {}, prompt, message)},
+            }
 
-    return guarded(rewrite, "rewrite")
+    return rewrite
 
 
 async def ask_rewrite(parts: Parts, prompt: Sequence[BaseMessage], model: str) -> AIMessage:
-    """What the model says to a prompt of `rewrite_prompt`. Raises `AskbookError`."""
+    """The model's answer to a prompt of `rewrite_prompt`. Raises `AskbookError`."""
     most = min(ANSWER_TOKENS, parts.profile.model.max_tokens or ANSWER_TOKENS)
     return await call_model(parts, ModelRequest(prompt, most, may_search=False, model=model), Unseen())
 
 
 def written_in(message: AIMessage) -> str:
-    """The rewrite in the model's message; empty where there is none, or it was cut."""
+    """The rewrite in the model's message; empty when there is none or the message was cut."""
     return "" if was_cut(message) else read_rewrite(message.text)
 
 
 def no_rewrite(code: str) -> str:
-    """What the user is told of a rewrite that did not come about."""
+    """The notice about a missing rewrite."""
     return f"The question was searched without a rewrite by the model ({code})."
 
 
 def without_rewrite(state: AgentState, error: NodeError) -> Command[str]:
-    """LangGraph's error handler for `rewrite`: the search goes on without, and the turn says so.
+    """LangGraph's error handler for `rewrite`: search without a rewrite, and add a notice.
 
-    A wrong key is not told here: the call that answers meets it too, and ends the turn with it.
+    A wrong key is not reported here: the call that answers meets it too and ends the turn with it.
     """
     failure = as_failure(error.error, error.node)
     log.warning("%s failed: %s (%s)", error.node, failure.message, failure.code)
     turn = state.get("turn")
-    return Command(goto="retrieve", update={"turn": noticed(turn, no_rewrite(failure.code))} if turn else {})
+    return Command(goto="RETRIEVING", update={"turn": with_notice(turn, no_rewrite(failure.code))} if turn else {})

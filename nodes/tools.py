@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langgraph.runtime import Runtime
 
-from nodes.error import guarded
+from nodes.error import named_failures
 from nodes.retrieve import where_of
 from nodes.turn import AsyncNode, Update, run_of, tell_phase
 from rag.book import Where
@@ -24,38 +24,40 @@ from state import AgentState, Context
 
 
 def make_tools(parts_of: PartsOf) -> AsyncNode:
-    """The node `tools`: every call gets an answer, a broken one the reason, so that the model can mend it."""
+    """The node `tools`: every call of the model gets an answer. A broken call gets the reason."""
 
     async def tools(state: AgentState, runtime: Runtime[Context]) -> Update:
-        tell_phase(runtime, "RETRIEVING", "tool_call_needed")
-        parts, where = run_of(runtime, parts_of), where_of(runtime)
-        exchange = list(state.get("exchange", []))
-        passages = [Passage.model_validate(data) for data in state.get("passages", [])]
-        turn = state.get("turn")
-        question = turn["question"] if turn else ""
-        records: list[dict[str, Any]] = []
-        for position, call in enumerate(_calls(exchange)):
-            problem = call.get("error", "")
-            if position >= CALLS_A_ROUND:
-                problem = problem or f"At most {CALLS_A_ROUND} searches at once."
-            room = room_for_result(
-                parts.profile.model.context_window, fixed_text(parts.profile), question, said(exchange)
-            )
-            result = await _search(parts, call, _Given(passages, given(exchange), room), where, problem)
-            if result.record:
-                records.append(result.record.model_dump(mode="json"))
-                runtime.stream_writer({"type": "retrieval", **records[-1]})
-            exchange.append(
-                ToolMessage(result.content, tool_call_id=call["id"] or "", name=call["name"], artifact=result.shown)
-            )
-        return {
-            "phase": "GENERATING",
-            "exchange": exchange,
-            "passages": [passage.model_dump(mode="json") for passage in passages],
-            "retrievals": state.get("retrievals", []) + records,
-        }
+        with named_failures("tools", runtime):
+            tell_phase(runtime, "RETRIEVING", "tool_call_needed")
+            return await _answer_calls(run_of(runtime, parts_of), state, runtime)
 
-    return guarded(tools, "tools")
+    return tools
+
+
+async def _answer_calls(parts: Parts, state: AgentState, runtime: Runtime[Context]) -> Update:
+    exchange = list(state.get("exchange", []))
+    passages = [Passage.model_validate(data) for data in state.get("passages", [])]
+    turn, where = state.get("turn"), where_of(runtime)
+    question = turn["question"] if turn else ""
+    records: list[dict[str, Any]] = []
+    for position, call in enumerate(_calls(exchange)):
+        problem = call.get("error", "")
+        if position >= CALLS_A_ROUND:
+            problem = problem or f"At most {CALLS_A_ROUND} searches at once."
+        room = room_for_result(parts.profile.model.context_window, fixed_text(parts.profile), question, said(exchange))
+        result = await _search(parts, call, _Given(passages, given(exchange), room), where, problem)
+        if result.record:
+            records.append(result.record.model_dump(mode="json"))
+            runtime.stream_writer({"type": "retrieval", **records[-1]})
+        exchange.append(
+            ToolMessage(result.content, tool_call_id=call["id"] or "", name=call["name"], artifact=result.shown)
+        )
+    return {
+        "phase": "GENERATING",
+        "exchange": exchange,
+        "passages": [passage.model_dump(mode="json") for passage in passages],
+        "retrievals": state.get("retrievals", []) + records,
+    }
 
 
 def _calls(exchange: Sequence[AnyMessage]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What every node is given and works with: its form, the run's parts, the last message."""
+"""What the nodes share: their signature, the parts of a run, and the question at the end of the conversation."""
 
 from __future__ import annotations
 
@@ -15,25 +15,19 @@ from state import AgentState, Context, Turn
 Update = dict[str, Any]
 
 
-class Node(Protocol):
-    """A node that computes: from the state to an update of it."""
-
-    def __call__(self, state: AgentState, runtime: Runtime[Context]) -> Update: ...
-
-
 class AsyncNode(Protocol):
-    """A node that waits for others."""
+    """A node: from the state to an update of the state."""
 
     async def __call__(self, state: AgentState, runtime: Runtime[Context]) -> Update: ...
 
 
 def tell_phase(runtime: Runtime[Context], phase: Phase, processing: ProcessingState) -> None:
-    """Tell the stream which state the machine is in, and what that makes of the request."""
+    """Tell the stream which state the machine is in, and the processing state of the request."""
     runtime.stream_writer({"type": "phase", "phase": phase, "processing_state": processing})
 
 
-def noticed(turn: Turn, notice: str) -> Turn:
-    """The turn with one more thing that its user should know."""
+def with_notice(turn: Turn, notice: str) -> Turn:
+    """The turn with one more notice for its user."""
     return {**turn, "notices": [*turn.get("notices", []), notice]}
 
 
@@ -43,7 +37,7 @@ def last_message(state: AgentState) -> AnyMessage | None:
 
 
 def has_new_question(state: AgentState) -> bool:
-    """Whether a question has come in since the turn was opened: then turn and draft are leftovers of a broken run."""
+    """Whether a question has arrived since the turn was opened. Then turn and draft are left over from a broken run."""
     turn, last = state.get("turn"), last_message(state)
     return turn is not None and isinstance(last, HumanMessage) and last.id not in (None, turn["request_id"])
 
@@ -51,7 +45,7 @@ def has_new_question(state: AgentState) -> bool:
 def run_of(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
     """The parts for this run. The context is absent when the caller sent none.
 
-    Raises `UsageError` for a profile that does not exist.
+    Raises `UsageError` for an unknown profile.
     """
     context = runtime.context or Context()
     parts = parts_of(context.profile)

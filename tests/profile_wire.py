@@ -16,7 +16,7 @@ from langchain_core.language_models import BaseChatModel
 from graph.agent import Agent, open_agent
 from graph.build import build_graph
 from graph.memory import local_memory, open_memory
-from rag.model.chat_model import build_model
+from rag.model.endpoint import build_model
 from rag.ports import ChunkIndex, Dialect, Parts
 from rag.profiles.profile import Profile, load_profile
 from rag.settings import Settings, variables

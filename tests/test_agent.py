@@ -134,7 +134,7 @@ async def test_a_failure_that_cannot_be_reported_is_still_a_response(monkeypatch
         raise RuntimeError("the report failed")
 
     machine = Machine(ANSWER)
-    monkeypatch.setattr("nodes.idle._shown", fails)
+    monkeypatch.setattr("nodes.idle.retrieved_chunk", fails)
     response = await machine.agent.ask("What is a node?")
     assert response.error is not None
     assert response.error.code == "internal"
@@ -191,7 +191,7 @@ async def test_an_undone_machine_is_at_rest() -> None:
 async def test_a_turn_that_was_broken_off_can_be_undone() -> None:
     machine = Machine(ANSWER)
     start = InputState(messages=[HumanMessage("What is a wreck?")])
-    stopped = machine.graph.astream(start, thread_config("t"), interrupt_before=["generate"])
+    stopped = machine.graph.astream(start, thread_config("t"), interrupt_before=["GENERATING"])
     assert [step async for step in stopped]
     assert await machine.agent.undo("t") == "What is a wreck?"
     assert await machine.contents() == []
@@ -202,7 +202,7 @@ async def test_a_question_that_was_broken_off_before_its_turn_opened_is_undone_w
     machine = Machine(ANSWER, ANSWER)
     await machine.agent.ask("First?", thread_id="t")
     start = InputState(messages=[HumanMessage("Second?")])
-    assert [step async for step in machine.graph.astream(start, thread_config("t"), interrupt_before=["idle"])]
+    assert [step async for step in machine.graph.astream(start, thread_config("t"), interrupt_before=["IDLE"])]
     await machine.agent.undo("t")
     assert (await machine.agent.ask("Third?", thread_id="t")).turn_number == 2
 
@@ -264,7 +264,7 @@ async def test_a_second_process_can_undo_what_the_first_was_stopped_in(tmp_path:
     start = InputState(messages=[HumanMessage("What is a wreck?")])
     async with open_memory(tmp_path, persistent=True) as memory:
         graph = Machine(memory=memory).graph
-        assert [step async for step in graph.astream(start, thread_config("t"), interrupt_before=["generate"])]
+        assert [step async for step in graph.astream(start, thread_config("t"), interrupt_before=["GENERATING"])]
     async with open_memory(tmp_path, persistent=True) as memory:
         machine = Machine(ANSWER, memory=memory)
         assert (await machine.agent.retry("t")).status == "success"

@@ -26,7 +26,7 @@ async def broken_off(memory: Memory, home: Path, *script: str) -> ChatSession:
     """A chat in a conversation whose last turn was killed before its answer."""
     start = InputState(messages=[HumanMessage("What is a node?")])
     graph: Any = Machine(memory=memory).graph
-    assert [one async for one in graph.astream(start, thread_config("t"), interrupt_before=["generate"])]
+    assert [one async for one in graph.astream(start, thread_config("t"), interrupt_before=["GENERATING"])]
     settings = Settings(_env_file=None, ASKBOOK_HOME=home)  # type: ignore[call-arg]  # fields go by their variables
     session = ChatSession(Machine(*script, memory=memory).agent, settings, "default")
     await session.resume(None)

@@ -163,7 +163,7 @@ def test_the_manual_is_embedded_inside_this_process_whatever_is_set() -> None:
 
 def test_no_client_is_loaded_before_it_is_used() -> None:
     code = (
-        "import sys; from rag.services import build_embedder; from rag.embedding.choice import build_reranker;"
+        "import sys; from rag.services import build_embedder; from rag.search.rerank import build_reranker;"
         "from rag.settings import Settings; s = Settings.from_env(None); build_embedder(s); build_reranker(s);"
         "print([n for n in ('cohere', 'langchain_cohere', 'openai', 'onnxruntime') if n in sys.modules])"
     )

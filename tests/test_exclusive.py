@@ -12,9 +12,9 @@ from langchain_core.messages import HumanMessage
 from langgraph.graph import END, START, StateGraph
 
 from graph.agent import Agent
+from graph.compiled import exclusive
 from graph.conversations import thread_config
 from graph.memory import Memory, MemoryOptions, open_memory
-from graph.turn_locks import exclusive
 from rag.conversation.turns import BLOCK, WINDOW
 from rag.errors import MemoryFailureError, UsageError
 from state import AgentState, InputState
@@ -69,7 +69,7 @@ async def astream_events(graph: Any) -> None:
 
 
 async def aupdate_state(graph: Any) -> None:
-    await graph.aupdate_state(thread_config("t"), {"turn_number": 9}, as_node="idle")
+    await graph.aupdate_state(thread_config("t"), {"turn_number": 9}, as_node="IDLE")
 
 
 async def configured(graph: Any) -> None:
@@ -125,7 +125,7 @@ async def test_within_another_graph_it_uses_that_ones_conversation_and_takes_no_
 async def test_a_run_of_the_graph_that_breaks_off_can_be_finished(memory: Memory) -> None:
     machine = Machine(ANSWER, memory=memory)
     async for step in machine.agent.graph.astream(question(), thread_config("t")):
-        if "retrieve" in step:
+        if "RETRIEVING" in step:
             break
     assert await machine.agent.unfinished("t") == "What is a node?"
     machine.searcher.asked.clear()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
+from graph.build import build_graph
 from graph.conversations import thread_config
 from graph.drawing import README, draw, in_page
 from rag.errors import UsageError
 from rag.profiles.profile import Profile, load_profile
 from state import EMPTY_BOARD, AgentState, Context, InputState
-from tests.fakes import passage, tool_call
+from tests.fakes import FakeSearcher, FakeServices, ScriptedModel, passage, tool_call
 from tests.machine import ANSWER, Machine
 from tests.stage import limited
 
@@ -254,8 +255,18 @@ def test_the_drawing_in_the_readme_is_the_machine() -> None:
 
 def test_the_drawing_shows_where_failures_lead() -> None:
     failed = [line.strip() for line in draw().splitlines() if "failed" in line]
-    assert [line.split()[0] for line in failed] == ["generate", "idle", "retrieve", "tools"]
-    assert all(line.endswith("error;") for line in failed)
+    assert [line.split()[0] for line in failed] == ["GENERATING", "IDLE", "RETRIEVING", "tools"]
+    assert all(line.endswith("ERROR;") for line in failed)
+
+
+def test_no_box_of_the_drawing_stands_apart() -> None:
+    drawn = build_graph(FakeServices(ScriptedModel(), FakeSearcher())).compile().get_graph()
+    tied = {edge.source for edge in drawn.edges} | {edge.target for edge in drawn.edges}
+    assert (
+        set(drawn.nodes)
+        == tied
+        == {"__start__", "__end__", "IDLE", "RETRIEVING", "GENERATING", "ERROR", "rewrite", "tools"}
+    )
 
 
 def test_a_page_without_a_place_for_the_drawing_is_refused() -> None:

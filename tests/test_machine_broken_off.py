@@ -79,9 +79,9 @@ async def test_an_invalid_question_after_a_run_cancelled_in_error_is_told_all_th
     machine = Machine(final())
     await machine.ask("What is a wreck?")
     history = [one async for one in machine.graph.aget_state_history(thread_config("t"))]
-    in_error = next(one for one in history if one.next == ("error",))
+    in_error = next(one for one in history if one.next == ("ERROR",))
     values = {**in_error.values, "messages": []}
-    await machine.graph.aupdate_state(thread_config("u"), values, as_node="generate")
+    await machine.graph.aupdate_state(thread_config("u"), values, as_node="GENERATING")
     response = await machine.ask("", thread="u")
     assert response.error is not None
     assert response.error.code == "empty_question"

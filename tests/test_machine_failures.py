@@ -202,4 +202,4 @@ async def test_what_a_foreign_exception_says_is_neither_stored_nor_logged(caplog
     writes = [str(found.pending_writes) async for found in machine.memory.database.saver.alist(thread_config("t"))]
     assert any("__error__" in one for one in writes)
     assert "canary" not in "".join(writes) + caplog.text
-    assert "retrieve raised KeyError" in caplog.text
+    assert "RETRIEVING raised KeyError" in caplog.text

@@ -31,10 +31,10 @@ async def as_it_was(home: Path, number: int, *, broken_off: bool = False) -> Non
             await graph.ainvoke(InputState(messages=[HumanMessage(f"Question {one}?")]), config)
         if broken_off:
             start = InputState(messages=[HumanMessage("What is a wreck?")])
-            assert [one async for one in graph.astream(start, config, interrupt_before=["generate"])]
+            assert [one async for one in graph.astream(start, config, interrupt_before=["GENERATING"])]
             opened = (await graph.aget_state(config)).values["turn"]
             without = {name: value for name, value in opened.items() if name != "context"}
-            await graph.aupdate_state(config, {"turn": without}, as_node="retrieve")
+            await graph.aupdate_state(config, {"turn": without}, as_node="RETRIEVING")
 
 
 async def test_an_old_conversation_is_whole_before_and_after_it_goes_on(tmp_path: Path) -> None:

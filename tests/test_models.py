@@ -9,16 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from rag.errors import UsageError
-from rag.model.chat_model import (
-    OPENAI,
-    QUOTING,
-    Endpoint,
-    EndpointChatModel,
-    build_model,
-    check_key,
-    endpoint_of,
-    is_openai,
-)
+from rag.model.chat_model import EndpointChatModel
+from rag.model.endpoint import OPENAI, QUOTING, Endpoint, build_model, check_key, endpoint_of, is_openai
 from rag.profiles.profile import FOLDER, load_profile
 from rag.settings import Settings
 from tests.fakes import FakeEmbedder

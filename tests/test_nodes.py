@@ -31,60 +31,62 @@ def stream() -> Stream:
 # --- idle: a turn opens ---------------------------------------------------------------------------------------------
 
 
-def test_idle_opens_a_turn_for_the_last_message(stream: Stream) -> None:
-    update = make_idle(parts_of())(AgentState(messages=[HumanMessage("  What is a node? ", id="h1")]), stream.runtime)
+async def test_idle_opens_a_turn_for_the_last_message(stream: Stream) -> None:
+    update = await make_idle(parts_of())(
+        AgentState(messages=[HumanMessage("  What is a node? ", id="h1")]), stream.runtime
+    )
     assert update["phase"] == "RETRIEVING"
     assert (update["turn"]["question"], update["turn"]["request_id"]) == ("What is a node?", "h1")
     assert update["turn_number"] == 1
 
 
-def test_idle_counts_the_turns(stream: Stream) -> None:
+async def test_idle_counts_the_turns(stream: Stream) -> None:
     state = AgentState(messages=[HumanMessage("Again?", id="h2")], turn_number=6)
-    assert make_idle(parts_of())(state, stream.runtime)["turn"]["number"] == 7
+    assert (await make_idle(parts_of())(state, stream.runtime))["turn"]["number"] == 7
 
 
-def test_idle_clears_what_an_earlier_turn_left(stream: Stream) -> None:
+async def test_idle_clears_what_an_earlier_turn_left(stream: Stream) -> None:
     state = AgentState(messages=[HumanMessage("Q", id="h1")], passages=as_data(passage()), llm_calls=3)
-    update = make_idle(parts_of())(state, stream.runtime)
+    update = await make_idle(parts_of())(state, stream.runtime)
     assert {name: update[name] for name in EMPTY_BOARD} == EMPTY_BOARD
 
 
-def test_idle_takes_the_metadata_into_the_turn(stream: Stream) -> None:
+async def test_idle_takes_the_metadata_into_the_turn(stream: Stream) -> None:
     state = AgentState(messages=[HumanMessage("Q", id="h1")], metadata={"client": "test"})
-    update = make_idle(parts_of())(state, stream.runtime)
+    update = await make_idle(parts_of())(state, stream.runtime)
     assert update["turn"]["metadata"] == {"client": "test"}
     assert update["metadata"] is None
 
 
-def test_idle_refuses_an_empty_question(stream: Stream) -> None:
+async def test_idle_refuses_an_empty_question(stream: Stream) -> None:
     with pytest.raises(InvalidQuestionError) as caught:
-        make_idle(parts_of())(AgentState(messages=[HumanMessage(" \n ")]), stream.runtime)
+        await make_idle(parts_of())(AgentState(messages=[HumanMessage(" \n ")]), stream.runtime)
     assert caught.value.code == "empty_question"
 
 
-def test_idle_refuses_a_question_longer_than_the_profile_allows(stream: Stream) -> None:
+async def test_idle_refuses_a_question_longer_than_the_profile_allows(stream: Stream) -> None:
     idle = make_idle(parts_of(profile=limited(max_question_characters=5)))
     with pytest.raises(InvalidQuestionError, match="6 characters; at most 5"):
-        idle(AgentState(messages=[HumanMessage("123456")]), stream.runtime)
+        await idle(AgentState(messages=[HumanMessage("123456")]), stream.runtime)
 
 
 @pytest.mark.parametrize("messages", [[], [HumanMessage("Q"), AIMessage("A")]])
-def test_idle_refuses_to_answer_what_is_no_question(messages: list[AnyMessage], stream: Stream) -> None:
+async def test_idle_refuses_to_answer_what_is_no_question(messages: list[AnyMessage], stream: Stream) -> None:
     with pytest.raises(InvalidQuestionError) as caught:
-        make_idle(parts_of())(AgentState(messages=messages), stream.runtime)
+        await make_idle(parts_of())(AgentState(messages=messages), stream.runtime)
     assert caught.value.code == "no_question"
 
 
-def test_idle_opens_no_turn_beyond_the_limit(stream: Stream) -> None:
+async def test_idle_opens_no_turn_beyond_the_limit(stream: Stream) -> None:
     idle = make_idle(parts_of(profile=limited(max_turns=2)))
     with pytest.raises(AskbookError) as caught:
-        idle(AgentState(messages=[HumanMessage("Third?")], turn_number=2), stream.runtime)
+        await idle(AgentState(messages=[HumanMessage("Third?")], turn_number=2), stream.runtime)
     assert (caught.value.error_type, caught.value.code) == ("context_overflow", "turn_limit")
 
 
-def test_idle_refuses_a_profile_that_does_not_exist() -> None:
+async def test_idle_refuses_a_profile_that_does_not_exist() -> None:
     with pytest.raises(UsageError) as caught:
-        make_idle(parts_of())(AgentState(messages=[HumanMessage("Q")]), Stream(Context(profile="nobody")).runtime)
+        await make_idle(parts_of())(AgentState(messages=[HumanMessage("Q")]), Stream(Context(profile="nobody")).runtime)
     assert caught.value.code == "unknown_profile"
 
 
@@ -93,70 +95,70 @@ def test_idle_refuses_a_profile_that_does_not_exist() -> None:
 ANSWER = Draft(status="success", content="A node is a process [1].", plain_content="A node is a process [1].")
 
 
-def close(stream: Stream, **state: Any) -> dict[str, Any]:
-    return make_idle(parts_of())(asked(draft=ANSWER, **state), stream.runtime)
+async def close(stream: Stream, **state: Any) -> dict[str, Any]:
+    return await make_idle(parts_of())(asked(draft=ANSWER, **state), stream.runtime)
 
 
-def test_idle_closes_a_turn_that_has_a_draft(stream: Stream) -> None:
-    update = close(stream)
+async def test_idle_closes_a_turn_that_has_a_draft(stream: Stream) -> None:
+    update = await close(stream)
     assert update["phase"] == "IDLE"
     assert stream.written == [{"type": "phase", "phase": "IDLE", "processing_state": "response_generated"}]
     assert update["response"]["content"] == ANSWER["content"]
 
 
-def test_the_answer_joins_the_conversation(stream: Stream) -> None:
-    update = close(stream)
+async def test_the_answer_joins_the_conversation(stream: Stream) -> None:
+    update = await close(stream)
     assert [message.content for message in update["messages"]] == [ANSWER["content"]]
     assert update["messages"][0].id == update["response"]["id"]
     assert update["messages"][0].response_metadata["request_id"] == "question-1"
 
 
-def test_the_passages_leave_with_the_turn_and_their_place_in_the_book_stays(stream: Stream) -> None:
-    update = close(stream, passages=as_data(passage(1), passage(2)))
+async def test_the_passages_leave_with_the_turn_and_their_place_in_the_book_stays(stream: Stream) -> None:
+    update = await close(stream, passages=as_data(passage(1), passage(2)))
     assert update["passages"] == []
     assert [chunk["rank"] for chunk in update["response"]["retrieved_chunks"]] == [1, 2]
     assert "text" not in update["response"]["retrieved_chunks"][0]
     assert update["response"]["retrieval_count"] == 2
 
 
-def test_the_turn_itself_is_gone_when_it_has_closed(stream: Stream) -> None:
-    update = close(stream)
+async def test_the_turn_itself_is_gone_when_it_has_closed(stream: Stream) -> None:
+    update = await close(stream)
     assert update["turn"] is None
     assert update["draft"] is None
 
 
-def test_the_response_adds_up_the_time_of_all_searches(stream: Stream) -> None:
+async def test_the_response_adds_up_the_time_of_all_searches(stream: Stream) -> None:
     record = retrieval(retrieval_time_ms=2.5).model_dump(mode="json")
-    assert close(stream, retrievals=[record, record])["response"]["timings_ms"]["retrieval"] == 5.0
+    assert (await close(stream, retrievals=[record, record]))["response"]["timings_ms"]["retrieval"] == 5.0
 
 
-def test_the_response_echoes_the_metadata_of_the_request(stream: Stream) -> None:
+async def test_the_response_echoes_the_metadata_of_the_request(stream: Stream) -> None:
     state = asked(draft=ANSWER)
     state["turn"] = open_turn(metadata={"client": "test"})
-    update = make_idle(parts_of())(state, stream.runtime)
+    update = await make_idle(parts_of())(state, stream.runtime)
     assert update["response"]["metadata"] == {"client": "test"}
 
 
-def test_a_failed_turn_is_said_to_have_failed(stream: Stream) -> None:
+async def test_a_failed_turn_is_said_to_have_failed(stream: Stream) -> None:
     draft = error_draft(AskbookError("api_error", "server_error", "It answered 500.").info())
-    update = make_idle(parts_of())(asked(draft=draft), stream.runtime)
+    update = await make_idle(parts_of())(asked(draft=draft), stream.runtime)
     assert update["response"]["processing_state"] == "failed"
     assert update["response"]["status"] == "error"
 
 
-def test_a_question_that_was_turned_away_leaves_the_conversation(stream: Stream) -> None:
+async def test_a_question_that_was_turned_away_leaves_the_conversation(stream: Stream) -> None:
     draft = error_draft(InvalidQuestionError("Too long.", code="question_too_long").info())
     state = asked(draft=draft)
     state["turn"] = open_turn(number=2)
-    update = make_idle(parts_of())(state, stream.runtime)
+    update = await make_idle(parts_of())(state, stream.runtime)
     assert [type(message) for message in update["messages"]] == [RemoveMessage]
     assert update["messages"][0].id == "question-1"
 
 
-def test_a_draft_of_a_broken_run_does_not_answer_a_new_question(stream: Stream) -> None:
+async def test_a_draft_of_a_broken_run_does_not_answer_a_new_question(stream: Stream) -> None:
     state = asked(draft=ANSWER)
     state["messages"].append(HumanMessage("And a topic?", id="question-2"))
-    update = make_idle(parts_of())(state, stream.runtime)
+    update = await make_idle(parts_of())(state, stream.runtime)
     assert update["phase"] == "RETRIEVING"
     assert update["turn"]["question"] == "And a topic?"
 
@@ -211,37 +213,37 @@ BROKEN = AskbookError("api_error", "server_error", "The model's endpoint answere
 
 
 def test_a_failure_sends_the_machine_to_error_with_a_record() -> None:
-    command = to_error(asked(), NodeError("generate", BROKEN))
-    assert command.goto == "error"
+    command = to_error(asked(), NodeError("GENERATING", BROKEN))
+    assert command.goto == "ERROR"
     assert isinstance(command.update, dict)
     assert command.update["phase"] == "ERROR"
     assert command.update["draft"]["error"]["code"] == "server_error"
 
 
 def test_a_second_failure_while_reporting_ends_the_run() -> None:
-    command = to_error(asked(draft=error_draft(BROKEN.info())), NodeError("idle", BROKEN))
+    command = to_error(asked(draft=error_draft(BROKEN.info())), NodeError("IDLE", BROKEN))
     assert command.goto == END
 
 
 def test_a_failure_at_the_door_drops_the_turn_that_was_broken_off_before() -> None:
-    command = to_error(asked(), NodeError("idle", InvalidQuestionError("Empty.", code="empty_question")))
+    command = to_error(asked(), NodeError("IDLE", InvalidQuestionError("Empty.", code="empty_question")))
     assert isinstance(command.update, dict)
     assert command.update["turn"] is None
 
 
 def test_a_failure_of_the_error_node_ends_the_run() -> None:
-    assert last_resort(asked(), NodeError("error", RuntimeError())).goto == END
+    assert last_resort(asked(), NodeError("ERROR", RuntimeError())).goto == END
 
 
-@pytest.mark.parametrize(("node", "error_type"), [("retrieve", "retrieval_error"), ("generate", "api_error")])
+@pytest.mark.parametrize(("node", "error_type"), [("RETRIEVING", "retrieval_error"), ("GENERATING", "api_error")])
 def test_a_timeout_is_called_by_what_timed_out(node: str, error_type: str) -> None:
     failure = as_failure(TimeoutError(), node)
     assert (failure.error_type, failure.code) == (error_type, "timeout")
 
 
 def test_a_bug_is_named_by_its_class_and_not_by_its_text() -> None:
-    failure = as_failure(KeyError("secret"), "generate")
-    assert (failure.code, failure.message) == ("internal", "generate raised KeyError.")
+    failure = as_failure(KeyError("secret"), "GENERATING")
+    assert (failure.code, failure.message) == ("internal", "GENERATING raised KeyError.")
 
 
 def test_error_drops_a_tool_call_that_was_never_answered(stream: Stream) -> None:

@@ -16,7 +16,7 @@ from graph.agent import Agent
 from graph.build import build_graph
 from graph.memory import Memory, open_memory
 from rag.errors import USER_MESSAGES, UsageError
-from rag.model.chat_model import OPENAI, build_model
+from rag.model.endpoint import OPENAI, build_model
 from rag.ports import ChunkIndex, Parts
 from rag.profiles.profile import Profile, load_profile
 from rag.settings import Settings

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from cli.commands import COMMANDS, ChatSession
 from rag.conversation.message_rules import problems
 from rag.errors import UsageError
-from rag.model.chat_model import build_model
+from rag.model.endpoint import build_model
 from rag.profiles.profile import FOLDER, load_profile
 from rag.services import choose_collection
 from rag.settings import Settings

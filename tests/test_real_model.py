@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessageChunk
 
 from graph.agent import open_agent
 from rag.errors import AskbookError
-from rag.model.chat_model import build_model
+from rag.model.endpoint import build_model
 from rag.profiles.profile import profile_of
 from rag.settings import Settings, variables
 from tests.fakes import FakeEmbedder

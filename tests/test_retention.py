@@ -50,7 +50,7 @@ async def test_every_kind_of_memory_keeps_the_same(memory: Memory) -> None:
         await machine.agent.ask(f"Question {number}?", thread_id="t")
     history = [one async for one in machine.graph.aget_state_history(thread_config("t"))]
     assert await ends(machine) == list(range(23, 3, -1))
-    assert [one.next for one in history[:5]] == [(), ("idle",), ("generate",), ("retrieve",), ("idle",)]
+    assert [one.next for one in history[:5]] == [(), ("IDLE",), ("GENERATING",), ("RETRIEVING",), ("IDLE",)]
     assert len([one for one in history if one.next]) == 5
 
 

@@ -111,7 +111,7 @@ async def test_a_turn_runs_in_studio_and_its_phases_go_by(client: LangGraphClien
         elif event.event == "updates":
             updated += list(event.data)
     assert phases == ["RETRIEVING", "GENERATING", "IDLE"]
-    assert updated == ["idle", "retrieve", "generate", "idle"]
+    assert updated == ["IDLE", "RETRIEVING", "GENERATING", "IDLE"]
     state = await client.threads.get_state(thread["thread_id"])
     values = state["values"]
     assert isinstance(values, dict)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rag.embedding.known_models import HOSTED, PACKAGED, Provider
 from rag.errors import UsageError
-from rag.model.chat_model import OPENAI, OPENAI_KEY
+from rag.model.endpoint import OPENAI, OPENAI_KEY
 
 if TYPE_CHECKING:
     from pydantic import SecretStr

@@ -161,7 +161,7 @@ def _nearest_row(rows: Sequence[Sequence[float]], legs: Sequence[Any]) -> list[f
         return list(rows[0])
     stored, queries = np.asarray(rows, dtype=np.float64), np.asarray(asked, dtype=np.float64)
     lengths = np.linalg.norm(stored, axis=1)[:, None] * np.linalg.norm(queries, axis=1)[None, :]
-    cosines = np.divide(stored @ queries.T, lengths, out=np.zeros(lengths.schema), where=lengths > 0)
+    cosines = np.divide(stored @ queries.T, lengths, out=np.zeros(lengths.shape), where=lengths > 0)
     return list(rows[int(cosines.max(axis=1).argmax())])
 
 

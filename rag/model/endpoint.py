@@ -1,0 +1,120 @@
+"""The model that answers: an OpenAI-compatible endpoint when a key is set, otherwise the answerer that quotes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from rag.errors import UsageError
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from pydantic import SecretStr
+
+    from rag.ports import Embedder
+    from rag.profiles.profile import Profile
+    from rag.settings import Settings
+
+OPENAI: Final = "https://api.openai.com/v1"
+OPENAI_KEY: Final = "OPENAI_API_KEY"
+QUOTING: Final = "askbook-quoting"
+CONNECT: Final = 10.0  # seconds until an endpoint that does not take the connection is called unreachable
+
+
+class Answerer(NamedTuple):
+    """`quotes` says that the model quotes the book's own sentences instead of writing new ones."""
+
+    model: BaseChatModel
+    name: str
+    quotes: bool
+
+
+class Endpoint(NamedTuple):
+    """Where answers are written: an address, and the variable that holds its key. `key` is None where it is not set."""
+
+    base_url: str
+    variable: str
+    key: SecretStr | None
+
+
+def endpoint_of(profile: Profile, settings: Settings) -> Endpoint:
+    """The endpoint of a profile in this process. Raises `UsageError` for a broken address.
+
+    `OPENAI_BASE_URL` with `OPENAI_API_KEY` beats the profile's. `OPENAI_API_KEY` goes to OpenAI or to that address,
+    never to one that a profile names.
+    """
+    own = settings.openai_api_key
+    if own is not None and settings.openai_base_url:
+        if not settings.openai_base_url.startswith(("http://", "https://")):
+            raise UsageError("OPENAI_BASE_URL must start with http:// or https://.", code="settings")
+        return Endpoint(settings.openai_base_url, OPENAI_KEY, own)
+    if profile.model.base_url and profile.model.api_key_env:
+        variable = profile.model.api_key_env
+        return Endpoint(profile.model.base_url, variable, settings.key(variable))
+    return Endpoint(OPENAI, OPENAI_KEY, own)
+
+
+def check_key(endpoint: Endpoint, profile: Profile) -> None:
+    """Check the form of a key of OpenAI's own endpoint, where the profile knows one. The key is never shown.
+
+    Raises `UsageError`.
+    """
+    form = profile.model.openai_key
+    if endpoint.key is None or urlsplit(endpoint.base_url).hostname != urlsplit(OPENAI).hostname:
+        return
+    key = endpoint.key.get_secret_value()
+    if key.startswith(form.prefix) and len(key) >= form.min_length:
+        return
+    raise UsageError(
+        f'{endpoint.variable} is no key of OpenAI: it must start with "{form.prefix}" and have at least '
+        f"{form.min_length} characters.",
+        code="key_form",
+        hint="Copy the whole key, or set OPENAI_BASE_URL to the endpoint that it belongs to.",
+    )
+
+
+def build_model(profile: Profile, settings: Settings, embedder: Embedder) -> Answerer:
+    """The model for a profile in this process. Nothing is called.
+
+    Raises `UsageError` for a broken address, and for a key that cannot be one.
+    """
+    endpoint = endpoint_of(profile, settings)
+    if endpoint.key is None:
+        from rag.quoting.answerer import QuotingChatModel
+
+        return Answerer(QuotingChatModel(embedder=embedder, refusal=profile.answer.refusal), QUOTING, quotes=True)
+    check_key(endpoint, profile)
+    return Answerer(_chat_model(endpoint, profile), profile.model.name, quotes=False)
+
+
+def is_openai(endpoint: Endpoint) -> bool:
+    """Whether the endpoint is OpenAI's own, whichever its region."""
+    host = urlsplit(endpoint.base_url).hostname or ""
+    return host == "openai.com" or host.endswith(".openai.com")
+
+
+def _chat_model(endpoint: Endpoint, profile: Profile) -> BaseChatModel:
+    from openai import Timeout
+
+    from rag.model.chat_model import EndpointChatModel
+
+    own = is_openai(endpoint)
+    seconds = profile.model.timeout_seconds
+    model = EndpointChatModel(
+        key_variable=endpoint.variable,
+        older_names=not own,
+        model=profile.model.name,
+        api_key=endpoint.key,
+        base_url=endpoint.base_url,
+        timeout=Timeout(seconds, connect=min(seconds, CONNECT)),  # without one the client waits for ever
+        max_retries=0,  # the graph's retry policy is the only one
+        stream_usage=True,
+        openai_proxy="",  # not from OPENAI_PROXY; HTTPS_PROXY counts, as for every program
+    )
+    if not own:
+        for client in (model.root_client, model.root_async_client):
+            # The client takes these from OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS, which are
+            # OpenAI's affair: another endpoint must not get them. No argument of the constructor can say so.
+            client.organization = client.project = None
+            client._custom_headers = {}
+    return model
