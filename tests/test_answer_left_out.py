@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answer.shown import FLAG
+from rag.answer.output import FLAG
 from rag.answer.writer import AnswerWriter, Manner
 from rag.types import GroundingMode, Passage
 from tests.fakes import passage

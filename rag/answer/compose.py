@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-from rag.text.markup import Segment, addresses_in, parse, safe_address, same_address, without_markers, written_addresses
+from rag.text.markup import MarkedText, Segment, addresses_in, parse, safe_address, same_address, written_addresses
 
 _BETWEEN: Final = " \t.,;:|*_"
 _HOLE: Final = "\x00"  # stands where something was taken out; no visible text has it
@@ -56,52 +56,54 @@ _ATTRIBUTED: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """`plain` has known markers as `[n]`, in the order of `numbers` (each once). `unknown` counts markers that name no
-    passage, `links` addresses that were taken out.
-    """
+    """`plain` has known markers as `[n]`. `unknown` counts markers that name no passage, `links` removed addresses."""
 
-    plain: str
-    numbers: tuple[int, ...]
+    plain: MarkedText
     unknown: int = 0
     links: int = 0
 
 
 class Composer:
-    """Makes text fit to be shown, over the passages of one turn: their texts by number."""
+    """Makes text fit to be shown. It knows the passages of one turn: their texts and addresses by number."""
 
     def __init__(self, texts: dict[int, str], addresses: dict[int, tuple[str, ...]] | None = None) -> None:
         self._texts = texts
         self._own = {n: frozenset(map(same_address, urls)) for n, urls in (addresses or {}).items()}
 
-    def numbers(self, text: str) -> tuple[int, ...]:
+    def numbers(self, text: MarkedText) -> tuple[int, ...]:
         """The passages of this turn that the text names, in order, each once."""
-        return tuple(dict.fromkeys(n for one in _flat(text) for n in one.numbers if n in self._texts))
+        return tuple(dict.fromkeys(n for one in _flat(text.segments) for n in one.numbers if n in self._texts))
 
-    def compose(self, text: str, cited: AbstractSet[int] = frozenset()) -> Composed:
-        """The text as it may be shown, citing what it names itself and, without a marker for it, `cited`."""
-        own = self.numbers(text)
-        allowed = self._allowed({*own, *cited})
-        first = _Pass(self, allowed, {*own, *cited})
-        plain = first.run(text)
-        shown = list(first.shown)
+    def compose(self, text: MarkedText, cited: AbstractSet[int] = frozenset()) -> Composed:
+        """The text as it may be shown. It cites what it names itself; `cited` may lend it their addresses.
+
+        >>> Composer({1: "A node is a process."}).compose(MarkedText("A node (Source 1) runs [9].")).plain.text
+        'A node [1] runs.'
+        """
+        sources = {*self.numbers(text), *cited}
+        allowed = self._allowed(sources)
+        first = _Pass(self, allowed, sources)
+        plain, shown = text.changed(first.run(text.segments)), first.shown
         for attempt in range(4):
-            again = _Pass(self, allowed, {*own, *cited}, strip=True)
             if _is_settled(plain, shown, allowed):
-                return Composed(
-                    plain, tuple(dict.fromkeys(n for one in shown for n in one)), first.unknown, first.links
-                )
-            plain, shown = again.run(plain if attempt else text), list(again.shown)
-        return Composed("", (), first.unknown, first.links)
+                return Composed(plain, first.unknown, first.links)
+            again = _Pass(self, allowed, sources, strip=True)
+            plain, shown = MarkedText(again.run((plain if attempt else text).segments)), again.shown
+        return Composed(MarkedText(""), first.unknown, first.links)
 
-    def bare(self, plain: str) -> str:
+    def bare(self, plain: MarkedText) -> str:
         """What a composed text claims: without its markers, and without "According to [1]," before it."""
-        return _SEE.sub("", without_markers(_without_lead(plain))).strip()
+        return _SEE.sub("", _without_lead(plain).bare).strip()
 
-    def clauses(self, plain: str) -> list[tuple[str, list[int]]]:
-        """The parts of a composed text with the markers that end each, where they end more than one; else nothing."""
+    def clauses(self, plain: MarkedText) -> list[tuple[str, list[int]]]:
+        """The parts of a composed text with the markers that end each; empty where fewer than two parts have markers.
+
+        >>> Composer({}).clauses(MarkedText("A node runs [1], and a topic carries messages [2]."))
+        [('A node runs', [1]), ('and a topic carries messages', [2])]
+        """
         parts: list[tuple[str, list[int]]] = []
         words = ""
-        for one in parse(_without_lead(plain)):
+        for one in _without_lead(plain).segments:
             if one.kind != "marker":
                 words += one.raw
             elif words.strip(_BETWEEN) or not parts:
@@ -109,14 +111,14 @@ class Composer:
                 words = ""
             else:
                 parts[-1][1].extend(one.numbers)
-        if words.strip(_BETWEEN):  # what follows the last marker is covered by it
+        if words.strip(_BETWEEN):  # the last marker covers what follows it
             parts.append((words.strip(_BETWEEN), parts[-1][1] if parts else []))
         return parts if len(parts) > 1 else []
 
-    def only(self, plain: str, kept: Collection[int]) -> str:
+    def only(self, plain: MarkedText, kept: Collection[int]) -> MarkedText:
         """A composed text without the markers of other passages than those kept."""
-        parts = [_HOLE if one.kind == "marker" and one.numbers[0] not in kept else one.raw for one in parse(plain)]
-        return _HELD.sub("", _LISTED.sub("", "".join(parts)))
+        parts = [_HOLE if one.kind == "marker" and one.numbers[0] not in kept else one.raw for one in plain.segments]
+        return plain.changed(_HELD.sub("", _LISTED.sub("", "".join(parts))))
 
     def code(self, text: str, cited: AbstractSet[int]) -> str:
         """A block of code without the addresses that no cited passage has."""
@@ -140,9 +142,9 @@ class _Pass:
         self._group: set[int] = set()  # the markers that stand before this place, next to one another
         self.unknown = self.links = 0
 
-    def run(self, text: str) -> str:
+    def run(self, segments: Sequence[Segment]) -> str:
         joined = ""
-        for segment in parse(text):
+        for segment in segments:
             if segment.kind != "marker" and segment.raw.strip(" \t,;"):
                 self._group = set()
             joined += self._one(segment)
@@ -224,29 +226,29 @@ def _without_open_tag(text: str) -> str:
     return text[:begin].rstrip() if begin > text.rfind(">") and _HTML.match(text, begin) else text
 
 
-def _without_lead(plain: str) -> str:
+def _without_lead(plain: MarkedText) -> MarkedText:
     """A composed text without "According to [1]," before it."""
-    return _ATTRIBUTED.sub(lambda match: match["lead"], plain)
+    return plain.changed(_ATTRIBUTED.sub(lambda match: match["lead"], plain.text))
 
 
-def _flat(text: str) -> list[Segment]:
-    """The segments of the text and of the words of its links."""
+def _flat(segments: Sequence[Segment]) -> list[Segment]:
+    """The segments, each link preceded by the segments of its words that are no plain text."""
     found: list[Segment] = []
-    for one in parse(text):
+    for one in segments:
         if one.kind == "link" and one.words:
-            found += [inner for inner in _flat(one.words) if inner.kind != "text"]
+            found += [inner for inner in _flat(parse(one.words)) if inner.kind != "text"]
         found.append(one)
     return found
 
 
-def _is_settled(plain: str, shown: Sequence[tuple[int, ...]], allowed: frozenset[str]) -> bool:
+def _is_settled(plain: MarkedText, shown: Sequence[tuple[int, ...]], allowed: frozenset[str]) -> bool:
     """Whether a reader finds the markers that are meant, nothing that looks like another, and no foreign address."""
-    found = _flat(plain)
-    if [one.numbers for one in found if one.kind == "marker"] != shown:
+    found = _flat(plain.segments)
+    if [one.numbers for one in found if one.kind == "marker"] != list(shown):
         return False
     if any(one.kind == "text" and _LOOKS.search(one.raw) for one in found):
         return False
-    urls = [one.url for one in found if one.url] + written_addresses(plain)
+    urls = [one.url for one in found if one.url] + written_addresses(plain.text)
     return all(same_address(url) in allowed for url in urls)
 
 

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from rag.answer.citations import CitationForms
 from rag.answer.pieces import PieceCutter, Raw, TextPiece
-from rag.text.markup import without_markers
+from rag.text.markup import MarkedText, without_markers
 from rag.types import Quote
 
 Kind = Literal["sentence", "item", "heading", "lead", "row", "rule", "code", "markers", "definition", "overlong"]
@@ -25,21 +25,23 @@ _SOURCES: Final = re.compile(
     r"see also)(?:\s+(?:used|cited|consulted))?\W*",
     re.IGNORECASE,
 )
+_LONGEST_OPEN: Final = 4000  # code points that are held back for the end of a link
+_OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[A-Za-z/!][^<>\n]{0,500}$")
 
 
 @dataclass(slots=True)
 class AnswerLine:
     """One piece on its way into the answer.
 
-    `prefix` is the list sign or quotation mark before `text`, `gap` the white space before it all, `suffix` markers
-    behind it. `block` counts paragraphs, items and the like; `run` counts lists, tables and the rest as a whole.
-    `judged` is None until it is known whether the line is supported; it `waits` where a second judge is to say so too.
-    A `frame` states nothing and stands or falls with
-    what is around it; `refusal` says that it denies that the book has an answer. `level` is a heading's.
+    `prefix` is the list sign or quotation mark before the text, `gap` the white space before that, `suffix` markers
+    behind the text. `block` numbers paragraphs, items and the like; `run` numbers whole lists, tables and paragraphs.
+    `judged` is None until the line was checked; `waits` says that a second judge is still to be heard. A `frame` states
+    nothing and stands or falls with the lines around it; `refusal` says that it denies that the book has an answer.
+    `level` is a heading's.
     """
 
     kind: Kind
-    text: str
+    marked: MarkedText
     prefix: str = ""
     gap: str = ""
     block: int = 0
@@ -53,18 +55,22 @@ class AnswerLine:
     quotes: dict[int, Quote] = field(default_factory=dict)
 
     @property
+    def text(self) -> str:
+        return self.marked.text
+
+    @property
     def is_open(self) -> bool:
-        """Whether it is still to be judged."""
+        """Whether the line is still to be checked."""
         return self.judged is None and not self.frame
 
     @property
     def indent(self) -> int:
-        """How far its line is indented, in characters."""
+        """The indentation of the line, in characters."""
         return len(self.gap.rpartition("\n")[2])
 
     @property
     def stands(self) -> bool:
-        """Whether it is a supported statement for good."""
+        """Whether the line is a supported statement for good."""
         return bool(self.judged) and not self.frame and not self.waits
 
     @property
@@ -73,21 +79,22 @@ class AnswerLine:
 
 
 def lines_of(piece: TextPiece, gap: str, *, starts: bool, ends: bool) -> list[AnswerLine]:
-    """The lines of a piece: one, and behind it the markers that stand below it.
+    """The line of a piece, followed by a line of the markers that stand below it, if there are any.
 
     `gap` is the white space before it; `starts` and `ends` say whether it begins and ends a line of the text.
     """
     text = piece.text.strip()
     if piece.code:
-        return [AnswerLine("code", _closed(text), gap=gap)]
+        return [AnswerLine("code", MarkedText(_closed(text)), gap=gap)]
     body, _, below = text.partition("\n")
-    if below and not _is_markers(below):
+    markers = MarkedText(below.strip())
+    if below and not _is_markers(markers):
         body, below = text, ""
     line = _line(body.rstrip(), gap, starts=starts, ends=ends or bool(below))
     if not below:
         return [line]
     between = text[len(body.rstrip()) : len(text) - len(below.lstrip())]
-    return [line, AnswerLine("markers", below.strip(), gap=between)]
+    return [line, AnswerLine("markers", markers, gap=between)]
 
 
 def _closed(block: str) -> str:
@@ -98,40 +105,37 @@ def _closed(block: str) -> str:
     return f"{block}\n{fence[0]}"
 
 
-def _is_markers(text: str) -> bool:
-    return not re.search(r"\w", without_markers(text)) and re.search(r"\d", text) is not None
+def _is_markers(text: MarkedText) -> bool:
+    return not re.search(r"\w", text.bare) and re.search(r"\d", text.text) is not None
 
 
 def _line(text: str, gap: str, *, starts: bool, ends: bool) -> AnswerLine:
-    if _is_markers(text):
-        return AnswerLine("markers", text, gap=gap)
-    if not starts and text.startswith("[^") and _DEFINITION.match(text):
-        return AnswerLine("definition", text, gap=gap)
-    if not starts:
-        return AnswerLine("lead" if ends and _is_lead(text) else "sentence", text, gap=gap)
-    if _DEFINITION.match(text):
-        return AnswerLine("definition", text, gap=gap)
-    if _RULE.fullmatch(text):
-        return AnswerLine("rule", text, gap=gap)
-    if heading := _HEADING.match(text):
-        return AnswerLine("heading", text[heading.end() :], heading[0], gap, level=len(heading["signs"]))
-    found = _PREFIX.match(text)
-    prefix = found[0] if found else ""
-    body = text[len(prefix) :]
-    if body.startswith("|"):
+    """The line of a text, by what a reader takes it for: "## Nodes" a heading, "- A node runs." an item."""
+    heading = _HEADING.match(text) if starts else None
+    listed = _PREFIX.match(text) if starts else None
+    prefix = heading[0] if heading else listed[0] if listed else ""
+    body = MarkedText(text[len(prefix) :])
+    if _is_markers(body) and not re.search(r"\w", prefix):
+        return AnswerLine("markers", body.changed(text), gap=gap)
+    if _DEFINITION.match(text) and (starts or text.startswith("[^")):
+        return AnswerLine("definition", body.changed(text), gap=gap)
+    if starts and _RULE.fullmatch(text):
+        return AnswerLine("rule", body.changed(text), gap=gap)
+    if heading:
+        return AnswerLine("heading", body, prefix, gap, level=len(heading["signs"]))
+    if starts and body.text.startswith("|"):
         return AnswerLine("row", body, prefix, gap)
-    bare = without_markers(body).strip()
-    if (
-        ends
-        and not prefix
-        and _BOLD.fullmatch(bare)
-        and not _is_lead(bare)
-        and bare.rstrip("*_")[-1] not in ".!?。！？"
-    ):
-        return AnswerLine("heading", body, "", gap, level=7)
+    if starts and ends and not prefix and _is_bold_heading(body):
+        return AnswerLine("heading", body, gap=gap, level=7)
     if ends and _is_lead(body):
         return AnswerLine("lead", body, prefix, gap)
     return AnswerLine("item" if re.search(r"[-*+•\d]", prefix) else "sentence", body, prefix, gap)
+
+
+def _is_bold_heading(body: MarkedText) -> bool:
+    """Whether a line in bold type is a heading: all of it is bold, and it is neither a sentence nor a lead."""
+    bare = body.bare.strip()
+    return bool(_BOLD.fullmatch(bare)) and not _is_lead(body) and bare.rstrip("*_")[-1] not in ".!?。！？"
 
 
 def is_finished(piece: TextPiece) -> bool:
@@ -140,37 +144,37 @@ def is_finished(piece: TextPiece) -> bool:
     return not text or (not piece.code and text.rstrip("\"'”’)]】*_`")[-1:] in (*".!?…:。！？",))
 
 
-def _is_lead(text: str) -> bool:
-    return without_markers(text).rstrip("*_ \t\n").endswith((":", "："))
+def _is_lead(text: MarkedText) -> bool:
+    return text.bare.rstrip("*_ \t\n").endswith((":", "："))
 
 
-def is_delimiter(row: str) -> bool:
+def is_delimiter(row: MarkedText) -> bool:
     """Whether a row of a table is the line under its head."""
-    return _DELIMITER.fullmatch(without_markers(row).strip()) is not None
+    return _DELIMITER.fullmatch(row.bare.strip()) is not None
 
 
-def begins_sources(text: str) -> bool:
+def begins_sources(text: MarkedText) -> bool:
     """Whether a heading or lead begins a list of sources of the model's own."""
-    return _SOURCES.fullmatch(without_markers(text).strip()) is not None
+    return _SOURCES.fullmatch(text.bare.strip()) is not None
 
 
 def with_markers(text: str, numbers: tuple[int, ...]) -> str:
-    """The sentence with markers before its full stop."""
+    """The sentence with markers before its full stop.
+
+    >>> with_markers("A node runs.", (1, 3))
+    'A node runs [1][3].'
+    """
     end = len(text.rstrip(".!?…:。！？"))
     if end == 0 or text[end - 1] in "\"'”’)]】*_`":
         end = len(text)
     return f"{text[:end]} {''.join(f'[{n}]' for n in numbers)}{text[end:]}"
 
 
-_LONGEST_OPEN: Final = 4000  # code points that are held back for the end of a link
-_OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[A-Za-z/!][^<>\n]{0,500}$")
-
-
 class Intake:
-    """Takes tokens, gives lines that are whole, each with the number of its block and run.
+    """Takes tokens and gives whole lines, each with the number of its block and run.
 
-    A line of the kind "definition" belongs to a list of sources of the model's own, one of the kind "overlong" is too
-    long to be a sentence: neither is to be shown. `cut` is set when half a sentence at the end was left out.
+    A line of the kind "definition" belongs to the model's own list of sources, and one of the kind "overlong" is too
+    long to be a sentence; neither is shown. `cut` is set when half a sentence at the end was left out.
     """
 
     def __init__(self, forms: CitationForms) -> None:
@@ -207,7 +211,7 @@ class Intake:
         """Take a piece, unless it ends within a link or citation, such as `[Source: What is it? A guide](url)`."""
         if self._overlong or not piece.whole:
             if not self._overlong:
-                yield self._placed(AnswerLine("overlong", ""))
+                yield self._placed(AnswerLine("overlong", MarkedText("")))
             self._overlong, self._unfinished = not piece.whole, ""
             return
         held, self._unfinished = self._unfinished, ""
@@ -236,7 +240,7 @@ class Intake:
 
     def _placed(self, line: AnswerLine) -> AnswerLine:
         """The line with its block and run; as a "definition" where it belongs to the model's own list of sources."""
-        if line.kind in ("heading", "lead") and begins_sources(line.text):
+        if line.kind in ("heading", "lead") and begins_sources(line.marked):
             self._listing = True
             line.kind = "definition"
         else:

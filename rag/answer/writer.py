@@ -14,14 +14,13 @@ from typing import Final
 
 from rag.answer.citations import CitationForms
 from rag.answer.compose import Composer
-from rag.answer.held_lines import HeldLines
 from rag.answer.judging import Claim
 from rag.answer.lines import AnswerLine, Intake, is_delimiter, with_markers
-from rag.answer.shown import LeftOut, Shown
+from rag.answer.output import HeldLines, LeftOut, Shown
 from rag.answer.support import SupportCheck, telling_words
 from rag.text.english.talk import HEADING_WORDS, is_refusal, is_talk, words
 from rag.text.language import Tongue
-from rag.text.markup import without_markers
+from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
 from rag.types import CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
 
@@ -92,7 +91,7 @@ class AnswerWriter:
     @property
     def claims(self) -> list[Claim]:
         """The sentences for a second judge, of paragraphs and lists that are complete."""
-        return [Claim(self._composer.bare(one.text), tuple(one.quotes)) for one in self._waiting()]
+        return [Claim(self._composer.bare(one.marked), tuple(one.quotes)) for one in self._waiting()]
 
     def settle(self, rejected: Collection[int]) -> list[str]:
         """Take the second judge's word on `claims`: the places of those that it does not find supported."""
@@ -145,9 +144,10 @@ class AnswerWriter:
         if line.kind == "overlong":
             self._count(line, supported=False)
         elif line.kind != "code":
-            line.text, unknown = self._forms.as_numbers(line.text)
+            text, unknown = self._forms.as_numbers(line.text)
+            line.marked = line.marked.changed(text)
             self.grounding.unknown_markers += unknown
-            numbers = self._composer.numbers(line.text)
+            numbers = self._composer.numbers(line.marked)
             if line.kind in ("markers", "definition"):
                 self._cite_open(line, numbers if line.kind == "markers" else ())
                 return
@@ -168,7 +168,7 @@ class AnswerWriter:
 
     def _is_beside_the_book(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
         """Refusals and talk about the conversation are no statements; the exact refusal as a beginning ends it all."""
-        bare = without_markers(line.text).strip()
+        bare = line.marked.bare.strip()
         exact = words(bare) in self._refusal
         if (numbers and not exact) or not (exact or line.kind in ("sentence", "lead", "item")):
             return False
@@ -180,14 +180,14 @@ class AnswerWriter:
             return False
         self._left_out.said_no = self._left_out.said_no or line.refusal
         line.frame, line.kind = True, "sentence"
-        line.text = self._compose(line, ())
+        self._compose(line, ())
         self._held.add(line)
         return True
 
     def _frame(self, line: AnswerLine) -> None:
         """A heading or lead says nothing by itself, but each of its words must be the book's or the user's."""
-        line.text = self._compose(line, ())
-        bare, numbers = without_markers(line.text), self._composer.numbers(line.text)
+        self._compose(line, ())
+        bare, numbers = line.marked.bare, self._composer.numbers(line.marked)
         line.frame = line.kind == "rule" or self._judge.stands(bare, numbers, HEADING_WORDS)
         if not line.frame:
             self._count(line, supported=False)
@@ -195,7 +195,7 @@ class AnswerWriter:
     def _row(self, line: AnswerLine, numbers: Sequence[int]) -> None:
         """The head of a table is a frame; a row is judged by its own markers or by those below the table."""
         above = self._held.open_lines(line.block)
-        if is_delimiter(line.text) and len(above) <= 1:
+        if is_delimiter(line.marked) and len(above) <= 1:
             for one in above:
                 self._frame(one)
             line.frame = True
@@ -225,23 +225,23 @@ class AnswerWriter:
         """Judge a line by its markers, else by those inherited: it gets these, unless they have their own place."""
         if line.kind == "code":
             finding = self._judge.code(line.text, inherited)
-            line.text = self._composer.code(line.text, set(finding.quotes))
+            line.marked = line.marked.changed(self._composer.code(line.text, set(finding.quotes)))
         else:
             taken = self._left_out.links
-            line.text = self._compose(line, inherited)
-            own, bare = self._composer.numbers(line.text), self._composer.bare(line.text)
+            self._compose(line, inherited)
+            own, bare = self._composer.numbers(line.marked), self._composer.bare(line.marked)
             if self._left_out.links > taken and telling_words(bare) <= _POINTING:  # what it told was the address
                 bare = ""
             finding = self._judge.claim(bare, own or inherited)
-            if finding.supported and (clauses := self._composer.clauses(line.text)):
+            if finding.supported and (clauses := self._composer.clauses(line.marked)):
                 finding = self._judge.clauses(finding, clauses)
             if not finding.supported:
                 self._left_out.foreign += self._tongue.is_foreign(bare)
                 self._left_out.said_no |= is_refusal(bare)
             if finding.supported:
-                line.text = self._composer.only(line.text, finding.quotes)
+                line.marked = self._composer.only(line.marked, finding.quotes)
                 if not own and not own_place:
-                    line.text = with_markers(line.text, finding.by)
+                    line.marked = MarkedText(with_markers(line.text, finding.by))
         line.quotes = finding.quotes
         self._count(line, supported=finding.supported and bool(line.text))
         if self._manner.judged and line.kind != "code":
@@ -257,11 +257,12 @@ class AnswerWriter:
         waiting = self._held.waiting()
         return waiting if self._ended or self._intake.paused else [line for line in waiting if line.run != self._run]
 
-    def _compose(self, line: AnswerLine, cited: Sequence[int]) -> str:
-        composed = self._composer.compose(line.text, frozenset(cited))
+    def _compose(self, line: AnswerLine, cited: Sequence[int]) -> None:
+        """Make the line fit to be shown, and count what was taken out of it."""
+        composed = self._composer.compose(line.marked, frozenset(cited))
         self.grounding.unknown_markers += composed.unknown
         self._left_out.links += composed.links
-        return composed.plain
+        line.marked = composed.plain
 
     def _count(self, line: AnswerLine, *, supported: bool) -> None:
         line.judged = supported
@@ -279,7 +280,9 @@ class AnswerWriter:
                 self.shown.leave_out(line)
 
     def _show(self, line: AnswerLine) -> None:
-        numbers = self._composer.numbers(line.suffix if line.kind == "code" else line.text + line.suffix)
+        cited = [] if line.kind == "code" else [line.marked]
+        cited += [MarkedText(line.suffix)] if line.suffix else []
+        numbers = list(dict.fromkeys(n for text in cited for n in self._composer.numbers(text)))
         for number in numbers:
             line.quotes.setdefault(number, self._judge.quote(line.text, number))
         self.shown.put(line, numbers, flagged=line.judged is False and self._manner.mode == "flag")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Final, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -251,12 +252,35 @@ def expand(numbers: str) -> tuple[int, ...]:
 
 
 def without_markers(text: str) -> str:
-    """The text with its citation markers taken out, each with the space before it; code left alone."""
-    kept: list[str] = []
-    for segment in parse(text):
-        if segment.kind == "marker":
-            if kept:
-                kept[-1] = kept[-1].rstrip(" \t")
-        else:
-            kept.append(segment.raw)
-    return "".join(kept)
+    """The text without its citation markers and the space before each; code is left alone."""
+    return MarkedText(text).bare
+
+
+class MarkedText:
+    """A text with its segments, parsed once, when they are first asked for."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+    def changed(self, text: str) -> MarkedText:
+        """The given text; this very object where nothing has changed."""
+        return self if text == self.text else MarkedText(text)
+
+    @cached_property
+    def segments(self) -> list[Segment]:
+        return parse(self.text)
+
+    @cached_property
+    def bare(self) -> str:
+        """The text without its citation markers and the space before each; code is left alone."""
+        kept: list[str] = []
+        for segment in self.segments:
+            if segment.kind == "marker":
+                if kept:
+                    kept[-1] = kept[-1].rstrip(" \t")
+            else:
+                kept.append(segment.raw)
+        return "".join(kept)

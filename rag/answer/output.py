@@ -1,0 +1,243 @@
+"""The output side of an answer: lines that wait, what a reader has been shown, and what was left out."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from rag.answer.citations import make_citation, sources_footer
+from rag.answer.lines import AnswerLine
+from rag.text.markup import MarkedText, Segment, parse
+from rag.types import Citation, CitationStyle, Footer, Grounding, Passage, Quote
+
+Fate = Literal["show", "drop", "wait"]
+
+FLAG: Final = "(unsupported)"  # behind what the book does not support, in the mode "flag"
+_MARKER: Final = re.compile(r"\[(\d+)\]")
+_IN_ANOTHER_LANGUAGE: Final = (
+    "The answer was in another language than the passages, so it could not be checked. Ask in the book's language, or "
+    'have such sentences marked instead of removed: mode "flag".'
+)
+
+
+class HeldLines:
+    """A queue of lines. `strict` drops what is not supported, and what stands over nothing."""
+
+    def __init__(self, *, strict: bool) -> None:
+        self._strict = strict
+        self._lines: deque[AnswerLine] = deque()
+
+    def add(self, line: AnswerLine) -> None:
+        self._lines.append(line)
+
+    def open_lines(self, block: int) -> list[AnswerLine]:
+        """The lines of a block that are still to be judged."""
+        return [line for line in self._lines if line.is_open and line.block == block]
+
+    def all_open(self) -> list[AnswerLine]:
+        return [line for line in self._lines if line.is_open]
+
+    def waiting(self) -> list[AnswerLine]:
+        """The lines that a second judge has to be asked about."""
+        return [line for line in self._lines if line.waits]
+
+    def settle(self, line: AnswerLine, *, stands: bool) -> None:
+        """What the second judge found. Markers behind the line that speak for those above it too stay with these."""
+        line.waits = False
+        if not stands:
+            line.judged = False
+            above = [one for one in self._lines if one.block == line.block and one is not line and one.judged]
+            if above and line.suffix and self._strict:
+                quotes = above[-1].quotes
+                above[-1].suffix = _MARKER.sub(lambda mark: mark[0] if int(mark[1]) in quotes else "", line.suffix)
+                line.suffix = ""
+
+    def settled(self, *, shown: bool, last: bool = False) -> Iterator[tuple[AnswerLine, bool]]:
+        """The lines whose fate is known, with whether each is shown; up to the first that has to wait.
+
+        `shown` says that something of the answer is shown already; `last`, that nothing follows.
+        """
+        while self._lines:
+            fate = self._fate(shown=shown, last=last)
+            if fate == "wait" and not last:
+                return
+            line = self._lines.popleft()
+            shown = shown or fate == "show"
+            yield line, fate == "show"
+
+    def _fate(self, *, shown: bool, last: bool) -> Fate:
+        line, following = self._lines[0], list(self._lines)[1:] if self._lines[0].frame else ()
+        if line.is_open or line.waits:
+            return "wait"
+        if not line.frame:
+            return "show" if line.judged or not self._strict else "drop"
+        if line.refusal:  # it is the answer, or no part of one
+            speaks = shown or any(not one.refusal for one in following)
+            if self._strict or (last and not speaks):
+                return "drop"
+            return "show" if speaks else "wait"
+        if not self._strict:
+            return "show"
+        if line.kind == "heading":
+            return _under_heading(line, following)
+        if line.kind in ("lead", "row"):
+            return _under_lead(line, following)
+        carried = any(one.stands for one in following)
+        return "show" if carried or (shown and line.kind != "rule") else "wait"
+
+
+def _under_heading(heading: AnswerLine, following: Sequence[AnswerLine]) -> Fate:
+    for line in following:
+        if line.kind == "heading" and line.level <= heading.level:
+            return "drop"
+        if line.stands or line.waits:
+            return "show" if line.stands else "wait"
+    return "wait"
+
+
+def _under_lead(lead: AnswerLine, following: Sequence[AnswerLine]) -> Fate:
+    """A lead stands for the list, table, code or paragraph that comes next, and for nothing after that."""
+    served = lead.run
+    for line in following:
+        if line.kind == "heading" or (lead.in_list and line.in_list and line.indent <= lead.indent):
+            return "drop"
+        if line.run != served:
+            if served != lead.run or lead.in_list or lead.kind == "row":
+                return "drop"
+            served = line.run
+        if line.stands or line.waits:
+            return "show" if line.stands else "wait"
+    return "wait"
+
+
+class Shown:
+    """Puts lines together to the answer. `content` has citations in the given style, `plain` has `[n]`."""
+
+    def __init__(self, passages: Mapping[int, Passage], style: CitationStyle) -> None:
+        self._passages = passages
+        self._style: CitationStyle = style
+        self._out: list[str] = []
+        self._gap = ""  # what has to stand before the next line, from lines that were left out
+        self._prefix: tuple[int, str] = (0, "")  # the list sign of a block whose first sentence was left out
+        self.content = ""
+        self.plain = ""
+        self.citations: dict[int, Citation] = {}
+
+    def take_out(self) -> list[str]:
+        """What was put since the last call, piece by piece."""
+        pieces, self._out = self._out, []
+        return pieces
+
+    def put(self, line: AnswerLine, numbers: Sequence[int], *, flagged: bool) -> None:
+        """Show a line, which cites these passages; `line.quotes` has a quote for each."""
+        gap = wider(self._gap, line.gap) if self.content else ""
+        block, sign = self._prefix
+        lead = gap + (line.prefix or (sign if block == line.block else ""))
+        self._gap, self._prefix = "", (0, "")
+        for number in numbers:
+            self._cite(number, line.quotes[number])
+        if flagged:
+            _flag(line)
+        self.plain += lead + line.text + line.suffix
+        suffix = parse(line.suffix) if line.suffix else []
+        if line.kind == "code":  # it holds no markers, whatever it looks like
+            self._add(lead + line.text + self._rendered(suffix))
+        else:
+            self._add(lead + self._rendered([*line.marked.segments, *suffix]))
+
+    def leave_out(self, line: AnswerLine) -> None:
+        """A line that is not shown leaves what parts its neighbours, and its list sign to the rest of its item."""
+        self._gap = wider(self._gap, line.gap)
+        if line.prefix:
+            self._prefix = (line.block, line.prefix)
+
+    def put_footer(self, footer: Footer) -> None:
+        self._add(sources_footer(self.citations.values(), footer if self._style == "numbered" else "none"))
+
+    def put_alone(self, text: str) -> None:
+        """Show a text that is the whole answer."""
+        self.plain = text
+        self._add(text)
+
+    def _add(self, text: str) -> None:
+        self.content += text
+        self._out += [text] if text else []
+
+    def _cite(self, number: int, quote: Quote) -> None:
+        citation = self.citations.get(number)
+        if citation is None:
+            self.citations[number] = make_citation(self._passages[number], quote, self._style)
+        elif quote != Quote.of(citation) and quote not in citation.occurrences:
+            citation.occurrences.append(quote)
+
+    def _rendered(self, segments: Sequence[Segment]) -> str:
+        """The text of the segments, with its markers in the style of the answer."""
+        if self._style == "numbered":
+            return "".join(one.raw for one in segments)
+        text, between = "", ""
+        group: list[str] = []  # the citations that stand next to one another here: passages of a page may look the same
+        for one in segments:
+            if one.kind != "marker":
+                between += one.raw
+                continue
+            if between.strip(" \t,;"):
+                group = []
+            for citation in [self.citations[n].formatted for n in one.numbers]:
+                if citation not in group:
+                    apart = " " if self._style == "chapter" and group and not between else between
+                    text, between = text + apart + citation, ""
+                    group.append(citation)
+            between = "" if group else between
+        return text + between
+
+
+def wider(one: str, other: str) -> str:
+    """The white space that parts more, with the indentation of the latter where that begins a line."""
+    breaks = max(one.count("\n"), other.count("\n"))
+    if not breaks:
+        return other or one
+    return "\n" * breaks + (other if "\n" in other else one).rpartition("\n")[2]
+
+
+def _flag(line: AnswerLine) -> None:
+    """Mark a line as unsupported: behind its text, below a block of code, inside the last cell of a row."""
+    if line.kind == "code":
+        line.marked = MarkedText(f"{line.text}\n{FLAG}")
+    elif line.kind == "row" and line.text.rstrip().endswith("|"):
+        line.marked = MarkedText(f"{line.text.rstrip()[:-1].rstrip()} {FLAG} |")
+    else:
+        line.marked = MarkedText(f"{line.text} {FLAG}")
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """What is counted beside `Grounding`: addresses that no cited passage has, sentences in another language than the
+    passages, whether the model denied that the book has an answer, and whether half a sentence was cut off.
+    """
+
+    links: int = 0
+    foreign: int = 0
+    said_no: bool = False
+    cut: bool = False
+
+    def told(self, counts: Grounding, *, refused: bool) -> Iterator[str]:
+        """A sentence on each; of an answer that became the refusal only what a reader can do something about."""
+        if counts.unknown_markers:
+            yield f"{_were(counts.unknown_markers, 'citation')} taken out: no passage of this answer is meant."
+        if self.links:
+            yield f"{_were(self.links, 'link')} taken out: the cited passages have no such address."
+        if counts.removed and not refused:
+            yield f"{_were(counts.removed, 'sentence')} taken out: the cited passages do not say so."
+        if counts.mode == "strict" and 2 * self.foreign > counts.sentences - counts.supported:
+            yield _IN_ANOTHER_LANGUAGE
+        if self.said_no and not refused:
+            yield "The model also said that the book does not answer a part of the question."
+        if self.cut:
+            yield "The unfinished sentence at its end was left out."
+
+
+def _were(count: int, noun: str) -> str:
+    return f"1 {noun} was" if count == 1 else f"{count:,} {noun}s were"
