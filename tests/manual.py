@@ -16,7 +16,12 @@ from markdown_it.token import Token
 ROOT: Final = Path(__file__).parent.parent
 DOCS: Final = ROOT / "docs"
 PAGES: Final = sorted(DOCS.glob("*.md"))
-EVERYTHING: Final = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+BESIDE: Final = [ROOT / "tests" / "profile_rules.md", *sorted((ROOT / "bench").glob("*.md"))]  # no part of the book
+EVERYTHING: Final = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted(DOCS.rglob("*.md")),
+    *BESIDE,
+]
 
 _CODE_ARGUMENT: Final = {"AskbookError": 1, "RetrievalError": 0, "MemoryFailureError": 0}  # position of `code`
 _TYPES: Final = {

@@ -1,4 +1,4 @@
-"""The manual's table of the profiles' rules names files and tests that exist."""
+"""The tables in `profile_rules.md` name files and tests that exist."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ import pytest
 
 ROOT: Final = Path(__file__).parent.parent
 ROW: Final = re.compile(r"\| (?P<rule>[^|]+) \| `(?P<place>[^`]+)` \| `(?P<file>[^:`]+)::(?P<test>\w+)` \|")
-ROWS: Final = [match.groupdict() for match in ROW.finditer((ROOT / "docs" / "profile-rules.md").read_text())]
-TABLE_LINES: Final = [
-    line
-    for line in (ROOT / "docs" / "profile-rules.md").read_text().splitlines()
-    if line.startswith("| ") and "::" in line
-]
+RULES: Final = (ROOT / "tests" / "profile_rules.md").read_text(encoding="utf-8")
+ROWS: Final = [match.groupdict() for match in ROW.finditer(RULES)]
+TABLE_LINES: Final = [line for line in RULES.splitlines() if line.startswith("| ") and "::" in line]
 
 
 def test_every_row_of_the_table_is_understood() -> None:

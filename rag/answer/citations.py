@@ -21,6 +21,16 @@ def scores_footer(sources: Iterable[tuple[int, str, float]]) -> str:
 
 LONGEST_QUOTE: Final = 200  # code points
 
+# The citation forms of profiles. A link is `[Source: title](url)` or `[title](url)`, a chapter `(from Chapter 2)`.
+_LABEL: Final = r"(?:\\.|[^\[\]\\\n]){1,300}"
+_LINK: Final = rf"\[(?P<label>{_LABEL})\]\((?P<url>[^()\s]{{1,500}}(?:\([^()\s]{{0,100}}\)[^()\s]{{0,100}})?)\)"
+_BARE: Final = rf"\[(?P<bare>[Ss]ource:{_LABEL})\](?![(\[])"
+_FROM: Final = r"\([Ff]rom\b ?(?P<name>[^()\n]{0,300}(?:\([^()\n]{0,100}\)[^()\n]{0,100})?)\)"
+_NUMBERED: Final = re.compile(r"\[\d{1,4}\]|(?<=source )\d{1,4}\b|(?<=passage )\d{1,4}\b", re.IGNORECASE)
+_AND: Final = re.compile(r"\s*;\s*|,?\s+and\s+")
+_CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
+_OPEN_FROM: Final = r"\((?:[Ff]|[Ff]r|[Ff]ro|[Ff]rom|[Ff]rom [^()\n]{0,300})\s*$"
+
 
 def make_citation(passage: Passage, quote: Quote, style: CitationStyle) -> Citation:
     """The record of a passage that was cited for `quote`."""
@@ -103,18 +113,8 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.casefold()))
 
 
-_LABEL: Final = r"(?:\\.|[^\[\]\\\n]){1,300}"
-_LINK: Final = rf"\[(?P<label>{_LABEL})\]\((?P<url>[^()\s]{{1,500}}(?:\([^()\s]{{0,100}}\)[^()\s]{{0,100}})?)\)"
-_BARE: Final = rf"\[(?P<bare>[Ss]ource:{_LABEL})\](?![(\[])"
-_FROM: Final = r"\([Ff]rom\b ?(?P<name>[^()\n]{0,300}(?:\([^()\n]{0,100}\)[^()\n]{0,100})?)\)"
-_NUMBERED: Final = re.compile(r"\[\d{1,4}\]|(?<=source )\d{1,4}\b|(?<=passage )\d{1,4}\b", re.IGNORECASE)
-_AND: Final = re.compile(r"\s*;\s*|,?\s+and\s+")
-_CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
-_OPEN_FROM: Final = r"\((?:[Ff]|[Ff]r|[Ff]ro|[Ff]rom|[Ff]rom [^()\n]{0,300})\s*$"
-
-
 class CitationForms:
-    """The forms that a profile accepts, over the passages of one turn. Without a form nothing is changed."""
+    """Turns the citation forms that a profile accepts into `[n]`, over the passages of one turn."""
 
     def __init__(self, accepts: Sequence[CitationStyle], passages: Iterable[Passage]) -> None:
         self._passages = list(passages)
@@ -127,14 +127,14 @@ class CitationForms:
         self._open = re.compile(_OPEN_FROM) if chapters else None
 
     def is_open(self, text: str) -> bool:
-        """Whether the text ends in what may be the beginning of a citation in words; links are held for everyone."""
+        """Whether the text may end inside a citation in words."""
         if self._open is None:
             return False
         tail = text[-1000:]
         return "\n" not in tail[len(tail.rstrip()) :] and self._open.search(tail) is not None
 
     def as_numbers(self, text: str) -> tuple[str, int]:
-        """The text with its citations in the form `[n]`, and how many were taken out since they name no passage."""
+        """The text with its citations as `[n]`, and how many were removed because they name no passage."""
         if self._form is None:
             return text, 0
         unknown = 0
@@ -148,16 +148,16 @@ class CitationForms:
                 return match[0]
             found, strange = self._numbers(groups)
             if strange and any(match["form"] in passage.text for passage in self._passages):
-                return match[0]  # the book's own words
+                return match[0]  # the words of the book itself
             unknown += strange
-            # Not straight before a bracket, which would make a link of the number.
+            # A space before a bracket, which would make the number a link.
             gap = " " if found and match.string.startswith("(", match.end()) else ""
             return f"{match['space']}{found}{gap}" if found else ""
 
         return self._form.sub(one, text), unknown
 
     def _numbers(self, groups: Mapping[str, str | None]) -> tuple[str, int]:
-        """The markers for what a form names, and how many of its names are no passage's."""
+        """The markers for the passages that a form names, and how many of its names fit no single passage."""
         if (label := groups.get("label")) is not None:
             named = [self._by_link(label, groups["url"] or "")]
         elif (bare := groups.get("bare")) is not None:
@@ -172,7 +172,7 @@ class CitationForms:
         return "".join(markers), len(named) - len(markers)
 
     def _is_citation(self, label: str, url: str) -> bool:
-        """A link that stands in a passage is the book's own; where only `[Source: ...]` cites, others are links."""
+        """Whether a link cites: not when a passage contains it, nor when only `[Source: ...]` cites."""
         if "title" not in self._accepts and not _plain(label).startswith("source:"):
             return False
         ours = any(_same_url(url, one) for passage in self._passages for one in (passage.url, passage.link))
@@ -203,7 +203,7 @@ def _first_few(*candidates: list[Passage]) -> list[Passage]:
 
 
 def _full_names(passage: Passage) -> set[str]:
-    """How a passage is named with its heading."""
+    """The names of a passage with its heading."""
     names = {_plain(passage.breadcrumb)} if passage.breadcrumb else set()
     if passage.heading:
         names |= {_plain(f"{passage.title}{between}{passage.heading}") for between in (" - ", ", ", ": ", " > ")}

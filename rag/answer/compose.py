@@ -1,8 +1,8 @@
-"""From what a model wrote to what may be shown of it: markers in one form, no address that the book does not have.
+"""Make a model's text fit to be shown: markers in one form, and no address that the book does not have.
 
-What goes leaves no hole: the space before it and brackets that held nothing else go with it. Taking something out can
-bring its neighbours together to something new (`[1[9]]`, `htt<b>ps://`), so the result is read again, and signs that
-would make a marker or an address which nobody has checked are dropped.
+What is removed takes along the space before it and brackets that held nothing else. A removal can join its neighbours
+to something new (`[1[9]]`, `htt<b>ps://`), so the result is parsed again, and signs that would form an unchecked marker
+or address are dropped.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
+from rag.text.english.answer_phrases import ATTRIBUTED, SEE
 from rag.text.markup import MarkedText, Segment, addresses_in, parse, safe_address, same_address, written_addresses
 
 _BETWEEN: Final = " \t.,;:|*_"
-_HOLE: Final = "\x00"  # stands where something was taken out; no visible text has it
-_TAG: Final = "\x01"  # the same for a tag, which parts no words
-_AGAIN: Final = "\x02"  # for a marker that stands before it already
+_HOLE: Final = "\x00"  # stands for something removed; no visible text has this character
+_TAG: Final = "\x01"  # stands for a removed tag, which separates no words
+_AGAIN: Final = "\x02"  # stands for a repeated marker
 _REPEATED: Final = re.compile(f"[ \t]*[,;]?[ \t]*{_AGAIN}+")
 _HOLLOW: Final = re.compile(
     f"[ \t]*(?:\\((?:[\\s,;:–-]*{_HOLE})+[\\s,;:–-]*\\)|\\[(?:\\s*{_HOLE})+\\s*\\]|<(?:\\s*{_HOLE})+\\s*>)"
 )
-# One of several that commas part, the last of them or the first in brackets.
+# A hole in a list with commas: its last element, or its first in brackets.
 _LISTED: Final = re.compile(
     f"[ \t]*[,;][ \t]*{_HOLE}++(?=[)\\].,;!?]|$)|(?<=\\(){_HOLE}++[,;][ \t]*|{_HOLE}++[,;][ \t]*(?=\\[)"
 )
-_SEE: Final = re.compile(r"[ \t]*\((?:see|cf\.?|(?:source|passage|ref|reference)s?:?)[ \t,;]*\)", re.IGNORECASE)
 _HELD: Final = re.compile(f"(?P<before>(?:^|(?<=\n)))(?:{_HOLE}[ \t]*)+|[ \t]*{_HOLE}++(?![\\[\\w])|{_HOLE}++")
 _LOOKS: Final = re.compile(r"[\[【［〔]\s*\d{1,4}\s*[\]】］〕]")
 _BRACKETS: Final = re.compile(r"[\[\]【】<>]|\]?\(|\)(?=\()")
@@ -40,16 +40,6 @@ _HTML: Final = re.compile(
     r"marquee|math|meta|nav|object|ol|option|p|param|picture|pre|q|s|samp|script|section|select|small|source|span|strike|"
     r"strong|style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|title|tr|track|tt|u|ul|var|video|"
     r"wbr|--)(?![A-Za-z0-9])|<[^<>]*=",
-    re.IGNORECASE,
-)
-_SAYS: Final = (
-    r"(?:say|state|explain|describe|note|mention|show|indicate|report|add|define|list|specifie|recommend|suggest)s?"
-)
-_SOURCE: Final = r"(?:the |this )?(?:(?:source|passage|text|book|section|document|chapter)s? )?"
-_ATTRIBUTED: Final = re.compile(
-    rf"^(?P<lead>\W*)(?:(?:according to|as (?:stated|described|shown|noted|mentioned|explained) (?:in|by)|based on|"
-    rf"in|per|from|see) {_SOURCE}(?:\[\d+\][ ,]*(?:and )?)+[,:]?\s*"
-    rf"|{_SOURCE}(?:\[\d+\][ ,]*(?:and )?)+ ?{_SAYS}(?: that|:)? )",
     re.IGNORECASE,
 )
 
@@ -93,7 +83,7 @@ class Composer:
 
     def bare(self, plain: MarkedText) -> str:
         """What a composed text claims: without its markers, and without "According to [1]," before it."""
-        return _SEE.sub("", _without_lead(plain).bare).strip()
+        return SEE.sub("", _without_lead(plain).bare).strip()
 
     def clauses(self, plain: MarkedText) -> list[tuple[str, list[int]]]:
         """The parts of a composed text with the markers that end each; empty where fewer than two parts have markers.
@@ -228,7 +218,7 @@ def _without_open_tag(text: str) -> str:
 
 def _without_lead(plain: MarkedText) -> MarkedText:
     """A composed text without "According to [1]," before it."""
-    return plain.changed(_ATTRIBUTED.sub(lambda match: match["lead"], plain.text))
+    return plain.changed(ATTRIBUTED.sub(lambda match: match["lead"], plain.text))
 
 
 def _flat(segments: Sequence[Segment]) -> list[Segment]:

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from rag.answer.citations import CitationForms
 from rag.answer.pieces import PieceCutter, Raw, TextPiece
+from rag.text.english.answer_phrases import SOURCES_TITLE
 from rag.text.markup import MarkedText, without_markers
 from rag.types import Quote
 
@@ -20,11 +21,6 @@ _BOLD: Final = re.compile(r"(?:\*\*[^*\n]{1,120}\*\*|__[^_\n]{1,120}__):?")
 _RULE: Final = re.compile(r"(?:[-*_=][ \t]*){3,}")
 _DEFINITION: Final = re.compile(r"\[\^?[^\[\]\n]{1,100}\]:(?:[ \t]|$)")
 _DELIMITER: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
-_SOURCES: Final = re.compile(
-    r"\W*(?:sources?|references?|citations?|works cited|bibliography|footnotes?|links?|further reading|learn more|"
-    r"see also)(?:\s+(?:used|cited|consulted))?\W*",
-    re.IGNORECASE,
-)
 _LONGEST_OPEN: Final = 4000  # code points that are held back for the end of a link
 _OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[A-Za-z/!][^<>\n]{0,500}$")
 
@@ -98,7 +94,7 @@ def lines_of(piece: TextPiece, gap: str, *, starts: bool, ends: bool) -> list[An
 
 
 def _closed(block: str) -> str:
-    """A block of code with its closing fence, which a model may forget: what follows would be code as well."""
+    """A code block with its closing fence. A model may forget the fence, and what follows would become code."""
     fence = re.match(r"`{3,}|~{3,}", block)
     if fence is None or ("\n" in block and block.rpartition("\n")[2].strip().startswith(fence[0])):
         return block
@@ -139,7 +135,7 @@ def _is_bold_heading(body: MarkedText) -> bool:
 
 
 def is_finished(piece: TextPiece) -> bool:
-    """Whether the last piece of a text that was cut off is whole all the same: it ends as a sentence does."""
+    """Whether the last piece of a text that was cut off is complete: it ends as a sentence does."""
     text = without_markers(piece.text).rstrip()
     return not text or (not piece.code and text.rstrip("\"'”’)]】*_`")[-1:] in (*".!?…:。！？",))
 
@@ -155,7 +151,7 @@ def is_delimiter(row: MarkedText) -> bool:
 
 def begins_sources(text: MarkedText) -> bool:
     """Whether a heading or lead begins a list of sources of the model's own."""
-    return _SOURCES.fullmatch(text.bare.strip()) is not None
+    return SOURCES_TITLE.fullmatch(text.bare.strip()) is not None
 
 
 def with_markers(text: str, numbers: tuple[int, ...]) -> str:
@@ -199,7 +195,7 @@ class Intake:
         return not self._unfinished and self._gap.count("\n") > 1
 
     def close(self, *, cut: bool = False) -> Iterator[AnswerLine]:
-        """The last line. `cut` says that the model was stopped: a line that is no whole sentence is left out."""
+        """The last line. With `cut` the model was stopped, and an incomplete sentence is left out."""
         for piece in self._cutter.feed(self._raw.close()):
             yield from self._whole(piece)
         last = self._cutter.close()
@@ -224,7 +220,7 @@ class Intake:
             yield from self._lines(TextPiece(held + piece.text))
 
     def _is_open(self, text: str) -> bool:
-        """Whether the text ends in what may be the beginning of a link or citation, on the same line."""
+        """Whether the text may end inside a link or citation, on the same line."""
         tail = text[-1000:]
         return "\n" not in tail[len(tail.rstrip()) :] and (self._forms.is_open(text) or _OPEN.search(tail) is not None)
 

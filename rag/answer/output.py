@@ -24,7 +24,11 @@ _IN_ANOTHER_LANGUAGE: Final = (
 
 
 class HeldLines:
-    """A queue of lines. `strict` drops what is not supported, and what stands over nothing."""
+    """A queue of lines. In `strict`, unsupported lines and headings over nothing are dropped.
+
+    Of "## Nodes", "A node is green [1].", "## Topics", "A topic carries messages [1]." the second line is unsupported
+    and is dropped. So is the heading "Nodes", since the next heading follows it. The other two lines are shown.
+    """
 
     def __init__(self, *, strict: bool) -> None:
         self._strict = strict
@@ -34,7 +38,7 @@ class HeldLines:
         self._lines.append(line)
 
     def open_lines(self, block: int) -> list[AnswerLine]:
-        """The lines of a block that are still to be judged."""
+        """The lines of a block that are still to be checked."""
         return [line for line in self._lines if line.is_open and line.block == block]
 
     def all_open(self) -> list[AnswerLine]:
@@ -45,7 +49,7 @@ class HeldLines:
         return [line for line in self._lines if line.waits]
 
     def settle(self, line: AnswerLine, *, stands: bool) -> None:
-        """What the second judge found. Markers behind the line that speak for those above it too stay with these."""
+        """Apply the second judge's verdict. Markers behind a rejected line move to the line above that shares them."""
         line.waits = False
         if not stands:
             line.judged = False
@@ -56,9 +60,9 @@ class HeldLines:
                 line.suffix = ""
 
     def settled(self, *, shown: bool, last: bool = False) -> Iterator[tuple[AnswerLine, bool]]:
-        """The lines whose fate is known, with whether each is shown; up to the first that has to wait.
+        """The lines that need not wait any more, each with whether it is shown, up to the first that waits.
 
-        `shown` says that something of the answer is shown already; `last`, that nothing follows.
+        `shown` says that a part of the answer is shown already; `last` that nothing follows.
         """
         while self._lines:
             fate = self._fate(shown=shown, last=last)
@@ -74,7 +78,7 @@ class HeldLines:
             return "wait"
         if not line.frame:
             return "show" if line.judged or not self._strict else "drop"
-        if line.refusal:  # it is the answer, or no part of one
+        if line.refusal:  # it is the whole answer or is left out
             speaks = shown or any(not one.refusal for one in following)
             if self._strict or (last and not speaks):
                 return "drop"
@@ -99,7 +103,7 @@ def _under_heading(heading: AnswerLine, following: Sequence[AnswerLine]) -> Fate
 
 
 def _under_lead(lead: AnswerLine, following: Sequence[AnswerLine]) -> Fate:
-    """A lead stands for the list, table, code or paragraph that comes next, and for nothing after that."""
+    """A lead introduces the next list, table, code block or paragraph, and nothing after that."""
     served = lead.run
     for line in following:
         if line.kind == "heading" or (lead.in_list and line.in_list and line.indent <= lead.indent):
@@ -114,20 +118,20 @@ def _under_lead(lead: AnswerLine, following: Sequence[AnswerLine]) -> Fate:
 
 
 class Shown:
-    """Puts lines together to the answer. `content` has citations in the given style, `plain` has `[n]`."""
+    """Joins lines to the answer. `content` has citations in the given style, `plain` has `[n]`."""
 
     def __init__(self, passages: Mapping[int, Passage], style: CitationStyle) -> None:
         self._passages = passages
         self._style: CitationStyle = style
         self._out: list[str] = []
-        self._gap = ""  # what has to stand before the next line, from lines that were left out
+        self._gap = ""  # white space that left-out lines leave before the next line
         self._prefix: tuple[int, str] = (0, "")  # the list sign of a block whose first sentence was left out
         self.content = ""
         self.plain = ""
         self.citations: dict[int, Citation] = {}
 
     def take_out(self) -> list[str]:
-        """What was put since the last call, piece by piece."""
+        """The pieces added since the last call."""
         pieces, self._out = self._out, []
         return pieces
 
@@ -149,7 +153,7 @@ class Shown:
             self._add(lead + self._rendered([*line.marked.segments, *suffix]))
 
     def leave_out(self, line: AnswerLine) -> None:
-        """A line that is not shown leaves what parts its neighbours, and its list sign to the rest of its item."""
+        """A line that is not shown leaves its white space, and its list sign to the rest of its item."""
         self._gap = wider(self._gap, line.gap)
         if line.prefix:
             self._prefix = (line.block, line.prefix)
@@ -178,7 +182,7 @@ class Shown:
         if self._style == "numbered":
             return "".join(one.raw for one in segments)
         text, between = "", ""
-        group: list[str] = []  # the citations that stand next to one another here: passages of a page may look the same
+        group: list[str] = []  # adjacent citations: several passages of a page may look the same
         for one in segments:
             if one.kind != "marker":
                 between += one.raw
@@ -195,7 +199,7 @@ class Shown:
 
 
 def wider(one: str, other: str) -> str:
-    """The white space that parts more, with the indentation of the latter where that begins a line."""
+    """The larger of two gaps, with the indentation of the second where that begins a line."""
     breaks = max(one.count("\n"), other.count("\n"))
     if not breaks:
         return other or one
@@ -214,8 +218,8 @@ def _flag(line: AnswerLine) -> None:
 
 @dataclass(slots=True)
 class LeftOut:
-    """What is counted beside `Grounding`: addresses that no cited passage has, sentences in another language than the
-    passages, whether the model denied that the book has an answer, and whether half a sentence was cut off.
+    """Counts beside `Grounding`: removed addresses, sentences in another language than the passages, whether the model
+    denied that the book has an answer, and whether an incomplete sentence was cut off.
     """
 
     links: int = 0
@@ -224,7 +228,7 @@ class LeftOut:
     cut: bool = False
 
     def told(self, counts: Grounding, *, refused: bool) -> Iterator[str]:
-        """A sentence on each; of an answer that became the refusal only what a reader can do something about."""
+        """One sentence for each count. For a refusal, only those that a reader can act on."""
         if counts.unknown_markers:
             yield f"{_were(counts.unknown_markers, 'citation')} taken out: no passage of this answer is meant."
         if self.links:

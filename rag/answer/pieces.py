@@ -1,4 +1,4 @@
-"""A model's text as it arrives: without what nobody sees, cut into sentences, lines and whole blocks of code."""
+"""A model's text as it arrives: visible characters only, cut into sentences, lines and whole code blocks."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _CONTROL: Final = re.compile("[\x1b\x9b\x9d]")
 
 
 class Raw:
-    """Takes tokens, gives text. A model that reasons may begin with `<think>...</think>`, no part of an answer."""
+    """Takes tokens, gives visible text. Drops the `<think>...</think>` with which a reasoning model may begin."""
 
     def __init__(self) -> None:
-        self._sequence = ""  # an escape sequence that has not ended yet
-        self._held = ""  # what may be the beginning of a tag
+        self._sequence = ""  # an unfinished escape sequence
+        self._held = ""  # a possible beginning of a tag
         self._where = "start"  # then "thought", then "answer"
 
     def feed(self, text: str) -> str:
-        """Take the next tokens; give what of the answer they finish."""
+        """Take the next tokens; return the text that they complete."""
         text, self._sequence = self._sequence + text, ""
         if is_plain(text):
             return self._answer(text)
@@ -33,7 +33,7 @@ class Raw:
         return self._answer(visible(_LINE_BREAK.sub("\n", text)))
 
     def close(self) -> str:
-        """What was held back, where it is no thought."""
+        """The text that was held back, unless it is a thought."""
         rest = self._answer(visible(self._sequence))
         return rest + (self._held if self._where == "start" else "")
 
@@ -58,10 +58,10 @@ class Raw:
         return ""
 
 
-LONGEST: Final = 10_000  # code points of a piece; no sentence is that long, and what is cut off there is none
+LONGEST: Final = 10_000  # code points of a piece; a longer one is cut and is no sentence
 
-# Where inline code begins or ends, and where a piece may end: white space behind the end of a sentence or of a line,
-# and the full stops that no white space follows. A set of signs in front lets the engine run over all others.
+# Where inline code begins or ends, and where a piece may end: white space after a sentence or line, and full stops that
+# no white space follows (Chinese, Japanese). The leading character class lets the engine skip everything else.
 _EVENT: Final = re.compile(
     r"[` \t\n。！？](?:(?<=`)(?<!``)`*+(?=[^`])"
     r"|(?<=[.!?…\"'”’)\]】*_>][ \t])[ \t]*+(?=\S)"
@@ -80,9 +80,9 @@ _BEFORE_SENTENCE: Final = "*_\"'“‘«([`"
 
 
 class TextPiece(NamedTuple):
-    """`text` with the white space that follows it; `code` says that it is a fenced block, to be left as it stands.
+    """`text` with the white space that follows it; `code` marks a fenced block, which is left unchanged.
 
-    `whole` is false where the piece was too long and the next one goes on with it.
+    `whole` is false when the piece was too long and the next one continues it.
     """
 
     text: str
@@ -91,15 +91,19 @@ class TextPiece(NamedTuple):
 
 
 class PieceCutter:
-    """Takes tokens, gives pieces; joined, the pieces are the tokens joined."""
+    """Takes tokens, gives pieces. Nothing is lost: the joined pieces are the joined tokens.
+
+    >>> PieceCutter().feed("A node runs. It is a pro")
+    [TextPiece(text='A node runs. ', code=False, whole=True)]
+    """
 
     def __init__(self) -> None:
         self._buffer = ""
         self._scanned = 0
         self._at_line_start = True
-        self._judged = False  # whether it is known what stands at the line's start
+        self._judged = False  # whether the start of the line was looked at
         self._fence = ""
-        self._ticks = ""  # the backticks of inline code that has not ended yet
+        self._ticks = ""  # the backticks of unfinished inline code
 
     def feed(self, text: str) -> list[TextPiece]:
         """Take the next tokens; return the pieces that they finish."""
@@ -126,7 +130,7 @@ class PieceCutter:
         return TextPiece(last, bool(self._fence) or (self._at_line_start and _opens_fence(last) != ""))
 
     def _end(self, begin: int) -> int | None:
-        """Where the piece that starts at `begin` ends, None where that is not known yet."""
+        """Where the piece that starts at `begin` ends; None while that is not known."""
         if self._at_line_start and not self._judged:
             head, line_end = self._buffer[begin : begin + 3], self._buffer.find("\n", begin)
             if head in ("", "`", "``", "~", "~~") or (head in ("```", "~~~") and line_end < 0):
@@ -153,7 +157,7 @@ class PieceCutter:
                 self._ticks = "" if self._ticks == event[0] else self._ticks or event[0]
             else:
                 cut = self._may_cut(begin, event)
-                if cut is None:  # what follows tells, and has not come yet; looked at again from here
+                if cut is None:  # depends on text that has not arrived; look again from here
                     self._scanned = event.start()
                     return None
                 if cut:
@@ -161,12 +165,12 @@ class PieceCutter:
             self._scanned = event.end()
         if len(self._buffer) - begin >= LONGEST + _LOOK:
             return begin + LONGEST
-        # An unfinished run at the end is looked at again, what is before it is not.
+        # Only an unfinished run at the end is scanned again.
         self._scanned = max(self._scanned, len(self._buffer.rstrip().rstrip("`。！？」』”’）")))
         return None
 
     def _may_cut(self, begin: int, event: re.Match[str]) -> bool | None:
-        """Whether a piece ends with this event; None where that depends on what has not come yet."""
+        """Whether a piece ends with this event; None while that depends on text that has not arrived."""
         space, after = event[0] if event[0].isspace() else "", event.end()
         marked = _marker_follows(self._buffer, after, own_line="\n" in space)
         if marked is not False:
@@ -177,7 +181,7 @@ class PieceCutter:
 
 
 def _marker_follows(text: str, at: int, *, own_line: bool) -> bool | None:
-    """Whether markers stand at `at`; on a line of their own they count only where nothing else is on it."""
+    """Whether markers stand at `at`. On a new line they count only when nothing else is on it."""
     if text[at] not in "[【":
         return False
     found = _MARKERS.match(text, at)
@@ -192,7 +196,7 @@ def _marker_follows(text: str, at: int, *, own_line: bool) -> bool | None:
 
 
 def _opens_fence(line: str) -> str:
-    """The fence that the line opens, or nothing: a fence of backticks has none behind it (CommonMark 4.5)."""
+    """The fence that the line opens, or nothing. No backtick may follow a fence of backticks (CommonMark 4.5)."""
     opening = _OPENING.match(line)
     return opening[1] if opening and not (line[0] == "`" and "`" in opening[2]) else ""
 
@@ -211,5 +215,5 @@ def _ends_sentence(text: str, begin: int, end: int, after: int) -> bool | None:
     follower = tail.lstrip(_BEFORE_SENTENCE)[:1]
     if not follower:
         return None if len(tail) < 40 else True
-    # A small letter begins a sentence too: hidden in the one before, it would be checked together with that.
+    # A small letter may begin a sentence too. Joined to the one before, it would be checked together with it.
     return ends_sentence(text, begin, end, "`" if tail[0] == "`" or follower.islower() else follower)

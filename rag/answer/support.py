@@ -15,48 +15,22 @@ from rag.text.sentences import Unit, code_spans, units
 from rag.text.terms import is_english, keys
 from rag.types import Passage, Quote
 
-_SHORTEST: Final = 4  # letters; shorter words are each other's anagrams by chance
+LONGEST_CLAIM: Final = 4000  # code points; a longer sentence is not supported
+MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
+_CLAUSE: Final = 2  # content words with which a clause states something by itself
+_RELATED: Final = 0.34  # least share of the sentence's words in a passage that is cited beside a supporting one
+_BOLD: Final = re.compile(r"(\*{1,3}|_{1,3})(?P<text>[^*_]*[.!?…。！？])\1")  # a whole sentence in bold type
+_LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_SHORTEST: Final = 4  # letters; shorter words are anagrams by chance
 _FEWEST_JOINED: Final = 4  # words run together; fewer of them are a compound
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
-def is_garbled(sentence: str, text: str) -> bool:
-    """Whether a word of the sentence is a shuffled word of the text, or some of its words run together."""
-    strange = {
-        word
-        for word in _WORD.findall(sentence.casefold())
-        if len(word) >= _SHORTEST and word not in text and not is_english(word)
-    }
-    if not strange:
-        return False
-    words = set(_WORD.findall(text))
-    shuffled = {"".join(sorted(word)) for word in words if len(word) >= _SHORTEST}
-    return any("".join(sorted(word)) in shuffled or _joined(word, words) >= _FEWEST_JOINED for word in strange)
-
-
-def _joined(word: str, words: Collection[str]) -> int:
-    """How many of the words make up this one, set one after the other; 0 where they do not."""
-    fewest: dict[int, int] = {0: 0}
-    for end in range(1, min(len(word), 400) + 1):
-        counts = [fewest[begin] + 1 for begin in fewest if end - begin <= 40 and word[begin:end] in words]
-        if counts:
-            fewest[end] = min(counts)
-    return fewest.get(len(word), 0)
-
-
-LONGEST_CLAIM: Final = 4000  # code points; nobody says so much in one sentence
-MOST_SOURCES: Final = 8  # of one sentence, those beyond are not looked at
-_CLAUSE: Final = 2  # telling words of a part of a sentence that states something by itself
-_RELATED: Final = 0.34  # share of a sentence's words that a passage has which is cited beside one that supports it
-_BOLD: Final = re.compile(r"(\*{1,3}|_{1,3})(?P<text>[^*_]*[.!?…。！？])\1")  # all of it: a sentence and no heading
-_LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
-
-
 class Finding(NamedTuple):
-    """Whether a statement is supported: `by` the passages with these numbers, alone or together.
+    """Whether a statement is supported: `by` holds the numbers of the passages that support it, alone or together.
 
-    `quotes` has the stretch of each passage that says it, or comes near to it, by the passage's number. `verbatim`: it
-    is a sentence of a passage.
+    `quotes` holds, by passage number, the stretch that says it or comes nearest. `verbatim`: it is a sentence of a
+    passage.
     """
 
     by: tuple[int, ...]
@@ -69,7 +43,7 @@ class Finding(NamedTuple):
 
 
 class SupportCheck:
-    """Judges statements by the passages of one turn. `question` is the user's: its words may stand in a heading."""
+    """Checks statements against the passages of one turn. Words of the user's `question` may stand in a heading."""
 
     def __init__(self, passages: Iterable[Passage], question: str = "") -> None:
         self._sources = {passage.number: _Source(passage) for passage in passages}
@@ -78,7 +52,7 @@ class SupportCheck:
     def claim(self, sentence: str, numbers: Sequence[int]) -> Finding:
         """Is the sentence supported by the passages with these numbers?
 
-        A passage that says nothing of the sentence has no quote when another supports it alone.
+        When one passage supports it alone, unrelated passages get no quote.
         """
         if bold := _BOLD.fullmatch(sentence):
             sentence = bold["text"]
@@ -97,10 +71,10 @@ class SupportCheck:
         return Finding(tuple(quotes), quotes)
 
     def clauses(self, whole: Finding, parts: Sequence[tuple[str, Sequence[int]]]) -> Finding:
-        """The finding on a sentence that cites in its middle, from that on the whole and from its parts.
+        """The finding on a sentence with markers in its middle, from the finding on the whole and from its clauses.
 
-        A part is to be supported by the passages that it cites itself, else by all of the sentence; what says next to
-        nothing alone may stand.
+        The passages that a clause cites must support it, else all passages of the sentence together. A clause with few
+        content words may stand.
         """
         every = list(dict.fromkeys(number for _, numbers in parts for number in numbers))
         quotes = dict(whole.quotes)
@@ -114,7 +88,7 @@ class SupportCheck:
         return Finding(tuple(quotes), quotes, whole.verbatim)
 
     def code(self, block: str, numbers: Sequence[int]) -> Finding:
-        """Does a cited passage have every line of the code block? Indentation and fences do not count."""
+        """Does one cited passage contain every line of the code block? Indentation and fences do not count."""
         wanted = [" ".join(line.split()) for line in block.split("\n")[1:]]
         wanted = [line for line in wanted if line and not re.fullmatch(r"[`~]{3,}", line)]
         for number in numbers:
@@ -124,7 +98,7 @@ class SupportCheck:
         return Finding((), {number: best_quote(block, self._sources[number].text) for number in numbers})
 
     def stands(self, heading: str, numbers: Sequence[int] = (), more: frozenset[str] = frozenset()) -> bool:
-        """May the text stand as a heading? Every word of it is the passages' or the user's, or one of `more`."""
+        """May the text stand as a heading? Each word must come from the passages, the question or `more`."""
         chosen = numbers or list(self._sources)
         known = self._question.union(*(self._sources[number].stated for number in chosen))
         return all(
@@ -133,7 +107,7 @@ class SupportCheck:
         )
 
     def quote(self, text: str, number: int) -> Quote:
-        """The stretch of a passage that comes nearest to a text."""
+        """The stretch of a passage that is nearest to a text."""
         return best_quote(text, self._sources[number].text)
 
     @property
@@ -147,7 +121,7 @@ class SupportCheck:
         return list(self._sources)
 
     def _beside(self, sentence: str, sources: Sequence[_Source], alone: dict[int, Quote]) -> dict[int, Quote]:
-        """Quotes of the passages that are cited too and have something of the sentence."""
+        """Quotes from the other cited passages that share enough words with the sentence."""
         wanted = telling_words(sentence)
         found = {}
         for one in (source for source in sources if source.number not in alone):
@@ -158,7 +132,7 @@ class SupportCheck:
 
 
 class _Source:
-    """One passage, as far as it is evidence: without the orders in it."""
+    """One passage as evidence: without planted orders."""
 
     def __init__(self, passage: Passage) -> None:
         self.number = passage.number
@@ -175,7 +149,7 @@ class _Source:
 
     @cached_property
     def stated(self) -> frozenset[str]:
-        """The keys of what is stated, and of nothing asked: a model that obeys would put that above its answer."""
+        """The keys of statements only. Without questions and tasks, which an obedient model might use as a heading."""
         return keys(f"{blanked(self.evidence, [(one.start, one.end) for one in self._asked])}\n{self.known}")
 
     @cached_property
@@ -183,7 +157,7 @@ class _Source:
         return list(asked(self.evidence))
 
     def stating(self, sentence: str) -> str:
-        """The evidence for a sentence: a task ("Write a poem") is none, but for what tells to do the same."""
+        """The evidence for a sentence: without tasks ("Write a poem"), unless the sentence uses the same verb."""
         said = sentence.casefold()
         tasks = [(one.start, one.end) for one in self._asked if one.verb and one.verb.rstrip("e")[:5] not in said]
         return blanked(self.evidence, tasks) if tasks else self.evidence
@@ -194,7 +168,7 @@ class _Source:
 
     @cached_property
     def lines(self) -> frozenset[str]:
-        """The lines of the text, and what stands in it as inline code: a command may be shown as a block."""
+        """The lines of the text and its inline code, since a command may be shown as a block."""
         spans = [self.text[start:end].strip("`") for start, end in code_spans(self.text)]
         return frozenset(" ".join(line.split()) for line in [*self.text.split("\n"), *spans])
 
@@ -215,7 +189,7 @@ class _Source:
         return _set(sentence) in self._verbatim
 
     def says(self, sentence: str) -> Quote | None:
-        """The stretch that says it: the sentence itself, whole, or one that the check finds."""
+        """The stretch that says it: the same sentence, or one that the check finds."""
         if unit := self._verbatim.get(_set(sentence)):
             return clip(self.text, unit.start, unit.end)
         found = _checked(sentence, [self])
@@ -223,9 +197,10 @@ class _Source:
 
 
 def _checked(sentence: str, sources: Sequence[_Source]) -> tuple[int, Quote] | None:
-    """The passage and the stretch of it that the support check names; None where the sentence is not supported.
+    """The passage and its stretch that support the sentence; None when it is not supported.
 
-    A question, or a task such as "Write a poem", states nothing: what only it would support is checked without it.
+    Questions and tasks such as "Write a poem" state nothing. When only one of them supports the sentence, the check is
+    repeated without it.
     """
     if is_order(sentence):
         return None
@@ -246,7 +221,7 @@ def _checked(sentence: str, sources: Sequence[_Source]) -> tuple[int, Quote] | N
 
 
 def telling_words(sentence: str) -> set[str]:
-    """The words of a sentence that say what it is about, in small letters."""
+    """The content words of a sentence, in lower case."""
     return {word for word in re.findall(r"\w+", sentence.casefold()) if word not in IDLE}
 
 
@@ -255,6 +230,36 @@ def _is_support(verdict: Verdict) -> bool:
 
 
 def _set(text: str) -> str:
-    """A text as it is compared word for word: list sign, line breaks and escapes of brackets do not count."""
+    """A text normalised for verbatim comparison: without list sign, line breaks and escapes of brackets."""
     flat = re.sub(r"\s*\n[ \t>]*", " ", _LIST_SIGN.sub("", text))
     return " ".join(re.sub(r"\\([\[\]])", r"\1", flat).split())
+
+
+def is_garbled(sentence: str, text: str) -> bool:
+    """Whether the sentence holds a shuffled word of the text, or words of the text run together.
+
+    A planted order may ask a model for such words. They are no paraphrase: neither the text nor English has them.
+
+    >>> is_garbled("The edon runs.", "the node runs")
+    True
+    """
+    strange = {
+        word
+        for word in _WORD.findall(sentence.casefold())
+        if len(word) >= _SHORTEST and word not in text and not is_english(word)
+    }
+    if not strange:
+        return False
+    words = set(_WORD.findall(text))
+    shuffled = {"".join(sorted(word)) for word in words if len(word) >= _SHORTEST}
+    return any("".join(sorted(word)) in shuffled or _joined(word, words) >= _FEWEST_JOINED for word in strange)
+
+
+def _joined(word: str, words: Collection[str]) -> int:
+    """How many of the words make up this one when joined; 0 when they do not."""
+    fewest: dict[int, int] = {0: 0}
+    for end in range(1, min(len(word), 400) + 1):
+        counts = [fewest[begin] + 1 for begin in fewest if end - begin <= 40 and word[begin:end] in words]
+        if counts:
+            fewest[end] = min(counts)
+    return fewest.get(len(word), 0)

@@ -1,8 +1,11 @@
-"""The answer as it is written: tokens come in as a model sends them, and sentences go out when they have been checked.
+"""The answer while it streams: tokens come in from the model, checked sentences go out to the reader.
 
-A sentence waits until it is known what it cites: without a marker it is checked against the next marker in its
-paragraph and gets that marker for its own; a heading or a lead waits for what stands under it. What has gone out is,
-joined, the final text, byte for byte.
+A sentence waits until its citations are known. Without a marker of its own it is checked against the next marker in its
+paragraph and gets that marker; a heading or lead waits for what stands under it. The pieces that went out, joined, are
+the final text byte for byte.
+
+For "A node runs. It is a process [1]." the first sentence waits. The second brings the marker [1], both are checked
+against passage 1, and "A node runs [1]. It is a process [1]." goes out.
 """
 
 from __future__ import annotations
@@ -10,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 
 from rag.answer.citations import CitationForms
 from rag.answer.compose import Composer
@@ -18,25 +20,20 @@ from rag.answer.judging import Claim
 from rag.answer.lines import AnswerLine, Intake, is_delimiter, with_markers
 from rag.answer.output import HeldLines, LeftOut, Shown
 from rag.answer.support import SupportCheck, telling_words
+from rag.text.english.answer_phrases import POINTING
 from rag.text.english.talk import HEADING_WORDS, is_refusal, is_talk, words
 from rag.text.language import Tongue
 from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
 from rag.types import CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
 
-# A sentence that has no other words says nothing without the address that was taken out of it: "Visit ... now."
-_POINTING: Final = frozenset(
-    {"address", "check", "click", "download", "find", "go", "here", "install", "link", "more", "now", "open", "page"}
-    | {"read", "see", "site", "today", "visit", "website"}
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How an answer is written: what a profile says of it, what the run overrides, and the question.
+    """How an answer is written: the profile's settings with the run's overrides, and the question.
 
-    `accepts` are the citation forms that a model may write beside `[n]`; `footer` is the list below an answer in the
-    style "numbered". `judged` says that a second judge is asked about what the check supports.
+    `accepts` are the citation forms that a model may use besides `[n]`; `footer` is the list below an answer in the
+    style "numbered". With `judged` a second judge is asked about what the check supports.
     """
 
     refusal: str
@@ -52,10 +49,10 @@ class AnswerWriter:
     """Turns a model's tokens into checked pieces of the answer.
 
     `feed`, `end` and `close` return the pieces that are ready to be shown; joined, they are `shown.content`. `refused`
-    says why the answer became the refusal sentence, None where it did not.
+    is the reason why the answer became the refusal sentence, or None.
 
-    With a second judge, sentences that the check supports wait: `claims` are those that may be put to it now, and
-    `settle` takes what it says of them. What nobody was asked about when the answer is closed stands.
+    With a second judge, supported sentences wait: `claims` are those to ask the judge about now, and `settle` takes its
+    verdicts. Sentences that were never judged stand when the answer is closed.
     """
 
     def __init__(self, passages: Sequence[Passage], manner: Manner) -> None:
@@ -75,12 +72,12 @@ class AnswerWriter:
         self.shown = Shown({p.number: p for p in passages}, manner.style)
 
     def feed(self, text: str) -> list[str]:
-        """Take the next tokens; return what they let go out."""
+        """Take the next tokens; return the pieces that are now ready."""
         self._take(self._intake.feed(text))
         return self.shown.take_out()
 
     def end(self, *, cut: bool = False) -> list[str]:
-        """The model has said all. `cut`: it was stopped at its longest answer, and half a sentence at the end goes."""
+        """The model has finished. With `cut` it reached its maximum length, and an incomplete sentence is dropped."""
         if not self._ended:
             self._take(self._intake.close(cut=cut))
             self._left_out.cut = self._intake.cut
@@ -90,11 +87,11 @@ class AnswerWriter:
 
     @property
     def claims(self) -> list[Claim]:
-        """The sentences for a second judge, of paragraphs and lists that are complete."""
+        """The sentences that a second judge may be asked about: those of complete paragraphs and lists."""
         return [Claim(self._composer.bare(one.marked), tuple(one.quotes)) for one in self._waiting()]
 
     def settle(self, rejected: Collection[int]) -> list[str]:
-        """Take the second judge's word on `claims`: the places of those that it does not find supported."""
+        """Take the second judge's verdicts: the positions in `claims` of the sentences that it rejects."""
         for place, line in enumerate(self._waiting()):
             self._held.settle(line, stands=place not in rejected)
             self.grounding.supported -= place in rejected
@@ -102,7 +99,7 @@ class AnswerWriter:
         return self.shown.take_out()
 
     def close(self, *, cut: bool = False) -> list[str]:
-        """The rest, and the footer where the style has one; the refusal where nothing is left to say."""
+        """The rest and the footer; the refusal sentence when nothing is left."""
         pieces = self.end(cut=cut) + self.settle(())
         self._let_go(last=True)
         if self.shown.content:
@@ -116,10 +113,10 @@ class AnswerWriter:
 
     @property
     def notices(self) -> list[str]:
-        """What a reader should know of what was left out, a sentence each."""
+        """One sentence for each kind of thing that was left out."""
         return list(self._left_out.told(self.grounding, refused=self.refused is not None))
 
-    # --- lines are judged -------------------------------------------------------------------------------------------
+    # --- lines are checked ------------------------------------------------------------------------------------------
 
     def _take(self, lines: Iterable[AnswerLine]) -> None:
         for line in lines:
@@ -133,14 +130,14 @@ class AnswerWriter:
             self._let_go()
 
     def _lead_to(self, below: AnswerLine) -> None:
-        """An item without a marker over a list of its own introduces that list."""
+        """An item without a marker above a nested list introduces that list."""
         for line in self._held.open_lines(self._block):
             if line.kind == "item" and below.in_list and below.indent > line.indent:
                 line.kind = "lead"
                 self._frame(line)
 
     def _decide(self, line: AnswerLine) -> None:
-        """Judge the line, and what waits for its markers; or let it wait."""
+        """Check the line and the lines that wait for its markers, or let it wait."""
         if line.kind == "overlong":
             self._count(line, supported=False)
         elif line.kind != "code":
@@ -167,7 +164,7 @@ class AnswerWriter:
             self._judge_line(line)
 
     def _is_beside_the_book(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
-        """Refusals and talk about the conversation are no statements; the exact refusal as a beginning ends it all."""
+        """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer."""
         bare = line.marked.bare.strip()
         exact = words(bare) in self._refusal
         if (numbers and not exact) or not (exact or line.kind in ("sentence", "lead", "item")):
@@ -185,7 +182,7 @@ class AnswerWriter:
         return True
 
     def _frame(self, line: AnswerLine) -> None:
-        """A heading or lead says nothing by itself, but each of its words must be the book's or the user's."""
+        """A heading or lead claims nothing, but each of its words must come from the book or the user."""
         self._compose(line, ())
         bare, numbers = line.marked.bare, self._composer.numbers(line.marked)
         line.frame = line.kind == "rule" or self._judge.stands(bare, numbers, HEADING_WORDS)
@@ -193,7 +190,7 @@ class AnswerWriter:
             self._count(line, supported=False)
 
     def _row(self, line: AnswerLine, numbers: Sequence[int]) -> None:
-        """The head of a table is a frame; a row is judged by its own markers or by those below the table."""
+        """The head of a table is a frame; a row is checked by its own markers or by those below the table."""
         above = self._held.open_lines(line.block)
         if is_delimiter(line.marked) and len(above) <= 1:
             for one in above:
@@ -203,26 +200,26 @@ class AnswerWriter:
             self._judge_line(line)
 
     def _cite_open(self, markers: AnswerLine, numbers: Sequence[int]) -> None:
-        """Markers that stand alone, as below a block of code, speak of the lines of the block before them."""
+        """Markers on a line of their own, as below a code block, belong to the lines of the block before them."""
         self._compose(markers, ())
         waiting = self._held.open_lines(markers.block) if numbers else []
         for one in waiting:
             self._judge_line(one, numbers, own_place=one is waiting[-1] or one.kind == "row")
         kept = [one for one in waiting if one.judged or self._manner.mode != "strict"]
         if kept and (cited := [n for n in numbers if any(n in one.quotes for one in kept)]):
-            # Behind a closing fence a marker would open it again.
+            # On the line of a closing fence a marker would reopen the fence.
             gap = "\n" if kept[-1].kind == "code" and "\n" not in markers.gap else markers.gap
             kept[-1].suffix = gap + "".join(f"[{n}]" for n in cited)
 
     def _end_block(self) -> None:
-        """Judge what has no marker: a block of code by every passage, anything else by none."""
+        """Check the lines that got no marker: a code block against every passage, anything else against none."""
         for line in self._held.all_open():
             self._judge_line(line, self._judge.numbers if line.kind == "code" else (), own_place=True)
             if line.kind == "code" and line.judged:
                 line.suffix = "\n" + "".join(f"[{n}]" for n in line.quotes)
 
     def _judge_line(self, line: AnswerLine, inherited: Sequence[int] = (), *, own_place: bool = False) -> None:
-        """Judge a line by its markers, else by those inherited: it gets these, unless they have their own place."""
+        """Check a line by its own markers, else by inherited ones, which it then gets unless they stand elsewhere."""
         if line.kind == "code":
             finding = self._judge.code(line.text, inherited)
             line.marked = line.marked.changed(self._composer.code(line.text, set(finding.quotes)))
@@ -230,7 +227,7 @@ class AnswerWriter:
             taken = self._left_out.links
             self._compose(line, inherited)
             own, bare = self._composer.numbers(line.marked), self._composer.bare(line.marked)
-            if self._left_out.links > taken and telling_words(bare) <= _POINTING:  # what it told was the address
+            if self._left_out.links > taken and telling_words(bare) <= POINTING:  # it only pointed at the address
                 bare = ""
             finding = self._judge.claim(bare, own or inherited)
             if finding.supported and (clauses := self._composer.clauses(line.marked)):
@@ -245,12 +242,12 @@ class AnswerWriter:
         line.quotes = finding.quotes
         self._count(line, supported=finding.supported and bool(line.text))
         if self._manner.judged and line.kind != "code":
-            # A row may hold the marker of those above it, so that none of them is shown alone.
+            # A row may hold the marker of the rows above it, so they are shown together.
             line.waits = bool(line.judged) and (line.kind == "row" or not finding.verbatim)
 
     @cached_property
     def _tongue(self) -> Tongue:
-        """The language of the passages."""
+        """The language of the passages, for telling answers in another one."""
         return Tongue(self._judge.text)
 
     def _waiting(self) -> list[AnswerLine]:
