@@ -29,10 +29,9 @@ _EVENT_TYPES: Final = frozenset({"phase", "retrieval", "waiting", "sentence", "r
 
 
 @dataclass(frozen=True)
-class _Question:
-    """What a response repeats of its question, even when the machine never saw it."""
+class _Request:
+    """A question's thread, context, metadata and id, which its response repeats."""
 
-    text: str
     thread_id: str
     context: Context
     metadata: Mapping[str, Any]
@@ -83,13 +82,14 @@ class Agent:
         """Run one turn and yield its events; the last one holds the response. Raises `UsageError` for an invalid id."""
         profile = self.services.parts((context or Context()).profile).profile
         thread = (profile.memory.thread or new_id()) if thread_id is None else check_thread_id(thread_id)
-        asked = _Question(question, thread, context or Context(), metadata or {})
+        request = _Request(thread, context or Context(), metadata or {})
         try:
             check_question(question, profile.limits.max_question_characters)
         except InvalidQuestionError as error:
-            yield _event(await self._failed(error, asked))
+            yield _event(await self._failed(error, request))
             return
-        async with aclosing(self._exclusive(asked, self._begin(asked))) as events:
+        given = InputState(messages=[HumanMessage(id=request.request_id, content=question)], metadata=request.metadata)
+        async with aclosing(self._exclusive(request, self._run(request, given))) as events:
             async for event in events:
                 yield event
 
@@ -100,13 +100,12 @@ class Agent:
         there is nothing to finish.
         """
         snapshot = await self._graph.aget_state(thread_config(thread_id))
-        question = _broken_off(snapshot)
-        if question is None:
+        if _broken_off(snapshot) is None:
             raise UsageError("There is no turn to finish.", code="nothing_to_resume")
         turn = snapshot.values.get("turn") or {}
         begun_with = Context.model_validate(turn["context"]) if turn.get("context") else context or Context()
-        asked = _Question(question, thread_id, begun_with, turn.get("metadata") or {})
-        async with aclosing(self._exclusive(asked, self._run(asked, None))) as events:
+        request = _Request(thread_id, begun_with, turn.get("metadata") or {})
+        async with aclosing(self._exclusive(request, self._run(request, None))) as events:
             async for event in events:
                 yield event
 
@@ -114,18 +113,14 @@ class Agent:
         """The question of an interrupted turn, which `resume` can finish; None when there is none."""
         return _broken_off(await self._graph.aget_state(thread_config(thread_id)))
 
-    def _begin(self, asked: _Question) -> AsyncGenerator[Event, None]:
-        question = HumanMessage(id=asked.request_id, content=asked.text)
-        return self._run(asked, InputState(messages=[question], metadata=asked.metadata))
-
-    async def _exclusive(self, asked: _Question, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+    async def _exclusive(self, request: _Request, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
         """The events of a turn that runs under the thread's lock; the last one is always a response.
 
         The lock is released before the response is yielded, since the caller may never resume this generator.
         """
         last = None
         try:
-            async with self.memory.turn(asked.thread_id), aclosing(events):
+            async with self.memory.turn(request.thread_id), aclosing(events):
                 async for event in events:
                     if event.response is None:
                         yield event
@@ -137,14 +132,14 @@ class Agent:
             failure = AskbookError("api_error", "too_many_steps", f"The turn did not end within {STEPS} steps.")
         else:
             failure = AskbookError("api_error", "internal", "The failure of the turn could not be reported.")
-        yield last or _event(await self._failed(failure, asked))
+        yield last or _event(await self._failed(failure, request))
 
-    async def _run(self, asked: _Question, given: InputState | None) -> AsyncGenerator[Event, None]:
+    async def _run(self, request: _Request, given: InputState | None) -> AsyncGenerator[Event, None]:
         values: Mapping[str, Any] = {}
         async for mode, data in self._graph.astream(
             given,
-            {**thread_config(asked.thread_id), "recursion_limit": STEPS},
-            context=asked.context,
+            {**thread_config(request.thread_id), "recursion_limit": STEPS},
+            context=request.context,
             stream_mode=["custom", "values"],
             durability="sync",  # a process that is killed resumes where it was, and loses no question
         ):
@@ -157,22 +152,22 @@ class Agent:
         if values.get("response"):
             yield _event(Response.model_validate(values["response"]))
 
-    async def _failed(self, failure: AskbookError, asked: _Question) -> Response:
+    async def _failed(self, failure: AskbookError, request: _Request) -> Response:
         """The response to a question that the machine never saw or could not finish."""
-        parts = self.services.parts(asked.context.profile)
+        parts = self.services.parts(request.context.profile)
         number = 1
         if isinstance(failure, InvalidQuestionError):
             with suppress(MemoryFailureError):  # report the invalid question; its number matters less
-                values = (await self._graph.aget_state(thread_config(asked.thread_id))).values
+                values = (await self._graph.aget_state(thread_config(request.thread_id))).values
                 number = values.get("turn_number", 0) + 1
         return failed_response(
             failure,
             profile=parts.profile.name,
             model=parts.model_name,
-            request_id=asked.request_id,
-            thread_id=asked.thread_id,
+            request_id=request.request_id,
+            thread_id=request.thread_id,
             turn_number=number,
-            metadata=asked.metadata,
+            metadata=request.metadata,
         )
 
     async def undo(self, thread_id: str) -> str | None:

@@ -64,8 +64,7 @@ def create_assistants(address: str, profiles: Mapping[str, str]) -> None:
 def start_helper(address: str) -> None:
     """Start a child process that creates the assistants once the server answers. It ends by itself or with the server.
 
-    A thread would not do, since `execve` turns this process into the server. The child has no input and shares our
-    output.
+    Not a thread, since `execve` turns this process into the server. The child has no input and shares our output.
     """
     subprocess.Popen([sys.executable, "-m", "graph.assistants", address, str(os.getpid())], stdin=subprocess.DEVNULL)
 

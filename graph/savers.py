@@ -131,10 +131,7 @@ class KeptSaver(BaseCheckpointSaver[Any]):
 
     @asynccontextmanager
     async def guarded(self, *, reading: str | None = None) -> AsyncIterator[None]:
-        """Translate the failures of one use of the database, and roll back.
-
-        Other exceptions pass, but while reading they mean that the data of the conversation `reading` are damaged.
-        """
+        """Roll back and translate what fails in the block; while `reading` a conversation, its data may be damaged."""
         try:
             with border(self.place):
                 try:
