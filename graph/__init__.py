@@ -1,1 +1,1 @@
-"""Wiring: the nodes joined to a machine, its memory, and the doors through which programs enter."""
+"""The nodes wired into a machine, its memory, and the entry points for programs."""

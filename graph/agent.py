@@ -1,4 +1,4 @@
-"""The agent as programs use it: `open_agent` builds everything once and closes it, `Agent` asks and takes back."""
+"""The agent for programs: `open_agent` builds and closes everything, `Agent` asks questions and undoes turns."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ from rag.settings import Settings
 from rag.types import Event, Response, new_id
 from state import Context, InputState
 
-_PASSED_ON: Final = frozenset({"phase", "retrieval", "waiting", "sentence", "retract"})
+_EVENT_TYPES: Final = frozenset({"phase", "retrieval", "waiting", "sentence", "retract"})  # passed on to the caller
 
 
 @dataclass(frozen=True)
-class _Question:
-    """A question on its way: what a response says of it, whether the machine ever sees it or not."""
+class _Request:
+    """A question's thread, context, metadata and id, which its response repeats."""
 
-    question: str
     thread_id: str
     context: Context
     metadata: Mapping[str, Any]
@@ -42,15 +41,16 @@ class _Question:
 class Agent:
     """One machine over one set of services. Safe to use for many conversations at once.
 
-    Failures of a turn come back as a `Response` with status "error"; only wrong usage, such as an unknown conversation,
-    raises `UsageError`. Turns of one conversation run one after the other, in this process and others; one that cannot
-    begin in time fails with the code "thread_busy". The methods that are no turn raise `MemoryFailureError`. `graph` is
-    the compiled LangGraph graph; its runs queue with the turns, and raise `MemoryFailureError` where they cannot begin.
+    A failed turn returns a `Response` with status "error"; only wrong usage, such as an unknown conversation, raises
+    `UsageError`. Turns of one conversation run one after the other, across processes too; a turn that cannot begin in
+    time fails with the code "thread_busy". Methods that are not turns raise `MemoryFailureError` when the memory fails.
+    `graph` is the compiled LangGraph graph. Its runs queue with the turns and raise `MemoryFailureError` when they
+    cannot begin.
     """
 
     def __init__(self, graph: CompiledMachine, services: Services, memory: Memory) -> None:
         self.graph = exclusive(graph, memory.turn)
-        self._graph = graph  # for a turn that has the conversation already
+        self._graph = graph  # takes no lock: for a turn that holds it already
         self.services = services
         self.memory = memory
 
@@ -62,9 +62,9 @@ class Agent:
         context: Context | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Response:
-        """One turn of a conversation; `metadata` comes back in the response.
+        """Run one turn of a conversation; the response repeats `metadata`.
 
-        Without `thread_id` it is the profile's own conversation where it has one, else a new one.
+        Without `thread_id` the turn belongs to the profile's own conversation if it has one, else to a new one.
         """
         async for event in self.stream(question, thread_id=thread_id, context=context, metadata=metadata):
             if event.response is not None:
@@ -79,52 +79,48 @@ class Agent:
         context: Context | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """The same turn as it happens; the last event is the response. Raises `UsageError` for an impossible id."""
+        """Run one turn and yield its events; the last one holds the response. Raises `UsageError` for an invalid id."""
         profile = self.services.parts((context or Context()).profile).profile
         thread = (profile.memory.thread or new_id()) if thread_id is None else check_thread_id(thread_id)
-        asked = _Question(question, thread, context or Context(), metadata or {})
+        request = _Request(thread, context or Context(), metadata or {})
         try:
             check_question(question, profile.limits.max_question_characters)
         except InvalidQuestionError as error:
-            yield _event(await self._failed(error, asked))
+            yield _event(await self._failed(error, request))
             return
-        async with aclosing(self._exclusive(asked, self._begin(asked))) as events:
+        given = InputState(messages=[HumanMessage(id=request.request_id, content=question)], metadata=request.metadata)
+        async with aclosing(self._exclusive(request, self._run(request, given))) as events:
             async for event in events:
                 yield event
 
     async def resume(self, thread_id: str, *, context: Context | None = None) -> AsyncGenerator[Event, None]:
-        """Finish the turn that was broken off, as it happens: what it had found is not searched again.
+        """Finish an interrupted turn and yield its events. Searches that were done are not repeated.
 
-        It goes on with the knobs that it began with; `context` is for one that had not begun. Raises `UsageError` where
+        The turn keeps the context it began with; `context` is used only when it had not begun. Raises `UsageError` when
         there is nothing to finish.
         """
         snapshot = await self._graph.aget_state(thread_config(thread_id))
-        question = _broken_off(snapshot)
-        if question is None:
+        if _broken_off(snapshot) is None:
             raise UsageError("There is no turn to finish.", code="nothing_to_resume")
         turn = snapshot.values.get("turn") or {}
-        knobs = Context.model_validate(turn["context"]) if turn.get("context") else context or Context()
-        asked = _Question(question, thread_id, knobs, turn.get("metadata") or {})
-        async with aclosing(self._exclusive(asked, self._run(asked, None))) as events:
+        begun_with = Context.model_validate(turn["context"]) if turn.get("context") else context or Context()
+        request = _Request(thread_id, begun_with, turn.get("metadata") or {})
+        async with aclosing(self._exclusive(request, self._run(request, None))) as events:
             async for event in events:
                 yield event
 
     async def unfinished(self, thread_id: str) -> str | None:
-        """The question whose turn was broken off, so that `resume` can finish it; None where there is none."""
+        """The question of an interrupted turn, which `resume` can finish; None when there is none."""
         return _broken_off(await self._graph.aget_state(thread_config(thread_id)))
 
-    def _begin(self, asked: _Question) -> AsyncGenerator[Event, None]:
-        question = HumanMessage(id=asked.request_id, content=asked.question)
-        return self._run(asked, InputState(messages=[question], metadata=asked.metadata))
+    async def _exclusive(self, request: _Request, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+        """The events of a turn that runs under the thread's lock; the last one is always a response.
 
-    async def _exclusive(self, asked: _Question, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-        """The events of a turn that has the conversation for itself; the last is its response, whatever happens.
-
-        The conversation is free again before the response is given out: who has it may never ask for more.
+        The lock is released before the response is yielded, since the caller may never resume this generator.
         """
         last = None
         try:
-            async with self.memory.turn(asked.thread_id), aclosing(events):
+            async with self.memory.turn(request.thread_id), aclosing(events):
                 async for event in events:
                     if event.response is None:
                         yield event
@@ -136,14 +132,14 @@ class Agent:
             failure = AskbookError("api_error", "too_many_steps", f"The turn did not end within {STEPS} steps.")
         else:
             failure = AskbookError("api_error", "internal", "The failure of the turn could not be reported.")
-        yield last or _event(await self._failed(failure, asked))
+        yield last or _event(await self._failed(failure, request))
 
-    async def _run(self, asked: _Question, given: InputState | None) -> AsyncGenerator[Event, None]:
+    async def _run(self, request: _Request, given: InputState | None) -> AsyncGenerator[Event, None]:
         values: Mapping[str, Any] = {}
         async for mode, data in self._graph.astream(
             given,
-            {**thread_config(asked.thread_id), "recursion_limit": STEPS},
-            context=asked.context,
+            {**thread_config(request.thread_id), "recursion_limit": STEPS},
+            context=request.context,
             stream_mode=["custom", "values"],
             durability="sync",  # a process that is killed resumes where it was, and loses no question
         ):
@@ -151,31 +147,31 @@ class Agent:
                 continue
             if mode == "values":
                 values = data
-            elif data.get("type") in _PASSED_ON:
+            elif data.get("type") in _EVENT_TYPES:
                 yield Event(data["type"], {name: value for name, value in data.items() if name != "type"})
         if values.get("response"):
             yield _event(Response.model_validate(values["response"]))
 
-    async def _failed(self, failure: AskbookError, asked: _Question) -> Response:
-        """The response of a turn that the machine never saw, or could not finish."""
-        parts = self.services.parts(asked.context.profile)
+    async def _failed(self, failure: AskbookError, request: _Request) -> Response:
+        """The response to a question that the machine never saw or could not finish."""
+        parts = self.services.parts(request.context.profile)
         number = 1
         if isinstance(failure, InvalidQuestionError):
-            with suppress(MemoryFailureError):  # that the question is invalid is the news, and its number a detail
-                values = (await self._graph.aget_state(thread_config(asked.thread_id))).values
+            with suppress(MemoryFailureError):  # report the invalid question; its number matters less
+                values = (await self._graph.aget_state(thread_config(request.thread_id))).values
                 number = values.get("turn_number", 0) + 1
         return failed_response(
             failure,
             profile=parts.profile.name,
             model=parts.model_name,
-            request_id=asked.request_id,
-            thread_id=asked.thread_id,
+            request_id=request.request_id,
+            thread_id=request.thread_id,
             turn_number=number,
-            metadata=asked.metadata,
+            metadata=request.metadata,
         )
 
     async def undo(self, thread_id: str) -> str | None:
-        """Take the last turn back, answered or not. Returns its question, or None where there is no turn.
+        """Remove the last turn, answered or not. Returns its question, or None when there is no turn.
 
         Raises `UsageError` for an unknown conversation.
         """
@@ -183,14 +179,14 @@ class Agent:
             return await take_back(self._graph, self.memory.database.saver, self.memory.database.store, thread_id)
 
     async def retry(self, thread_id: str, *, context: Context | None = None) -> Response:
-        """Ask the last question again, in place of its last answer. Raises `UsageError` where there is none."""
+        """Replace the last turn by asking its question again. Raises `UsageError` when there is none."""
         question = await self.undo(thread_id)
         if question is None:
             raise UsageError("There is no question to ask again.", code="nothing_to_retry")
         return await self.ask(question, thread_id=thread_id, context=context)
 
     async def clear(self, thread_id: str) -> None:
-        """Forget the conversation; its id can be used again."""
+        """Delete the conversation; its id can be used again."""
         await self.memory.delete(thread_id)
 
     async def threads(self) -> list[str]:
@@ -198,26 +194,26 @@ class Agent:
         return await self.memory.threads()
 
     async def conversation(self, thread_id: str) -> dict[str, Any]:
-        """A stored conversation as `rag.conversation.transcript` has it. Raises `UsageError` for an unknown one."""
+        """A stored conversation in the format of `rag.conversation.transcript`. Raises `UsageError` if unknown."""
         found = await self.memory.conversation(thread_id)
         if found is None:
             raise unknown_thread(thread_id)
         return found
 
     async def last_retrieval(self, thread_id: str) -> RetrievalContext | None:
-        """What the newest turn of a conversation was answered from, as it is stored now; None before any search.
+        """The passages of the newest turn that searched, with their text as stored now; None before any search.
 
         Raises `UsageError` for an unknown conversation.
         """
         searched = [turn for turn in (await self.conversation(thread_id))["turns"] if turn.get("retrievals")]
         if not searched:
             return None
-        shown = [one["chunk_id"] for one in searched[-1]["retrieved_chunks"] or []]
-        return RetrievalContext.of_turn(searched[-1], await self.services.index.fetch(shown))
+        ids = [chunk["chunk_id"] for chunk in searched[-1]["retrieved_chunks"] or []]
+        return RetrievalContext.of_turn(searched[-1], await self.services.index.fetch(ids))
 
 
 def _broken_off(snapshot: StateSnapshot) -> str | None:
-    """The question that the machine stopped at. Its `next` is no sign: a step may be done and not yet taken."""
+    """The question that the machine stopped at. Not by `next`, which omits a task whose writes are already stored."""
     return unanswered(snapshot.values.get("messages", [])) if snapshot.tasks else None
 
 
@@ -236,8 +232,8 @@ async def open_agent(
 ) -> AsyncIterator[Agent]:
     """An agent with its services, closed at exit.
 
-    `profile` is the settings' unless given; `collection` is the book; `patience` says how failed steps are retried.
-    Raises `UsageError` for what is configured wrongly and `MemoryFailureError` when the memory cannot be opened.
+    `profile` defaults to the settings' profile; `collection` names the book; `patience` sets how failed steps are
+    retried. Raises `UsageError` for a wrong configuration and `MemoryFailureError` when the memory cannot be opened.
     """
     name = profile or settings.profile
     async with open_services(settings, profile=name, collection=collection, progress=progress) as services:

@@ -1,4 +1,4 @@
-"""The assistants of LangGraph Studio: one for each profile, under the profile's name."""
+"""The assistants of LangGraph Studio: one per profile, under the profile's name."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from rag.profiles.profile import profile_of
 from rag.settings import Settings
 
 GRAPH: Final = "agent"
-START_SECONDS: Final = 300.0  # a server that takes longer to answer has no assistants
-_PAUSE: Final = 0.3  # seconds between two looks at the server
+START_SECONDS: Final = 300.0  # how long the server may take to answer before it goes without assistants
+_PAUSE: Final = 0.3  # seconds between two requests to the server
 
 
 def assistant_id(profile: str) -> str:
@@ -29,23 +29,23 @@ def assistant_id(profile: str) -> str:
 
 
 def descriptions(settings: Settings, broken: Callable[[UsageError], object]) -> dict[str, str]:
-    """What each profile that is on offer says of itself, by name; `broken` hears of those whose file cannot be read.
+    """The description of each offered profile, by name. `broken` is called for each profile that cannot be read.
 
-    Raises `UsageError` where nothing can be on offer.
+    Raises `UsageError` when no profile can be offered.
     """
     found = {}
     for name in offer_of(settings).names:
         try:
             found[name] = profile_of(settings, name).said()
-        except UsageError as error:  # one file, which the others have nothing to do with
+        except UsageError as error:  # one broken profile must not hide the others
             broken(error)
     return found
 
 
 def create_assistants(address: str, profiles: Mapping[str, str]) -> None:
-    """One assistant for each profile, by name with its description. Those that exist stay as they are.
+    """Create an assistant for each profile, given its name and description. Existing assistants are not changed.
 
-    Raises the client's exceptions where the server does not answer.
+    Raises the client's exceptions when the server does not answer.
     """
     from langgraph_sdk import get_sync_client
 
@@ -62,18 +62,18 @@ def create_assistants(address: str, profiles: Mapping[str, str]) -> None:
 
 
 def start_helper(address: str) -> None:
-    """Start a child that creates the assistants once the server answers; it ends by itself, and with the server.
+    """Start a child process that creates the assistants once the server answers. It ends by itself or with the server.
 
-    A child and no thread, since this process becomes the server. It has its input from nowhere and shares the output.
+    Not a thread, since `execve` turns this process into the server. The child has no input and shares our output.
     """
     subprocess.Popen([sys.executable, "-m", "graph.assistants", address, str(os.getpid())], stdin=subprocess.DEVNULL)
 
 
 def wait_for(address: str, server: int, seconds: float = START_SECONDS) -> bool:
-    """Wait until the server answers; False when our parent, the process `server`, or the time is over first."""
+    """Wait until the server answers. False when our parent process `server` ends or the time is up first."""
     deadline = time.monotonic() + seconds
     while os.getppid() == server and time.monotonic() < deadline:
-        with suppress(httpx.TransportError):  # it has not opened its port yet
+        with suppress(httpx.TransportError):  # the port is not open yet
             if httpx.get(f"{address}/ok", timeout=5, trust_env=False).status_code == httpx.codes.OK:
                 return True
         time.sleep(_PAUSE)
@@ -81,7 +81,7 @@ def wait_for(address: str, server: int, seconds: float = START_SECONDS) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The helper: `ADDRESS SERVER_PID`. Exit code 1 when there are no assistants, which no turn needs."""
+    """The child process, with arguments `ADDRESS SERVER_PID`. Exit code 1 when it created no assistants."""
     address, server = arguments
     try:
         profiles = descriptions(Settings.from_env(), lambda error: _tell("one profile", error))
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
     except httpx.HTTPError as error:
         print(f"Studio has no assistant for the profiles: {type(error).__name__}.", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:  # Ctrl-C reaches the server and this process alike
+    except KeyboardInterrupt:  # Ctrl-C reaches both the server and this process
         return 130
     print(f"Studio's assistants, one for each profile: {', '.join(profiles)}", file=sys.stderr)
     return 0

@@ -1,7 +1,7 @@
-"""The machine: four states, their edges, and LangGraph's means for retries, timeouts and failures.
+"""The machine: four states, their edges, retries, timeouts and error handlers.
 
-The node ids are the documented states. `rewrite` and `tools` are the helpers of RETRIEVING: one rewrites the question
-before the search, the other runs the searches that the model asks for.
+The ids of the nodes are the documented states. `rewrite` and `tools` assist RETRIEVING: `rewrite` rewrites the question
+before the search, `tools` runs the searches that the model asks for.
 """
 
 from __future__ import annotations
@@ -26,9 +26,55 @@ from rag.retry import USUAL, Patience
 from rag.search.followups import SECONDS
 from state import AgentState, Context, InputState
 
+STEPS: Final = 40  # recursion limit of a run: the longest profile needs 3 + 2 * (10 tool rounds) + ERROR and IDLE
+SEARCH: Final = TimeoutPolicy(run_timeout=timedelta(seconds=60))
+REWRITE: Final = TimeoutPolicy(run_timeout=timedelta(seconds=SECONDS))
+# The idle timeout resets with every token, however long the answer. The model client's own timeout is shorter.
+ANSWER: Final = TimeoutPolicy(idle_timeout=timedelta(seconds=120), run_timeout=timedelta(minutes=10))
+
+
+def build_graph(services: Services, patience: Patience = USUAL) -> MachineBuilder:
+    """A fresh, uncompiled graph over the given services; `patience` sets when and how often failed steps are retried.
+
+    LangGraph's node defaults let a builder compile only once, so each caller gets its own. `destinations` only draws
+    the edges that error handlers take.
+    """
+    parts_of = services.parts
+    retry = retry_policies(patience)
+    # Error handlers are typed as nodes, which get no error.
+    on_error: Any = to_error
+    on_answer_error: Any = make_to_fallback(parts_of)
+    on_rewrite_error: Any = without_rewrite
+    failed = {"ERROR": "failed"}
+    graph = MachineBuilder(AgentState, context_schema=Context, input_schema=InputState)
+    graph.set_node_defaults(error_handler=on_error)
+    graph.add_node("IDLE", make_idle(parts_of), destinations=failed)
+    # No retries: the search works without a rewrite, and the call that answers reports a broken model.
+    graph.add_node("rewrite", make_rewrite(parts_of), timeout=REWRITE, error_handler=on_rewrite_error)
+    retrieve = make_retrieve(parts_of, patience)
+    graph.add_node("RETRIEVING", retrieve, retry_policy=retry, timeout=SEARCH, destinations=failed)
+    graph.add_node(
+        "GENERATING",
+        make_generate(parts_of, patience),
+        retry_policy=retry,
+        timeout=ANSWER,
+        error_handler=on_answer_error,
+        destinations={**failed, "GENERATING": "fallback model"},
+    )
+    graph.add_node("tools", make_tools(parts_of), timeout=SEARCH, destinations=failed)
+    graph.add_node("ERROR", error, error_handler=last_resort)
+    graph.add_edge(START, "IDLE")
+    graph.add_conditional_edges("IDLE", after_idle)
+    graph.add_edge("rewrite", "RETRIEVING")
+    graph.add_edge("RETRIEVING", "GENERATING")
+    graph.add_conditional_edges("GENERATING", after_generate)
+    graph.add_edge("tools", "GENERATING")
+    graph.add_edge("ERROR", "IDLE")
+    return graph
+
 
 def after_idle(state: AgentState) -> Literal["rewrite", "RETRIEVING", "GENERATING", "__end__"]:
-    """Search for an opened question, answer small talk, or rest. Must not raise: LangGraph catches nothing here."""
+    """Search for an opened question, answer small talk, or rest. Must not raise: no error handler covers a router."""
     match state.get("phase"):
         case "RETRIEVING":
             return "rewrite" if "rewrite" in (state.get("turn") or {}) else "RETRIEVING"
@@ -44,18 +90,18 @@ def after_generate(state: AgentState) -> Literal["tools", "IDLE"]:
 
 
 def retry_policies(patience: Patience) -> tuple[RetryPolicy, ...]:
-    """One policy for each whole second that a service may name, then one for failures that name no time.
+    """One policy for each whole second that a service may ask to wait, then one for failures that name no time.
 
-    LangGraph fixes a policy's interval when the graph is built. A node may have several policies, and LangGraph takes
-    the first whose `retry_on` is true, so the interval can follow the exception. Attempts are counted over all.
+    LangGraph fixes a policy's interval when the graph is built, but applies the first policy whose `retry_on` is true,
+    so a list of policies lets the interval follow the exception. Attempts are counted over all policies of a node.
     """
     told = tuple(
         RetryPolicy(
             initial_interval=seconds * patience.pace,
             max_interval=seconds * patience.pace,
             max_attempts=patience.attempts,
-            jitter=False,  # the user was shown this number
-            retry_on=partial(_names, patience, seconds),
+            jitter=False,  # the user was told this number
+            retry_on=partial(_asks_to_wait, patience, seconds),
         )
         for seconds in range(patience.longest_told + 1)
     )
@@ -69,51 +115,5 @@ def retry_policies(patience: Patience) -> tuple[RetryPolicy, ...]:
     return (*told, unnamed)
 
 
-def _names(patience: Patience, seconds: int, failure: Exception) -> bool:
+def _asks_to_wait(patience: Patience, seconds: int, failure: Exception) -> bool:
     return patience.may_retry(failure) and isinstance(failure, AskbookError) and failure.told_to_wait == seconds
-
-
-STEPS: Final = 40  # recursion limit of a run: the longest profile needs 3 + 2 * (10 tool rounds) + ERROR and IDLE
-SEARCH: Final = TimeoutPolicy(run_timeout=timedelta(seconds=60))
-REWRITE: Final = TimeoutPolicy(run_timeout=timedelta(seconds=SECONDS))
-# A model that sends tokens is alive, however long the answer; its client's own timeout is shorter than this one.
-ANSWER: Final = TimeoutPolicy(idle_timeout=timedelta(seconds=120), run_timeout=timedelta(minutes=10))
-
-
-def build_graph(services: Services, patience: Patience = USUAL) -> MachineBuilder:
-    """A fresh, uncompiled graph over the given services; `patience` says when and how often a failed step is retried.
-
-    Fresh each time, since LangGraph's node defaults let a builder compile only once. `destinations` only draws the
-    edges that error handlers take.
-    """
-    parts_of = services.parts
-    retry = retry_policies(patience)
-    # LangGraph types a handler as a node, and calls it with the error too.
-    fallback: Any = make_to_fallback(parts_of)
-    without: Any = without_rewrite
-    failed = {"ERROR": "failed"}
-    graph = MachineBuilder(AgentState, context_schema=Context, input_schema=InputState)
-    graph.set_node_defaults(error_handler=to_error)  # type: ignore[arg-type]  # typed as a node, called with the error too
-    graph.add_node("IDLE", make_idle(parts_of), destinations=failed)
-    # Not retried: the search works without a rewrite, and the call that answers reports what is wrong.
-    graph.add_node("rewrite", make_rewrite(parts_of), timeout=REWRITE, error_handler=without)
-    retrieve = make_retrieve(parts_of, patience)
-    graph.add_node("RETRIEVING", retrieve, retry_policy=retry, timeout=SEARCH, destinations=failed)
-    graph.add_node(
-        "GENERATING",
-        make_generate(parts_of, patience),
-        retry_policy=retry,
-        timeout=ANSWER,
-        error_handler=fallback,
-        destinations={**failed, "GENERATING": "fallback model"},
-    )
-    graph.add_node("tools", make_tools(parts_of), timeout=SEARCH, destinations=failed)
-    graph.add_node("ERROR", error, error_handler=last_resort)
-    graph.add_edge(START, "IDLE")
-    graph.add_conditional_edges("IDLE", after_idle)
-    graph.add_edge("rewrite", "RETRIEVING")
-    graph.add_edge("RETRIEVING", "GENERATING")
-    graph.add_conditional_edges("GENERATING", after_generate)
-    graph.add_edge("tools", "GENERATING")
-    graph.add_edge("ERROR", "IDLE")
-    return graph

@@ -1,4 +1,4 @@
-"""The machine as a LangGraph builder, and its compiled form: drawn without loose boxes, one turn at a time."""
+"""The builder of the machine and its compiled form: no error handlers in the drawing, one turn at a time."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from langchain_core.runnables.graph import Graph as Drawing
 from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.types import StateUpdate
 
+from graph.private_apis import change_class
 from rag.conversation.turns import check_thread_id
 from state import AgentState, Context, InputState
 
@@ -19,49 +20,51 @@ LockOfThread = Callable[[str], AbstractAsyncContextManager[None]]
 
 
 class CompiledMachine(CompiledStateGraph[AgentState, Context, InputState, AgentState]):
-    """LangGraph's compiled graph, drawn without its boxes for error handlers.
+    """LangGraph's compiled graph, drawn without the boxes of its error handlers.
 
-    LangGraph draws each handler as a node without an edge. The machine draws what a handler does as edges to ERROR.
+    LangGraph draws each error handler as a node without edges. `graph.build` draws their effect as edges to ERROR.
     """
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Drawing:
-        """The drawing of the machine. LangGraph Studio shows it too."""
-        return _without_handlers(super().get_graph(config, xray=xray))
+        """The drawing of the machine, which LangGraph Studio shows too."""
+        return self._without_handlers(super().get_graph(config, xray=xray))
 
     async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Drawing:
         """As `get_graph`."""
-        return _without_handlers(await super().aget_graph(config, xray=xray))
+        return self._without_handlers(await super().aget_graph(config, xray=xray))
+
+    def _without_handlers(self, drawing: Drawing) -> Drawing:
+        for name in set(self.node_error_handler_map.values()) & set(drawing.nodes):
+            drawing.remove_node(drawing.nodes[name])
+        return drawing
 
 
 class MachineBuilder(StateGraph[AgentState, Context, InputState, AgentState]):
-    """The builder of the machine."""
+    """LangGraph's builder, which compiles to a `CompiledMachine`."""
 
     def compile(self, *args: Any, **options: Any) -> CompiledMachine:
-        """As LangGraph's, with a drawing that holds together."""
-        compiled: Any = super().compile(*args, **options)
-        compiled.__class__ = CompiledMachine  # LangGraph names no way to choose the class
-        machine: CompiledMachine = compiled
-        return machine
+        """As LangGraph's `compile`, with another class as the result."""
+        return change_class(super().compile(*args, **options), CompiledMachine)
 
 
 class ExclusiveGraph(CompiledMachine):
-    """The compiled machine, whose runs and updates take the conversation's lock from `lock_of_thread`.
+    """A compiled machine whose runs and state updates hold the thread's lock, taken from `lock_of_thread`.
 
-    Every run goes through `astream` and every change of a state through `abulk_update_state`. Both raise
-    `MemoryFailureError` "thread_busy" when the lock cannot be had, and `UsageError` for an id that `Agent` refuses. A
-    run stores each step before the next begins unless its caller says otherwise, so a killed run can be finished. As a
-    part of another graph it works in that graph's conversation and takes no lock.
+    LangGraph routes every run through `astream` and every state update through `abulk_update_state`. Both raise
+    `MemoryFailureError` "thread_busy" when the lock is not free in time, and `UsageError` for an id that `Agent`
+    refuses. A run stores each step before the next one begins, unless its caller sets `durability`, so a killed run can
+    be resumed. As a subgraph it runs on the parent's thread and takes no lock.
     """
 
     def __init__(self, *, lock_of_thread: LockOfThread, **parts: Any) -> None:
         super().__init__(**parts)
-        self.lock_of_thread = lock_of_thread  # named as the parameter: LangGraph's `copy` passes attributes by name
+        self.lock_of_thread = lock_of_thread
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
         """As LangGraph's. Raises `MemoryFailureError`."""
         options["durability"] = options.get("durability") or "sync"
-        steps: Any = super().astream(input, config, **options)  # a generator, and not typed as one
-        async with self._alone(config), aclosing(steps):
+        steps: Any = super().astream(input, config, **options)  # a generator, typed as an iterator
+        async with self._locked(config), aclosing(steps):
             async for step in steps:
                 yield step
 
@@ -69,35 +72,25 @@ class ExclusiveGraph(CompiledMachine):
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
         """As LangGraph's. Raises `MemoryFailureError`."""
-        async with self._alone(config):
+        async with self._locked(config):
             return await super().abulk_update_state(config, supersteps)
 
     def stream(self, *_arguments: Any, **_options: Any) -> Iterator[Any]:
-        """There is no run without an event loop."""
+        """Always raises `NotImplementedError`."""
         raise NotImplementedError("The graph runs in an event loop: await the method with an a in front.")
 
     def bulk_update_state(self, *_arguments: Any, **_options: Any) -> RunnableConfig:
-        """There is no change without an event loop."""
+        """Always raises `NotImplementedError`."""
         raise NotImplementedError("The graph is changed in an event loop: await the method with an a in front.")
 
-    def _alone(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:
-        where = ensure_config(merge_configs(self.config, config)).get("configurable", {})
-        if where.get("thread_id") is None or where.get("checkpoint_ns"):  # LangGraph refuses the former
+    def _locked(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:
+        configurable = ensure_config(merge_configs(self.config, config)).get("configurable", {})
+        thread_id = configurable.get("thread_id")
+        if thread_id is None or configurable.get("checkpoint_ns"):  # no thread, which LangGraph refuses; a subgraph
             return nullcontext()
-        return self.lock_of_thread(check_thread_id(str(where["thread_id"])))
+        return self.lock_of_thread(check_thread_id(str(thread_id)))
 
 
 def exclusive(graph: CompiledMachine, lock_of_thread: LockOfThread) -> ExclusiveGraph:
-    """The compiled graph with a lock in front: of two runs on a conversation the second waits, or is told so."""
-    locked: Any = graph.copy()
-    locked.lock_of_thread = lock_of_thread
-    locked.__class__ = ExclusiveGraph
-    only: ExclusiveGraph = locked
-    return only
-
-
-def _without_handlers(drawing: Drawing) -> Drawing:
-    for name, node in list(drawing.nodes.items()):
-        if name.startswith("__") and "error_handler" in name:
-            drawing.remove_node(node)
-    return drawing
+    """A copy of the compiled graph that takes the thread's lock for each run and each state update."""
+    return change_class(graph.copy(), ExclusiveGraph, lock_of_thread=lock_of_thread)

@@ -1,4 +1,4 @@
-"""Stored conversations: whole, the little that a list shows of each, and undo."""
+"""Stored conversations: read one whole, summarise one for a list, undo its last turn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def thread_config(thread_id: str) -> RunnableConfig:
 
 
 def unanswered(messages: Sequence[AnyMessage]) -> str | None:
-    """The question at the end that was broken off; None where the last one has its answer."""
+    """The last question, if it has no answer yet; else None."""
     for message in reversed(messages):
         if is_recorded(message):
             return None
@@ -35,10 +35,10 @@ def unanswered(messages: Sequence[AnyMessage]) -> str | None:
 
 
 async def conversation(saver: Saver, store: BaseStore, thread_id: str) -> dict[str, Any] | None:
-    """A stored conversation as `rag.conversation.transcript` has it; None where there is none.
+    """A stored conversation in the format of `rag.conversation.transcript`; None when there is none.
 
-    `unanswered` is the question that was broken off after its turns, if one was; `missing_turns` how many of the
-    earlier turns are no longer in the database, which only another program can have taken.
+    `unanswered` is the question of an interrupted turn, or None. `missing_turns` counts archived turns that are no
+    longer in the database; only another program can have deleted them.
     """
     found = await _newest(saver, thread_id)
     if found is None:
@@ -48,12 +48,12 @@ async def conversation(saver: Saver, store: BaseStore, thread_id: str) -> dict[s
     archived = await get_blocks(store, thread_id, range(1, past["blocks"] + 1))
     earlier: list[BaseMessage] = [message for block in archived for message in block]
     finished = turns([*earlier, *messages])
-    more = {"unanswered": unanswered(messages), "missing_turns": past["turns"] - len(turns(earlier))}
-    return transcript(thread_id, finished, updated_at) | more
+    rest = {"unanswered": unanswered(messages), "missing_turns": past["turns"] - len(turns(earlier))}
+    return transcript(thread_id, finished, updated_at) | rest
 
 
 async def summary(saver: Saver, thread_id: str) -> dict[str, Any] | None:
-    """What a list shows of a conversation; costs the same for a long one as for a short one."""
+    """A conversation's entry in a list; None when there is none. Reads no archived turns, so its cost is constant."""
     found = await _newest(saver, thread_id)
     if found is None:
         return None
@@ -80,7 +80,7 @@ def _past(values: Mapping[str, Any]) -> Past:
 
 
 async def take_back(graph: CompiledMachine, saver: KeptSaver, store: BaseStore, thread_id: str) -> str | None:
-    """Take the last question back, with its answer if it has one. Returns it, or None where there is none.
+    """Remove the last question and its answer, if it has one. Returns the question, or None when there is none.
 
     Raises `UsageError` for an unknown conversation.
     """
@@ -95,7 +95,7 @@ async def take_back(graph: CompiledMachine, saver: KeptSaver, store: BaseStore, 
     update = EMPTY_BOARD | {
         "messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *earlier],
         "past": past,
-        # Counted anew, since a question that was broken off may or may not have been counted.
+        # Counted again, since the question of an interrupted turn may or may not have been counted.
         "turn_number": max((turn["turn_number"] for turn in turns(earlier)), default=0),
         "turn": None,
         "phase": "IDLE",
@@ -107,11 +107,11 @@ async def take_back(graph: CompiledMachine, saver: KeptSaver, store: BaseStore, 
 async def _with_older_turns(
     saver: KeptSaver, store: BaseStore, thread_id: str, values: Mapping[str, Any], messages: Sequence[AnyMessage]
 ) -> tuple[list[BaseMessage], Past]:
-    """The messages with the newest archived block before them where they are few, so that a prompt sees enough turns.
+    """The messages, preceded by the newest archived block when they are fewer turns than a prompt sees.
 
-    The archive is not touched: what has come back is numbered beyond what the state says is there.
+    The block stays in the archive, where its number is above the count in `past`, so the next block overwrites it.
     """
-    past: Past = values.get("past") or NOTHING
+    past = _past(values)
     number = past["blocks"]
     if not number or len(turns(messages)) >= WINDOW:
         return list(messages), past

@@ -1,6 +1,6 @@
-"""The drawing of the machine, made from the machine itself, and kept in README.md.
+"""The drawing of the machine in README.md, generated from the graph.
 
-`python -m graph.drawing` prints it, `python -m graph.drawing --write` brings README.md up to it.
+`python -m graph.drawing` prints it; `python -m graph.drawing --write` updates README.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ END: Final = "<!-- /machine -->"
 
 
 class _Unused:
-    """Services that nobody asks: the machine is drawn, not run."""
+    """Services that are never called: the machine is drawn, not run."""
 
     @property
     def index(self) -> ChunkIndex:
@@ -32,17 +32,17 @@ class _Unused:
 
 
 def draw() -> str:
-    """The machine in Mermaid's language, without styles."""
+    """The machine as a Mermaid flowchart without styles."""
     mermaid = re.sub(r":::\w+", "", build_graph(_Unused()).compile().get_graph().draw_mermaid())
     lines = mermaid[mermaid.index("graph TD;") :].splitlines()
     return "\n".join(line for line in lines if line.strip() and not line.lstrip().startswith("classDef"))
 
 
 def in_page(page: str) -> str:
-    """The page with its drawing brought up to date. Raises `UsageError` where it has no place for one."""
-    before, found, rest = page.partition(BEGIN)
-    _, ended, after = rest.partition(END)
-    if not (found and ended):
+    """The page with an up-to-date drawing. Raises `UsageError` when the lines around the drawing are missing."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
         raise UsageError(f"README.md has no lines {BEGIN.strip()} and {END} to draw between.")
     return f"{before}{BEGIN}```mermaid\n{draw()}\n```\n{END}{after}"
 

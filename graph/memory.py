@@ -1,4 +1,4 @@
-"""Memory: where conversations are kept, and what can be asked of it as a whole."""
+"""Memory: the database that stores all conversations."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ FILE: Final = "memory.sqlite"
 
 @dataclass(frozen=True)
 class MemoryOptions:
-    """How conversations are kept. Without `database_url` they are in a SQLite file in the home folder.
+    """How conversations are stored. Without `database_url` they are in a SQLite file in the home folder.
 
-    `keep_turns` is for how many turns LangGraph's state can be looked at and gone back to.
+    `key` encrypts them. `keep_turns` is the number of turns whose last checkpoint is kept, for LangGraph's history.
+    `wait_seconds` is how long a turn waits for the thread's lock.
     """
 
     database_url: SecretStr | None = None
@@ -44,11 +45,11 @@ class MemoryOptions:
 
 
 class Database(Protocol):
-    """One kind of memory. Every method raises `MemoryFailureError` where the database fails."""
+    """One kind of database. Every method raises `MemoryFailureError` when the database fails."""
 
     @property
     def place(self) -> str:
-        """What it is called where it is named to a person; never with a password."""
+        """The database's name in messages, without a password."""
         ...
 
     @property
@@ -58,19 +59,19 @@ class Database(Protocol):
     def store(self) -> BaseStore: ...
 
     async def thread_ids(self) -> list[str]:
-        """The ids of all stored conversations, the one that was used last first."""
+        """The ids of all stored conversations, the most recently used first."""
         ...
 
     async def delete(self, thread_id: str) -> None:
-        """Leave no row of the conversation, and where the database allows it no byte."""
+        """Delete every row of the conversation, and its bytes where the database can."""
         ...
 
     async def prune(self) -> int:
-        """Keep only the newest checkpoint of every conversation, and give the room back. Returns how many went."""
+        """Keep only the newest checkpoint of every conversation and free the space. Returns how many were deleted."""
         ...
 
     def only_here(self, thread_id: str) -> AbstractAsyncContextManager[bool]:
-        """The right to a conversation among all processes; False where another has it."""
+        """Try to lock a conversation against other processes. Yields False when another process has the lock."""
         ...
 
 
@@ -82,27 +83,27 @@ class Memory:
         self._locks = ThreadLocks(database.only_here, wait_seconds)
 
     def compile(self, graph: MachineBuilder) -> CompiledMachine:
-        """The graph with this memory behind it."""
+        """The graph compiled with this memory's checkpointer and store."""
         return graph.compile(checkpointer=self.database.saver, store=self.database.store)
 
     def turn(self, thread_id: str) -> AbstractAsyncContextManager[None]:
-        """The conversation for one turn alone. Raises `MemoryFailureError` "thread_busy" when it is not to be had."""
+        """Hold the thread's lock for one turn. Raises `MemoryFailureError` "thread_busy" when it is not to be had."""
         return self._locks.held(thread_id)
 
     async def threads(self) -> list[str]:
-        """The ids of all stored conversations, the one that was used last first."""
+        """The ids of all stored conversations, the most recently used first."""
         return await self.database.thread_ids()
 
     async def summary(self, thread_id: str) -> dict[str, Any] | None:
-        """What a list shows of a conversation; None where there is none."""
+        """A conversation's entry in a list, as `graph.conversations.summary` makes it; None when there is none."""
         return await summary(self.database.saver, thread_id)
 
     async def conversation(self, thread_id: str) -> dict[str, Any] | None:
-        """A stored conversation as `graph.conversations.conversation` has it; None where there is none."""
+        """A stored conversation as `graph.conversations.conversation` makes it; None when there is none."""
         return await conversation(self.database.saver, self.database.store, thread_id)
 
     async def probe(self) -> None:
-        """Store a checkpoint, read it back and delete it, as turns do. Raises `MemoryFailureError` where that fails."""
+        """Store a checkpoint, read it back and delete it. Raises `MemoryFailureError` when that fails."""
         thread_id = f"probe-{new_id()}"
         config = RunnableConfig(configurable={"thread_id": thread_id, "checkpoint_ns": ""})
         checkpoint = empty_checkpoint()
@@ -115,7 +116,7 @@ class Memory:
             await self.database.delete(thread_id)
 
     async def delete(self, thread_id: str) -> None:
-        """Forget a conversation: every checkpoint, every write on its way, every archived turn."""
+        """Delete a conversation: its checkpoints, pending writes and archived turns."""
         async with self.turn(thread_id):
             await self.database.delete(thread_id)
 
@@ -128,30 +129,30 @@ class Memory:
 async def open_memory(
     home: Path, *, persistent: bool = True, options: MemoryOptions | None = None
 ) -> AsyncIterator[Memory]:
-    """The conversations of `home`, or memory that ends with the process.
+    """The stored conversations of `home`, or with `persistent=False` a memory that ends with the process.
 
-    Raises `MemoryFailureError` when they cannot be opened, `UsageError` for options that cannot be.
+    Raises `MemoryFailureError` when the database cannot be opened and `UsageError` for invalid options.
     """
     options = options or MemoryOptions()
-    written = serializers(options.key)
-    async with _database(home, written, options, persistent=persistent) as database:
+    serde = serializers(options.key)
+    async with _database(home, serde, options, persistent=persistent) as database:
         yield Memory(database, options.wait_seconds)
 
 
+def local_memory() -> Memory:
+    """A memory that ends with the process, for callers without an event loop."""
+    return Memory(LocalDatabase(serializers(None).steps, KEEP_TURNS))
+
+
 def _database(
-    home: Path, written: Serializers, options: MemoryOptions, *, persistent: bool
+    home: Path, serde: Serializers, options: MemoryOptions, *, persistent: bool
 ) -> AbstractAsyncContextManager[Database]:
     if not persistent:
-        return nullcontext(LocalDatabase(written.steps, options.keep_turns))
+        return nullcontext(LocalDatabase(serde.steps, options.keep_turns))
     if options.database_url:
         from graph.memory_postgres import open_postgres
 
-        return open_postgres(options.database_url, written, options.keep_turns)
+        return open_postgres(options.database_url, serde, options.keep_turns)
     from graph.memory_sqlite import open_sqlite
 
-    return open_sqlite(home / FILE, written, options.keep_turns)
-
-
-def local_memory() -> Memory:
-    """Memory that ends with the process, for whoever has no event loop to open one in."""
-    return Memory(LocalDatabase(serializers(None).steps, KEEP_TURNS))
+    return open_sqlite(home / FILE, serde, options.keep_turns)

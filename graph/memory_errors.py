@@ -1,6 +1,6 @@
-"""The border of the memory: what SQLite and PostgreSQL raise becomes one family, with what to do about it.
+"""Turn the exceptions of SQLite and PostgreSQL into `MemoryFailureError`, with a hint what to do.
 
-Foreign text never passes: it may hold a password, or the words of a conversation.
+The text of a database exception is never passed on: it may hold a password or the words of a conversation.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from rag.errors import AskbookError, MemoryFailureError
 _LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _BROKEN: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT})
 _WORDS: Final = {"locked": _LOCKED, "full": frozenset({sqlite3.SQLITE_FULL}), "malformed": _BROKEN}
-_PRIMARY: Final = 0xFF  # an extended code of SQLite holds its primary one in the lowest byte
+_PRIMARY: Final = 0xFF  # the lowest byte of an extended SQLite error code is the primary code
 
-# SQLSTATE, or its class of two letters, of PostgreSQL: what several of its exception classes mean to us.
+# Our error code for a PostgreSQL SQLSTATE of five characters, or for its class, the first two. The longer one wins.
 _SQLSTATES: Final = {
     "53100": "disk_full",
     "55P03": "memory_locked",  # lock not available
@@ -25,25 +25,25 @@ _SQLSTATES: Final = {
     "40": "memory_locked",  # serialization failure, deadlock
     "XX001": "memory_broken",  # data corrupted
     "XX002": "memory_broken",  # index corrupted
-    "42": "memory_broken",  # no such table or column, but 42501 below
+    "42": "memory_broken",  # such as a missing table or column; 42501 is the exception
     "42501": "memory_unreachable",  # insufficient privilege
     "3F": "memory_unreachable",  # no schema that the role may write to
-    "22": "memory_broken",
-    "23": "memory_broken",
+    "22": "memory_broken",  # invalid data
+    "23": "memory_broken",  # violated constraint
 }
 
 
 def memory_failure(error: BaseException, place: str) -> MemoryFailureError | None:
-    """What a failing memory is called, and what to do about it; None for what is no failure of a database.
+    """The `MemoryFailureError` for an exception, or None when no database failure is in its chain.
 
-    A library may wrap or follow up the failure with another, so what it came from is looked at too.
+    A library may wrap the database's exception, or raise another one after it, so the whole chain is examined.
     """
-    code = next((code for one in _chain(error) if (code := _code(one))), None)
+    code = next((code for cause in _chain(error) if (code := _code(cause))), None)
     return _failure(code, place) if code else None
 
 
 def broken_conversation(thread_id: str, place: str) -> MemoryFailureError:
-    """What is said of a conversation whose stored data cannot be read."""
+    """The error for a conversation whose stored data cannot be read."""
     return MemoryFailureError(
         "conversation_broken",
         f'The conversation "{thread_id}" in {place} is damaged and cannot be read.',
@@ -53,7 +53,7 @@ def broken_conversation(thread_id: str, place: str) -> MemoryFailureError:
 
 @contextmanager
 def border(place: str) -> Iterator[None]:
-    """Let nothing foreign through: what a database raises in the block comes out as `MemoryFailureError`."""
+    """Turn database exceptions raised in the block into `MemoryFailureError`; pass all others on."""
     try:
         yield
     except AskbookError:
@@ -66,13 +66,13 @@ def border(place: str) -> Iterator[None]:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The exception and what it came from, the latter first: a failed COMMIT says less than what made it fail."""
-    found: list[BaseException] = []
-    one: BaseException | None = error
-    while one is not None and one not in found:
-        found.append(one)
-        one = one.__cause__ or one.__context__
-    return reversed(found)
+    """The exception and its causes, the first cause first: it says more than a failed COMMIT that follows it."""
+    chain: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and current not in chain:
+        chain.append(current)
+        current = current.__cause__ or current.__context__
+    return reversed(chain)
 
 
 def _code(error: BaseException) -> str | None:
@@ -80,14 +80,14 @@ def _code(error: BaseException) -> str | None:
         return _of_sqlite(error)
     if isinstance(error, OSError) and not isinstance(error, TimeoutError):
         return "memory_unreachable"
-    if type(error).__module__.startswith("psycopg"):  # without importing it where SQLite is used
+    if type(error).__module__.startswith("psycopg"):  # does not import psycopg when SQLite is used
         return _of_postgres(error)
     return None
 
 
 def _of_sqlite(error: sqlite3.Error) -> str:
     code = getattr(error, "sqlite_errorcode", None)
-    if code is None:  # raised by Python's module and not by SQLite, such as on a closed connection
+    if code is None:  # raised by the sqlite3 module itself, for instance on a closed connection
         known = next((codes for word, codes in _WORDS.items() if word in str(error)), frozenset())
         code = next(iter(known), sqlite3.SQLITE_CANTOPEN)
     primary = code & _PRIMARY
@@ -95,8 +95,8 @@ def _of_sqlite(error: sqlite3.Error) -> str:
         return "memory_locked"
     if primary == sqlite3.SQLITE_FULL:
         return "disk_full"
-    is_statement = primary == sqlite3.SQLITE_ERROR  # a table or column that is not there: not a database of ours
-    if primary in _BROKEN or is_statement or not isinstance(error, sqlite3.OperationalError | sqlite3.InterfaceError):
+    is_foreign = primary == sqlite3.SQLITE_ERROR  # a missing table or column: another program's database
+    if primary in _BROKEN or is_foreign or not isinstance(error, sqlite3.OperationalError | sqlite3.InterfaceError):
         return "memory_broken"
     return "memory_unreachable"
 

@@ -1,4 +1,4 @@
-"""Memory that ends with the process."""
+"""A memory that ends with the process."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from langgraph.store.memory import InMemoryStore
 from graph.savers import RESTS, KeptSaver, outdated
 from nodes.archive import namespace_of
 
-_EVERYTHING: Final = 10_000_000
+_ALL: Final = 10_000_000  # limit of a search that returns every item
 
 
 class LocalSaver(KeptSaver, InMemorySaver):
-    """LangGraph's checkpointer in memory, pruned like the others, so that a long conversation does not fill it."""
+    """LangGraph's in-memory checkpointer, pruned like the others so that a long conversation does not fill it."""
 
     async def drop_old(self, thread_id: str, keep: int) -> int:
         stored = self.storage[thread_id].get("", {})
         newest_first = sorted(stored, reverse=True)
-        rests = [(one, bool(self.serde.loads_typed(stored[one][1]).get(RESTS))) for one in newest_first]
+        rests = [(id_, bool(self.serde.loads_typed(stored[id_][1]).get(RESTS))) for id_ in newest_first]
         gone = outdated(rests, keep)
-        for one in gone:
-            del stored[one]
-            self.writes.pop((thread_id, "", one), None)
-        versions = [self.serde.loads_typed(one[0])["channel_versions"] for one in stored.values()]
-        used = {pair for one in versions for pair in one.items()}
+        for checkpoint_id in gone:
+            del stored[checkpoint_id]
+            self.writes.pop((thread_id, "", checkpoint_id), None)
+        versions = [self.serde.loads_typed(kept[0])["channel_versions"] for kept in stored.values()]
+        used = {pair for channels in versions for pair in channels.items()}
         for key in [key for key in self.blobs if key[0] == thread_id and (key[2], key[3]) not in used]:
             del self.blobs[key]
         return len(gone)
 
 
 class LocalDatabase:
-    """A dictionary in this process."""
+    """Conversations in dictionaries of this process."""
 
     place = "the memory of this process"
 
@@ -52,7 +52,7 @@ class LocalDatabase:
     async def delete(self, thread_id: str) -> None:
         await self.saver.adelete_thread(thread_id)
         space = namespace_of(thread_id)
-        (found,) = await self.store.abatch([SearchOp(space, limit=_EVERYTHING)])
+        (found,) = await self.store.abatch([SearchOp(space, limit=_ALL)])
         if isinstance(found, list):
             await self.store.abatch([PutOp(space, one.key, None) for one in found if one.namespace == space])  # type: ignore[union-attr]  # a search finds items
 
@@ -60,5 +60,5 @@ class LocalDatabase:
         return sum([await self.saver.drop_old(thread, 0) for thread in await self.thread_ids()])
 
     def only_here(self, _thread_id: str) -> AbstractAsyncContextManager[bool]:
-        """No other process can have it."""
+        """Always succeeds, since no other process has this memory."""
         return nullcontext(True)

@@ -22,94 +22,39 @@ from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
 from rag.types import new_id
 
-_EXCLUSIVE = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
-
-
-class FileLocks:
-    """The operating system takes the lock of a dead process back, so a file that was left behind is in nobody's way.
-
-    The name of a file is a hash: ids of conversations are not for everyone who can list a folder.
-    """
-
-    def __init__(self, folder: Path, place: str) -> None:
-        self._folder = folder
-        self._place = place
-
-    @asynccontextmanager
-    async def tried(self, name: str) -> AsyncIterator[bool]:
-        """Whether the lock could be had at once; then it is held for the block. Raises `MemoryFailureError`."""
-        path = self._folder / f"turn-{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"
-        with border(self._place):
-            descriptor = self._acquire(path)
-        if descriptor is None:
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            path.unlink(missing_ok=True)  # while it is still held: who waits for it sees that its file is no more
-            os.close(descriptor)
-
-    def _acquire(self, path: Path) -> int | None:
-        while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            try:
-                portalocker.lock(descriptor, _EXCLUSIVE)
-            except portalocker.AlreadyLocked:
-                os.close(descriptor)
-                return None
-            except portalocker.LockException as error:
-                os.close(descriptor)
-                raise OSError("the file system refuses a lock") from error
-            if _is_still(path, descriptor):
-                return descriptor
-            os.close(descriptor)  # its holder took the file away between our two calls
-
-
-def _is_still(path: Path, descriptor: int) -> bool:
-    try:
-        return path.stat().st_ino == os.fstat(descriptor).st_ino
-    except FileNotFoundError:
-        return False
-
-
-_WAIT_SECONDS: Final = 5  # for another process that writes
+_WAIT_SECONDS: Final = 5  # for another process that is writing
+_EXCLUSIVE: Final = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
 _PRAGMAS: Final = (
-    # A power cut may cost the last turn, never the file; a crash of the process costs nothing.
+    # A power cut may lose the last turn but never the file; a crash of the process loses nothing.
     "pragma synchronous=NORMAL",
-    # What is deleted is overwritten, also where only a page of it is left.
+    # Overwrite deleted data, also on pages that stay in use.
     "pragma secure_delete=ON",
-    # The journal beside the file is kept at about half a megabyte.
+    # Keep the journal at about half a megabyte.
     "pragma wal_autocheckpoint=128",
     "pragma journal_size_limit=524288",
 )
 
 
-class SqliteSaver(KeptSaver, AsyncSqliteSaver):
-    """LangGraph's checkpointer on SQLite, pruned after each turn."""
-
-    async def drop_old(self, thread_id: str, keep: int) -> int:
-        where = "where thread_id = ? and checkpoint_ns = ''"
-        text = "cast(metadata as text)"  # damaged in one conversation, it must not keep the others from being pruned
-        rests = f"iif(json_valid({text}), json_extract({text}, '$.{RESTS}'), null)"
-        query = f"select checkpoint_id, {rests} from checkpoints {where} order by checkpoint_id desc"
-        async with self.lock:
-            async with self.conn.execute(query, (thread_id,)) as rows:
-                gone = outdated([(row[0], bool(row[1])) async for row in rows], keep)
-            if gone:
-                for table in ("writes", "checkpoints"):
-                    statement = f"delete from {table} {where} and checkpoint_id = ?"
-                    await self.conn.executemany(statement, [(thread_id, one) for one in gone])
-                await self.conn.commit()
-        return len(gone)
-
-    async def recover(self) -> None:
-        async with self.lock:
-            await self.conn.rollback()
+@asynccontextmanager
+async def open_sqlite(path: Path, serde: Serializers, keep: int) -> AsyncIterator[SqliteDatabase]:
+    """The database file, created when it is missing. Raises `MemoryFailureError`."""
+    with border(str(path)):
+        if _is_emptied(path):
+            hint = "Put a copy of it back, or delete it to start afresh."
+            raise MemoryFailureError("memory_broken", f"{path} is empty; what was in it is gone.", hint=hint)
+        _make_private(path)
+    async with _connection(path) as for_saver, _connection(path, isolation_level=None) as for_store:
+        with border(str(path)):
+            saver = SqliteSaver(for_saver, serde=serde.steps)
+            saver.keep, saver.place = keep, str(path)
+            await saver.setup()
+            store = AsyncSqliteStore(for_store)
+            await store.setup()
+        yield SqliteDatabase(path, saver, SealedStore(store, serde.turns, str(path)))
 
 
 class SqliteDatabase:
-    """One file with its journals, and beside it the locks of the turns that run."""
+    """One file with its journals, and the lock files of running turns in the same folder."""
 
     def __init__(self, path: Path, saver: SqliteSaver, store: SealedStore) -> None:
         self.place = str(path)
@@ -144,19 +89,18 @@ class SqliteDatabase:
         return gone
 
     async def _rewrite(self) -> None:
-        """Write the file anew without what was deleted, and empty its journal, which still holds old pages.
+        """Rewrite the file without deleted data, and truncate the journal, which still holds old pages.
 
-        A reader in another process can keep the journal from being emptied; the next one who leaves empties it.
+        A reader in another process can keep the journal from being truncated; the last process to close it does that.
         """
         async with self.saver.lock:
             await self.saver.conn.execute("vacuum")
             await self.saver.conn.execute("pragma wal_checkpoint(TRUNCATE)")
 
     def only_here(self, thread_id: str) -> AbstractAsyncContextManager[bool]:
-        """The right to a conversation among all processes; False where another has it.
+        """As `Database` says. Raises `MemoryFailureError` when the file was removed or replaced since it was opened.
 
-        Raises `MemoryFailureError` when the file is no longer the one that was opened: what is written to a file
-        without a name is lost without a word.
+        Writes to a removed file would be lost without an error.
         """
         try:
             same = self._path.stat().st_ino == self._inode
@@ -168,22 +112,76 @@ class SqliteDatabase:
         return self._locks.tried(thread_id)
 
 
-@asynccontextmanager
-async def open_sqlite(path: Path, written: Serializers, keep: int) -> AsyncIterator[SqliteDatabase]:
-    """The file, made where it is missing. Raises `MemoryFailureError`."""
-    with border(str(path)):
-        if _is_emptied(path):
-            hint = "Put a copy of it back, or delete it to start afresh."
-            raise MemoryFailureError("memory_broken", f"{path} is empty; what was in it is gone.", hint=hint)
-        _make_private(path)
-    async with _connection(path) as conn, _connection(path, isolation_level=None) as beside:
-        with border(str(path)):
-            saver = SqliteSaver(conn, serde=written.steps)
-            saver.keep, saver.place = keep, str(path)
-            await saver.setup()
-            store = AsyncSqliteStore(beside)
-            await store.setup()
-        yield SqliteDatabase(path, saver, SealedStore(store, written.turns, str(path)))
+class SqliteSaver(KeptSaver, AsyncSqliteSaver):
+    """LangGraph's checkpointer on SQLite, pruned after each turn."""
+
+    async def drop_old(self, thread_id: str, keep: int) -> int:
+        where = "where thread_id = ? and checkpoint_ns = ''"
+        text = "cast(metadata as text)"
+        # Damaged metadata of one conversation must not keep the others from being pruned.
+        rests = f"iif(json_valid({text}), json_extract({text}, '$.{RESTS}'), null)"
+        query = f"select checkpoint_id, {rests} from checkpoints {where} order by checkpoint_id desc"
+        async with self.lock:
+            async with self.conn.execute(query, (thread_id,)) as rows:
+                gone = outdated([(row[0], bool(row[1])) async for row in rows], keep)
+            if gone:
+                for table in ("writes", "checkpoints"):
+                    statement = f"delete from {table} {where} and checkpoint_id = ?"
+                    await self.conn.executemany(statement, [(thread_id, checkpoint_id) for checkpoint_id in gone])
+                await self.conn.commit()
+        return len(gone)
+
+    async def recover(self) -> None:
+        async with self.lock:
+            await self.conn.rollback()
+
+
+class FileLocks:
+    """Locked files in a folder. The operating system frees the lock of a dead process, so leftover files do no harm.
+
+    Files are named by a hash, so that listing the folder does not reveal the ids of conversations.
+    """
+
+    def __init__(self, folder: Path, place: str) -> None:
+        self._folder = folder
+        self._place = place
+
+    @asynccontextmanager
+    async def tried(self, name: str) -> AsyncIterator[bool]:
+        """Try once to take the lock; when that yields True it is held for the block. Raises `MemoryFailureError`."""
+        path = self._folder / f"turn-{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"
+        with border(self._place):
+            descriptor = self._acquire(path)
+        if descriptor is None:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            path.unlink(missing_ok=True)  # before the lock is freed, so that `_is_still` sees the file is gone
+            os.close(descriptor)
+
+    def _acquire(self, path: Path) -> int | None:
+        while True:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                portalocker.lock(descriptor, _EXCLUSIVE)
+            except portalocker.AlreadyLocked:
+                os.close(descriptor)
+                return None
+            except portalocker.LockException as error:
+                os.close(descriptor)
+                raise OSError("the file system refuses a lock") from error
+            if _is_still(path, descriptor):
+                return descriptor
+            os.close(descriptor)  # its holder deleted the file between our `open` and `lock`
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return path.stat().st_ino == os.fstat(descriptor).st_ino
+    except FileNotFoundError:
+        return False
 
 
 @asynccontextmanager
@@ -200,7 +198,7 @@ async def _connection(path: Path, **options: Any) -> AsyncIterator[aiosqlite.Con
 
 
 def _is_emptied(path: Path) -> bool:
-    """Whether the file was cut to nothing: ours has a byte from its beginning, and one that is open has a journal."""
+    """Whether another program truncated the file: `_create` never leaves it empty, and an open one has a journal."""
     return path.is_file() and not path.stat().st_size and not path.with_name(f"{path.name}-wal").exists()
 
 
@@ -208,11 +206,11 @@ def _make_private(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not path.exists():
         _create(path)
-    path.chmod(0o600)  # a file of another program's making too; SQLite's journals take its permissions
+    path.chmod(0o600)  # also a file that another program created; SQLite's journals take its permissions
 
 
 def _create(path: Path) -> None:
-    """The file with SQLite's first page, at once: one that a killed process left empty would look like one cut."""
+    """Create the file with SQLite's first page in one step: a killed process must not leave an empty file."""
     new = path.with_name(f"{path.name}-{new_id()}")
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     try:

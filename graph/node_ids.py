@@ -1,4 +1,4 @@
-"""Conversations stored under earlier node ids: a checkpoint is read as if it had been written under today's.
+"""Read checkpoints that were stored under earlier node ids as if they had been written under today's.
 
 The nodes were once named `idle`, `retrieve`, `generate` and `error`. A checkpoint names nodes as keys of
 `versions_seen` and in the channels that trigger them: `branch:to:retrieve` is `branch:to:RETRIEVING` today.
@@ -16,7 +16,7 @@ _TRIGGER: Final = "branch:to:"
 
 
 def with_todays_node_ids(found: CheckpointTuple) -> CheckpointTuple:
-    """The checkpoint with today's node ids; the very same where it already has them.
+    """The checkpoint with today's node ids; the same object when it has them already.
 
     >>> _channel("branch:to:retrieve"), _channel("messages")
     ('branch:to:RETRIEVING', 'messages')

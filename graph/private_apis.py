@@ -1,23 +1,44 @@
-"""LangGraph takes the checkpoint with the greatest id for the newest, and an id begins with the time of its machine."""
+"""What askbook uses of LangGraph's private parts, and why. `tests/test_private_apis_graph.py` covers each use."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from langgraph.checkpoint.base import id as ids
+from langgraph.graph.state import CompiledStateGraph
 
-_VERSION: Final = 6  # of the UUIDs that tell their time
+_TIME_ORDERED: Final = 6  # the UUID version whose ids sort by their time
+
+CompiledT = TypeVar("CompiledT", bound=CompiledStateGraph[Any, Any, Any, Any])
 
 
 def catch_up(checkpoint_id: str) -> None:
-    """Let every id that this process makes from now on be greater than this one.
+    """Make every checkpoint id that this process generates from now on greater than `checkpoint_id`.
 
-    Within a process LangGraph's ids only grow. A clock that went back between two processes, or another machine that is
-    ahead, would hide each new turn behind an older one. An id that tells no time is passed over.
+    LangGraph takes the checkpoint with the greatest id as the newest of a thread. Its ids are UUIDv6, which begin with
+    a timestamp: the machine's clock, or one more than `_last_v6_timestamp` where the clock is not ahead of it. That
+    global orders the ids of one process only. When the clock was set back between two processes, or another machine's
+    clock is ahead, a new checkpoint would sort before older ones, and its turn would be lost.
+
+    An id that is not a UUIDv6 is ignored.
     """
     try:
         seen = ids.UUID(checkpoint_id)
     except ValueError:
         return
-    if seen.version == _VERSION and seen.time > (ids._last_v6_timestamp or 0):
-        ids._last_v6_timestamp = seen.time  # type: ignore[assignment]  # typed by its first value, which is None
+    if seen.version == _TIME_ORDERED and seen.time > (ids._last_v6_timestamp or 0):
+        ids._last_v6_timestamp = seen.time  # type: ignore[assignment]  # inferred as None from its first value
+
+
+def change_class(graph: CompiledStateGraph[Any, Any, Any, Any], cls: type[CompiledT], **attributes: Any) -> CompiledT:
+    """Turn a compiled graph into an instance of `cls`, in place, and set `attributes` on it.
+
+    `StateGraph.compile` always builds a `CompiledStateGraph`; no parameter chooses the class. `Pregel.copy`, which
+    `with_config` calls, passes the graph's `__dict__` to `__init__` as keyword arguments, so `cls.__init__` must accept
+    each of `attributes` by its name.
+    """
+    changed: Any = graph
+    changed.__class__ = cls
+    vars(changed).update(attributes)
+    instance: CompiledT = changed
+    return instance

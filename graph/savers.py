@@ -1,4 +1,4 @@
-"""Which checkpoints are kept: the end of each of the last turns, and every step of the newest."""
+"""LangGraph's checkpointers with pruning: the last checkpoint of recent turns and every step of the newest stay."""
 
 from __future__ import annotations
 
@@ -23,12 +23,16 @@ from graph.node_ids import with_todays_node_ids
 from graph.private_apis import catch_up
 from rag.errors import AskbookError, MemoryFailureError
 
+log: Final = logging.getLogger("askbook")
+
 KEEP_TURNS: Final = 20
-RESTS: Final = "rests"  # the key of a checkpoint's metadata that says that no turn was open
+RESTS: Final = "rests"  # key in a checkpoint's metadata: no turn was open
+
+Saver = BaseCheckpointSaver[Any]
 
 
 def at_rest(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> bool:
-    """Whether a turn has just ended here, by its answer or by being taken back, and no question waits."""
+    """Whether a turn has just ended here, answered or undone, and no question waits."""
     values: Mapping[str, Any] = checkpoint["channel_values"]
     if metadata.get("source") == "input" or values.get("phase") != "IDLE" or values.get("turn") is not None:
         return False
@@ -37,52 +41,48 @@ def at_rest(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> bool:
 
 
 def outdated(checkpoints: Iterable[tuple[str, bool]], keep: int) -> list[str]:
-    """The ids that may go, of (id, at rest) from new to old.
+    """The ids of checkpoints to delete, given (id, at rest) pairs from new to old.
 
-    The newest turn keeps every step, for LangGraph's view of it and for going on in the middle; older turns keep their
-    end, as far as `keep` ends reach. `keep` 0 leaves the newest checkpoint alone.
+    The newest turn keeps every step, so that it can be inspected and resumed. The last `keep` turns keep the checkpoint
+    at their end. With `keep` 0 only the newest checkpoint stays. The newest checkpoint is never deleted.
 
     >>> outdated([("6", True), ("5", False), ("4", True), ("3", False), ("2", True), ("1", False)], keep=2)
     ['3', '2', '1']
     """
     gone, ends = [], 0
-    for position, (one, rests) in enumerate(checkpoints):
+    for position, (checkpoint_id, rests) in enumerate(checkpoints):
         ends += rests
         stays = (rests and ends <= keep) or (not rests and ends <= min(keep, 1))
         if position > 0 and not stays:
-            gone.append(one)
+            gone.append(checkpoint_id)
     return gone
 
 
-log: Final = logging.getLogger("askbook")
-
-Saver = BaseCheckpointSaver[Any]
-
-
 class KeptSaver(BaseCheckpointSaver[Any]):
-    """To be put in front of one of LangGraph's checkpointers.
+    """A mixin for LangGraph's checkpointers, listed before them in the bases.
 
-    Every method raises `MemoryFailureError` where the database fails, and leaves no transaction open then, nor when it
-    is cancelled: one would keep other processes out. `keep` is how many turns keep the checkpoint at their end.
+    Every method raises `MemoryFailureError` when the database fails. A method that fails or is cancelled leaves no
+    transaction open, which would lock out other processes. `keep` is how many turns keep the checkpoint at their end.
     """
 
     keep: int = KEEP_TURNS
     place: str = "the memory"
 
     async def drop_old(self, thread_id: str, keep: int) -> int:
-        """Delete what `outdated` names of a conversation. Returns how many checkpoints went."""
+        """Delete the `outdated` checkpoints of a conversation. Returns how many were deleted."""
         raise NotImplementedError
 
     async def recover(self) -> None:
-        """Leave a transaction that broke off."""
+        """Roll back a transaction that failed or was cancelled."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         thread = str(config["configurable"]["thread_id"])
         async with self.guarded(reading=thread):
             found = await super().aget_tuple(config)
-            if found is not None and config["configurable"].get("checkpoint_id"):  # who goes on there comes after all
-                here = {"thread_id": thread, "checkpoint_ns": config["configurable"].get("checkpoint_ns", "")}
-                newest = await super().aget_tuple(RunnableConfig(configurable=here))
+            if found is not None and config["configurable"].get("checkpoint_id"):
+                # A run from an earlier checkpoint must write ids after the newest one too.
+                newest_of = {"thread_id": thread, "checkpoint_ns": config["configurable"].get("checkpoint_ns", "")}
+                newest = await super().aget_tuple(RunnableConfig(configurable=newest_of))
                 catch_up(newest.checkpoint["id"] if newest else "")
         if found is not None:
             if "step" not in found.metadata or not isinstance(found.checkpoint.get("channel_values"), dict):
@@ -94,8 +94,8 @@ class KeptSaver(BaseCheckpointSaver[Any]):
     async def alist(self, config: RunnableConfig | None, **options: Any) -> AsyncIterator[CheckpointTuple]:
         thread = config["configurable"]["thread_id"] if config else "?"
         async with self.guarded(reading=str(thread)):
-            async for one in super().alist(config, **options):
-                yield with_todays_node_ids(one)
+            async for found in super().alist(config, **options):
+                yield with_todays_node_ids(found)
 
     async def aput(
         self,
@@ -116,7 +116,7 @@ class KeptSaver(BaseCheckpointSaver[Any]):
         try:
             async with self.guarded():
                 await self.drop_old(thread_id, self.keep)
-        except MemoryFailureError as failure:  # the turn is stored, and the next one tidies up after both
+        except MemoryFailureError as failure:  # the turn is stored, and the next one prunes again
             log.warning("old checkpoints stay for now: %s", failure.code)
 
     async def aput_writes(
@@ -131,7 +131,7 @@ class KeptSaver(BaseCheckpointSaver[Any]):
 
     @asynccontextmanager
     async def guarded(self, *, reading: str | None = None) -> AsyncIterator[None]:
-        """The border around one use of the database; `reading` names the conversation whose data are being read."""
+        """Roll back and translate what fails in the block; while `reading` a conversation, its data may be damaged."""
         try:
             with border(self.place):
                 try:

@@ -1,4 +1,4 @@
-"""How memory is written: LangGraph's msgpack, packed, and encrypted where a key is set."""
+"""How memory is serialized: LangGraph's msgpack, compressed, and encrypted when a key is set."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from pydantic import SecretStr
 from graph.memory_errors import border, broken_conversation, memory_failure
 from rag.errors import MemoryFailureError, UsageError
 
-_PACKED: Final = ".zlib"  # at the end of a type; "+" before it would be LangGraph's mark of a cipher
-_BIG_STEP: Final = 32_768  # bytes of a checkpoint; below, packing costs more time than its room is worth
-_BIG_TURN: Final = 256
-_QUICK, _SMALL = 3, 6  # zlib's levels; the latter takes 7% less room and almost twice the time
 KEY_BYTES: Final = (16, 24, 32)
+_PACKED: Final = ".zlib"  # suffix of a type; a "+" would mean a cipher to LangGraph
+_BIG_STEP: Final = 32_768  # bytes of a checkpoint; for smaller ones the space saved is not worth the time
+_BIG_TURN: Final = 256  # bytes of an archived block
+_QUICK, _SMALL = 3, 6  # zlib levels; 6 needs 7% less space and almost twice the time
 
 
 class Serializers(NamedTuple):
-    """One for the steps of the machine, which are written often and soon deleted, one for archived turns."""
+    """One serializer for checkpoints, which are written often and deleted soon, and one for archived turns."""
 
     steps: SerializerProtocol
     turns: SerializerProtocol
 
 
 def serializers(key: SecretStr | None) -> Serializers:
-    """How checkpoints and archived turns are written. Raises `UsageError` for a key that AES cannot have."""
+    """The serializers for an encryption key, or for none. Raises `UsageError` for a key of the wrong length."""
     return Serializers(
         steps=_serializer(key, PackingSerializer(_BIG_STEP, _QUICK)),
         turns=_serializer(key, PackingSerializer(_BIG_TURN, _SMALL)),
@@ -49,10 +49,10 @@ def _serializer(key: SecretStr | None, plain: PackingSerializer) -> SerializerPr
 
 
 class PackingSerializer(JsonPlusSerializer):
-    """LangGraph's serializer, with what has at least `worth_packing` bytes packed at zlib's `level`."""
+    """LangGraph's serializer; data of at least `worth_packing` bytes is compressed at zlib's `level`."""
 
     def __init__(self, worth_packing: int, level: int = _SMALL) -> None:
-        # Only LangChain's messages and plain data may come back: a crafted checkpoint must not run code.
+        # Only LangChain's messages and plain data may be loaded: a crafted checkpoint must not run code.
         super().__init__(allowed_msgpack_modules=None)
         self._worth_packing = worth_packing
         self._level = level
@@ -65,7 +65,7 @@ class PackingSerializer(JsonPlusSerializer):
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         kind, packed = data
-        if "+" in kind:  # LangGraph's mark of what a cipher has written
+        if "+" in kind:  # written by a cipher of LangGraph
             raise _wrong_key("is encrypted")
         if kind.endswith(_PACKED):
             return super().loads_typed((kind.removesuffix(_PACKED), zlib.decompress(packed)))
@@ -73,7 +73,7 @@ class PackingSerializer(JsonPlusSerializer):
 
 
 class _TellingCipher(CipherProtocol):
-    """A cipher that says what is wrong when it cannot decrypt."""
+    """A cipher that raises `MemoryFailureError` when it cannot decrypt."""
 
     def __init__(self, cipher: CipherProtocol) -> None:
         self._cipher = cipher
@@ -84,7 +84,7 @@ class _TellingCipher(CipherProtocol):
     def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
         try:
             return self._cipher.decrypt(ciphername, ciphertext)
-        except (ValueError, AssertionError) as error:  # the check sum is wrong, or it is another cipher
+        except (ValueError, AssertionError) as error:  # wrong authentication tag, or another cipher's data
             raise _wrong_key("is encrypted with another key, or damaged") from error
 
 
@@ -94,9 +94,9 @@ def _wrong_key(what: str) -> MemoryFailureError:
 
 
 class SealedStore(BaseStore):
-    """LangGraph's store `inner`, which sees no value as it is but a record of type and bytes.
+    """LangGraph's store `inner`, with every value serialized to a record of type and bytes.
 
-    For event loops only. A batch should either read or write: SQLite lets nobody write who has read an older state.
+    Async only. A batch should either read or write: in SQLite a transaction that has read an older state cannot write.
     """
 
     def __init__(self, inner: BaseStore, serializer: SerializerProtocol, place: str) -> None:
@@ -113,7 +113,7 @@ class SealedStore(BaseStore):
         with border(self._place):
             try:
                 results = await self.inner.abatch(sealed)
-            except ValueError as error:  # a row that is no JSON; SQLite's own failures may come as this one's cause
+            except ValueError as error:  # a row that is not JSON, or a failure of SQLite, which is then its cause
                 raise (memory_failure(error, self._place) or self._broken(sealed)) from error
         return [self._opened(result) for result in results]
 
@@ -131,9 +131,9 @@ class SealedStore(BaseStore):
         if isinstance(result, Item):
             result.value = self._value(result)
         elif isinstance(result, list):
-            for one in result:
-                if isinstance(one, Item):
-                    one.value = self._value(one)
+            for item in result:
+                if isinstance(item, Item):
+                    item.value = self._value(item)
         return result
 
     def _value(self, item: Item) -> dict[str, Any]:

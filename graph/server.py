@@ -1,4 +1,4 @@
-"""The door for `langgraph dev` and LangGraph Studio, named in `langgraph.json`."""
+"""The entry point for `langgraph dev` and LangGraph Studio, named in `langgraph.json`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rag.settings import Settings
 
 
 class SharedServices:
-    """The services of this process for every graph in it, built when a turn first needs them.
+    """The services of this process, shared by all its graphs and built when a turn first needs them.
 
-    The server makes a graph also to draw it or to read its schemas, which needs none of them. What is configured
-    wrongly fails in a node and so becomes an ERROR turn that says what to do, instead of a server that does not start.
+    The server also makes graphs only to draw them or to read their schemas. A wrong configuration then fails in a node
+    and becomes an ERROR turn with a hint, and the server still starts.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class SharedServices:
         self._built: tuple[LiveServices, Offer] | None = None
 
     def parts(self, profile: str | None) -> Parts:
-        """The parts of a profile that is on offer. Raises `UsageError` for any other."""
+        """The parts of an offered profile. Raises `UsageError` for any other."""
         services, offer = self._services()
         return services.parts(offer.choose(profile))
 
@@ -37,7 +37,7 @@ class SharedServices:
     def _services(self) -> tuple[LiveServices, Offer]:
         with self._lock:
             if self._built is None:
-                # A thread of its own: the one that asks may be running an event loop already.
+                # In a new thread, since the calling one may be running an event loop already.
                 with ThreadPoolExecutor(max_workers=1) as worker:
                     self._built = worker.submit(asyncio.run, _build()).result()
             return self._built
@@ -53,8 +53,8 @@ _shared = SharedServices()
 
 
 def make_graph() -> CompiledMachine:
-    """The compiled graph without a checkpointer, since the server brings its own.
+    """A compiled graph without a checkpointer, since the server has its own.
 
-    The server calls this for every run; the graph is built anew, the services are kept.
+    The server calls this for every run. The graph is built each time, the services once.
     """
     return build_graph(_shared).compile().with_config(recursion_limit=STEPS)

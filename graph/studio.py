@@ -17,11 +17,11 @@ QUIET: Final = {
     "LANGSMITH_TRACING": "false",
     "LANGGRAPH_STRICT_MSGPACK": "true",
 }
-RUNS_AT_ONCE: Final = "10"  # without the option the server takes one run at a time
+RUNS_AT_ONCE: Final = "10"  # the server's default is one run at a time
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Become the server. Exit code 2 when the port is taken: the server itself would move to another without a word."""
+    """Become the server. Exit code 2 when the port is taken: the server itself would silently use another one."""
     parser = argparse.ArgumentParser(prog="make studio ARGS=", description="Start LangGraph's development server.")
     parser.add_argument("--port", type=int, default=2024, help="port on 127.0.0.1 (default: 2024)")
     port = parser.parse_args(arguments).port
@@ -32,12 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = ["--no-browser", "--no-reload", "--host", "127.0.0.1", "--port", str(port)]
     command = [sys.executable, "-m", "langgraph_cli", "dev", *options, "--n-jobs-per-worker", RUNS_AT_ONCE]
     start_helper(f"http://127.0.0.1:{port}")
-    os.execve(sys.executable, command, os.environ | QUIET)  # no shell, our own arguments
+    os.execve(sys.executable, command, os.environ | QUIET)
     return 0
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on the port of this machine."""
+    """Whether a server can listen on the port of 127.0.0.1."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

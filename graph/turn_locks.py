@@ -1,4 +1,4 @@
-"""One turn at a time on a conversation: of two at once, each from what it saw, the last to end would win."""
+"""One turn at a time on a conversation: of two concurrent turns, the last to end would overwrite the other."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Final
 from rag.errors import MemoryFailureError
 
 WAIT_SECONDS: Final = 10.0
-_PAUSE: Final = 0.02  # seconds between two looks at a lock of another process, at first
-_LONGER: Final = 1.3  # times as long each time: hundreds that wait must not keep the database from who answers
-_LONGEST: Final = 0.25
+_PAUSE: Final = 0.02  # seconds between the first two attempts at a lock that another process holds
+_BACKOFF: Final = 1.3  # growth of the pause, so that hundreds of waiting turns do not slow the database down
+_LONGEST: Final = 0.25  # seconds, the longest pause
 
 OnlyHere = Callable[[str], AbstractAsyncContextManager[bool]]
 
 
 class ThreadLocks:
-    """The turns of one process queue in the order in which they came; other processes are asked through `only_here`."""
+    """Turns of one process queue in their order of arrival. `only_here` locks a thread against other processes."""
 
     def __init__(self, only_here: OnlyHere, seconds: float = WAIT_SECONDS) -> None:
         self._only_here = only_here
@@ -29,15 +29,15 @@ class ThreadLocks:
 
     @asynccontextmanager
     async def held(self, thread_id: str) -> AsyncIterator[None]:
-        """Hold the conversation for the block. Raises `MemoryFailureError` "thread_busy" after `seconds` of waiting."""
+        """Hold the thread's lock for the block. Raises `MemoryFailureError` "thread_busy" after waiting `seconds`."""
         deadline = asyncio.get_running_loop().time() + self._seconds
         lock = self._locks.setdefault(thread_id, asyncio.Lock())
         self._users[thread_id] = self._users.get(thread_id, 0) + 1
         try:
-            async with AsyncExitStack() as held:
+            async with AsyncExitStack() as locks:
                 await self._wait(lock, thread_id, deadline)
-                held.callback(lock.release)
-                await self._wait_for_others(held, thread_id, deadline)
+                locks.callback(lock.release)
+                await self._wait_for_others(locks, thread_id, deadline)
                 yield
         finally:
             self._users[thread_id] -= 1
@@ -51,18 +51,18 @@ class ThreadLocks:
         except TimeoutError:
             raise self._busy(thread_id) from None
 
-    async def _wait_for_others(self, held: AsyncExitStack, thread_id: str, deadline: float) -> None:
+    async def _wait_for_others(self, locks: AsyncExitStack, thread_id: str, deadline: float) -> None:
         pause = _PAUSE
         while True:
-            trial = self._only_here(thread_id)
-            if await trial.__aenter__():
-                held.push_async_exit(trial)
+            attempt = self._only_here(thread_id)
+            if await attempt.__aenter__():
+                locks.push_async_exit(attempt)
                 return
-            await trial.__aexit__(None, None, None)
+            await attempt.__aexit__(None, None, None)
             if asyncio.get_running_loop().time() >= deadline:
                 raise self._busy(thread_id)
-            await asyncio.sleep(random.uniform(pause / 2, pause))  # uneven, so that two do not move in step
-            pause = min(pause * _LONGER, _LONGEST)
+            await asyncio.sleep(random.uniform(pause / 2, pause))  # jitter
+            pause = min(pause * _BACKOFF, _LONGEST)
 
     def _busy(self, thread_id: str) -> MemoryFailureError:
         return MemoryFailureError(

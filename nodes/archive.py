@@ -25,7 +25,7 @@ log: Final = logging.getLogger("askbook")
 
 NAMESPACE: Final = ("askbook", "turns")
 _AT_ONCE: Final = 200  # items of one request; SQLite limits the parameters of a statement
-_MOST: Final = 64  # blocks read for one prompt: a conversation of cheap refusals is not read to its beginning
+_MOST: Final = 64  # blocks read for one prompt, also where very short turns leave room for more
 
 
 def namespace_of(thread_id: str) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ async def archive_old_turns(state: AgentState, runtime: Runtime[Context], update
     past = state.get("past") or NOTHING
     try:
         await put_blocks(store, info.thread_id, leaving, after=past["blocks"])
-    except Exception as failure:  # the answer matters more than a small state, and nothing is lost
+    except Exception as failure:  # of any database: the answer matters more than a small state, and nothing is lost
         log.warning("old turns stay in the state: %s", type(failure).__name__)
         return update
     gone = [RemoveMessage(id=message.id or "") for block in leaving for message in block]
@@ -57,7 +57,7 @@ async def archive_old_turns(state: AgentState, runtime: Runtime[Context], update
 async def older_turns(state: AgentState, runtime: Runtime[Context], parts: Parts) -> list[BaseMessage]:
     """Archived messages for the prompt, in whole blocks, as far as the budget of the history has room for them.
 
-    Empty without a store, while the store fails, and for the answerer that quotes, which reads no history.
+    Empty without a store, while the store fails, and for the quoting answerer, which reads no history.
     """
     past, info, store = state.get("past") or NOTHING, runtime.execution_info, runtime.store
     if not past["blocks"] or parts.quotes or store is None or info is None or info.thread_id is None:
@@ -89,22 +89,22 @@ async def get_blocks(store: BaseStore, thread_id: str, numbers: range) -> list[l
     found: list[list[BaseMessage]] = []
     for begin in range(0, len(wanted), _AT_ONCE):
         results = await store.abatch([GetOp(space, key) for key in wanted[begin : begin + _AT_ONCE]])
-        found += [messages_from_dict(one.value["messages"]) for one in results if isinstance(one, Item)]
+        found += [messages_from_dict(item.value["messages"]) for item in results if isinstance(item, Item)]
     return found
 
 
 def _after(messages: Sequence[AnyMessage], update: Sequence[BaseMessage]) -> list[AnyMessage]:
     """The messages once the update is applied: with the answer, or without a question that was refused."""
-    removed = {one.id for one in update if isinstance(one, RemoveMessage)}
-    added = [one for one in update if not isinstance(one, RemoveMessage)]
-    return [*(one for one in messages if one.id not in removed), *added]  # type: ignore[list-item]  # an AIMessage
+    removed = {message.id for message in update if isinstance(message, RemoveMessage)}
+    added = [message for message in update if not isinstance(message, RemoveMessage)]
+    return [*(message for message in messages if message.id not in removed), *added]  # type: ignore[list-item]  # an AIMessage
 
 
 async def _block(store: BaseStore, thread_id: str, number: int) -> list[BaseMessage]:
     """A block of the archive; empty when it is missing or cannot be read."""
     try:
         blocks = await get_blocks(store, thread_id, range(number, number + 1))
-    except Exception as failure:  # of any database: an answer that knows less is better than none
+    except Exception as failure:  # of any database: an answer without older turns is better than none
         log.warning("the prompt lacks older turns: %s", type(failure).__name__)
         return []
     return blocks[0] if blocks else []

@@ -1,8 +1,8 @@
 """ERROR: tell the user what failed, and leave the thread usable.
 
-Nodes raise `AskbookError`. LangGraph retries what may pass and then calls `to_error`, which turns the exception into a
-record and sends the machine to the node `ERROR`. That node clears what the failed turn left half done and hands over to
-IDLE. `make_to_fallback` tries the profile's fallback model first.
+Nodes raise `AskbookError`. LangGraph retries a failure that may pass, then calls `to_error`, which turns the exception
+into a record and sends the machine to the node `ERROR`. That node clears what the failed turn left half done, and IDLE
+closes the turn. For GENERATING, the handler of `make_to_fallback` tries the profile's fallback model first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ log: Final = logging.getLogger("askbook")
 
 Handler = Callable[[AgentState, NodeError], Command[str]]
 
-# Failures that another model may not have: it would be refused the same key, and could read no longer prompt.
+# The other types would fail again: a second model meets the same key and the same prompt.
 _ANOTHER_MODEL_MAY_HELP: Final = frozenset({"api_error", "rate_limit"})
 
 
@@ -54,7 +54,7 @@ def named_failures(node: str, runtime: Runtime[Context], patience: Patience | No
 
 
 def as_failure(failure: BaseException, node: str) -> AskbookError:
-    """What a node raised, as an `AskbookError`. Anything else is a timeout of ours or a bug."""
+    """What a node raised, as an `AskbookError`. An exception of another class is one of our timeouts or a bug."""
     if isinstance(failure, AskbookError):
         return failure
     searching = node in ("RETRIEVING", "tools")
@@ -69,7 +69,7 @@ def as_failure(failure: BaseException, node: str) -> AskbookError:
 
 
 def to_error(state: AgentState, error: NodeError) -> Command[str]:
-    """LangGraph's error handler for every node but `ERROR`: from an exception to the state ERROR.
+    """LangGraph's default error handler: go from a node's exception to the state ERROR.
 
     A second failure while the first is being reported ends the run; reporting it again could fail for ever.
     """
@@ -80,7 +80,7 @@ def to_error(state: AgentState, error: NodeError) -> Command[str]:
     if draft is not None and draft.get("status") == "error" and not opening:
         return Command(goto=END, update={"phase": "IDLE", "turn": None, "draft": None})
     update: Update = {"phase": "ERROR", "draft": error_draft(failure.info())}
-    if error.node == "IDLE":  # the turn did not open: one still in the state was broken off earlier
+    if error.node == "IDLE":  # the turn did not open; a turn in the state is an earlier, interrupted one
         update["turn"] = None
     return Command(goto="ERROR", update=update)
 
@@ -88,8 +88,8 @@ def to_error(state: AgentState, error: NodeError) -> Command[str]:
 def make_to_fallback(parts_of: PartsOf) -> Handler:
     """LangGraph's error handler for GENERATING: once a turn to the profile's fallback model, otherwise to ERROR.
 
-    Only while nothing of an answer has been shown. The turn's `model` names the model that answers from here on; the
-    next turn begins with the profile's own again.
+    Only while no part of an answer has been shown. The turn's `model` names the model that answers from here on; the
+    next turn begins with the profile's own model again.
     """
 
     def to_fallback(state: AgentState, error: NodeError) -> Command[str]:
@@ -98,8 +98,8 @@ def make_to_fallback(parts_of: PartsOf) -> Handler:
             return to_error(state, error)
         parts = parts_of(turn["profile"])
         name = parts.profile.model.fallback
-        helps = failure.error_type in _ANOTHER_MODEL_MAY_HELP and failure.code != "internal" and not failure.shown
-        if name is None or parts.quotes or turn["model"] == name or not helps:
+        may_help = failure.error_type in _ANOTHER_MODEL_MAY_HELP and failure.code != "internal" and not failure.shown
+        if name is None or parts.quotes or turn["model"] == name or not may_help:
             return to_error(state, error)
         notice = f"{turn['model']} failed ({failure.code}), so {name} was asked."
         log.warning("%s", notice)
@@ -123,7 +123,7 @@ def error(state: AgentState, runtime: Runtime[Context]) -> Update:
     tell_phase(runtime, "ERROR", "failed")
     if state.get("turn") is not None:
         return {"exchange": []}
-    # Whatever the board holds belongs to a turn that was broken off earlier.
+    # Everything else on the board belongs to an earlier, interrupted turn.
     return EMPTY_BOARD | {"draft": state.get("draft"), "turn": _unopened(state, runtime)}
 
 

@@ -1,6 +1,6 @@
 """GENERATING: the model answers from the passages, or asks for another search.
 
-A reader never sees the model's text as it arrives. Sentences go out through the stream writer once their citations are
+The user never sees the model's text as it arrives. Sentences go out through the stream writer once their citations are
 resolved and checked. `nodes.model_call` makes the call itself.
 """
 
@@ -18,10 +18,9 @@ from nodes.archive import older_turns
 from nodes.error import named_failures
 from nodes.judge import SecondOpinion
 from nodes.model_call import CUT, ModelRequest, added, call_model, tokens_used, was_cut
-from nodes.turn import AsyncNode, Update, run_of, tell_phase, with_notice
+from nodes.turn import AsyncNode, Update, opened_turn, run_of, tell_phase, with_notice
 from rag.answer.writer import AnswerWriter, Manner
 from rag.conversation.turns import history
-from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
 from rag.prompt.budget import Fitted, fit
 from rag.prompt.prompts import build_prompt, fixed_text
@@ -34,7 +33,7 @@ from state import AgentState, Context, Draft, Turn
 
 @dataclass
 class _AnswerInProgress:
-    """One model call as it goes: what was shown of it, and when the first of it was."""
+    """One model call in progress: what was shown of it, and since when."""
 
     writer: AnswerWriter
     emit: Callable[[Any], None]
@@ -49,7 +48,7 @@ class _AnswerInProgress:
             self.show(self.writer.settle(await self.judge.rejected(claims)))
 
     async def close(self, *, cut: bool) -> None:
-        """The model has said all."""
+        """Check and show the rest of a finished answer."""
         self.show(self.writer.end(cut=cut))
         self.show(self.writer.settle(await self.judge.rejected(self.writer.claims)))
         self.show(self.writer.close())
@@ -60,24 +59,22 @@ class _AnswerInProgress:
             self.emit({"type": "sentence", "text": piece})
 
     def retract(self) -> None:
-        """Withdraw what was shown: the turn takes another way."""
+        """Withdraw what was shown, since the turn continues with a search or an error."""
         if self.first_shown is not None:
             self.emit({"type": "retract"})
 
 
 def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
-    """The node `GENERATING`. Raises `AskbookError` when the model fails; after a shown sentence that is final."""
+    """The node `GENERATING`. Raises `AskbookError` when the model fails, without a retry once a sentence was shown."""
 
     async def generate(state: AgentState, runtime: Runtime[Context]) -> Update:
         with named_failures("GENERATING", runtime, patience):
-            turn = state.get("turn")
-            if turn is None:
-                raise AskbookError("invalid_input", "no_turn", "There is no open turn to answer.")
+            turn = opened_turn(state, "answer")
             tell_phase(runtime, "GENERATING", "tool_executed" if state.get("exchange") else "processing")
             parts = run_of(runtime, parts_of)
             if state.get("passages"):
                 return await _answer(parts, state, turn, runtime, patience)
-            draft = _small_talk(parts) if is_small_talk(turn["question"]) else _refusal(parts, "no_passage")
+            draft = _fixed(parts, "smalltalk" if is_small_talk(turn["question"]) else "no_passage")
             runtime.stream_writer({"type": "sentence", "text": draft["content"]})
             return {"phase": "IDLE", "draft": draft | {"tokens_used": _tokens_before(state)}}
 
@@ -122,7 +119,7 @@ def _manner(parts: Parts, question: str, judge: SecondOpinion) -> Manner:
         refusal=answer.refusal,
         style=answer.citation_style,
         footer=answer.footer,
-        accepts=() if parts.quotes else answer.accepts,  # what is quoted may hold brackets of its own
+        accepts=() if parts.quotes else answer.accepts,  # quoted text may have brackets of its own
         mode=answer.grounding,
         question=question,
         judged=judge.wanted,
@@ -132,7 +129,7 @@ def _manner(parts: Parts, question: str, judge: SecondOpinion) -> Manner:
 async def _fit(parts: Parts, state: AgentState, question: str, runtime: Runtime[Context]) -> Fitted:
     """The passages and earlier turns that fit into the window with the rest of the prompt.
 
-    Passages that a search result holds are in the prompt already, so they stay.
+    Passages in the tool results are in the prompt already, so they stay.
     """
     profile, exchange = parts.profile, state.get("exchange", [])
     passages = [Passage.model_validate(data) for data in state.get("passages", [])]
@@ -158,7 +155,7 @@ def _rounds(state: AgentState) -> int:
 
 
 def _another_search(state: AgentState, message: AIMessage) -> Update:
-    # A call without an id, as small servers send it, could not be told from the next when it is answered.
+    # Small servers send calls without an id, and the answers need one to refer to.
     named: list[Any] = [
         {**call, "id": call["id"] or f"call-{n}"}
         for n, call in enumerate([*message.tool_calls, *message.invalid_tool_calls], start=1)
@@ -174,11 +171,11 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
 
 
 async def _finish(parts: Parts, call: _AnswerInProgress, message: AIMessage, began: float) -> Draft:
-    """The draft of an answer, or of a refusal: the model's own, or since nothing of its answer is supported."""
+    """The draft of an answer, or of a refusal: the model's own, or because no sentence of its answer is supported."""
     writer = call.writer
     await call.close(cut=was_cut(message))
     if writer.refused:
-        draft = _refusal(parts, writer.refused)
+        draft = _fixed(parts, writer.refused)
     else:
         citations = [citation.model_dump(mode="json") for citation in writer.shown.citations.values()]
         draft = Draft(
@@ -191,15 +188,9 @@ async def _finish(parts: Parts, call: _AnswerInProgress, message: AIMessage, beg
     return draft
 
 
-def _small_talk(parts: Parts) -> Draft:
-    return _fixed(parts, parts.profile.answer.smalltalk, "smalltalk")
-
-
-def _refusal(parts: Parts, reason: str) -> Draft:
-    return _fixed(parts, parts.profile.answer.refusal, reason)
-
-
-def _fixed(parts: Parts, sentence: str, reason: str) -> Draft:
+def _fixed(parts: Parts, reason: str) -> Draft:
+    """The profile's fixed sentence for small talk, or its refusal for any other reason."""
+    sentence = parts.profile.answer.smalltalk if reason == "smalltalk" else parts.profile.answer.refusal
     grounding = Grounding(mode=parts.profile.answer.grounding).model_dump()
     return Draft(
         status="fallback", fallback_reason=reason, content=sentence, plain_content=sentence, grounding=grounding

@@ -62,7 +62,7 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
         collection=parts.collection,
         notices=notices(
             number,
-            # Archived messages, those in the state, the answer, and the system message, which no state holds.
+            # Archived messages, those in the state, plus two: the answer to come and the system message.
             (state.get("past") or NOTHING)["messages"] + len(state["messages"]) + 2,
             max_turns=profile.limits.max_turns,
             max_messages=profile.limits.max_messages,

@@ -1,7 +1,7 @@
-"""A model as a second judge of an answer's sentences, where the profile wants one. It can take away and add nothing.
+"""A model as a second judge of an answer's sentences, for profiles that want one. It can only remove sentences.
 
-It is asked for paragraphs, not for sentences, while the answer streams in. A call is a LangGraph task of its own, with
-its own retries and time limit, inside the node that writes the answer.
+It judges several sentences per call while the answer streams in. Each call is a LangGraph task with its own retries and
+time limit, inside the node that writes the answer.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from rag.types import Opinion, Passage
 
 log: Final = logging.getLogger("askbook")
 
-TIMEOUT: Final = 30.0  # seconds for a try: a reader waits for it
+TIMEOUT: Final = 30.0  # seconds for one attempt, while the user waits
 ATTEMPTS: Final = 2
-ENOUGH: Final = 4  # sentences that are worth a call after the first
+ENOUGH: Final = 4  # waiting sentences that are worth another call
 
 
 class SecondOpinion:
-    """Asks the model of one answer, if it is `wanted`. `opinion` counts what came of it, `tokens` what it cost.
+    """Judges the sentences of one answer, if the profile has it `wanted`. `opinion` and `tokens` add up all calls.
 
-    A judge that fails is not asked again in this answer; what the check by code found stands.
+    After a failure the model is not asked again for this answer, and the result of the check by code stands.
     """
 
     def __init__(self, parts: Parts, passages: Sequence[Passage], patience: Patience, answering: str) -> None:
@@ -51,11 +51,11 @@ class SecondOpinion:
         self.failure: str | None = None
 
     def worth_asking(self, waiting: int) -> bool:
-        """Whether to ask now: for the first sentences at once, since somebody waits for them; then for several."""
+        """Whether to ask now: at once for the first sentence, since the user waits for it; then for several."""
         return waiting >= (ENOUGH if self.opinion.calls else 1)
 
     async def rejected(self, claims: Sequence[Claim]) -> frozenset[int]:
-        """The places of the claims that the model does not find supported; none where it fails."""
+        """The indices of the claims that the model finds unsupported; empty without claims and when it fails."""
         if not claims or self.failure:
             return frozenset()
         self.opinion.calls += 1
@@ -81,14 +81,14 @@ class SecondOpinion:
         return [f"{self.opinion.model} did not judge all sentences ({self.failure}); the check by code alone stands."]
 
     def _task(self, claims: Sequence[Claim]) -> Any:
-        """The call as a task. Its name tells the sentences apart: a resumed turn must not get another's verdict."""
+        """The call as a task, named after its claims so that a resumed turn never gets the verdict on others."""
         patience = self._patience
         digest = hashlib.sha256(repr(claims).encode()).hexdigest()[:12]
         retry = RetryPolicy(
             initial_interval=patience.first * patience.pace,
             max_attempts=min(ATTEMPTS, patience.attempts),
             jitter=False,
-            # Whoever names a time to wait is not asked again: the reader would wait for a second opinion.
+            # No retry when the service asks to wait, since the user would wait as well.
             retry_on=lambda failure: (
                 isinstance(failure, AskbookError) and failure.told_to_wait is None and patience.may_retry(failure)
             ),

@@ -1,4 +1,4 @@
-"""One call of the model: what it is sent, how it ends, what it cost."""
+"""One call of the model: its options, how its stream ends, the tokens it used."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CUT: Final = "The answer reached the most tokens that it may have and was cut."
 
 
 class ModelRequest(NamedTuple):
-    """What the model is asked. `model` is the profile's, or its fallback."""
+    """What the model is asked. `model` is the name of the profile's model, its fallback or its judge."""
 
     prompt: Sequence[BaseMessage]
     answer_tokens: int
@@ -29,34 +29,34 @@ class ModelRequest(NamedTuple):
 
 
 class Reader(Protocol):
-    """Who reads the answer as it arrives. `first_shown` is when a part of it was shown to the user, None: not yet."""
+    """Receives the answer as it arrives. `first_shown` is when its first part was shown to the user, None before."""
 
     first_shown: float | None
 
     async def feed(self, text: str) -> None: ...
 
     def retract(self) -> None:
-        """Withdraw what was shown; nothing to do where nothing was."""
+        """Withdraw what was shown, if anything was."""
         ...
 
 
 class Unseen:
-    """The reader of an answer that nobody is shown: the whole is read at the end."""
+    """The reader of an answer that is not shown, and used only when it is complete."""
 
     first_shown: float | None = None
 
     async def feed(self, text: str) -> None:
-        """Nothing is done with the parts."""
+        """Do nothing."""
 
     def retract(self) -> None:
-        """Nothing was shown."""
+        """Do nothing."""
 
 
 async def call_model(parts: Parts, call: ModelRequest, reader: Reader) -> AIMessage:
-    """One answer of the model, its text fed to the reader as it comes. Raises `AskbookError`.
+    """Call the model and feed its text to the reader as it arrives. Raises `AskbookError`.
 
-    An option that the model turns out not to know is left out from then on, and the model asked again without it. After
-    a part was shown a failure is final: those tokens cannot be shown again as if nothing had been.
+    When the model refuses an option, the call is repeated without it, and later calls leave it out. Once a part of the
+    answer was shown, a failure is not retryable, since another attempt would show the same part again.
     """
     options = _options(parts, call)
     while True:
@@ -64,8 +64,8 @@ async def call_model(parts: Parts, call: ModelRequest, reader: Reader) -> AIMess
             return await _stream(parts, call.prompt, reader, parts.dialect.spoken(call.model, options))
         except Exception as failure:
             error = model_error(failure)
-            news = isinstance(error, OptionRefusedError) and parts.dialect.note(call.model, error.option)
-            if news and reader.first_shown is None:
+            is_new = isinstance(error, OptionRefusedError) and parts.dialect.note(call.model, error.option)
+            if is_new and reader.first_shown is None:
                 continue
             reader.retract()
             error.shown = reader.first_shown is not None
@@ -75,9 +75,9 @@ async def call_model(parts: Parts, call: ModelRequest, reader: Reader) -> AIMess
 
 def _options(parts: Parts, call: ModelRequest) -> dict[str, Any]:
     model = parts.profile.model
-    # Room for an answer is kept in any case; a profile without a maximum leaves its length to the model.
-    most = call.answer_tokens if model.max_tokens else None
-    options: dict[str, Any] = {"max_tokens": most, "temperature": model.temperature}
+    # Without a maximum in the profile, the model decides the length; the budget has kept room for an answer anyway.
+    max_tokens = call.answer_tokens if model.max_tokens else None
+    options: dict[str, Any] = {"max_tokens": max_tokens, "temperature": model.temperature}
     if call.model != parts.model_name:
         options["model"] = call.model
     if call.may_search and parts.profile.tool and not parts.quotes:
@@ -88,14 +88,14 @@ def _options(parts: Parts, call: ModelRequest) -> dict[str, Any]:
 async def _stream(
     parts: Parts, prompt: Sequence[BaseMessage], reader: Reader, options: Mapping[str, Any]
 ) -> AIMessageChunk:
-    # Tagged, since what the model writes goes out through the reader and not as it stands.
+    # "nostream" keeps LangGraph from streaming the raw tokens: only checked sentences may reach the user.
     config = RunnableConfig(tags=["nostream"])
     whole: AIMessageChunk | None = None
     usage = None
     try:
         async for chunk in parts.model.astream(list(prompt), config, **options):
             whole = chunk if whole is None else whole + chunk
-            usage = chunk.usage_metadata or usage  # some endpoints count up with every chunk: the last is the whole
+            usage = chunk.usage_metadata or usage  # some endpoints send a running total, so the last one counts
             await reader.feed(chunk.text)
     except Exception as failure:
         if whole is None or model_error(failure).code != "unreachable":
@@ -109,17 +109,17 @@ async def _stream(
 
 
 def _check_finished(message: AIMessage) -> None:
-    """A stream that ended without a reason was cut, and what the provider's filter cut is no answer either."""
+    """Raise `AskbookError` for an answer that is empty, broke off, or was stopped by the provider's filter."""
     reason = message.response_metadata.get("finish_reason")
     empty = not (message.text.strip() or message.tool_calls or message.invalid_tool_calls)
     if reason == "content_filter":
         raise AskbookError("invalid_input", "content_filter", "The provider's content filter stopped the answer.")
-    if empty and reason == "length":  # a model that thinks before it writes can spend all of them on that
+    if empty and reason == "length":  # a reasoning model can use up all tokens before it writes
         hint = "Give it more with model.max_tokens of the profile."
         raise AskbookError("api_error", "empty_answer", "The model used up its tokens without an answer.", hint=hint)
     if empty:
         raise AskbookError("api_error", "empty_answer", "The model sent an empty answer.", retryable=True)
-    if reason is None or reason == "error":  # the latter is OpenRouter's, when the provider behind it fails
+    if reason is None or reason == "error":  # OpenRouter sends "error" when the provider behind it fails
         raise _broken_off()
 
 
@@ -128,25 +128,25 @@ def _broken_off() -> AskbookError:
 
 
 def was_cut(message: AIMessage) -> bool:
-    """Whether the answer ended because it had reached its greatest length."""
+    """Whether the answer ended because it reached its maximum length."""
     return message.response_metadata.get("finish_reason") == "length"
 
 
 def tokens_used(
     parts: Parts, before: Mapping[str, Any], prompt: Sequence[BaseMessage], message: AIMessage
 ) -> dict[str, Any]:
-    """The turn's tokens with this call's: the provider's count, or an estimate that says so. Quoting costs none."""
+    """The tokens `before` plus this call's: the provider's count, or an estimate marked as one. Quoting uses none."""
     if parts.quotes:
         return added(before, {})
     usage = message.usage_metadata
-    counted = usage is not None and usage["input_tokens"] > 0  # a count of nothing is no count
-    given = usage["input_tokens"] if usage and counted else sum(estimate_tokens(_said(one)) for one in prompt)
-    written = usage["output_tokens"] if usage and counted else estimate_tokens(_said(message))
-    return added(before, Tokens(input=given, output=written, total=given + written, estimated=not counted).model_dump())
+    counted = usage is not None and usage["input_tokens"] > 0  # some servers send zeros instead of a count
+    sent = usage["input_tokens"] if usage and counted else sum(estimate_tokens(_text(part)) for part in prompt)
+    written = usage["output_tokens"] if usage and counted else estimate_tokens(_text(message))
+    return added(before, Tokens(input=sent, output=written, total=sent + written, estimated=not counted).model_dump())
 
 
 def added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Two counts of tokens as one; an empty one is none."""
+    """The sum of two counts of tokens; an empty mapping counts zero."""
     a, b = Tokens.model_validate(one), Tokens.model_validate(other)
     return Tokens(
         input=a.input + b.input,
@@ -156,7 +156,7 @@ def added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     ).model_dump()
 
 
-def _said(message: BaseMessage) -> str:
-    """The text of a message with that of its tool calls, which cost tokens too."""
+def _text(message: BaseMessage) -> str:
+    """The text of a message and of its tool calls, which cost tokens too."""
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     return message.text + "".join(f"{call['name']}{json.dumps(call['args'])}" for call in calls)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from nodes.error import named_failures
-from nodes.turn import AsyncNode, Update, run_of, tell_phase
+from nodes.turn import AsyncNode, Update, opened_turn, run_of, tell_phase
 from rag.book import Where
 from rag.conversation.turns import history
-from rag.errors import AskbookError
 from rag.ports import PartsOf
 from rag.retry import USUAL, Patience
 from rag.search.retriever import parse_filter
@@ -20,9 +19,7 @@ def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
 
     async def retrieve(state: AgentState, runtime: Runtime[Context]) -> Update:
         with named_failures("RETRIEVING", runtime, patience):
-            turn = state.get("turn")
-            if turn is None:
-                raise AskbookError("invalid_input", "no_turn", "There is no open turn to search for.")
+            turn = opened_turn(state, "search for")
             tell_phase(runtime, "RETRIEVING", "processing")
             parts = run_of(runtime, parts_of)
             found = await parts.retriever.retrieve(

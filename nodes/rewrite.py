@@ -16,9 +16,8 @@ from langgraph.types import Command
 
 from nodes.error import as_failure, named_failures
 from nodes.model_call import ModelRequest, Unseen, call_model, tokens_used, was_cut
-from nodes.turn import AsyncNode, Update, run_of, tell_phase, with_notice
+from nodes.turn import AsyncNode, Update, opened_turn, run_of, tell_phase, with_notice
 from rag.conversation.turns import history
-from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
 from rag.search.followups import ANSWER_TOKENS, read_rewrite, rewrite_prompt
 from state import AgentState, Context
@@ -31,9 +30,7 @@ def make_rewrite(parts_of: PartsOf) -> AsyncNode:
 
     async def rewrite(state: AgentState, runtime: Runtime[Context]) -> Update:
         with named_failures("rewrite", runtime):
-            turn = state.get("turn")
-            if turn is None:
-                raise AskbookError("invalid_input", "no_turn", "There is no open turn to search for.")
+            turn = opened_turn(state, "search for")
             tell_phase(runtime, "RETRIEVING", "processing")
             parts = run_of(runtime, parts_of)
             prompt = rewrite_prompt(parts.profile, turn["question"], history(state.get("messages", [])[:-1]))
@@ -52,8 +49,8 @@ def make_rewrite(parts_of: PartsOf) -> AsyncNode:
 
 async def ask_rewrite(parts: Parts, prompt: Sequence[BaseMessage], model: str) -> AIMessage:
     """The model's answer to a prompt of `rewrite_prompt`. Raises `AskbookError`."""
-    most = min(ANSWER_TOKENS, parts.profile.model.max_tokens or ANSWER_TOKENS)
-    return await call_model(parts, ModelRequest(prompt, most, may_search=False, model=model), Unseen())
+    max_tokens = min(ANSWER_TOKENS, parts.profile.model.max_tokens or ANSWER_TOKENS)
+    return await call_model(parts, ModelRequest(prompt, max_tokens, may_search=False, model=model), Unseen())
 
 
 def written_in(message: AIMessage) -> str:
@@ -69,7 +66,7 @@ def no_rewrite(code: str) -> str:
 def without_rewrite(state: AgentState, error: NodeError) -> Command[str]:
     """LangGraph's error handler for `rewrite`: search without a rewrite, and add a notice.
 
-    A wrong key is not reported here: the call that answers meets it too and ends the turn with it.
+    A wrong key is not reported here: the call that writes the answer fails with it too and ends the turn.
     """
     failure = as_failure(error.error, error.node)
     log.warning("%s failed: %s (%s)", error.node, failure.message, failure.code)

@@ -61,7 +61,7 @@ async def _answer_calls(parts: Parts, state: AgentState, runtime: Runtime[Contex
 
 
 def _calls(exchange: Sequence[AnyMessage]) -> list[dict[str, Any]]:
-    """The calls of the model's last message; one whose arguments are no JSON carries an `error`."""
+    """The calls of the model's last message. A call whose arguments are not JSON has an `error`."""
     last = exchange[-1] if exchange else None
     if not isinstance(last, AIMessage):
         return []
@@ -71,7 +71,7 @@ def _calls(exchange: Sequence[AnyMessage]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class _Given:
-    """What the prompt holds already: all `passages` of the turn, the numbers of those in results, and the room left."""
+    """The prompt before a search: all passages, the numbers of those in results, the tokens left for the next one."""
 
     passages: list[Passage]
     in_results: set[int]
@@ -79,7 +79,7 @@ class _Given:
 
 
 class _Result(NamedTuple):
-    """What the model is told of one search, and the numbers of the passages whose text that holds."""
+    """The tool message of one search, the numbers of the passages whose text is in it, and the retrieval's record."""
 
     content: str
     shown: list[int]
@@ -87,9 +87,9 @@ class _Result(NamedTuple):
 
 
 async def _search(parts: Parts, call: Mapping[str, Any], before: _Given, where: Where | None, problem: str) -> _Result:
-    """One search; what it finds is appended to the passages under the next numbers, unless it is there already.
+    """One search. New passages are appended to those of the turn and numbered on.
 
-    A call with a `problem` gets the profile's error answer. The model may be stricter than the caller, never laxer.
+    A call with a `problem` gets the profile's error answer. The model may raise the score threshold, not lower it.
     """
     tool = parts.profile.tool or ToolSection()
     if call["name"] != tool.name:
@@ -106,28 +106,32 @@ async def _search(parts: Parts, call: Mapping[str, Any], before: _Given, where: 
     except AskbookError as failure:
         return _Result(failed_answer(tool, asked.query, failure), [], None)
     seen, passages = len(before.passages), before.passages
-    numbers = {passage.chunk_id: passage for passage in passages}
-    for one in found.passages:
-        if one.chunk_id not in numbers:
-            numbers[one.chunk_id] = one.model_copy(update={"number": len(passages) + 1})
-            passages.append(numbers[one.chunk_id])
-    return _told(tool, [numbers[one.chunk_id] for one in found.passages], before, seen, found.retrieval)
+    numbered = {passage.chunk_id: passage for passage in passages}
+    for passage in found.passages:
+        if passage.chunk_id not in numbered:
+            numbered[passage.chunk_id] = passage.model_copy(update={"number": len(passages) + 1})
+            passages.append(numbered[passage.chunk_id])
+    return _result(tool, [numbered[passage.chunk_id] for passage in found.passages], before, seen, found.retrieval)
 
 
-def _told(tool: ToolSection, found: list[Passage], before: _Given, seen: int, record: Retrieval) -> _Result:
-    """The result with as many passages as there is room for, lowest score out first; no text that a result has."""
-    known = before.in_results if tool.result else set(range(seen + 1))  # JSON repeats what stands before the question
+def _result(tool: ToolSection, found: list[Passage], before: _Given, seen: int, record: Retrieval) -> _Result:
+    """The result with as many passages as there is room for; those with the lowest score are dropped first.
+
+    The text of a passage that an earlier result holds is not repeated.
+    """
+    # A JSON result repeats the text of passages that stand before the question.
+    known = before.in_results if tool.result else set(range(seen + 1))
     kept = list(found)
     while True:
-        texts = [_named(one) if tool.result and one.number in known else one for one in kept]
+        texts = [_without_text(passage) if tool.result and passage.number in known else passage for passage in kept]
         content = tool_answer(tool, texts, seen, record)
         if not kept or estimate_tokens(content) <= before.room:
             break
         kept.remove(least_worth(kept))
     if found and not kept:
         content = refused_answer(tool, {}, "There is no room for more passages; answer from those that you have.")
-    return _Result(content, [one.number for one in kept if one.number not in known], record)
+    return _Result(content, [passage.number for passage in kept if passage.number not in known], record)
 
 
-def _named(passage: Passage) -> Passage:
+def _without_text(passage: Passage) -> Passage:
     return passage.model_copy(update={"text": f"Already given as [{passage.number}]."})

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
+from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
 from rag.types import Phase, ProcessingState
 from state import AgentState, Context, Turn
@@ -34,6 +35,14 @@ def with_notice(turn: Turn, notice: str) -> Turn:
 def last_message(state: AgentState) -> AnyMessage | None:
     messages = state.get("messages")
     return messages[-1] if messages else None
+
+
+def opened_turn(state: AgentState, purpose: str) -> Turn:
+    """The open turn. Raises `AskbookError` "no_turn" when the graph was entered in the middle of a turn."""
+    turn = state.get("turn")
+    if turn is None:
+        raise AskbookError("invalid_input", "no_turn", f"There is no open turn to {purpose}.")
+    return turn
 
 
 def has_new_question(state: AgentState) -> bool:

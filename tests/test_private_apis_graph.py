@@ -1,18 +1,22 @@
-"""The newest checkpoint of a conversation is the one that was written last, whatever the clock says."""
+"""What LangGraph's private parts are used for: checkpoints in the order of writing, and a class for compiled graphs."""
 
 from __future__ import annotations
 
 import time
 from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
 from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base import id as ids
+from langgraph.graph import START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
 
 from graph.conversations import thread_config
 from graph.memory import Memory
-from graph.private_apis import catch_up
-from state import InputState
+from graph.private_apis import catch_up, change_class
+from state import AgentState, Context, InputState
 from tests.machine import ANSWER, Machine
 
 HOUR = 3600 * 10**9  # nanoseconds
@@ -59,8 +63,44 @@ async def test_who_goes_back_to_an_earlier_state_goes_on_from_there_when_the_clo
     assert [turn["question"] for turn in turns] == ["First?", "Another way?"]
 
 
+def test_langgraph_makes_ids_that_follow_the_one_that_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails when LangGraph renames `_last_v6_timestamp`, or makes checkpoint ids without it."""
+    new_process(monkeypatch, HOUR)
+    ahead = empty_checkpoint()["id"]
+    new_process(monkeypatch, 0)
+    assert empty_checkpoint()["id"] < ahead
+    catch_up(ahead)
+    assert ids.UUID(empty_checkpoint()["id"]).time == ids.UUID(ahead).time + 1
+
+
 @pytest.mark.parametrize("foreign", ["", "no id", "3f333df6-90a4-4fda-8dd3-9485d27cee36"])
 def test_an_id_that_tells_no_time_changes_nothing(foreign: str, monkeypatch: pytest.MonkeyPatch) -> None:
     new_process(monkeypatch, 0)
     catch_up(foreign)
     assert ids._last_v6_timestamp is None
+
+
+class Tagged(CompiledStateGraph[AgentState, Context, InputState, AgentState]):
+    """A compiled graph with one more attribute."""
+
+    received: ClassVar[set[str]] = set()  # the keywords of the latest `__init__` but `tag`
+
+    def __init__(self, *, tag: str, **parts: Any) -> None:
+        super().__init__(**parts)
+        self.tag = tag
+        Tagged.received = set(parts)
+
+
+def test_langgraph_copies_a_graph_by_its_class_and_its_attributes() -> None:
+    """Fails when `Pregel.copy` no longer passes `__dict__` as keywords, or `compile` gives something else."""
+    builder = StateGraph(AgentState, context_schema=Context, input_schema=InputState)
+    builder.add_node("node", lambda _state: {"turn_number": 7})
+    builder.add_edge(START, "node")
+    compiled = builder.compile()
+    assert type(compiled) is CompiledStateGraph
+    attributes = dict(vars(compiled))
+    tagged = change_class(compiled, Tagged, tag="a")
+    assert vars(tagged) == attributes | {"tag": "a"}
+    copied = tagged.with_config(tags=["b"])
+    assert (type(copied), copied.tag, Tagged.received) == (Tagged, "a", set(attributes) - {"__orig_class__"})
+    assert copied.invoke({"messages": []})["turn_number"] == 7
