@@ -82,12 +82,12 @@ def test_a_name_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
         (LEAST + f"[limits]\nmax_turns = {'9' * 400}\n", "9… is not allowed; it must be from 1 to 100000."),
         (LEAST + f"[limits]\nmax_turns = {'9' * 5000}\n", "mine.toml cannot be read: a value in it is too large."),
         (LEAST + "retrieval = 7\n", "mine.toml, retrieval: 7 is not allowed; it must be a table."),
-        (LEAST + "[model]\nname = 2020-01-01\n", "is not allowed; it must be a text."),
+        (LEAST + "[model]\nname = 2020-01-01\n", "is not allowed; it must be a string."),
         (LEAST + '[answer]\naccepts = "source"\n', "answer.accepts: 'source' is not allowed; it must be a list."),
         (LEAST + '[memory]\nthread = "a/b"\n', "memory.thread: 'a/b' is not allowed; it must match pattern"),
         (LEAST + '[book]\ncollection = " "\n', "book.collection: ' ' is not allowed; it must not be empty."),
         (LEAST + 'name = "other"\n', "mine.toml, name: it is not allowed; the name of a profile is its file's."),
-        (LEAST + '"a\\nb" = 1\n', "mine.toml, 'a\\nb': 1 is not allowed; there is no such key; there are extends, "),
+        (LEAST + '"a\\nb" = 1\n', "mine.toml, 'a\\nb': 1 is not allowed; there is no such key; the keys are extends, "),
         (
             'description = "a\\u001b[2J"\ninstructions = "i"\n',
             "description: 'a\\x1b[2J' is not allowed; it must be one",
@@ -106,7 +106,7 @@ def test_a_broken_profile_is_named_with_its_file_key_and_value(text: str, said: 
 
 def test_an_unknown_key_of_a_section_is_told_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"there is no such key; there are top_k, neighbours, score_threshold, followup\.$"
+        UsageError, match=r"there is no such key; the keys are top_k, neighbours, score_threshold, followup\.$"
     ):
         load_profile("mine", [written(tmp_path, LEAST + "[retrieval]\ntopk = 3\n")])
 
