@@ -1,4 +1,4 @@
-"""A book as it is read, stored and searched: frozen records that never leave the process."""
+"""The records of a book as it is ingested, indexed and searched. They are frozen and never leave the process."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-# Which texts of a chunk are encoded: `embedded_text` and `worded_text`. A collection records it and is encoded anew
-# when it changes, since vectors of two recipes cannot be ranked together.
+# Names how `embedded_text` and `worded_text` are made. A collection records it and is embedded again when it changes,
+# because vectors of two recipes cannot be ranked together.
 RECIPE: Final = "heading, breadcrumb"
 
 
@@ -15,8 +15,8 @@ RECIPE: Final = "heading, breadcrumb"
 class Document:
     """One page of a source, cleaned to plain Markdown.
 
-    `source` names the folder or site it came from, `path` is POSIX and relative to it, `sha256` is of the bytes that
-    were read, and `breadcrumb` holds the titles above the page, outermost first.
+    `source` names the folder or site, `path` is a POSIX path relative to it, `sha256` is the hash of the bytes read,
+    and `breadcrumb` holds the titles above the page, outermost first.
     """
 
     source: str
@@ -30,10 +30,11 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a document: the unit that is embedded, found, shown to the model and cited.
+    """A piece of a document: the unit that is embedded, retrieved, shown to the model and cited.
 
-    `text` is what the reader wrote, unchanged; citations count code points in it. `sha256` is of `text`. `url` has no
-    anchor; `anchor` is the heading's, empty when the page is not on a site. `chunk_index` counts from 0 in its page.
+    `text` is cut from `Document.text` unchanged; citations give offsets in it, in code points. `sha256` is the hash of
+    `text`. `url` has no anchor; `anchor` is the heading's, empty when the page is not on a site. `chunk_index` counts
+    from 0 within the page.
     """
 
     id: str
@@ -53,9 +54,9 @@ class Chunk:
 
     @property
     def embedded_text(self) -> str:
-        """What the embedding model reads: the nearest heading, or the page's title, then the text.
+        """The input of the embedding model: the nearest heading, or the page's title, then the text.
 
-        The whole way to the chunk would be a part of every vector under it, and make them all alike.
+        The whole breadcrumb would make the vectors of all chunks under it too similar.
         """
         nearest = self.heading if self.breadcrumb.endswith(self.heading) else ""
         nearest = nearest or self.breadcrumb.rpartition(" > ")[2]
@@ -63,18 +64,18 @@ class Chunk:
 
     @property
     def worded_text(self) -> str:
-        """What the search by words reads: the way to the chunk, then its text."""
+        """The input of the sparse (BM25) encoder: the breadcrumb, then the text."""
         return f"{self.breadcrumb}\n\n{self.text}" if self.breadcrumb else self.text
 
     @property
     def link(self) -> str:
-        """The address of the chunk's heading, or of its page where headings have no address."""
+        """The URL of the chunk's heading, or of its page when headings have no anchors."""
         return f"{self.url}#{self.anchor}" if self.anchor else self.url
 
 
 @dataclass(frozen=True, slots=True)
 class SparseVector:
-    """A sparse vector: parallel lists, indices unique."""
+    """A sparse vector as two parallel lists; indices are unique."""
 
     indices: Sequence[int]
     values: Sequence[float]
@@ -91,7 +92,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One chunk in one ranking. `score` is the leg's own: a cosine for a dense leg, BM25 for a sparse one."""
+    """One chunk in the ranking of one leg. `score` is a cosine for a dense leg and BM25 for a sparse one."""
 
     chunk: Chunk
     score: float
@@ -100,7 +101,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A filter on a search: what the fields of a chunk begin with. Empty fields do not restrict."""
+    """A filter on a search: the prefixes that a chunk's fields must have. Empty fields do not restrict."""
 
     url_prefix: str = ""
     title: str = ""
@@ -109,7 +110,7 @@ class Where:
     chapter: str = ""
 
     def __str__(self) -> str:
-        """The filter as a user writes it."""
+        """The filter as a user types it."""
         fields = {"title": self.title, "heading": self.heading, "file": self.file, "chapter": self.chapter}
         named = (f"{name}:{value}" for name, value in fields.items() if value)
         return " ".join(filter(None, (self.url_prefix, *named)))
@@ -117,10 +118,10 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class IndexInfo:
-    """What a collection says of itself: who encoded it, by which recipe, and how many chunks it holds.
+    """The metadata of a collection: the models and the recipe that encoded it, and how many chunks it holds.
 
-    `foreign`: somebody else made it. Then `embedding_model` is what the profile says of it, and `sparse_model` the name
-    of its sparse vector; either may be empty.
+    `foreign` marks a collection that askbook did not create. Then `embedding_model` comes from the profile and
+    `sparse_model` is the name of the sparse vector; either may be empty.
     """
 
     collection: str
@@ -134,7 +135,7 @@ class IndexInfo:
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """The part of a stored chunk that planning an ingestion needs."""
+    """The fields of a stored chunk that the ingestion plan needs."""
 
     id: str
     source: str

@@ -1,7 +1,7 @@
-"""Every failure that a user can meet: its type, its fixed sentence, what to do about it.
+"""The errors of askbook: their types, the fixed sentence of each type, and their classes.
 
-The product raises `AskbookError`. The part that calls a library turns its exceptions into one at a single border
-(`rag.model.endpoint_errors` for the model, the index adapters for Qdrant), so nodes and commands know one family.
+Every failure is an `AskbookError`. Exceptions of other libraries are translated in one place per library, for example
+in `rag.model.endpoint_errors` for the model, so nodes and commands handle only this family.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from rag.types import ErrorInfo, ErrorType
 
-# The sentences are part of the public surface: programs compare them, so they change only with a decision record.
+# Public interface: other programs compare these sentences, so they change only with a decision record.
 USER_MESSAGES: Final[dict[ErrorType, str]] = {
     "rate_limit": "The service is busy. Please wait {retry_after} seconds and try again.",
     "api_error": "There was a problem connecting to the AI service. Please try again.",
@@ -22,17 +22,17 @@ USER_MESSAGES: Final[dict[ErrorType, str]] = {
     "context_overflow": "Your conversation is too long. Type 'clear' to start fresh.",
     "memory_error": "Your conversation could not be read or saved. Please try again.",
 }
-_FINAL: Final = frozenset[ErrorType]({"auth_error", "invalid_input", "context_overflow"})
-RATE_LIMIT_SECONDS: Final = 10  # what the user is told to wait when the provider names no time
+_NOT_RECOVERABLE: Final = frozenset[ErrorType]({"auth_error", "invalid_input", "context_overflow"})
+RATE_LIMIT_SECONDS: Final = 10  # shown to the user when the provider names no time
 
 
 class AskbookError(Exception):
     """A failure of a turn or of a command.
 
-    `message` says what happened, with the value; `hint` says what to do. `code` is finer than `error_type` and stable.
-    Both texts may be stored and shown, so they never hold a key or an address with credentials. `told_to_wait` is the
-    time in whole seconds that a service named; `retry_after` is what the user is told of a rate limit in any case.
-    `shown` says that a part of the answer had been shown and was withdrawn.
+    `message` says what happened, with the value; `hint` says what to do. Both may be stored and shown, so neither holds
+    a key or an address with credentials. `code` is stable and finer than `error_type`. `told_to_wait` is the time that
+    a service named, in seconds rounded up, or None; `retry_after` is the same, except that a rate limit without a time
+    has `RATE_LIMIT_SECONDS`. `shown` says that a part of the answer was shown and then withdrawn.
     """
 
     def __init__(
@@ -66,29 +66,29 @@ class AskbookError(Exception):
             user_message=USER_MESSAGES[self.error_type].format(retry_after=self.retry_after),
             hint=self.hint,
             retry_after=self.retry_after,
-            recoverable=self.error_type not in _FINAL,
+            recoverable=self.error_type not in _NOT_RECOVERABLE,
         )
 
 
 class OptionRefusedError(AskbookError):
-    """A model that does not know an option of the request; without the option the same request may succeed."""
+    """The model's endpoint rejected `option` of the request; without it the same request may succeed."""
 
     option: str = ""
 
 
 class UsageError(AskbookError):
-    """Wrong usage or configuration: one line, exit code 2, nothing written."""
+    """Wrong usage or configuration. The command prints one line, exits with code 2 and writes nothing."""
 
     def __init__(self, message: str, *, code: str = "usage", hint: str = "") -> None:
         super().__init__("invalid_input", code, message, hint=hint)
 
 
 class InvalidQuestionError(UsageError):
-    """A question that cannot be asked: empty, or longer than the profile allows."""
+    """A rejected question: empty, longer than the profile allows, or not UTF-8 text."""
 
 
 class RetrievalError(AskbookError):
-    """The search itself failed, which is never the same as finding nothing."""
+    """The search itself failed. Finding nothing is not an error."""
 
     def __init__(self, code: str, message: str, *, hint: str = "", retryable: bool = False) -> None:
         super().__init__("retrieval_error", code, message, hint=hint, retryable=retryable)
@@ -102,12 +102,12 @@ class MemoryFailureError(AskbookError):
 
 
 def host(url: str) -> str:
-    """Host and port of an address, without its credentials, path and query."""
+    """Host and port of an address, without credentials, path and query; "the server" when it has no readable host."""
     try:
         parts = urlsplit(url if "//" in url else f"//{url}")
-    except ValueError:  # half a bracket
+    except ValueError:  # an unclosed bracket
         return "the server"
     try:
         return f"{parts.hostname or 'the server'}{f':{parts.port}' if parts.port else ''}"
-    except ValueError:  # a port that is no number
+    except ValueError:  # the port is not a number
         return parts.hostname or "the server"

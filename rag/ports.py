@@ -1,7 +1,7 @@
-"""The seams of the product: what a part needs from another, as protocols.
+"""The interfaces between the parts of askbook, as protocols.
 
-Nodes and pipelines are written against these; the real adapters live in `rag.index` and `rag.model`, the fakes in
-`tests/fakes.py`, and one contract test for each port runs on both.
+Nodes and pipelines use only these. The implementations are in `rag.embedding`, `rag.index` and `rag.search`, the fakes
+in `tests/fakes.py`; `tests/test_contract_index.py` checks every implementation of `ChunkIndex`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors. `model_id` changes whenever the same text would get another vector.
+    """Turns texts into unit vectors. `model_id` changes whenever the same text would get another vector.
 
-    `dimension` is 0 where it is not known before the first vector. `batch_size` is how many texts are worth a call.
-    The methods that embed are blocking, and raise `AskbookError` where a service fails.
+    `dimension` is 0 if it is unknown before the first vector. `batch_size` is how many texts to send per call. The
+    embedding methods block, and raise `AskbookError` when a service fails.
     """
 
     model_id: str
@@ -32,7 +32,7 @@ class Embedder(Protocol):
     batch_size: int
 
     def count_tokens(self, text: str) -> int:
-        """How many of `max_tokens` the text takes, special tokens not counted."""
+        """The tokens of the text, without special tokens; compare with `max_tokens`."""
         ...
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]: ...
@@ -40,22 +40,22 @@ class Embedder(Protocol):
     def embed_query(self, text: str) -> list[float]: ...
 
     def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
-        """What `embed_query` gives for each; a service is asked for all of them in one request."""
+        """One vector per text, as from `embed_query`; a hosted model gets all texts in one request."""
         ...
 
 
 class Reranker(Protocol):
-    """The order of texts by how well they answer a question."""
+    """Orders texts by how well they answer a question."""
 
     model_id: str
 
     def rerank(self, question: str, texts: Sequence[str]) -> list[int]:
-        """The positions of all texts, best first. Blocking; raises `AskbookError`."""
+        """The positions of all texts, best first. Blocks; raises `AskbookError`."""
         ...
 
 
 class SparseEncoder(Protocol):
-    """Texts to BM25 term weights; the collection multiplies in the inverse document frequencies."""
+    """Turns texts into BM25 term weights; the collection multiplies them by the inverse document frequencies."""
 
     model_id: str
 
@@ -67,13 +67,13 @@ class SparseEncoder(Protocol):
 class ChunkIndex(Protocol):
     """A collection of chunks with dense and sparse vectors.
 
-    Every method raises `RetrievalError` when the index cannot be reached, opened or read.
+    Every method raises `RetrievalError` if the index cannot be reached, opened or read.
     """
 
     collection: str
 
     async def info(self) -> IndexInfo | None:
-        """What the collection says of itself; None where there is no such collection."""
+        """The metadata of the collection; None if it does not exist."""
         ...
 
     async def search(
@@ -84,30 +84,30 @@ class ChunkIndex(Protocol):
         where: Where | None = None,
         complete: bool = False,
     ) -> list[list[Hit]]:
-        """One ranking for each leg, best first, at most `limit` long, all in one request.
+        """One ranking per leg, best first, of at most `limit` hits, all from one request.
 
-        `complete`: a sparse ranking goes on with the hits of the other legs that share a term with it, so that its
-        score is known for every hit of any leg.
+        With `complete`, a sparse ranking is extended by the hits of the other legs that share a term with it, so the
+        BM25 score of every hit is known.
         """
         ...
 
     async def fetch(self, ids: Sequence[str]) -> list[Chunk]:
-        """The chunks that exist, in the order asked for; unknown ids are left out."""
+        """The chunks with these ids, in the given order; unknown ids are left out."""
         ...
 
     async def entries(self) -> list[IndexEntry]:
-        """Every chunk of the collection, in no particular order; empty where there is no collection."""
+        """An entry for every chunk of the collection, in no particular order; empty if there is no collection."""
         ...
 
     async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:
-        """Add (or overwrite by id) and remove chunks as one change, creating the collection if need be.
+        """Add (or overwrite by id) and remove chunks in one change, creating the collection if needed.
 
-        Readers see all of the change or none of it where the engine can promise that.
+        Readers see the whole change or none of it, if the engine can guarantee that.
         """
         ...
 
     async def drop(self) -> None:
-        """Forget the collection, in whatever state it is: the way out of a broken one. No error where there is none."""
+        """Delete the collection, even a broken one. Does nothing if there is none."""
         ...
 
     async def aclose(self) -> None: ...
@@ -116,20 +116,20 @@ class ChunkIndex(Protocol):
 class VectorCache(Protocol):
     """Vectors by model and text, so that an interrupted or repeated ingestion embeds nothing twice.
 
-    Called from worker threads, one call at a time. Both methods are blocking.
+    Called from worker threads, one call at a time. Both methods block.
     """
 
     def get(self, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
-        """The vectors that are known, by text; unknown texts are left out."""
+        """The stored vectors, by text; unknown texts are left out."""
         ...
 
     def put(self, model_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
-        """Keeps the vectors; what is kept when this returns survives the process."""
+        """Store the vectors; they are durable when this returns."""
         ...
 
 
 class Searcher(Protocol):
-    """A question to the passages that may answer it."""
+    """Finds the passages that may answer a question."""
 
     async def retrieve(
         self,
@@ -144,26 +144,34 @@ class Searcher(Protocol):
     ) -> Found:
         """At most `k` passages with a score of at least `threshold`, numbered from 1, best first.
 
-        At most so many `neighbours` of theirs follow. `rewrite` is one more query, and never the only one. Raises
-        `AskbookError` when the search failed; finding nothing is an empty result.
+        At most `neighbours` passages that stand next to them follow. A `rewrite` is searched in addition to the
+        question. Raises `AskbookError` if the search fails; the result is empty if nothing is found.
         """
         ...
 
 
-# Ways to say how long the answer may be. An endpoint may know one of them; OpenAI's newer models know only the second.
+# Two names of the limit on the answer's length. Many endpoints know only the first, OpenAI's newer models only the
+# second.
 _LENGTH: Final = "max_tokens"
 _NEWER_LENGTH: Final = "max_completion_tokens"
-_COUNTING: Final = "stream_options"  # the client's way to ask for the count of tokens
+_COUNTING: Final = "stream_options"  # asks the endpoint to count tokens
 
 
 class Dialect:
-    """The options that each model has refused. One of an endpoint: two endpoints may know a model in two ways."""
+    """The request options that each model of one endpoint has rejected.
+
+    >>> dialect = Dialect()
+    >>> dialect.note("gpt-5", "max_tokens")
+    True
+    >>> dialect.spoken("gpt-5", {"max_tokens": 100, "temperature": 0.0})
+    {'temperature': 0.0, 'max_completion_tokens': 100}
+    """
 
     def __init__(self) -> None:
         self._refused: dict[str, set[str]] = {}
 
     def note(self, model: str, option: str) -> bool:
-        """Remember that the model refused the option; False where that was known, and asking again is in vain."""
+        """Remember that the model rejected the option. False if that was known, so that a retry would be useless."""
         known = self._refused.setdefault(model, set())
         if option in known:
             return False
@@ -171,12 +179,12 @@ class Dialect:
         return True
 
     def spoken(self, model: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The options as the model understands them: without what it refused, or in another word for it."""
+        """The options without those that the model rejected; a limit on the length is renamed instead."""
         refused = self._refused.get(model, set())
         found = {name: value for name, value in options.items() if name not in refused}
         if _LENGTH in options and _LENGTH in refused and _NEWER_LENGTH not in refused:
             found[_NEWER_LENGTH] = options[_LENGTH]
-        if _NEWER_LENGTH in refused:  # of OpenAI's own client, which writes it for the older one
+        if _NEWER_LENGTH in refused:  # OpenAI's client renames max_tokens to it, so neither name can be sent
             found.pop(_LENGTH, None)
         if _COUNTING in refused:
             found["stream_usage"] = False
@@ -185,11 +193,12 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a turn works with: its profile and the live objects that the profile names.
+    """What a turn works with: a profile and the live objects that it names.
 
-    `quotes` says that the model only quotes, so that its calls are no model calls: the key that `key_variable` names is
-    not set. `dialect` is what has been learnt about the model since the process began. `searched_with` names the models
-    that find passages, and where they run; `collection` is the book.
+    `quotes` is true when no model answers, because the key in the variable `key_variable` is not set: `model` then
+    quotes sentences of the book, and its calls do not count as model calls. `dialect` holds the options that the
+    endpoint has rejected since the process started. `searched_with` describes the embedding model and the reranker and
+    where they run. `collection` is the book.
     """
 
     profile: Profile
@@ -211,9 +220,9 @@ class Services(Protocol):
 
     @property
     def index(self) -> ChunkIndex:
-        """The book that is asked."""
+        """The index of the book."""
         ...
 
     def parts(self, profile: str | None) -> Parts:
-        """The parts of the named profile, or of the usual one. Raises `UsageError` for an unknown name."""
+        """The parts of the named profile, or of the default one. Raises `UsageError` for an unknown name."""
         ...

@@ -1,4 +1,4 @@
-"""How long a step that failed waits before it is tried again. LangGraph's retry policy does the waiting."""
+"""When a failed step is retried, and after how long. LangGraph's retry policy does the waiting."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rag.errors import AskbookError
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Times in seconds. A service that names a time to wait is left alone for exactly that; one that asks for more than
-    `longest_told` is not tried again, since nobody sits in front of a terminal for that long. Where none is named, the
-    wait doubles from `first` up to `longest`.
+    """Limits on retries, in seconds.
 
-    `pace` is what every wait is multiplied with: tests go at a pace of 0.
+    If a service names a wait, the step waits exactly that long; it is not retried if the wait exceeds `longest_told`,
+    which is as long as a user at a terminal will wait. Otherwise the wait doubles from `first` up to `longest`. `pace`
+    multiplies every wait; tests use 0.
     """
 
     attempts: int = 3
@@ -24,15 +24,15 @@ class Patience:
     pace: float = 1.0
 
     def may_retry(self, failure: BaseException) -> bool:
-        """Only what the border called passing: a wrong key is not tried again, nor is anything after a shown part."""
+        """Whether the failure is marked retryable and names no wait beyond `longest_told`."""
         if not isinstance(failure, AskbookError) or not failure.retryable:
             return False
         return failure.told_to_wait is None or failure.told_to_wait <= self.longest_told
 
     def wait_told(self, failure: BaseException, attempt: int) -> int | None:
-        """The seconds that are waited after the `attempt`-th attempt (from 1) because the service named them.
+        """The wait in seconds that a service named, after attempt number `attempt`, which counts from 1.
 
-        None where it named none, and where there is no further attempt.
+        None if the service named none or no attempt is left.
         """
         if not isinstance(failure, AskbookError) or not self.may_retry(failure) or attempt >= self.attempts:
             return None

@@ -1,4 +1,4 @@
-"""The live objects of a process: built once here, passed on explicitly, closed in one place."""
+"""The live objects of a process: built here once, passed on explicitly, and closed together."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from rag.search.rerank import build_reranker
 from rag.search.retriever import Retriever
 from rag.settings import Settings
 
-MANUAL: Final = "manual"
-BOOK: Final = "book"
+MANUAL: Final = "manual"  # collection of askbook's own manual
+BOOK: Final = "book"  # default collection of the user's book
 
 Progress = Callable[[int, int], None]
 
 
 class LiveServices:
-    """What `rag.ports.Services` asks for, on the real libraries. Use `open_services`.
+    """The implementation of `rag.ports.Services`. Use `open_services` to build one.
 
-    `embedder` is the book's. `local_embedder` runs in this process, whatever the book's does.
+    `embedder` is the book's; `local_embedder` always runs in this process.
     """
 
     def __init__(
@@ -49,64 +49,65 @@ class LiveServices:
         self.reranker = reranker
         self.sparse: SparseEncoder = Bm25Encoder()
         self._index = index
-        self._usual = profile
+        self._default_profile = profile
         self._parts: dict[str, Parts] = {}
 
     @property
     def index(self) -> ChunkIndex:
-        """The book that is asked."""
+        """The index of the book."""
         return self._index
-
-    def parts(self, profile: str | None) -> Parts:
-        """The parts of a profile, built when it is first asked for. Raises `UsageError` for an unknown name."""
-        name = profile or self._usual
-        if name not in self._parts:
-            self._parts[name] = self._build(profile_of(self.settings, name).in_environment(self.settings))
-        return self._parts[name]
-
-    def _searched_with(self, profile: Profile) -> str:
-        words = f"{self.embedder.model_id} {embedding_choice.place_of(self.embedder)}"
-        if self.reranker is not None:
-            words += f", reranked by {self.reranker.model_id} {embedding_choice.place_of(self.reranker)}"
-        missing = embedding_choice.embedding_of(self.settings, profile, self.index.collection).missing
-        return f"{words}; the profile's own model needs {missing}" if missing else words
 
     @cached_property
     def local_embedder(self) -> Embedder:
+        """The book's embedder if it runs in this process, else the local one."""
         if embedding_choice.is_local(self.embedder):
             return self.embedder
         return embedding_choice.build_embedder(embedding_choice.local(self.settings), self.settings)
 
+    def parts(self, profile: str | None) -> Parts:
+        """The parts of a profile, built on first use. Raises `UsageError` for an unknown name."""
+        name = profile or self._default_profile
+        if name not in self._parts:
+            self._parts[name] = self._build(profile_of(self.settings, name).in_environment(self.settings))
+        return self._parts[name]
+
+    async def aclose(self) -> None:
+        await self.index.aclose()
+
     def _build(self, profile: Profile) -> Parts:
         endpoint = endpoint_of(profile, self.settings)
-        # Whoever quotes compares each sentence of the passages: dozens of texts a turn.
+        # The quoting answerer embeds every sentence of the passages: dozens of texts per turn, too many for a service.
         embedder = self.embedder if endpoint.key else self.local_embedder
         model, model_name, quotes = build_model(profile, self.settings, embedder)
-        if quotes:  # it reads the question to the end of the prompt, needs no rules, and refuses by the best passages
-            best_alone = profile.retrieval.model_copy(update={"neighbours": 0})
-            profile = profile.model_copy(update={"prompt": PromptSection(), "retrieval": best_alone})
+        if (
+            quotes
+        ):  # the quoting answerer takes all text after "Question:" as the question, and refuses by the best hits
+            without_neighbours = profile.retrieval.model_copy(update={"neighbours": 0})
+            profile = profile.model_copy(update={"prompt": PromptSection(), "retrieval": without_neighbours})
         tool_name = profile.tool.name if profile.tool else "retrieve"
-        retriever = Retriever(self.embedder, self.sparse, self.index, tool_name=tool_name, reranker=self.reranker)
-        words = self._searched_with(profile)
         return Parts(
             profile,
             model,
             model_name,
             quotes,
-            retriever,
+            Retriever(self.embedder, self.sparse, self.index, tool_name=tool_name, reranker=self.reranker),
             endpoint.variable,
-            searched_with=words,
+            searched_with=self._searched_with(profile),
             collection=self.index.collection,
         )
 
-    async def aclose(self) -> None:
-        await self.index.aclose()
+    def _searched_with(self, profile: Profile) -> str:
+        text = f"{self.embedder.model_id} {embedding_choice.place_of(self.embedder)}"
+        if self.reranker is not None:
+            text += f", reranked by {self.reranker.model_id} {embedding_choice.place_of(self.reranker)}"
+        missing = embedding_choice.embedding_of(self.settings, profile, self.index.collection).missing
+        return f"{text}; the profile's own model needs {missing}" if missing else text
 
 
 def build_embedder(settings: Settings, profile: Profile | None = None, collection: str | None = None) -> Embedder:
-    """The embedding model of a book: see `rag.embedding.choice`. The manual's is always inside this process.
+    """The embedding model of a book, chosen by `rag.embedding.choice`. The manual always uses the local one.
 
-    Nothing is called. Raises `UsageError` when the model is missing or not what it should be.
+    Makes no call. Raises `UsageError` if the model is missing or unusable.
     """
     if collection == MANUAL:
         choice = embedding_choice.local(settings)
@@ -116,13 +117,13 @@ def build_embedder(settings: Settings, profile: Profile | None = None, collectio
 
 
 def vector_cache(settings: Settings) -> SqliteVectorCache:
-    """The vectors that were computed before."""
+    """The cache of computed vectors, in `home`."""
     return SqliteVectorCache(settings.home / "vectors.sqlite")
 
 
 async def choose_collection(settings: Settings, profile: Profile, given: str | None) -> str:
-    """The book to ask: the one given, else the environment's, else the profile's on its server, else `book` if there
-    is one, else the manual.
+    """The collection to search. The first of these that applies: the one given, QDRANT_COLLECTION_NAME, the profile's
+    (only with a Qdrant server), `book` if it exists, the manual.
     """
     if given or settings.qdrant_collection_name:
         return given or settings.qdrant_collection_name or BOOK
@@ -133,9 +134,9 @@ async def choose_collection(settings: Settings, profile: Profile, given: str | N
 
 
 def collection_index(settings: Settings, collection: str, profile: Profile | None = None) -> ChunkIndex:
-    """The index of one book, whether it exists or not; `profile` says how to read it if somebody else made it.
+    """The index of one book, which need not exist. `profile` says how to read it if askbook did not create it.
 
-    Raises `UsageError` for a name that cannot be one.
+    Raises `UsageError` for an invalid name.
     """
     layout = layout_of(profile.book) if profile else Layout()
     layout = replace(layout, embedding_model=embedding_choice.model_id_of(layout.embedding_model))
@@ -143,7 +144,7 @@ def collection_index(settings: Settings, collection: str, profile: Profile | Non
 
 
 def server_of(settings: Settings) -> Server | None:
-    """The Qdrant server of this process, None where books are in a folder."""
+    """The Qdrant server of this process, or None if books are stored in `home`."""
     if not settings.qdrant_url:
         return None
     key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
@@ -158,7 +159,7 @@ async def open_services(
     collection: str | None = None,
     progress: Progress | None = None,
 ) -> AsyncIterator[LiveServices]:
-    """What `build_services` builds, closed at exit."""
+    """The services from `build_services`, closed on exit."""
     services = await build_services(settings, profile=profile, collection=collection, progress=progress)
     try:
         yield services
@@ -173,10 +174,10 @@ async def build_services(
     collection: str | None = None,
     progress: Progress | None = None,
 ) -> LiveServices:
-    """Everything a turn needs. The manual is indexed first when it is the book and is not, or has changed.
+    """Everything a turn needs. If the book is the manual, it is first indexed if it is new or has changed.
 
-    `progress` hears of that, as (done, total) chunks. What is built belongs to no event loop yet. Raises `UsageError`
-    for what is configured wrongly.
+    `progress` is called with (done, total) chunks of that. The result is not bound to an event loop yet. Raises
+    `UsageError` for a wrong configuration.
     """
     chosen = await asyncio.to_thread(profile_of, settings, profile)
     book = await choose_collection(settings, chosen, collection)
@@ -187,7 +188,7 @@ async def build_services(
 
 
 def _build(settings: Settings, chosen: Profile, profile: str, book: str) -> LiveServices:
-    """The part of opening that reads files and loads libraries: no work for an event loop."""
+    """The blocking part of `build_services`: it reads files and loads libraries."""
     embedder, index = build_embedder(settings, chosen, book), collection_index(settings, book, chosen)
     services = LiveServices(settings, profile, embedder, index, build_reranker(settings))
     services.parts(profile)

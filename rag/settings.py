@@ -1,7 +1,7 @@
-"""What belongs to the process: keys, addresses and paths, read from the environment and `.env` in this one place.
+"""The settings of the process: keys, addresses and paths, read only here from the environment and `.env`.
 
-Settings never travel with a run and never reach a prompt, a checkpoint or a log; keys are `SecretStr`, so that even
-`repr` does not show them. The names are the public ones; `.env.example` and the manual list them.
+Settings are not part of a run and never reach a prompt, a checkpoint or a log. Keys are `SecretStr`, so `repr` hides
+them. docs/settings.md lists the variables.
 """
 
 from __future__ import annotations
@@ -19,58 +19,58 @@ from rag.validation import allowed
 
 
 def _env(name: str, default: Any = None, **rules: Any) -> Any:
-    """A field read from the variable `name` and from no other; Python sets it by the field's own name."""
+    """A field read only from the variable `name`; in Python it is set by its field name."""
     return Field(default=default, validation_alias=name, **rules)
 
 
 class Settings(BaseSettings):
-    """The process's configuration. An empty variable counts as unset; the environment beats `.env`."""
+    """The configuration of the process. An empty variable counts as unset; the environment overrides `.env`."""
 
     model_config = SettingsConfigDict(
         env_file=".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore", frozen=True
     )
 
-    openai_api_key: SecretStr | None = _env("OPENAI_API_KEY", description="key of the model's endpoint")
-    openai_model: str | None = _env("OPENAI_MODEL", description="model to ask")
-    openai_base_url: str | None = _env("OPENAI_BASE_URL", description="endpoint that speaks OpenAI's wire format")
-    cohere_api_key: SecretStr | None = _env("COHERE_API_KEY", description="key of Cohere")
-    cohere_model: str | None = _env("COHERE_MODEL", description="embedding model of Cohere")
-    cohere_base_url: str | None = _env("COHERE_BASE_URL", description="address that speaks Cohere's wire format")
+    openai_api_key: SecretStr | None = _env("OPENAI_API_KEY", description="API key of the chat model's endpoint")
+    openai_model: str | None = _env("OPENAI_MODEL", description="chat model")
+    openai_base_url: str | None = _env("OPENAI_BASE_URL", description="base URL of an OpenAI-compatible endpoint")
+    cohere_api_key: SecretStr | None = _env("COHERE_API_KEY", description="API key of Cohere")
+    cohere_model: str | None = _env("COHERE_MODEL", description="Cohere embedding model")
+    cohere_base_url: str | None = _env("COHERE_BASE_URL", description="base URL of a Cohere-compatible endpoint")
     qdrant_url: str | None = _env("QDRANT_URL", description="address of a Qdrant server")
-    qdrant_api_key: SecretStr | None = _env("QDRANT_API_KEY", description="key of the Qdrant server")
+    qdrant_api_key: SecretStr | None = _env("QDRANT_API_KEY", description="API key of the Qdrant server")
     qdrant_collection_name: str | None = _env("QDRANT_COLLECTION_NAME", description="book to ask")
     qdrant_grpc_port: Annotated[int | None, Field(ge=1, le=65535)] = _env(
-        "QDRANT_GRPC_PORT", description="port of the Qdrant server for gRPC"
+        "QDRANT_GRPC_PORT", description="gRPC port of the Qdrant server"
     )
-    agent_top_k: Annotated[int | None, Field(ge=1, le=20)] = _env("AGENT_TOP_K", description="passages a question")
+    agent_top_k: Annotated[int | None, Field(ge=1, le=20)] = _env("AGENT_TOP_K", description="passages per question")
     agent_score_threshold: Annotated[float | None, Field(ge=0, le=1)] = _env(
-        "AGENT_SCORE_THRESHOLD", description="least score of a passage"
+        "AGENT_SCORE_THRESHOLD", description="minimum score of a passage"
     )
     agent_max_turns: Annotated[int | None, Field(ge=1, le=100_000)] = _env(
-        "AGENT_MAX_TURNS", description="most turns of a conversation"
+        "AGENT_MAX_TURNS", description="maximum number of turns of a conversation"
     )
-    grounding: GroundingMode | None = _env("ASKBOOK_GROUNDING", description="what becomes of unsupported sentences")
-    home: Path = _env("ASKBOOK_HOME", Path(".askbook"), description="folder of index, memory and caches")
+    grounding: GroundingMode | None = _env("ASKBOOK_GROUNDING", description="how unsupported sentences are treated")
+    home: Path = _env("ASKBOOK_HOME", Path(".askbook"), description="folder for index, memory and caches")
     profile: str = _env("ASKBOOK_PROFILE", "default", description="profile to use")
-    profiles: str | None = _env("ASKBOOK_PROFILES", description="profiles that others may choose, separated by commas")
+    profiles: str | None = _env("ASKBOOK_PROFILES", description="profiles that others may choose, comma-separated")
     embedding_model: Path | None = _env(
         "ASKBOOK_EMBEDDING_MODEL", description="embedding model: a folder, a hosted model's name, or packaged"
     )
-    rerank: Literal["off", "cohere"] = _env("ASKBOOK_RERANK", "off", description="who puts passages in order")
+    rerank: Literal["off", "cohere"] = _env("ASKBOOK_RERANK", "off", description="reranker of the passages")
     database_url: SecretStr | None = _env("ASKBOOK_DATABASE_URL", description="PostgreSQL database for conversations")
     encryption_key: SecretStr | None = _env("ASKBOOK_ENCRYPTION_KEY", description="key to encrypt conversations with")
     keep_turns: Annotated[int, Field(ge=1, le=10_000)] = _env(
-        "ASKBOOK_KEEP_TURNS", 20, description="turns whose checkpoint is kept"
+        "ASKBOOK_KEEP_TURNS", 20, description="number of turns whose checkpoints are kept"
     )
 
-    _keys: dict[str, SecretStr] = PrivateAttr(default_factory=dict)  # other keys that stand in `.env`
+    _keys: dict[str, SecretStr] = PrivateAttr(default_factory=dict)  # other keys in `.env`, by variable
 
     @model_validator(mode="before")
     @classmethod
     def _by_field_name(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """Let `Settings(home=...)` mean ASKBOOK_HOME.
+        """Let `Settings(home=...)` set ASKBOOK_HOME.
 
-        Not by a second alias: that would be read from the environment too, and HOME is set everywhere.
+        A second alias would be read from the environment too, where HOME is always set.
         """
         names = {name: str(field.validation_alias) for name, field in cls.model_fields.items()}
         given = {names[name]: value for name, value in data.items() if name in names}
@@ -80,7 +80,7 @@ class Settings(BaseSettings):
     def from_env(cls, env_file: Path | None = Path(".env")) -> Self:
         """Read the environment and `env_file` (None: no file).
 
-        Raises `UsageError` with one line that names the variable, where it stands, its value and what is allowed.
+        Raises `UsageError` with one line: the variable, where it is set, its value and what is allowed.
         """
         try:
             settings = cls(_env_file=env_file)  # type: ignore[call-arg]  # pydantic-settings' own init argument
@@ -92,13 +92,13 @@ class Settings(BaseSettings):
         return settings
 
     def key(self, variable: str) -> SecretStr | None:
-        """The key of the endpoint of a profile, by the variable that the profile names; None where it is not set."""
+        """The key in the variable that a profile names for its endpoint; None if it is not set."""
         value = os.environ.get(variable)
         return SecretStr(value) if value else self._keys.get(variable)
 
 
 def _other_keys(env_file: Path | None) -> dict[str, SecretStr]:
-    """The keys in `env_file` that no setting is named after: those of the endpoints of profiles."""
+    """The keys in `env_file` that are not settings; profiles name them for their endpoints."""
     from dotenv import dotenv_values
 
     found = dotenv_values(env_file, encoding="utf-8") if env_file and env_file.is_file() else {}
@@ -110,7 +110,7 @@ def _other_keys(env_file: Path | None) -> dict[str, SecretStr]:
 
 
 def variables() -> dict[str, str]:
-    """Every variable that is read, with what it is for."""
+    """Every variable that is read, with its description."""
     return {str(field.validation_alias): field.description or "" for field in Settings.model_fields.values()}
 
 

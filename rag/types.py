@@ -1,7 +1,7 @@
-"""The records of a turn: what was found, cited and answered.
+"""The records of a turn: passages, citations, searches and the response.
 
-They are pydantic models: stored in the graph's state in their JSON form (`model_dump(mode="json")`), and `Response` is
-the public answer of `ask --json`.
+They are pydantic models. The graph's state holds them as JSON (`model_dump(mode="json")`), and `ask --json` prints a
+`Response`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, Final, Literal, NamedTuple
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
-from typing_extensions import TypedDict  # pydantic refuses that of typing before Python 3.12
+from typing_extensions import TypedDict  # pydantic rejects typing.TypedDict before Python 3.12
 
 from rag.book import Chunk
 
 Phase = Literal["IDLE", "RETRIEVING", "GENERATING", "ERROR"]
 Status = Literal["success", "fallback", "error"]
-# The same machine seen from the request: what has become of it. Before the first phase it is "received".
+# Progress of one request. Before the first phase it is "received".
 ProcessingState = Literal["processing", "tool_call_needed", "tool_executed", "response_generated", "failed"]
 FallbackReason = Literal["no_passage", "unsupported", "model_refused", "smalltalk"]
 GroundingMode = Literal["strict", "flag", "off"]
@@ -29,6 +29,10 @@ Footer = Literal["list", "scores", "none"]
 ErrorType = Literal[
     "rate_limit", "api_error", "retrieval_error", "auth_error", "invalid_input", "context_overflow", "memory_error"
 ]
+Outcome = Literal["kept", "neighbour", "below_threshold", "duplicate", "beyond_k"]
+Kind = Literal["question", "context", "rewrite"]
+
+SHOWN: Final = 20  # candidates of a trace that are printed
 
 
 def new_id() -> str:
@@ -47,13 +51,13 @@ def iso_time(seconds: float) -> str:
 
 
 class Record(BaseModel):
-    """A record of a turn: closed (no unknown fields), so that a misspelt key is an error and not a silent loss."""
+    """Base of the records. Unknown fields are an error, so a misspelt key is never dropped silently."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Passage(Record):
-    """A chunk as it is shown to the model, numbered from 1 within the turn. `score` is the cosine, clipped to 0..1."""
+    """A chunk as the model sees it, numbered from 1 within the turn. `score` is its cosine, clipped to 0..1."""
 
     number: int
     score: float
@@ -91,7 +95,7 @@ class Passage(Record):
 
 
 class Quote(Record):
-    """A stretch of a chunk: `chunk.text[start:end] == quote`, in code points, at most 200 of them."""
+    """A span of a chunk of at most 200 code points: `chunk.text[start:end] == quote`."""
 
     quote: str
     start: int
@@ -104,7 +108,7 @@ class Quote(Record):
 
 
 class Citation(Record):
-    """A resolved citation. `marker` is the passage's number, `formatted` the citation in the profile's style."""
+    """A resolved citation. `marker` is the passage's number; `formatted` is the citation in the profile's style."""
 
     id: str = Field(default_factory=new_id)
     marker: int
@@ -129,9 +133,7 @@ class Citation(Record):
 
 
 class Opinion(Record):
-    """What a model that judges said: of how many `sentences` it was asked, in how many calls, and how many it did not
-    find supported (`removed`).
-    """
+    """The verdict of a judge model: asked about `sentences` in `calls`, it found `removed` of them unsupported."""
 
     model: str
     sentences: int = 0
@@ -140,10 +142,10 @@ class Opinion(Record):
 
 
 class Grounding(Record):
-    """What the check of the answer's sentences found. `removed` counts what the mode "strict" took out.
+    """The result of checking an answer's sentences. `removed` counts the sentences that the mode "strict" deleted.
 
-    `unknown_markers` counts citations that name no passage of the turn; these are taken out in every mode. `judge` is
-    left out of the record where no model judged.
+    `unknown_markers` counts citations of passages that do not exist; every mode deletes these. The JSON form has no
+    key `judge` when no model judged.
     """
 
     mode: GroundingMode = "strict"
@@ -154,13 +156,13 @@ class Grounding(Record):
     judge: Opinion | None = None
 
     @model_serializer(mode="wrap")
-    def _without_a_judge(self, usual: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = usual(self)
+    def _omit_missing_judge(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = serialize(self)
         return fields if self.judge is not None else {name: fields[name] for name in fields if name != "judge"}
 
 
 class Retrieval(Record):
-    """One search: by the program (`tool_name` is the profile's tool all the same) or asked for by the model."""
+    """One search, started by the program or by a tool call. `tool_name` is the profile's tool in both cases."""
 
     tool_name: str
     query: str
@@ -187,7 +189,7 @@ class ToolCall(Record):
 
 
 class Tokens(Record):
-    """Tokens of a turn's model calls. `estimated` says that the provider did not count them."""
+    """Tokens of a turn's model calls. `estimated` is true when the provider sent no counts."""
 
     input: int = 0
     output: int = 0
@@ -196,7 +198,7 @@ class Tokens(Record):
 
 
 class Timings(Record):
-    """Milliseconds since the question was accepted; `first_token` is None when nothing was shown."""
+    """Milliseconds. `first_token` counts from the start of the turn and is None when nothing was shown."""
 
     total: float = 0.0
     retrieval: float = 0.0
@@ -205,7 +207,7 @@ class Timings(Record):
 
 
 class ErrorInfo(Record):
-    """A failure as it is told to the user; `user_message` is the fixed sentence of its type."""
+    """A failure as the user sees it; `user_message` is the fixed sentence of its type."""
 
     error_type: ErrorType
     code: str
@@ -217,7 +219,7 @@ class ErrorInfo(Record):
 
 
 class Response(Record):
-    """The answer to one question; the object that `ask --json` prints."""
+    """The answer to one question, as printed by `ask --json`."""
 
     id: str = Field(default_factory=new_id)
     request_id: str
@@ -247,10 +249,7 @@ class Response(Record):
 
 
 class Past(TypedDict):
-    """What a conversation still knows of the turns that have left its state for the archive, without looking there.
-
-    `blocks` is how many items they are in the archive.
-    """
+    """A summary of the turns that moved from the state to the archive, stored there as `blocks` items."""
 
     blocks: int
     turns: int
@@ -258,17 +257,16 @@ class Past(TypedDict):
     first_question: str
 
 
-# --- what a stream of a turn consists of ----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One step of a turn as it happens: `data` holds the fields of `type`.
+    """One event of a turn's stream. `data` depends on `type`:
 
-    `phase` {phase, processing_state} · `retrieval` the `Retrieval`, the first of a turn with its `trace` · `waiting`
-    {seconds, reason} before a step is tried again, because a service asked for it · `sentence` {text} · `retract` {}
-    withdraws every sentence so far · `response` the `Response`, last. The `text` of all sentences, concatenated, equals
-    the response's `content`.
+    - `phase`: `phase` and `processing_state`.
+    - `retrieval`: the fields of a `Retrieval`; the first one of a turn also has its `trace`.
+    - `waiting`: `seconds` and `reason`, when a service asked to wait before the next attempt.
+    - `sentence`: `text`. Concatenated, they equal the response's `content`.
+    - `retract`: empty. Withdraws every sentence so far.
+    - `response`: the fields of `response`. Always the last event.
     """
 
     type: Literal["phase", "retrieval", "waiting", "sentence", "retract", "response"]
@@ -276,15 +274,12 @@ class Event:
     response: Response | None = None
 
 
-SHOWN: Final = 20  # candidates of a trace that is printed
-
-
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How a search went: its queries, what each counted, its legs, and its candidates, best first.
+    """How a search went: its queries with their weights, its legs, and its candidates, best first.
 
-    `kinds` says what each query is: the question, a context of it, its rewrite. `legs` are "dense" and "sparse" for the
-    raw question, then "dense" for each other query; a candidate's `scores` are in the same order.
+    `queries`, `kinds` and `weights` are parallel. `legs` are "dense" and "sparse" for the raw question, then "dense"
+    for each other query; a candidate's `scores` are in the same order.
     """
 
     queries: tuple[str, ...]
@@ -295,7 +290,7 @@ class Trace:
     candidates: tuple[Candidate, ...]
 
     def as_data(self, most: int = SHOWN) -> dict[str, Any]:
-        """The trace as JSON data, with its best `most` candidates."""
+        """The trace as JSON data, with the best `most` candidates."""
         return {
             "queries": [
                 {"kind": kind, "text": text, "weight": weight}
@@ -309,23 +304,19 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The passages of a question, the record of the search, and how it came about."""
+    """The passages found for a question, with the record and the trace of the search."""
 
     passages: list[Passage]
     retrieval: Retrieval
     trace: Trace
 
 
-Outcome = Literal["kept", "neighbour", "below_threshold", "duplicate", "beyond_k"]
-Kind = Literal["question", "context", "rewrite"]
-
-
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One chunk that a leg found, and what became of it.
+    """One chunk found by a leg, and its outcome.
 
-    `cosine` is the score that the gate saw. `scores` are those in the legs: cosines, and BM25 for the sparse one, where
-    0 says that no word is shared. `fused` is what it was ordered by.
+    `cosine` is compared with the threshold. `scores` has one score per leg: a cosine, or BM25 for the sparse leg, where
+    0 means that no term matches. Candidates are ordered by `fused`.
     """
 
     chunk_id: str
@@ -338,7 +329,7 @@ class Candidate:
 
 
 class Exchange(NamedTuple):
-    """One answered question of the past. `answer` has no citation markers: they counted another turn's passages."""
+    """An earlier question and its answer, without citation markers: these number the passages of that turn."""
 
     question: str
     answer: str

@@ -1,4 +1,4 @@
-"""What a setting or a key of a profile may be, as the end of a sentence: from pydantic's problem with its value."""
+"""Turns pydantic's validation errors into plain English: what a setting or a profile's key may be."""
 
 from __future__ import annotations
 
@@ -20,45 +20,45 @@ _WORDS: Final = {
     "model_type": "it must be a table",
     "missing": "it is required",
     "string_too_short": "it must not be empty",
-    "string_type": "it must be a text",
+    "string_type": "it must be a string",
     "tuple_type": "it must be a list",
 }
 _BOUNDS: Final = {"ge": "at least {}", "gt": "more than {}", "le": "at most {}", "lt": "less than {}"}
-_ABOUT_NUMBERS: Final = ("greater_than", "less_than", "int_", "float_", "finite_number")
+_NUMBER_ERRORS: Final = ("greater_than", "less_than", "int_", "float_", "finite_number")  # prefixes of pydantic's types
 
 
 def allowed(problem: Mapping[str, Any], model: type[BaseModel], top: Sequence[str] = ()) -> str:
-    """What is allowed instead of a refused value. `problem` is one of `ValidationError.errors()` on `model`.
+    """What is allowed instead of a rejected value, as the end of a sentence.
 
-    A number is told with both of its bounds, since a message that names one end invites the next mistake; an unknown
-    key with the keys that there are: at the top those of `top`.
+    `problem` is one of `ValidationError.errors()` on `model`. For a number both bounds are named, so that the next
+    attempt does not miss the other one. For an unknown key the known keys are listed; at the top level these are `top`.
     """
     kind, place = str(problem["type"]), list(problem["loc"])
     if kind == "extra_forbidden":
         keys = _keys(model, place[:-1]) if len(place) > 1 else top
-        return "there is no such key" + (f"; there are {', '.join(keys)}" if keys else "")
-    bounds = _bounds(model, place) if kind.startswith(_ABOUT_NUMBERS) else ""
+        return "there is no such key" + (f"; the keys are {', '.join(keys)}" if keys else "")
+    bounds = _bounds(model, place) if kind.startswith(_NUMBER_ERRORS) else ""
     if bounds:
         number = "a whole number " if kind.startswith("int_") else "a number " if kind.startswith("float_") else ""
         return f"it must be {number}{bounds}"
     if kind in _WORDS:
         return _WORDS[kind]
-    text = re.sub(r"^(?:Value error, )?(?:(?:Input|String|Value) should\b)?", _subject, str(problem["msg"]))
+    text = re.sub(r"^(?:Value error, )?(?:(?:Input|String|Value) should\b)?", _it_must, str(problem["msg"]))
     return text[:1].lower() + text[1:] if not text[:2].isupper() else text
 
 
-def _subject(match: re.Match[str]) -> str:
-    """pydantic's "String should match ..." in our words."""
-    return "it must" if match[0].endswith("should") else ""
-
-
 def plain_number(value: float) -> str:
-    """A bound as a person writes it: 100000 and 0.5, never 1e+06 or 3600.0."""
+    """A number without exponent or trailing zero: 100000 and 0.5, never 1e+06 or 3600.0."""
     return str(int(value)) if math.isfinite(value) and value == int(value) else str(value)
 
 
+def _it_must(match: re.Match[str]) -> str:
+    """Replace pydantic's "String should" in "String should match ..."."""
+    return "it must" if match[0].endswith("should") else ""
+
+
 def _bounds(model: type[BaseModel], place: list[int | str]) -> str:
-    """`from 1 to 20`, `more than 0 and at most 3600`, or what there is of it."""
+    """The bounds in words, such as "from 1 to 20" or "more than 0 and at most 3600"; empty if there are none."""
     field = _field(model, place)
     rules = [*field.metadata, *_rules(field.annotation)] if field is not None else []
     found = {name: getattr(rule, name) for rule in rules for name in _BOUNDS if hasattr(rule, name)}
@@ -68,39 +68,39 @@ def _bounds(model: type[BaseModel], place: list[int | str]) -> str:
 
 
 def _keys(model: type[BaseModel], place: list[int | str]) -> list[str]:
-    """The keys of the table at `place`, in the order in which they are declared."""
+    """The keys of the table at `place`, in the order of their declaration."""
     field = _field(model, place)
     return list(getattr(_table(field.annotation), "model_fields", {})) if field is not None else []
 
 
 def _field(model: type[BaseModel], place: list[int | str]) -> Any:
-    """The field at `place`. Below a table of any keys, such as the tool's parameters, each key has the same fields."""
-    kind: Any = model
+    """The field at `place`, or None. In a table with free keys, such as the tool's parameters, any key matches."""
+    table: Any = model
     field, any_key = None, False
     for part in place:
         if any_key:
             any_key = False
             continue
-        fields = getattr(kind, "model_fields", {})
-        named = {str(one.validation_alias or name): one for name, one in fields.items()} | dict(fields)
-        if part not in named:
+        fields = getattr(table, "model_fields", {})
+        by_key = {str(info.validation_alias or name): info for name, info in fields.items()} | dict(fields)
+        if part not in by_key:
             return None
-        field = named[str(part)]
-        kind, any_key = _table(field.annotation), get_origin(field.annotation) is dict
+        field = by_key[str(part)]
+        table, any_key = _table(field.annotation), get_origin(field.annotation) is dict
     return field
 
 
 def _table(annotation: Any) -> Any:
-    """The model that an annotation holds, as it stands, in a union, or as the values of a dictionary."""
+    """The model in an annotation: the annotation itself, a member of a union, or the values of a dict; else None."""
     if hasattr(annotation, "model_fields"):
         return annotation
-    return next((found for one in getattr(annotation, "__args__", ()) if (found := _table(one)) is not None), None)
+    return next((found for part in getattr(annotation, "__args__", ()) if (found := _table(part)) is not None), None)
 
 
 def _rules(annotation: Any) -> list[Any]:
-    """The rules on the members of a union, such as `Annotated[int, Field(ge=1)] | None`."""
+    """The constraints on the members of a union, such as `Annotated[int, Field(ge=1)] | None`."""
     found: list[Any] = []
-    for one in getattr(annotation, "__args__", ()):
-        for note in getattr(one, "__metadata__", ()):
+    for member in getattr(annotation, "__args__", ()):
+        for note in getattr(member, "__metadata__", ()):
             found += getattr(note, "metadata", [note])
     return found

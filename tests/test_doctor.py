@@ -104,7 +104,7 @@ def test_a_profile_is_shown_with_its_own_name(capsys: pytest.CaptureFixture[str]
     ("listed", "code", "said"),
     [
         ("book-agent,isaac-sim", 0, "others may choose book-agent, isaac-sim; book-agent answers where none is named"),
-        ("nobody", 1, "ASKBOOK_PROFILES lists 'nobody', which is no profile."),
+        ("nobody", 1, "ASKBOOK_PROFILES lists 'nobody', but there is no such profile."),
     ],
 )
 def test_the_list_of_profiles_on_offer_is_checked(

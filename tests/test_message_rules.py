@@ -32,12 +32,12 @@ def test_a_conversation_in_order_has_no_problem(messages: list[dict[str, Any]]) 
 @pytest.mark.parametrize(
     ("messages", "said"),
     [
-        ([USER], "Message 1 is not the system's."),
+        ([USER], "Message 1 is not a system message."),
         ([SYSTEM, {"role": "human", "content": "q"}], "Message 2 has the role 'human'"),
         ([SYSTEM, {"role": "user", "content": " "}], "Message 2 is empty."),
         ([SYSTEM, USER, {"role": "assistant", "content": ""}], "Message 3 is empty."),
-        ([SYSTEM, USER, USER], "Message 3 is the second of the user in a row."),
-        ([SYSTEM, USER, ANSWER, ANSWER], "Message 4 is the second of the assistant in a row."),
+        ([SYSTEM, USER, USER], "Message 3 is the second user message in a row."),
+        ([SYSTEM, USER, ANSWER, ANSWER], "Message 4 is the second assistant message in a row."),
         ([SYSTEM, USER | {"tool_calls": [{"id": "c1"}]}, RESULT], "Message 2 has tool calls"),
         ([SYSTEM, USER | {"tool_call_id": "c1"}], "Message 2 answers a tool call, which only a tool does."),
         ([SYSTEM, USER, RESULT], "Message 3 answers a tool call that was not made."),

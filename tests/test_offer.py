@@ -54,7 +54,7 @@ def test_the_first_of_the_list_answers_where_the_usual_profile_is_not_on_it(offe
     ("values", "said"),
     [
         ({"profiles": ","}, "ASKBOOK_PROFILES lists no profile."),
-        ({"profiles": "default,nobody"}, "ASKBOOK_PROFILES lists 'nobody', which is no profile."),
+        ({"profiles": "default,nobody"}, "ASKBOOK_PROFILES lists 'nobody', but there is no such profile."),
         (
             {"profiles": "book-agent", "profile": "isaac-sim"},
             "ASKBOOK_PROFILE is 'isaac-sim', which ASKBOOK_PROFILES does not list.",

@@ -111,9 +111,9 @@ async def test_a_turn_limit_is_announced_before_it_is_reached_and_said_when_it_i
     said = [(await machine.ask("What is a node?")).notices for _ in range(4)]
     assert said == [
         [],
-        ["This conversation has 2 more turns of 4."],
-        ["This conversation has 1 more turn of 4."],
-        ["This conversation has no more turns of 4."],
+        ["This conversation has 2 turns left; the limit is 4."],
+        ["This conversation has 1 turn left; the limit is 4."],
+        ["This conversation has no turns left; the limit is 4."],
     ]
     beyond = await machine.ask("And then?")
     assert beyond.error is not None

@@ -82,12 +82,12 @@ def test_a_name_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
         (LEAST + f"[limits]\nmax_turns = {'9' * 400}\n", "9… is not allowed; it must be from 1 to 100000."),
         (LEAST + f"[limits]\nmax_turns = {'9' * 5000}\n", "mine.toml cannot be read: a value in it is too large."),
         (LEAST + "retrieval = 7\n", "mine.toml, retrieval: 7 is not allowed; it must be a table."),
-        (LEAST + "[model]\nname = 2020-01-01\n", "is not allowed; it must be a text."),
+        (LEAST + "[model]\nname = 2020-01-01\n", "is not allowed; it must be a string."),
         (LEAST + '[answer]\naccepts = "source"\n', "answer.accepts: 'source' is not allowed; it must be a list."),
         (LEAST + '[memory]\nthread = "a/b"\n', "memory.thread: 'a/b' is not allowed; it must match pattern"),
         (LEAST + '[book]\ncollection = " "\n', "book.collection: ' ' is not allowed; it must not be empty."),
-        (LEAST + 'name = "other"\n', "mine.toml, name: it is not allowed; the name of a profile is its file's."),
-        (LEAST + '"a\\nb" = 1\n', "mine.toml, 'a\\nb': 1 is not allowed; there is no such key; there are extends, "),
+        (LEAST + 'name = "other"\n', "mine.toml, name: this key is not allowed; a profile is named after its file."),
+        (LEAST + '"a\\nb" = 1\n', "mine.toml, 'a\\nb': 1 is not allowed; there is no such key; the keys are extends, "),
         (
             'description = "a\\u001b[2J"\ninstructions = "i"\n',
             "description: 'a\\x1b[2J' is not allowed; it must be one",
@@ -106,7 +106,7 @@ def test_a_broken_profile_is_named_with_its_file_key_and_value(text: str, said: 
 
 def test_an_unknown_key_of_a_section_is_told_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"there is no such key; there are top_k, neighbours, score_threshold, followup\.$"
+        UsageError, match=r"there is no such key; the keys are top_k, neighbours, score_threshold, followup\.$"
     ):
         load_profile("mine", [written(tmp_path, LEAST + "[retrieval]\ntopk = 3\n")])
 
@@ -206,7 +206,9 @@ def test_a_profile_may_extend_one_that_extends_another(tmp_path: Path) -> None:
 
 def test_profiles_that_extend_each_other_in_a_circle_are_refused(tmp_path: Path) -> None:
     written(written(tmp_path, 'extends = "b"\n', "a"), 'extends = "a"\n', "b")
-    with pytest.raises(UsageError, match=r"b\.toml, extends: 'a' is not allowed; it goes in a circle: a → b → a"):
+    with pytest.raises(
+        UsageError, match=r"b\.toml, extends: 'a' is not allowed; the profiles extend each other in a circle: a → b → a"
+    ):
         load_profile("a", [tmp_path])
 
 
@@ -251,7 +253,7 @@ def test_a_users_own_profile_wins_over_the_one_of_that_name_and_may_extend_it(tm
         ('api_key_env = "GROQ_API_KEY"', "base_url and api_key_env are only allowed together"),
         ('base_url = "ftp://elsewhere.example"\napi_key_env = "GROQ_API_KEY"', "it must be an http"),
         ('base_url = "https://me:pass@elsewhere.example"\napi_key_env = "GROQ_API_KEY"', "without a user name"),
-        ('base_url = "https://elsewhere.example"\napi_key_env = "OPENAI_API_KEY"', "belongs to another service"),
+        ('base_url = "https://elsewhere.example"\napi_key_env = "OPENAI_API_KEY"', "is the key of another service"),
         ('base_url = "https://elsewhere.example"\napi_key_env = "PATH"', "api_key_env: 'PATH' is not allowed"),
     ],
 )
@@ -263,7 +265,9 @@ def test_a_profile_cannot_send_a_key_where_it_does_not_belong(lines: str, said: 
 
 def test_the_parts_of_a_budget_fit_into_the_window(tmp_path: Path) -> None:
     text = LEAST + "[budget]\nsystem = 500\ncontext = 4000\nhistory = 2500\nexchange = 1200\n"
-    with pytest.raises(UsageError, match=r"mine\.toml: the parts of the budget are 8200 tokens, the window 8192"):
+    with pytest.raises(
+        UsageError, match=r"mine\.toml: the budget adds up to 8200 tokens, more than context_window \(8192\)"
+    ):
         load_profile("mine", [written(tmp_path, text)])
 
 

@@ -117,10 +117,10 @@ def test_the_bounds_are_the_profiles(profile: str, args: Any, said: str) -> None
 @pytest.mark.parametrize(
     ("parameter", "said"),
     [
-        ('sets = "top_k"\ntype = "string"', 'must be of the type "integer"'),
+        ('sets = "top_k"\ntype = "string"', 'must have the type "integer"'),
         ('sets = "top_k"\ntype = "integer"\nmaximum = 30', "its bounds must be from 1 to 20"),
         ('sets = "top_k"\ntype = "integer"\nmaximum = 5\ndefault = 6', "its default must be from 1 to 5"),
-        ('sets = "query"\ntype = "string"', "two arguments set the same thing"),
+        ('sets = "query"\ntype = "string"', "two arguments set the same option"),
         ('sets = "filter"\ntype = "string"', "sets: 'filter' is not allowed"),
     ],
 )

@@ -1,1 +1,1 @@
-"""What is remembered of a conversation: its turns, its transcript, its citations checked again."""
+"""Conversations: their turns, their transcript, and the check of stored citations."""

@@ -1,7 +1,7 @@
-"""The rules that a list of messages keeps before it is sent to a model, in OpenAI's form `{role, content, ...}`.
+"""Checks a list of messages in OpenAI's format `{role, content, ...}` before it is sent to a model.
 
-The first is the system's, roles are known, a user says something, a tool call is answered before anything else is
-said, and user and assistant take turns.
+The first message has the role "system", every role is known, no message is empty, each tool call is answered before the
+next user or assistant message, and user and assistant alternate.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ ROLES: Final = ("system", "user", "assistant", "tool")
 
 
 def api_messages(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
-    """Messages as OpenAI's API takes them, tool calls with broken arguments among them."""
+    """The messages in OpenAI's format, including tool calls with broken arguments."""
     return [_api_message(message) for message in messages]
 
 
 def _api_message(message: BaseMessage) -> dict[str, Any]:
     (converted,) = convert_to_openai_messages([message])
-    broken = message.invalid_tool_calls if isinstance(message, AIMessage) else []  # LangChain's function drops them
+    broken = message.invalid_tool_calls if isinstance(message, AIMessage) else []  # dropped by LangChain
     calls = [
         {"type": "function", "id": call["id"], "function": {"name": call["name"], "arguments": call["args"]}}
         for call in broken
@@ -30,26 +30,26 @@ def _api_message(message: BaseMessage) -> dict[str, Any]:
 
 
 def problems(messages: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What is wrong with the messages, one line each, in order; nothing where they keep the rules."""
+    """One sentence per broken rule, in the order of the messages; empty if all rules are kept."""
     found: list[str] = []
     if messages and messages[0].get("role") != "system":
-        found.append("Message 1 is not the system's.")
+        found.append("Message 1 is not a system message.")
     open_calls: list[str] = []
     speaker = ""
     for position, message in enumerate(messages, 1):
-        found += [f"Message {position} {problem}." for problem in _of_itself(message)]
+        found += [f"Message {position} {problem}." for problem in _own_problems(message)]
         role = str(message.get("role"))
         if role == "tool":
             answered = str(message.get("tool_call_id"))
             if answered not in open_calls:
                 found.append(f"Message {position} answers a tool call that was not made.")
-            open_calls = [one for one in open_calls if one != answered]
+            open_calls = [call for call in open_calls if call != answered]
             speaker = role
             continue
         if open_calls:
             found.append(f"Message {position} comes before the tool call {open_calls[0]} was answered.")
         if role == speaker and role in ("user", "assistant"):
-            found.append(f"Message {position} is the second of the {role} in a row.")
+            found.append(f"Message {position} is the second {role} message in a row.")
         open_calls = [str(call.get("id")) for call in message.get("tool_calls") or []]
         speaker = role
     if open_calls:
@@ -57,7 +57,8 @@ def problems(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     return found
 
 
-def _of_itself(message: Mapping[str, Any]) -> list[str]:
+def _own_problems(message: Mapping[str, Any]) -> list[str]:
+    """The broken rules of a message that concern no other message."""
     role, calls = message.get("role"), message.get("tool_calls")
     if role not in ROLES:
         return [f"has the role {role!r}, which is none of {', '.join(ROLES)}"]

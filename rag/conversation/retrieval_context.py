@@ -1,7 +1,7 @@
-"""What was retrieved for a question, as a record that can be written out, trimmed and cited.
+"""The passages retrieved for a question, as a record that can be formatted, trimmed and cited.
 
-The machine keeps passages only while it answers. A program that wants them afterwards gets this record of
-`Agent.last_retrieval`, with the chunks as they are stored now.
+The graph keeps passages only during a turn. Afterwards, `Agent.last_retrieval` returns this record with the chunks as
+they are stored now.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rag.types import Citation, CitationStyle, Passage, Record, now
 
 
 class RetrievalContext(Record):
-    """The passages of one question, best first as they were shown, each with its number of that turn."""
+    """The passages of one question in the order shown, best first, each with its number in that turn."""
 
     query: str
     results: list[Passage]
@@ -28,54 +28,56 @@ class RetrievalContext(Record):
 
     @classmethod
     def of_turn(cls, turn: Mapping[str, Any], chunks: Sequence[Chunk]) -> Self | None:
-        """From a turn of `rag.conversation.turns` and its chunks; None for a turn that searched nothing.
+        """The context of a turn from `rag.conversation.turns`; None if the turn searched nothing.
 
-        Chunks that are gone from the index since are left out.
+        Passages that are not in `chunks`, because the index no longer has them, are left out.
         """
         searches = turn.get("retrievals") or []
         if not searches:
             return None
         stored = {chunk.id: chunk for chunk in chunks}
-        shown = [one for one in turn.get("retrieved_chunks") or [] if one["chunk_id"] in stored]
+        shown = [record for record in turn.get("retrieved_chunks") or [] if record["chunk_id"] in stored]
         return cls(
             query=searches[0]["query"],
-            results=[Passage.of(stored[one["chunk_id"]], one["rank"], one["score"]) for one in shown],
+            results=[Passage.of(stored[record["chunk_id"]], record["rank"], record["score"]) for record in shown],
             filter_applied=searches[0]["filter_applied"],
             retrieved_at=searches[-1]["timestamp"],
         )
 
     @property
     def total_tokens(self) -> int:
-        """An estimate, rather too many than too few."""
-        return sum(estimate_tokens(one.text) for one in self.results)
+        """An upper estimate."""
+        return sum(estimate_tokens(passage.text) for passage in self.results)
 
     def format_for_agent(self) -> str:
-        """Address, score and content of each passage, as the profile `book-agent` knows them; a sentence for none."""
+        """URL, score and text of each passage in the format of the profile `book-agent`; `NOTHING_FOUND` if none."""
         if not self.results:
             return NOTHING_FOUND
         lines: list[str] = []
-        for one in self.results:
+        for passage in self.results:
             lines += [
-                f"[{one.number}] Source: {one.url}",
-                f"    Score: {one.score:.2f}",
-                f"    Content: {one.text}",
+                f"[{passage.number}] Source: {passage.url}",
+                f"    Score: {passage.score:.2f}",
+                f"    Content: {passage.text}",
                 "",
             ]
         return "\n".join(lines)
 
     def format_for_prompt(self) -> str:
-        """Title, address and text of each passage, as the profile `isaac-sim` knows them; empty for none."""
-        blocks = [f"[{one.number}] Source: {one.title} ({one.url})\n{one.text}" for one in self.results]
+        """Title, URL and text of each passage in the format of the profile `isaac-sim`; empty if none."""
+        blocks = [
+            f"[{passage.number}] Source: {passage.title} ({passage.url})\n{passage.text}" for passage in self.results
+        ]
         return "\n\n".join(["Context from book:", *blocks]) if blocks else ""
 
     def format_sources_footer(self) -> str:
-        """The footer of all that was retrieved, in the form of an answer's footer with scores; empty for nothing."""
-        return scores_footer((one.number, one.link, one.score) for one in self.results)
+        """All passages as in an answer's footer with scores; empty if there are none."""
+        return scores_footer((passage.number, passage.link, passage.score) for passage in self.results)
 
     def trim_to_budget(self, budget: int) -> Self:
-        """A context within `budget` tokens: the lowest scores go first, of equals the later."""
+        """A copy within `budget` tokens: the lowest scores are dropped first, and the later one of equals."""
         return self.model_copy(update={"results": trim_passages(self.results, budget)})
 
     def get_citations(self, style: CitationStyle = "source") -> list[Citation]:
-        """A citation of each passage, with the stretch of it that is closest to the query as its quote."""
-        return [make_citation(one, best_quote(self.query, one.text), style) for one in self.results]
+        """One citation per passage, quoting the part that is most similar to the query."""
+        return [make_citation(passage, best_quote(self.query, passage.text), style) for passage in self.results]

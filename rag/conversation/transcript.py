@@ -1,4 +1,4 @@
-"""A stored conversation as people and programs read it: `threads show`, and `Agent.conversation`."""
+"""The transcript of a stored conversation, for `threads show --json` and `Agent.conversation`."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ Turns = Sequence[Mapping[str, Any]]
 
 
 def transcript(thread_id: str, finished: Turns, updated_at: str) -> dict[str, Any]:
-    """The record of a conversation, from its `rag.conversation.turns`, oldest first.
+    """The transcript of the turns from `rag.conversation.turns`, oldest first.
 
-    `started_at` is when its first question was asked, `model` who answered last, `turn_count` how many questions were
-    answered; all of them None or 0 before. `total_tokens` counts the texts of `messages`, `total_tokens_used` what the
-    calls of the models took and gave.
+    `started_at` is the time of the first question and `model` the last model that answered; both are None without
+    turns. `total_tokens` estimates the texts of `messages`; `total_tokens_used` sums the input and output tokens of the
+    model calls.
     """
-    said = messages(finished)
+    all_messages = messages(finished)
     return {
         "thread_id": thread_id,
-        "started_at": said[0]["timestamp"] if said else None,
+        "started_at": all_messages[0]["timestamp"] if all_messages else None,
         "updated_at": updated_at,
         "model": finished[-1]["model"] if finished else None,
-        "total_tokens": sum(message["token_count"] for message in said),
+        "total_tokens": sum(message["token_count"] for message in all_messages),
         "total_tokens_used": sum((turn.get("tokens_used") or {}).get("total", 0) for turn in finished),
         "turn_count": len(finished),
         "turns": [dict(turn) for turn in finished],
-        "messages": said,
+        "messages": all_messages,
         "retrieval_history": retrieval_history(finished),
         "last_retrieval": last_retrieval(finished),
     }
 
 
 def messages(finished: Turns) -> list[dict[str, Any]]:
-    """Question and answer of each turn as messages, each with its id, time, citations and tokens (an estimate).
+    """The question and the answer of each turn as messages, with id, time, citations and an estimated token count.
 
-    The system's message is not stored: it is the profile's, and stands first in every request.
+    There is no system message: it is not stored, because it comes from the profile.
     """
     found: list[dict[str, Any]] = []
     for turn in finished:
-        asked_at = turn.get("asked_at") or turn["created_at"]  # turns of an earlier version know the answer's time only
+        asked_at = turn.get("asked_at") or turn["created_at"]  # earlier versions stored only the answer's time
         asked = {"id": turn["request_id"], "role": "user", "content": turn["question"], "timestamp": asked_at}
         answered = {"id": turn["id"], "role": "assistant", "content": turn["content"], "timestamp": turn["created_at"]}
         found.append(_counted(asked) | {"citations": [], "metadata": turn.get("metadata") or {}})
@@ -50,7 +50,7 @@ def messages(finished: Turns) -> list[dict[str, Any]]:
 
 
 def last_retrieval(finished: Turns) -> dict[str, Any] | None:
-    """The newest search of the conversation, with the chunks that its turn was answered from; None before any."""
+    """The newest search of the conversation with the chunks retrieved in its turn; None if there was no search."""
     for turn in reversed(finished):
         if searches := turn.get("retrievals"):
             return dict(searches[-1]) | {"results": turn.get("retrieved_chunks") or []}

@@ -1,4 +1,4 @@
-"""The conversation as data: what may be asked, what is remembered of a turn, what later turns may know."""
+"""The conversation as data: checks on input, records of turns, the history for prompts, and the archive's window."""
 
 from __future__ import annotations
 
@@ -17,19 +17,27 @@ _REMEMBERED: Final = (
     "request_id", "turn_number", "status", "fallback_reason", "profile", "model", "plain_content", "citations",
     "retrieved_chunks", "retrievals", "tool_calls", "tokens_used", "metadata", "created_at", "error",
 )  # fmt: skip
-
-
 _WARN_BEFORE: Final = 2  # turns before the limit
 _LONGEST_THREAD: Final = 255  # code points
+WINDOW: Final = 10  # turns in the state; more than the history's share of an 8,192-token window can hold
+BLOCK: Final = 4  # turns archived together; archived one by one they would take a third more space
+NOTHING: Final = Past(blocks=0, turns=0, messages=0, first_question="")
+
+
+class Cut(NamedTuple):
+    """The blocks of messages to archive, oldest first, and the messages that stay in the state."""
+
+    leaving: list[list[AnyMessage]]
+    staying: list[AnyMessage]
 
 
 def check_question(text: str, longest: int) -> str:
     """The question without terminal control sequences and surrounding white space.
 
-    Raises `InvalidQuestionError` when it is empty, longer than `longest` code points, or no text at all: bytes that are
-    not UTF-8 arrive as lone surrogates, which can neither be embedded nor printed.
+    Raises `InvalidQuestionError` if it is empty, longer than `longest` code points, or not text: bytes that are not
+    UTF-8 arrive as lone surrogates, which can neither be embedded nor printed.
     """
-    if not _is_text(text):
+    if any("\ud800" <= character <= "\udfff" for character in text):
         raise InvalidQuestionError("The question is not UTF-8 text.", code="not_text", hint="Send it as UTF-8.")
     question = without_controls(text).strip()
     if not question:
@@ -43,15 +51,26 @@ def check_question(text: str, longest: int) -> str:
     return question
 
 
-def notices(number: int, messages: int, *, max_turns: int | None, max_messages: int | None) -> list[str]:
-    """What a user should know before a limit is reached, or once a soft one is.
+def check_thread_id(thread_id: str) -> str:
+    """The id unchanged. Raises `UsageError` if it cannot be printed on one line or is longer than 255 code points."""
+    if not thread_id.strip() or len(thread_id) > _LONGEST_THREAD or not thread_id.isprintable():
+        raise UsageError(
+            f"A conversation id must have 1 to {_LONGEST_THREAD} printable characters, unlike {thread_id[:40]!a}.",
+            code="thread_id",
+        )
+    return thread_id
 
-    `number` is the turn's, `messages` how many the conversation has with its answer, the system's message among them.
+
+def notices(number: int, messages: int, *, max_turns: int | None, max_messages: int | None) -> list[str]:
+    """Notices for the user: the last turns before `max_turns`, and more messages than `max_messages`.
+
+    `number` is the turn's number. `messages` counts those of the conversation after this turn, with the system message.
     """
     found = []
     if max_turns is not None and max_turns - number <= _WARN_BEFORE:
         left = max(0, max_turns - number)
-        found.append(f"This conversation has {left or 'no'} more {'turn' if left == 1 else 'turns'} of {max_turns:,}.")
+        unit = "turn" if left == 1 else "turns"
+        found.append(f"This conversation has {left or 'no'} {unit} left; the limit is {max_turns:,}.")
     if max_messages is not None and messages > max_messages:
         found.append(
             f"This conversation has {messages:,} messages, more than the {max_messages:,} that are recommended; "
@@ -61,41 +80,30 @@ def notices(number: int, messages: int, *, max_turns: int | None, max_messages: 
 
 
 def turn_limit(most: int) -> AskbookError:
-    """What is said of a question beyond the last turn that a conversation may have."""
+    """The error for a question beyond the `most` turns of a conversation."""
     return AskbookError(
         "context_overflow",
         "turn_limit",
         f"This conversation has reached its limit of {most:,} {'turn' if most == 1 else 'turns'}.",
-        hint="Type 'clear' in the chat, or begin a new conversation.",
+        hint="Type 'clear' in the chat, or start a new conversation.",
     )
 
 
-def retrieval_history(finished: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Every search of a conversation, oldest first, from its `turns`: tool, query, count, mean score, time."""
-    return [dict(search) for turn in finished for search in turn.get("retrievals") or []]
-
-
-def check_thread_id(thread_id: str) -> str:
-    """The id of a conversation as given. Raises `UsageError` for one that could not be listed on a line of its own."""
-    if not thread_id.strip() or len(thread_id) > _LONGEST_THREAD or not thread_id.isprintable():
-        raise UsageError(
-            f"A conversation's id has 1 to {_LONGEST_THREAD} printable characters; {thread_id[:40]!a} has not.",
-            code="thread_id",
-        )
-    return thread_id
-
-
-def _is_text(text: str) -> bool:
-    return not any("\ud800" <= c <= "\udfff" for c in text)
+def unknown_thread(thread_id: str) -> UsageError:
+    """The error for the id of a conversation that is not stored."""
+    return UsageError(
+        f'There is no conversation "{thread_id}".', code="unknown_thread", hint='See "python run.py threads list".'
+    )
 
 
 def response_metadata(response: Response, question: str, asked_at: str, collection: str = "") -> dict[str, Any]:
-    """What the assistant's message remembers of its turn, as JSON data. `asked_at` is ISO 8601, UTC; `collection` the
-    book that was asked.
+    """The record of a turn for its answer's `response_metadata`, as JSON data.
+
+    `asked_at` is ISO 8601 in UTC; `collection` is the book.
     """
     record = response.model_dump(mode="json", include=set(_REMEMBERED))
-    own = {"question": question, "asked_at": asked_at, "collection": collection or None}
-    return record | own | {"model_name": response.model}
+    added = {"question": question, "asked_at": asked_at, "collection": collection or None}
+    return record | added | {"model_name": response.model}
 
 
 def failed_response(
@@ -108,7 +116,7 @@ def failed_response(
     turn_number: int = 1,
     metadata: Mapping[str, Any] | None = None,
 ) -> Response:
-    """The response to a question that the machine never saw, or could not finish."""
+    """The response to a question that never reached the graph, or that the graph could not finish."""
     info = failure.info()
     return Response(
         request_id=request_id or new_id(),
@@ -126,21 +134,26 @@ def failed_response(
 
 
 def turns(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
-    """The finished turns, oldest first: question, content, status, citations and the rest that was remembered."""
+    """The records of the finished turns, oldest first: question, content, status, citations and so on."""
     found = []
     for message in messages:
-        if isinstance(message, AIMessage) and "request_id" in message.response_metadata:
+        if is_recorded(message):
             data = message.response_metadata
             kept = {name: data.get(name) for name in (*_REMEMBERED, "asked_at", "collection")}
             found.append({"id": message.id, "question": data["question"], "content": message.text} | kept)
     return found
 
 
-def history(messages: Sequence[BaseMessage]) -> list[Exchange]:
-    """What later prompts and searches may know: answered questions only.
+def retrieval_history(finished: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Every search of a conversation, oldest first, from its `turns`: tool, query, count, mean score, time."""
+    return [dict(search) for turn in finished for search in turn.get("retrievals") or []]
 
-    Refusals and errors stay out, since they say nothing about the book; so does a question that was never answered.
-    Messages of a caller that keeps the conversation itself have no record; they are paired as they stand.
+
+def history(messages: Sequence[BaseMessage]) -> list[Exchange]:
+    """The answered questions, for later prompts and searches.
+
+    Refusals and errors are left out because they say nothing about the book, and so are unanswered questions. Answers
+    without a record, from callers that keep the conversation themselves, are paired with the question before them.
     """
     found: list[Exchange] = []
     question: str | None = None
@@ -173,30 +186,13 @@ def messages_from_json(data: Any) -> list[AnyMessage]:
     return found
 
 
-def unknown_thread(thread_id: str) -> UsageError:
-    """What is said of a conversation that is not stored."""
-    return UsageError(
-        f'There is no conversation "{thread_id}".', code="unknown_thread", hint='See "python run.py threads list".'
-    )
-
-
-WINDOW: Final = 10  # turns; more than the history's share of a window of 8,192 tokens holds
-BLOCK: Final = 4  # turns that leave together: one after the other they would take a third more room
-NOTHING: Final = Past(blocks=0, turns=0, messages=0, first_question="")
-
-
-class Cut(NamedTuple):
-    """The blocks of messages that leave, oldest first, and the messages that stay."""
-
-    leaving: list[list[AnyMessage]]
-    staying: list[AnyMessage]
-
-
 def cut(messages: Sequence[AnyMessage], window: int = WINDOW, block: int = BLOCK) -> Cut:
-    """At least the newest `window` finished turns stay, with every question after them that has no answer yet.
+    """Split the messages into blocks of `block` turns for the archive and the rest, which stays.
 
-    Older turns leave in whole blocks. A turn ends with an answer that has its record. What stands before it since the
-    last such answer, such as a question that was broken off, goes with it, so that no message is lost between turns.
+    At least the newest `window` finished turns stay, with any unanswered question after them. A turn ends with a
+    recorded answer and includes all messages since the one before, such as an interrupted question, so no message gets
+    lost. For example, with the window 10 and blocks of 4, 17 turns give one block and 13 turns that stay; 18 turns
+    give two blocks and 10 turns.
     """
     ends = [position + 1 for position, message in enumerate(messages) if is_recorded(message)]
     blocks = max(0, len(ends) - window) // block
@@ -204,13 +200,13 @@ def cut(messages: Sequence[AnyMessage], window: int = WINDOW, block: int = BLOCK
     return Cut([list(messages[begin:end]) for begin, end in pairwise(borders)], list(messages[borders[-1] :]))
 
 
-def is_recorded(message: AnyMessage) -> bool:
-    """Whether the message ends a turn: an answer that remembers what it was made of."""
+def is_recorded(message: BaseMessage) -> bool:
+    """Whether the message is an answer with the record of its turn, and so ends the turn."""
     return isinstance(message, AIMessage) and "request_id" in message.response_metadata
 
 
 def with_blocks(past: Past, leaving: Sequence[Sequence[BaseMessage]]) -> Past:
-    """What is known of the turns that have left once `leaving` has left too."""
+    """The summary of the archived turns after `leaving` has been archived too."""
     records = turns([message for block in leaving for message in block])
     first = records[0] if records and not past["turns"] else None
     return Past(
@@ -222,13 +218,13 @@ def with_blocks(past: Past, leaving: Sequence[Sequence[BaseMessage]]) -> Past:
 
 
 def without_block(past: Past, block: Sequence[BaseMessage]) -> Past:
-    """What is known of the turns that have left once the last block of them has come back."""
+    """The summary of the archived turns after the newest block has been taken back."""
     if past["blocks"] <= 1:
         return NOTHING
-    back = with_blocks(NOTHING, [block])
+    removed = with_blocks(NOTHING, [block])
     return Past(
         blocks=past["blocks"] - 1,
-        turns=past["turns"] - back["turns"],
-        messages=past["messages"] - back["messages"],
+        turns=past["turns"] - removed["turns"],
+        messages=past["messages"] - removed["messages"],
         first_question=past["first_question"],
     )

@@ -1,4 +1,4 @@
-"""A stored conversation's citations against the book as it is now: is each passage there, and does it still say so?"""
+"""Checks the citations of a stored conversation against the book as it is now."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ STATUSES: Final[tuple[CitationStatus, ...]] = ("valid", "stale", "gone")
 
 
 class CheckedCitation(Record):
-    """One citation of a stored answer. "valid": the passage is as it was cited; "stale": its text has changed; "gone":
-    the book has no passage of this id. `quotes` counts its quotes, `quotes_found` those that the passage still has.
-    `collection` is the book that it was checked against.
+    """A checked citation of a stored answer.
+
+    "valid" means that the passage is unchanged, "stale" that its text has changed, "gone" that the book has no passage
+    with this id. `quotes` counts the quotes, `quotes_found` those that are still in the passage. `collection` is the
+    book that it was checked against.
     """
 
     turn_number: int
@@ -34,14 +36,14 @@ class CheckedCitation(Record):
 
 
 class Book(NamedTuple):
-    """A collection, and the profile that says how to read it; None where a turn does not say which it was."""
+    """A collection and the profile that says how to read it; None where the turn's record lacks it."""
 
     collection: str | None
     profile: str | None
 
 
 class Cited(NamedTuple):
-    """A citation of a stored turn, with the book that the turn asked."""
+    """A citation of a stored turn, with the book of that turn."""
 
     citation: Citation
     turn_number: int
@@ -49,7 +51,7 @@ class Cited(NamedTuple):
 
 
 class Verification(Record):
-    """All citations of a conversation, checked. `notices` say where another book than the turn's had to be taken."""
+    """All citations of a conversation, checked. `notices` tell where a substitute for a turn's book was used."""
 
     thread_id: str
     citations: list[CheckedCitation]
@@ -58,20 +60,21 @@ class Verification(Record):
     @property
     def collections(self) -> list[str]:
         """The books that the citations were checked against, sorted."""
-        return sorted({one.collection for one in self.citations})
+        return sorted({citation.collection for citation in self.citations})
 
     @property
     def counts(self) -> dict[CitationStatus, int]:
-        return {status: sum(one.status == status for one in self.citations) for status in STATUSES}
+        """The number of citations with each status, zeros included."""
+        return {status: sum(citation.status == status for citation in self.citations) for status in STATUSES}
 
     def as_json(self) -> dict[str, Any]:
-        """The record with `checked` and the count of each status, as `verify --json` prints it."""
+        """The record for `verify --json`, with the number of checked citations and of each status."""
         head = {"thread_id": self.thread_id, "collections": self.collections, "checked": len(self.citations)}
         return head | self.counts | self.model_dump(mode="json", include={"notices", "citations"})
 
 
 def citations_of(turns: Sequence[Mapping[str, Any]]) -> list[Cited]:
-    """The citations of a conversation's turns. Turns of earlier versions do not know their book."""
+    """The citations of a conversation's turns. Turns stored by earlier versions do not name their book."""
     return [
         Cited(
             Citation.model_validate(data),
@@ -84,13 +87,13 @@ def citations_of(turns: Sequence[Mapping[str, Any]]) -> list[Cited]:
 
 
 def verify(cited: Cited, chunk: Chunk | None, collection: str) -> CheckedCitation:
-    """Compare a citation with the chunk of its id in a collection; None says that there is none.
+    """Compare a citation with the chunk of the same id in a collection, or None if there is no such chunk.
 
-    The chunk's hash is computed anew: what an index says of its text is not proof of the text.
+    The hash is computed from the chunk's text, because a stored hash may not match it.
     """
     citation = cited.citation
     quotes = [Quote.of(citation), *citation.occurrences]
-    found = sum(one.quote in chunk.text for one in quotes) if chunk else 0
+    found = sum(quote.quote in chunk.text for quote in quotes) if chunk else 0
     return CheckedCitation(
         turn_number=cited.turn_number,
         collection=collection,
@@ -109,5 +112,5 @@ def _status(citation: Citation, quotes: Sequence[Quote], chunk: Chunk | None) ->
     if chunk is None:
         return "gone"
     same = citation.chunk_sha256 in ("", hashlib.sha256(chunk.text.encode()).hexdigest())
-    in_place = all(chunk.text[one.start : one.end] == one.quote for one in quotes)
+    in_place = all(chunk.text[quote.start : quote.end] == quote.quote for quote in quotes)
     return "valid" if same and in_place else "stale"

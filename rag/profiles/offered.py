@@ -1,4 +1,4 @@
-"""Which profiles people may choose who are not at this machine: those that the operator lists in ASKBOOK_PROFILES."""
+"""The profiles that remote users may choose: those in ASKBOOK_PROFILES, or all."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from rag.settings import Settings
 
 
 class Offer(NamedTuple):
-    """The names on offer in the operator's order, and the one that answers where none is named."""
+    """The names on offer in the order of ASKBOOK_PROFILES, and the default (`usual`)."""
 
     names: tuple[str, ...]
     usual: str
 
     def choose(self, name: str | None) -> str:
-        """The profile for a request. Raises `UsageError` for one that is not on offer, as for one that is not there."""
+        """The profile for a request; None means the default.
+
+        Raises the same `UsageError` for a profile that is not on offer as for one that does not exist.
+        """
         if name is not None and name not in self.names:
             raise UsageError(
                 f'There is no profile "{name[:64]}".',
@@ -27,10 +30,10 @@ class Offer(NamedTuple):
 
 
 def offer_of(settings: Settings) -> Offer:
-    """What the operator offers: all profiles, unless ASKBOOK_PROFILES lists some.
+    """The profiles in ASKBOOK_PROFILES, or all profiles if it is not set.
 
-    The usual one is ASKBOOK_PROFILE's, else `default`, or the first of the list where that is not on it. Raises
-    `UsageError` for a list with a name of no profile, and for an ASKBOOK_PROFILE that is not on the list.
+    The default is ASKBOOK_PROFILE, else `default`, else the first of the list. Raises `UsageError` if the list is
+    empty, names an unknown profile, or lacks the profile that ASKBOOK_PROFILE names.
     """
     known = profile_names(profile_folders(settings))
     if settings.profiles is None:
@@ -41,13 +44,15 @@ def offer_of(settings: Settings) -> Offer:
         raise UsageError("ASKBOOK_PROFILES lists no profile.", code="settings", hint=hint)
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
-        raise UsageError(f"ASKBOOK_PROFILES lists {unknown[:64]!r}, which is no profile.", code="settings", hint=hint)
+        raise UsageError(
+            f"ASKBOOK_PROFILES lists {unknown[:64]!r}, but there is no such profile.", code="settings", hint=hint
+        )
     if settings.profile in names:
         return Offer(names, settings.profile)
-    if "profile" in settings.model_fields_set:  # somebody chose it
+    if "profile" in settings.model_fields_set:
         raise UsageError(
             f"ASKBOOK_PROFILE is {settings.profile[:64]!r}, which ASKBOOK_PROFILES does not list.",
             code="settings",
-            hint="Add it to the list, or leave ASKBOOK_PROFILE unset: the first of the list answers then.",
+            hint="Add it to the list, or unset ASKBOOK_PROFILE to use the first of the list.",
         )
     return Offer(names, names[0])

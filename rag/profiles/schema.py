@@ -1,4 +1,4 @@
-"""The sections of a profile: every key that a profile's file may have, its type, its range and its default."""
+"""The sections of a profile's file: every key with its type, range and default."""
 
 from __future__ import annotations
 
@@ -18,41 +18,50 @@ def _not_blank(value: str) -> str:
 
 
 def _one_line(value: str) -> str:
-    """A text that is shown on a line of a terminal: what repaints the screen has no place in it."""
+    """Reject line breaks and terminal control characters: the text is printed on one line of a terminal."""
     if not value.isprintable():
         raise ValueError("it must be one line of printable characters")
     return value
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
 
 
 Text = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
 Line = Annotated[Text, Field(max_length=200), AfterValidator(_one_line)]
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]
 TopK = Annotated[int, Field(ge=1, le=20)]
+FieldPaths = Annotated[tuple[Text, ...], Field(strict=False), BeforeValidator(_as_list)]
+Sets = Literal["query", "top_k", "score_threshold"]
+Envelope = Literal["results", "count", "query", "error", "milliseconds"]
+ResultField = Literal[
+    "number", "rank", "score", "text", "title", "heading", "breadcrumb", "url", "source_file_path", "chunk_index"
+]
 
-# Keys with a home of their own: a profile that was copied from elsewhere must not send them to its endpoint.
+# A profile copied from elsewhere must not be able to send these keys to its own endpoint.
 _OTHERS_KEYS: Final = frozenset({"OPENAI_API_KEY", "COHERE_API_KEY", "QDRANT_API_KEY", "ASKBOOK_API_KEY"})
 _MODEL_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$"
-
-
-def _as_list(value: Any) -> Any:
-    """A single text where several are allowed."""
-    return [value] if isinstance(value, str) else value
+_TYPE_OF: Final[dict[Sets, str]] = {"query": "string", "top_k": "integer", "score_threshold": "number"}
+_RANGE_OF: Final[dict[Sets, tuple[float, float]]] = {"top_k": (1, 20), "score_threshold": (0, 1)}
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)  # strict: "5" is no number and true is none
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)  # strict: "5" and true are not numbers
 
 
 class KeyForm(Section):
-    """What a key of OpenAI's own endpoint looks like; keys of other endpoints have other forms."""
+    """The form of a key of OpenAI's own endpoint. Keys of other endpoints are not checked."""
 
     prefix: str = ""
     min_length: Annotated[int, Field(ge=1, le=1000)] = 1
 
 
 class ModelSection(Section):
-    """`base_url` with `api_key_env`, the variable of its key, names an endpoint other than OpenAI's; `fallback` a model
-    of the same endpoint that is asked when the first has failed, `judge` one that judges answers in its place.
+    """The chat model, at OpenAI or at `base_url` with the key in the variable `api_key_env`.
+
+    `fallback` is a model of the same endpoint that answers when the first one fails. `judge` is a model that judges the
+    answers; by default the answering model does.
     """
 
     name: Annotated[str, Field(pattern=_MODEL_NAME)] = "gpt-4o-mini"
@@ -80,7 +89,7 @@ class ModelSection(Section):
     @classmethod
     def _is_a_key_of_its_own(cls, value: str | None) -> str | None:
         if value in _OTHERS_KEYS:
-            raise ValueError(f"{value} belongs to another service and goes nowhere else; name a variable of its own")
+            raise ValueError(f"{value} is the key of another service; name a variable of its own")
         return value
 
     @model_validator(mode="after")
@@ -95,13 +104,16 @@ class ModelSection(Section):
 
 
 class PromptSection(Section):
-    """`layout` "question" repeats the rules after the question, where small models follow them better."""
+    """`layout` "question" repeats the rules after the question, because small models follow them better there."""
 
     layout: Literal["system", "question"] = "system"
 
 
 class RetrievalSection(Section):
-    """`neighbours` of the best passages may come on top of `top_k`. `followup` "rewrite" searches a rewrite as well."""
+    """The search. At most `neighbours` passages next to the best ones are added to the `top_k`.
+
+    With `followup` "rewrite" a model rewrites follow-up questions, and the rewrite is searched too.
+    """
 
     top_k: TopK = 5
     neighbours: Annotated[int, Field(ge=0, le=10)] = 0
@@ -110,15 +122,17 @@ class RetrievalSection(Section):
 
 
 class AnswerSection(Section):
-    """`smalltalk` answers a greeting. `accepts` names the citation forms asked of a model beside our `[n]`.
+    """The form of the answer and the checks on it.
 
-    `grounding` says what becomes of a sentence that its citations do not support: removed, marked or let through;
-    `judge` puts it to a model as well, which can only take away. `context_title` stands above the passages in a prompt.
-    `marker_rule` appends our rule to the instructions. `footer` belongs to the style "numbered" alone.
+    `smalltalk` is the answer to a greeting. `accepts` names citation forms that the instructions ask for, besides
+    `[n]`. `grounding` removes ("strict"), marks ("flag") or keeps ("off") sentences that their citations do not
+    support. `judge` "model" also lets a model reject sentences. `context_title` is a line above the passages in the
+    prompt. `marker_rule` appends askbook's rule about numbered passages to the instructions. `footer` applies only to
+    the style "numbered".
     """
 
     refusal: Text = "I don't have information about that in the book content"
-    smalltalk: Text = "You are welcome here: ask me anything about the book."
+    smalltalk: Text = "Hello! Ask me anything about the book."
     citation_style: CitationStyle = "numbered"
     footer: Footer = "list"
     accepts: Annotated[tuple[Literal["source", "title", "chapter"], ...], Field(strict=False)] = ()
@@ -129,7 +143,7 @@ class AnswerSection(Section):
 
 
 class LimitsSection(Section):
-    """`max_messages` is soft: beyond it the response carries a notice, and the conversation goes on."""
+    """Limits on a conversation. `max_messages` is soft: beyond it each response carries a notice."""
 
     max_question_characters: Annotated[int, Field(ge=1, le=1_000_000)] = 2000
     max_turns: Annotated[int, Field(ge=1, le=100_000)] | None = None
@@ -137,7 +151,7 @@ class LimitsSection(Section):
 
 
 class BudgetSection(Section):
-    """Tokens of the window for each part; `exchange` is the question with the room for its answer."""
+    """The tokens of the context window for each part; `exchange` covers the question and its answer."""
 
     system: Annotated[int, Field(ge=1)]
     context: Annotated[int, Field(ge=1)]
@@ -149,20 +163,17 @@ class BudgetSection(Section):
 
 
 class MemorySection(Section):
-    """`thread` is the conversation that goes on when none is named; without it each starts a new one."""
+    """`thread` is the conversation that is continued when none is named; without it a new one starts."""
 
     persistent: bool = True
     thread: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")] | None = None
 
 
-FieldPaths = Annotated[tuple[Text, ...], Field(strict=False), BeforeValidator(_as_list)]
-
-
 class PayloadSection(Section):
-    """Where the points of somebody else's collection keep what a passage is made of.
+    """The payload fields of a collection that askbook did not create.
 
-    A value is a path into the payload, its keys separated by dots, or a list of paths that are tried in turn. What is
-    not named stays empty.
+    A value is a path into the payload, with keys separated by dots, or a list of paths to try in order. A field without
+    a path stays empty.
     """
 
     text: Annotated[FieldPaths, Field(min_length=1)]
@@ -177,10 +188,10 @@ class PayloadSection(Section):
 
 
 class BookSection(Section):
-    """`collection` is asked where a server is configured. `embedding_model` is what it was encoded with.
+    """The book. `collection` is used with a Qdrant server; `embedding_model` is the model that encoded it.
 
-    `vector`, `sparse_vector` and `payload` say how to read a collection that somebody else made; `quantization` how a
-    collection is made.
+    `vector`, `sparse_vector` and `payload` say how to read a collection that askbook did not create. `quantization`
+    applies when askbook creates one.
     """
 
     collection: Text | None = None
@@ -191,17 +202,8 @@ class BookSection(Section):
     payload: PayloadSection | None = None
 
 
-Sets = Literal["query", "top_k", "score_threshold"]
-_TYPE_OF: Final[dict[Sets, str]] = {"query": "string", "top_k": "integer", "score_threshold": "number"}
-_RANGE_OF: Final[dict[Sets, tuple[float, float]]] = {"top_k": (1, 20), "score_threshold": (0, 1)}
-Envelope = Literal["results", "count", "query", "error", "milliseconds"]
-ResultField = Literal[
-    "number", "rank", "score", "text", "title", "heading", "breadcrumb", "url", "source_file_path", "chunk_index"
-]
-
-
 class Parameter(Section):
-    """One argument of the tool. `sets` says what of the search it is; the bounds are always checked."""
+    """One argument of the tool. `sets` is the search option that it sets; the bounds are always checked."""
 
     sets: Sets
     type: Literal["string", "integer", "number"]
@@ -214,13 +216,13 @@ class Parameter(Section):
     @model_validator(mode="after")
     def _fits_what_it_sets(self) -> Self:
         if self.type != _TYPE_OF[self.sets]:
-            raise ValueError(f'what sets {self.sets} must be of the type "{_TYPE_OF[self.sets]}"')
+            raise ValueError(f'an argument that sets {self.sets} must have the type "{_TYPE_OF[self.sets]}"')
+        numbers = (self.default, self.minimum, self.maximum)
         if self.sets not in _RANGE_OF:
-            if (self.default, self.minimum, self.maximum) != (None, None, None):
+            if numbers != (None, None, None):
                 raise ValueError("a query has no default, minimum or maximum")
             return self
-        given = (self.default, self.minimum, self.maximum)
-        if self.type == "integer" and any(isinstance(one, float) for one in given):
+        if self.type == "integer" and any(isinstance(number, float) for number in numbers):
             raise ValueError("its default, minimum and maximum must be whole numbers")
         least, most = self.bounds()
         if not _RANGE_OF[self.sets][0] <= least <= most <= _RANGE_OF[self.sets][1]:
@@ -230,21 +232,22 @@ class Parameter(Section):
         return self
 
     def bounds(self) -> tuple[float, float]:
-        """What the argument may be, both ends included."""
+        """The least and the greatest value that the argument may have."""
         least, most = _RANGE_OF[self.sets]
         return (least if self.minimum is None else self.minimum, most if self.maximum is None else self.maximum)
 
 
-def _usual_parameters() -> dict[str, Parameter]:
+def _default_parameters() -> dict[str, Parameter]:
     query = Parameter(sets="query", type="string", description="What to search for.", required=True)
     top_k = Parameter(sets="top_k", type="integer", minimum=1, maximum=20, description="How many passages to return.")
     return {"query": query, "top_k": top_k}
 
 
 class ToolResult(Section):
-    """A search's answer as JSON: `success` and `failure` name the keys and what stands in each, `fields` a result's.
+    """The form of a tool result in JSON.
 
-    A result also has the key `number`, by which the model cites it, where `fields` gives it no other name.
+    `success` and `failure` map the keys of the object to their values, `fields` those of each passage. A passage always
+    has the key `number`, by which the model cites it, unless `fields` renames it.
     """
 
     success: dict[str, Envelope]
@@ -254,7 +257,9 @@ class ToolResult(Section):
 
 
 class ToolErrors(Section):
-    """What the model is told when its search failed; {message} is what happened, {user_message} its fixed sentence."""
+    """What the model reads when its search fails; {message} says what happened, {user_message} is the fixed sentence
+    of the error's type.
+    """
 
     embedding: Text = "{user_message}"
     search: Text = "{user_message}"
@@ -263,34 +268,28 @@ class ToolErrors(Section):
 
 
 class ToolSection(Section):
-    """The search that the model may ask for. No section: the model is offered no tool.
+    """The search tool that the model may call. A profile without this section offers no tool.
 
-    Without `result` it is answered with the passages as they stand in a prompt.
+    Without `result`, the tool's answer is the passages in the format of the prompt.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")] = "search_book"
     description: Text = "Search the book."
     max_rounds: Annotated[int, Field(ge=0, le=10)] = 2
     offers_bounds: bool = True
-    parameters: dict[str, Parameter] = Field(default_factory=_usual_parameters)
+    parameters: dict[str, Parameter] = Field(default_factory=_default_parameters)
     result: ToolResult | None = None
     errors: ToolErrors = ToolErrors()
 
     @field_validator("parameters")
     @classmethod
-    def _one_of_each(cls, value: dict[str, Parameter]) -> dict[str, Parameter]:
-        sets = [one.sets for one in value.values()]
-        bad = next((name for name in value if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", name)), None)
+    def _one_of_each(cls, parameters: dict[str, Parameter]) -> dict[str, Parameter]:
+        options = [parameter.sets for parameter in parameters.values()]
+        bad = next((name for name in parameters if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", name)), None)
         if bad is not None:
             raise ValueError(f"{bad!r} cannot be the name of an argument")
-        if len(set(sets)) < len(sets):
-            raise ValueError("two arguments set the same thing")
-        if not any(one.sets == "query" and one.required for one in value.values()):
+        if len(set(options)) < len(options):
+            raise ValueError("two arguments set the same option")
+        if not any(parameter.sets == "query" and parameter.required for parameter in parameters.values()):
             raise ValueError("one argument must be required and set the query")
-        return value
-
-
-def clipped(value: Any, longest: int = 100) -> str:
-    """A value for a line of text, cut where it is long."""
-    shown = repr(value)
-    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+        return parameters

@@ -1,6 +1,7 @@
-"""What fits into the model's window: the system prompt and the question always, passages and history as far as they go.
+"""Fits a prompt into the model's context window.
 
-History gives way first, oldest turn first and whole turns only; then passages, lowest score first.
+The system prompt and the question are always kept. If the rest is too long, whole turns of the history are dropped
+first, the oldest first, then passages, the lowest score first.
 """
 
 from __future__ import annotations
@@ -13,28 +14,34 @@ from rag.errors import AskbookError
 from rag.profiles.schema import BudgetSection
 from rag.types import Exchange, Passage
 
-# Four characters a token is right for English and German text but low for code; measured against o200k the margin
-# covers 99% of chunks. Vocabularies cut other alphabets finer, older ones into single letters; scripts without spaces
-# and pictures take about one token a sign.
+# Four characters per token fit English and German text; code has fewer. With the margin, 99% of chunks have no more
+# tokens than estimated, measured with o200k. Other alphabets take more tokens per letter; scripts without spaces and
+# emoji take about one token per character.
 _CHARACTERS_PER_TOKEN: Final = 4.0
 _MARGIN: Final = 1.3
 _OTHER_ALPHABETS: Final = re.compile("[\u0370-\u2e7f]")  # Greek, Cyrillic, Hebrew, Arabic, Devanagari, Thai, ...
 _WIDE: Final = re.compile("[\u2e80-\U0010ffff]")
-_OTHER_TOKENS: Final = 2 / 3  # of a letter
+_OTHER_TOKENS: Final = 2 / 3  # per letter
 _OVERHEAD: Final = 16  # tokens around a message or a passage: role, header, separators
-_HISTORY_SHARE: Final = 0.3  # of the window, as the rest is needed for passages and answer
-_ANSWER: Final = 1024  # room for the answer when the profile sets no maximum
+_HISTORY_SHARE: Final = 0.3  # of the window; passages and the answer need the rest
+_ANSWER: Final = 1024  # tokens of the answer if the profile sets no maximum
 _LEAST_ANSWER: Final = 64
 
 
 class Fitted(NamedTuple):
+    """The history and passages of a prompt, and the tokens left for the answer."""
+
     history: list[Exchange]
     passages: list[Passage]
     answer_tokens: int
 
 
 def estimate_tokens(text: str) -> int:
-    """A safe estimate of the tokens of `text` without its model's tokenizer: rather too many than too few."""
+    """An upper estimate of the tokens of `text`, without the model's tokenizer. At least 1.
+
+    >>> estimate_tokens("a" * 400), estimate_tokens("я" * 400), estimate_tokens("字" * 400)
+    (131, 347, 521)
+    """
     if text.isascii():
         other = wide = 0
     else:
@@ -54,15 +61,15 @@ def fit(
     budget: BudgetSection | None = None,
     enough: bool = False,
 ) -> Fitted:
-    """The newest turns and best passages that fit into `window` tokens with the rest.
+    """The newest turns and best passages that fit into `window` tokens with the system prompt and the question.
 
-    `budget` gives each part its own most; without one, passages take what the rest leaves. Raises `AskbookError`
-    (`context_overflow`) when system prompt and question leave no room for an answer of 64 tokens and one passage;
-    `enough` says that passages stand elsewhere in the prompt, so that none of these is needed.
+    `budget` limits each part; without it, passages take all that is left. Raises `AskbookError` (`context_overflow`) if
+    there is no room for an answer of 64 tokens and one passage. With `enough` no passage is required, because other
+    passages are elsewhere in the prompt.
     """
     fixed = estimate_tokens(system) + estimate_tokens(question) + 4 * _OVERHEAD
     answer = min(max_tokens or _ANSWER, max(_LEAST_ANSWER, (window - fixed) // 2))
-    if passages:  # a short answer from the best passage is worth more than a long one from none
+    if passages:  # shorten the answer rather than drop the best passage
         needed = _cost(*_texts(max(passages, key=_worth)))
         answer = min(answer, max(_LEAST_ANSWER, window - fixed - needed))
     if budget:
@@ -78,7 +85,7 @@ def fit(
 
 
 def history_room(window: int, budget: BudgetSection | None) -> int:
-    """Tokens that earlier turns take at most."""
+    """The most tokens that earlier turns may take."""
     return budget.history if budget else int(window * _HISTORY_SHARE)
 
 
@@ -88,17 +95,17 @@ def history_cost(history: Sequence[Exchange]) -> int:
 
 
 def room_for_result(window: int, *texts: str) -> int:
-    """Tokens that the result of a search may take: half of what `texts`, the rest of the prompt, leave."""
+    """Tokens for a tool result: half of what `texts`, the rest of the prompt, leave of the window."""
     return max(0, (window - sum(estimate_tokens(text) for text in texts) - 4 * _OVERHEAD) // 2)
 
 
 def least_worth(passages: Sequence[Passage]) -> Passage:
-    """The passage that goes first: the lowest score, of equals the later."""
+    """The passage to drop first: the lowest score, and the later one of equals."""
     return min(passages, key=_worth)
 
 
 def trim_passages(passages: Sequence[Passage], budget: int) -> list[Passage]:
-    """Those that stay within `budget` tokens when the lowest scores go first; of equals the later goes."""
+    """The passages that fit into `budget` tokens, dropping those of `least_worth` first."""
     kept = list(passages)
     while kept and sum(_cost(*_texts(passage)) for passage in kept) > budget:
         kept.remove(least_worth(kept))
@@ -106,7 +113,7 @@ def trim_passages(passages: Sequence[Passage], budget: int) -> list[Passage]:
 
 
 def trim_history(history: Sequence[Exchange], budget: int) -> list[Exchange]:
-    """The newest turns that stay within `budget` tokens, whole turns only."""
+    """The newest turns that fit into `budget` tokens; turns are never cut."""
     kept: list[Exchange] = []
     for exchange in reversed(history):
         budget -= history_cost([exchange])

@@ -1,4 +1,4 @@
-"""The search tool: how it is offered to the model, what it may ask, and what it gets."""
+"""The search tool: its schema, its arguments and its answers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ from rag.profiles.schema import Parameter, ResultField, ToolSection
 from rag.prompt.passage_format import as_data, format_passages, new_boundary
 from rag.types import Passage, Retrieval
 
-CALLS_A_ROUND: Final = 3  # further calls in one message are answered with a refusal to search
+CALLS_A_ROUND: Final = 3  # further calls in the same message are not carried out
 LONGEST_QUERY: Final = 2000  # code points
+NOTHING_FOUND: Final = "No relevant content found in the book."
+# Codes of failed searches, and prefixes of codes of failed searches and embeddings.
+_SEARCH_CODES: Final = frozenset({"no_index", "embedding_mismatch"})
+_SEARCH_PREFIXES: Final = ("index_", "rerank_")
+_EMBEDDING_PREFIX: Final = "embedding_"
 
 
 class SearchArguments(NamedTuple):
-    """What the model may set; None is what the profile says. The filter is the caller's alone."""
+    """The arguments of a tool call; None means the profile's value. The model cannot set the filter."""
 
     query: str
     top_k: int | None = None
@@ -26,23 +31,16 @@ class SearchArguments(NamedTuple):
 
 
 def tool_schema(tool: ToolSection) -> dict[str, Any]:
-    """The tool in the form of OpenAI's function calling, its arguments in the profile's order."""
-    properties = {name: _property(one, bounds=tool.offers_bounds) for name, one in tool.parameters.items()}
-    required = [name for name, one in tool.parameters.items() if one.required]
+    """The tool in the format of OpenAI's function calling, its arguments in the profile's order."""
+    properties = {name: _property(spec, bounds=tool.offers_bounds) for name, spec in tool.parameters.items()}
+    required = [name for name, spec in tool.parameters.items() if spec.required]
     parameters = {"type": "object", "properties": properties, "required": required}
     function = {"name": tool.name, "description": tool.description, "parameters": parameters}
     return {"type": "function", "function": function}
 
 
-def _property(parameter: Parameter, *, bounds: bool) -> dict[str, Any]:
-    limits = {"minimum": parameter.minimum, "maximum": parameter.maximum} if bounds else {}
-    given = {"default": parameter.default, **limits}
-    described = {"type": parameter.type, "description": parameter.description}
-    return described | {name: value for name, value in given.items() if value is not None}
-
-
 def read_arguments(tool: ToolSection, args: Any) -> SearchArguments | str:
-    """The model's arguments, or what is wrong with them in one line, for the model to mend."""
+    """The arguments of a tool call, or one line for the model that says what is wrong with them."""
     if not isinstance(args, dict):
         return "The arguments must be a JSON object"
     unknown = next((name for name in args if name not in tool.parameters), None)
@@ -51,7 +49,7 @@ def read_arguments(tool: ToolSection, args: Any) -> SearchArguments | str:
     values: dict[str, Any] = {}
     for name, parameter in tool.parameters.items():
         value = args.get(name)
-        if value is None:  # left out, or null, which models write for "left out"
+        if value is None:  # missing, or null, which models write for a missing argument
             if parameter.required:
                 return f"{name} is required"
             continue
@@ -64,46 +62,24 @@ def read_arguments(tool: ToolSection, args: Any) -> SearchArguments | str:
     return SearchArguments(**values)
 
 
-def _text_problem(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        return f"{name} must be a text"
-    if not value.strip():
-        return f"{name} must not be empty"
-    return f"{name} must have at most {LONGEST_QUERY} characters" if len(value) > LONGEST_QUERY else ""
-
-
-def _number_problem(name: str, value: Any, parameter: Parameter) -> str:
-    least, most = parameter.bounds()
-    whole = parameter.type == "integer"
-    allowed = f"{name} must be a {'whole ' if whole else ''}number from {least:g} to {most:g}"
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        return allowed  # NaN compares with nothing, so it ends here too
-    return allowed if whole and value != int(value) else ""
-
-
 def given(exchange: Sequence[AnyMessage]) -> set[int]:
-    """The numbers of the passages whose text stands in a result; no other place of the prompt repeats them."""
+    """The numbers of the passages in tool results, which the rest of the prompt does not repeat."""
     results = [message for message in exchange if isinstance(message, ToolMessage)]
     return {number for result in results for number in result.artifact or []}
 
 
 def said(exchange: Sequence[AnyMessage]) -> str:
-    """All text of the exchange, calls with their arguments among it, for counting."""
+    """All text of the exchange including the tool calls, for counting tokens."""
     texts = [message.text for message in exchange]
     calls = [call for message in exchange if isinstance(message, AIMessage) for call in message.tool_calls]
     broken = [call for message in exchange if isinstance(message, AIMessage) for call in message.invalid_tool_calls]
     return "\n".join([*texts, *(json.dumps(call) for call in [*calls, *broken])])
 
 
-_SEARCH_CODES: Final = frozenset({"no_index", "embedding_mismatch"})
-_SEARCH: Final = ("index_", "rerank_")  # what other codes of a search begin with
-_EMBEDDING: Final = "embedding_"
-
-
 def tool_answer(tool: ToolSection, passages: Sequence[Passage], seen: int, search: Retrieval) -> str:
-    """The answer to a search that went well.
+    """The answer to a successful search.
 
-    `passages` is what it found, best first, each with its number of this turn; numbers up to `seen` were given before.
+    `passages` are its results, best first, each with its number in this turn. Numbers up to `seen` were given before.
     """
     if tool.result is None:
         return _as_passages(passages, seen)
@@ -119,28 +95,52 @@ def tool_answer(tool: ToolSection, passages: Sequence[Passage], seen: int, searc
 
 
 def failed_answer(tool: ToolSection, query: str, failure: AskbookError) -> str:
-    """The answer to a search that failed."""
+    """The answer to a failed search."""
     wording = tool.errors.other
-    if failure.code in _SEARCH_CODES or failure.code.startswith(_SEARCH):
+    if failure.code in _SEARCH_CODES or failure.code.startswith(_SEARCH_PREFIXES):
         wording = tool.errors.search
-    elif failure.code.startswith(_EMBEDDING):
+    elif failure.code.startswith(_EMBEDDING_PREFIX):
         wording = tool.errors.embedding
     return _failure(tool, query, wording, failure.message, failure.info().user_message)
 
 
 def refused_answer(tool: ToolSection, args: Any, problem: str) -> str:
-    """The answer to a call that was not carried out: its arguments are broken or out of bounds."""
-    name = next(name for name, one in tool.parameters.items() if one.sets == "query")
+    """The answer to a call that was not carried out, because its arguments are broken or out of bounds."""
+    name = next(name for name, spec in tool.parameters.items() if spec.sets == "query")
     query = args.get(name) if isinstance(args, Mapping) else None
     return _failure(tool, query if isinstance(query, str) else "", tool.errors.arguments, problem, problem)
 
 
+def _property(parameter: Parameter, *, bounds: bool) -> dict[str, Any]:
+    limits = {"minimum": parameter.minimum, "maximum": parameter.maximum} if bounds else {}
+    optional = {"default": parameter.default, **limits}
+    described = {"type": parameter.type, "description": parameter.description}
+    return described | {name: value for name, value in optional.items() if value is not None}
+
+
+def _text_problem(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        return f"{name} must be a text"
+    if not value.strip():
+        return f"{name} must not be empty"
+    return f"{name} must have at most {LONGEST_QUERY} characters" if len(value) > LONGEST_QUERY else ""
+
+
+def _number_problem(name: str, value: Any, parameter: Parameter) -> str:
+    least, most = parameter.bounds()
+    whole = parameter.type == "integer"
+    allowed = f"{name} must be a {'whole ' if whole else ''}number from {least:g} to {most:g}"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        return allowed  # also for NaN, since every comparison with it is false
+    return allowed if whole and value != int(value) else ""
+
+
 def _failure(tool: ToolSection, query: str, wording: str, message: str, user_message: str) -> str:
-    # Not str.format: a message may hold braces, and a profile's text is not trusted with attributes.
-    said = wording.replace("{user_message}", user_message).replace("{message}", message)
+    # Not str.format: a message may contain braces, and a profile must not reach attributes.
+    text = wording.replace("{user_message}", user_message).replace("{message}", message)
     if tool.result is None:
-        return said
-    values = {"results": [], "count": 0, "query": query, "error": said, "milliseconds": 0.0}
+        return text
+    values = {"results": [], "count": 0, "query": query, "error": text, "milliseconds": 0.0}
     return _json(tool.result.failure, values, tool.result.indent)
 
 
@@ -149,7 +149,7 @@ def _json(keys: Mapping[str, Any], values: Mapping[str, Any], indent: int | None
 
 
 def _record(passage: Passage, rank: int, fields: Mapping[str, ResultField]) -> dict[str, Any]:
-    """One result. A heading that the book does not have is null; `number` is what the model cites it by."""
+    """One passage as a JSON object. A missing heading is null; `number` is always there, for citations."""
     shown = {name: as_data(getattr(passage, name)) for name in ("text", "title", "heading", "breadcrumb")}
     known = passage.model_dump() | shown | {"rank": rank, "heading": shown["heading"] or None}
     record = {key: known[name] for key, name in fields.items()}
@@ -165,6 +165,3 @@ def _as_passages(passages: Sequence[Passage], seen: int) -> str:
     if new or not known:
         lines.append(format_passages(new, new_boundary()) if new else NOTHING_FOUND)
     return "\n".join(lines)
-
-
-NOTHING_FOUND: Final = "No relevant content found in the book."
