@@ -1,22 +1,38 @@
-"""gRPC channels of our own for qdrant-client.
-
-The client's own interceptor turns a busy server's answer into an exception that is none of gRPC's. grpcio then raises
-it once more where the call is thrown away, and Python prints it, with its traceback and the server's words, on standard
-error. Ours only adds the key; `rag.index.server_errors` reads the rest.
-"""
+"""Everything in `rag` that uses private parts of another library; `tests/test_private_apis.py` watches each of them."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
-MESSAGE_LIMITS = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]  # as the client's
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
+    from langchain_qdrant import QdrantVectorStore
+
+MESSAGE_LIMITS: Final = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]  # qdrant's own
+
+
+def without_openai_headers(client: Any) -> None:
+    """Make a client of the openai library send no header of OPENAI_ORG_ID, OPENAI_PROJECT_ID, OPENAI_CUSTOM_HEADERS.
+
+    These variables are meant for OpenAI; another endpoint must not get them. There is no public way: openai-python has
+    no option to build a client that ignores the environment. `organization=None` means "read the variable", and the
+    headers of OPENAI_CUSTOM_HEADERS, kept in `_custom_headers`, can be extended by `default_headers` but not left out.
+    Headers that were given as `default_headers` are dropped, too.
+    """
+    client.organization = client.project = None
+    client._custom_headers = {}
 
 
 def use_own_channels(client: Any, key: str | None) -> None:
-    """Let an `AsyncQdrantClient` open its channels by us. It does so at its first call, inside the event loop.
+    """Make an `AsyncQdrantClient` open gRPC channels whose only interceptor adds the key.
 
-    There is no public way in: this sets what the client's `_init_grpc_channel` does. The contract of the index runs
-    over gRPC, and fails where a release of the client has it otherwise.
+    The client's own interceptor (qdrant/qdrant-client#914) turns RESOURCE_EXHAUSTED into an exception that is not
+    gRPC's. grpcio raises it again when the call is discarded (grpc/grpc#40964), and Python prints it to standard error
+    with the server's text. `rag.index.server_errors` reads the status and `retry-after` from gRPC's own error instead.
+
+    There is no public way: qdrant-client has no parameter for a channel or for interceptors. This replaces
+    `_init_grpc_channel`, which the client calls before its first request, inside the event loop.
     """
     remote = client._client
 
@@ -36,10 +52,27 @@ def _channel(address: str, *, secure: bool, key: str | None) -> Any:
         async def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
             metadata = grpc.aio.Metadata(*(details.metadata or ()))
             metadata.add("api-key", key)
-            return await continuation(details._replace(metadata=metadata), request)
+            return await continuation(details._replace(metadata=metadata), request)  # a namedtuple's public method
 
-    added = [AddKey()] if key else []
+    interceptors = [AddKey()] if key else []
     if secure:
         credentials = grpc.ssl_channel_credentials()
-        return grpc.aio.secure_channel(address, credentials, options=MESSAGE_LIMITS, interceptors=added)
-    return grpc.aio.insecure_channel(address, options=MESSAGE_LIMITS, interceptors=added)
+        return grpc.aio.secure_channel(address, credentials, options=MESSAGE_LIMITS, interceptors=interceptors)
+    return grpc.aio.insecure_channel(address, options=MESSAGE_LIMITS, interceptors=interceptors)
+
+
+def store_with_documents(document_of: Callable[[Any, str], Document]) -> type[QdrantVectorStore]:
+    """A `QdrantVectorStore` that makes its documents by `document_of(point, collection name)`.
+
+    There is no public way: the store has one key for the text and one for the metadata, and returns a document without
+    metadata, or without text, for a payload that is laid out otherwise (langchain-ai/langchain#14515). This overrides
+    `_document_from_point`, which makes the documents of every search.
+    """
+    from langchain_qdrant import QdrantVectorStore
+
+    class MappedStore(QdrantVectorStore):
+        @classmethod
+        def _document_from_point(cls, scored_point: Any, collection_name: str, *_: str) -> Document:
+            return document_of(scored_point, collection_name)
+
+    return MappedStore

@@ -10,7 +10,7 @@ from rag.ingest.mdx import clean, front_matter
 
 
 def cleaned(text: str, *, mdx: bool = True, root: Path = Path("/nonexistent")) -> str:
-    return clean(text, file=root / "page.md", root=root, mdx=mdx)
+    return clean(text, file=root / "page.md", root=root, mdx=mdx).text
 
 
 def test_import_statements_go_also_over_several_lines_and_several_on_one() -> None:

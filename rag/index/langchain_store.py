@@ -19,15 +19,14 @@ from rag.index.edge import EdgeIndex
 from rag.index.index_errors import no_collection
 from rag.index.payload import CONTENT, DENSE, METADATA, SPARSE, point_ids, to_payload
 from rag.ports import ChunkIndex, SparseEncoder
+from rag.private_apis import store_with_documents
 
 if TYPE_CHECKING:
-    from langchain_core.documents import Document
     from langchain_core.embeddings import Embeddings
     from langchain_qdrant import QdrantVectorStore
     from langchain_qdrant.sparse_embeddings import SparseEmbeddings
 
     from rag.index.field_mapping import FieldMap
-    from rag.ports import SparseEncoder
 
 
 class EdgeClient:
@@ -143,28 +142,25 @@ def _match(wanted: Any) -> Any:
 
 
 def store_class(fields: FieldMap | None) -> type[QdrantVectorStore]:
-    """The store of a collection whose points are laid out as `fields` says; None: as langchain-qdrant's own are.
+    """The class of store for points laid out as `fields` says, or as langchain-qdrant lays them out for None.
 
-    langchain-qdrant can name two keys of a payload, and loses every other: a flat payload comes back without its
-    title and address, or without its text. How it makes a document of a point is the one place to put that right.
+    Documents of mapped points have our metadata; a point without text becomes an empty document.
     """
-    from langchain_core.documents import Document as Made
-    from langchain_qdrant import QdrantVectorStore as Store
+    from langchain_core.documents import Document
+    from langchain_qdrant import QdrantVectorStore
 
     if fields is None:
-        return Store
+        return QdrantVectorStore
     mapped = fields
 
-    class MappedStore(Store):
-        @classmethod
-        def _document_from_point(cls, scored_point: Any, collection_name: str, *_: str) -> Document:
-            if not mapped.text_of(scored_point.payload):
-                return Made(page_content="", metadata={"_id": scored_point.id, "_collection_name": collection_name})
-            chunk = mapped.chunk(scored_point.id, scored_point.payload)
-            added = {"_id": scored_point.id, "_collection_name": collection_name}
-            return Made(page_content=chunk.text, metadata=to_payload(chunk)[METADATA] | added)
+    def document_of(point: Any, collection: str) -> Document:
+        origin = {"_id": point.id, "_collection_name": collection}
+        if not mapped.text_of(point.payload):
+            return Document(page_content="", metadata=origin)
+        chunk = mapped.chunk(point.id, point.payload)
+        return Document(page_content=chunk.text, metadata=to_payload(chunk)[METADATA] | origin)
 
-    return MappedStore
+    return store_with_documents(document_of)
 
 
 def sparse_bridge(encoder: SparseEncoder) -> SparseEmbeddings:
@@ -195,7 +191,6 @@ def as_vector_store(index: ChunkIndex, embeddings: Embeddings, sparse: SparseEnc
     from langchain_qdrant import RetrievalMode
 
     from rag.index.collection_schema import CollectionSchema
-    from rag.index.edge import EdgeIndex
     from rag.index.server import ServerIndex, looked_at
 
     client: Any

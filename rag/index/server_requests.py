@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from rag.book import Hit, Point, SparseVector, Where
+from rag.embedding.cosine import cosines
 from rag.errors import RetrievalError
 from rag.index.collection_schema import UNNAMED, CollectionSchema
 from rag.index.field_mapping import FieldMap
@@ -153,16 +154,9 @@ def _dense(schema: CollectionSchema, vector: Any, legs: Sequence[Any]) -> list[f
 
 
 def _nearest_row(rows: Sequence[Sequence[float]], legs: Sequence[Any]) -> list[float]:
-    """Of a point's vectors the one with the largest cosine to any dense leg: their score is the point's."""
-    import numpy as np
-
-    asked = [leg for leg in legs if not isinstance(leg, SparseVector)]
-    if not asked:
-        return list(rows[0])
-    stored, queries = np.asarray(rows, dtype=np.float64), np.asarray(asked, dtype=np.float64)
-    lengths = np.linalg.norm(stored, axis=1)[:, None] * np.linalg.norm(queries, axis=1)[None, :]
-    cosines = np.divide(stored @ queries.T, lengths, out=np.zeros(lengths.shape), where=lengths > 0)
-    return list(rows[int(cosines.max(axis=1).argmax())])
+    """The vector of a point with the largest cosine to any dense leg, which is the one that scores the point."""
+    queries = [leg for leg in legs if not isinstance(leg, SparseVector)]
+    return list(rows[int(cosines(rows, queries).max(axis=1).argmax())] if queries else rows[0])
 
 
 def row(point: Point) -> Any:

@@ -1,4 +1,4 @@
-"""A document to chunks: by its headings, whole blocks first, none longer than the embedding model sees."""
+"""Cut a document into chunks: at its headings, in whole blocks where they fit, within the embedding model's limit."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from functools import lru_cache
 from typing import Final
 from uuid import UUID, uuid5
 
-from markdown_it.token import Token
-from markdown_it.tree import SyntaxTreeNode
-
 from rag.book import Chunk, Document
-from rag.ingest.headings import Anchors, heading_text, markdown, same_title, says_it_all
+from rag.ingest.headings import Anchors, same_title, says_it_all
+from rag.ingest.page import Block, parsed
 from rag.ingest.splitting import pack
 
 NAMESPACE: Final = UUID("6f1c1a52-6d0b-5f0e-9a3f-3b1f6f0e7c11")
-MAX_TOKENS: Final = 250  # the embedded model sees 254 word pieces
+MAX_TOKENS: Final = 250  # the packaged model sees 254 word pieces
 LEAST_TOKENS: Final = 32
-# Characters a token may stand for. A word piece vocabulary counts an unbroken run of any length as one unknown token.
-CHARACTERS: Final = 16
-CRUMBS: Final = 4  # the breadcrumb may take this part of a chunk
+CHARACTERS: Final = 16  # most characters per token: a word piece vocabulary counts a run of any length as one unknown
+CRUMBS: Final = 4  # a breadcrumb takes at most one part in so many of a chunk's tokens
+LONGEST_CRUMBS: Final = 600  # characters
 _CHAPTER: Final = re.compile(
     r"(?:chapter|part|appendix|lesson|module|unit|kapitel|teil)\s+(?:\d+|[IVXLC]+|[A-Z])\b", re.I
 )
@@ -31,29 +29,29 @@ _CHAPTER: Final = re.compile(
 
 @dataclass(slots=True)
 class _Section:
-    """A heading and the blocks up to the next one. `path` holds the headings under the page's title."""
+    """The blocks from one heading to the next. `path` holds the headings above them, without the page's title."""
 
     path: tuple[str, ...] = ()
     anchor: str = ""
-    nodes: list[SyntaxTreeNode] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
 
 
 def page_key(document: Document) -> str:
-    """What a page is known by: its address on the site, or its place in its source."""
+    """The key of a page: its address on the site, else its source and path."""
     return document.url if _on_site(document) else f"{document.source}\n{document.path}"
 
 
 def chunk(document: Document, *, count_tokens: Callable[[str], int], max_tokens: int = MAX_TOKENS) -> list[Chunk]:
     """The document's chunks, in order.
 
-    `count_tokens(chunk.worded_text) <= max_tokens` holds for every one, and for `embedded_text`, which is no longer. An
-    id depends on the page's key, the headings above the chunk and its place under them, so that an edit elsewhere in
-    the page leaves it alone. A heading without text of its own makes no chunk, and an empty page none at all. Raises
-    ValueError below `LEAST_TOKENS`.
+    Every chunk satisfies `count_tokens(chunk.worded_text) <= max_tokens`; `embedded_text` is never longer. A chunk's id
+    is made of the page's key, the headings above it and its number under them, so an edit elsewhere in the page does
+    not change it. A heading without text makes no chunk; an empty page has none. Raises ValueError for `max_tokens`
+    below `LEAST_TOKENS`.
     """
     if max_tokens < LEAST_TOKENS:
         raise ValueError(f"max_tokens is {max_tokens}; chunks need at least {LEAST_TOKENS}.")
-    count = lru_cache(maxsize=64)(count_tokens)  # the same candidate is measured by itself and in its place
+    count = lru_cache(maxsize=64)(count_tokens)  # packing measures the same text more than once
     starts = _line_starts(document.text)
     chunks: list[Chunk] = []
     places: Counter[tuple[str, ...]] = Counter()
@@ -64,7 +62,7 @@ def chunk(document: Document, *, count_tokens: Callable[[str], int], max_tokens:
         def fits(text: str, prefix: str = prefix) -> bool:
             return len(text) <= CHARACTERS * max_tokens and count(prefix + text) <= max_tokens
 
-        for text in pack(section.nodes, document.text, starts, fits):
+        for text in pack(section.blocks, document.text, starts, fits):
             place = places[section.path]
             places[section.path] += 1
             chunks.append(_chunk(document, section, breadcrumb, text, place, len(chunks)))
@@ -100,7 +98,7 @@ def _chapter(document: Document) -> str | None:
 
 
 def _line_starts(text: str) -> list[int]:
-    """The offset of every line, and twice that of the end, for maps that end after the last line."""
+    """The offset of every line, then the text's length twice: a block may end one line after the last."""
     starts = [0]
     for line in text.split("\n"):
         starts.append(min(starts[-1] + len(line) + 1, len(text)))
@@ -108,36 +106,28 @@ def _line_starts(text: str) -> list[int]:
 
 
 def _sections(document: Document) -> Iterator[_Section]:
-    """The page cut at its top-level headings; headings in quotes and lists are content."""
+    """The page cut at its top-level headings. A heading inside a quote or list is content."""
     anchors = Anchors()
     levels: list[tuple[int, str, str]] = []  # the headings above: level, text, anchor
     section = _Section()
-    for node in SyntaxTreeNode(markdown().parse(document.text)).children:
-        if node.type != "heading":
-            section.nodes.append(node)
+    for block in parsed(document).blocks:
+        if block.kind != "heading":
+            section.blocks.append(block)
             continue
         yield section
-        text, custom = heading_text(_inline(node))
-        anchor = anchors.next(text, custom)
-        level = int(node.tag[1])
-        levels = [above for above in levels if above[0] < level]
-        if level > 1 or not same_title(text, document.title):  # the page's own title opens no section
-            levels.append((level, text, anchor or (levels[-1][2] if levels else "")))
+        anchor = anchors.next(block.text, block.custom_id)
+        levels = [above for above in levels if above[0] < block.level]
+        if block.level > 1 or not same_title(block.text, document.title):  # the page's title is not part of the path
+            levels.append((block.level, block.text, anchor or (levels[-1][2] if levels else "")))
         section = _Section(tuple(t for _, t, _ in levels if t), levels[-1][2] if levels else "")
     yield section
 
 
-def _inline(heading: SyntaxTreeNode) -> Token:
-    token = heading.children[0].token
-    if token is None:
-        raise AssertionError("a heading has an inline token")
-    return token
-
-
 def _breadcrumb(document: Document, path: tuple[str, ...], fits: Callable[[str], bool]) -> str:
-    """`Folder > Title > H2 > H3`, equal neighbours once; the outermost give way where it would take too much.
+    """`Folder > Title > H2 > H3`, without repeated neighbours.
 
-    A folder whose words are all in the page's title (`Nvidia isaac sim > Chapter 9: NVIDIA Isaac Sim`) is left out.
+    A folder whose words are all in the page's title (`Nvidia isaac sim > Chapter 9: NVIDIA Isaac Sim`) is left out. A
+    breadcrumb that is too long loses its outermost parts: `… > H2 > H3`.
     """
     crumbs: list[str] = []
     folders = document.breadcrumb
@@ -146,17 +136,16 @@ def _breadcrumb(document: Document, path: tuple[str, ...], fits: Callable[[str],
     for crumb in (*folders, document.title, *path):
         if crumb and not (crumbs and same_title(crumb, crumbs[-1])):
             crumbs.append(crumb)
-    if fits(" > ".join(crumbs)) and len(" > ".join(crumbs)) <= 600:
-        return " > ".join(crumbs)
-    for first in range(1, len(crumbs)):
-        shorter = " > ".join(["…", *crumbs[first:]])
-        if fits(shorter) and len(shorter) <= 600:
-            return shorter
+    for first in range(len(crumbs)):
+        breadcrumb = " > ".join([*["…"][:first], *crumbs[first:]])
+        if fits(breadcrumb) and len(breadcrumb) <= LONGEST_CRUMBS:
+            return breadcrumb
     return _shortened(crumbs[-1], fits) if crumbs else ""
 
 
 def _shortened(title: str, fits: Callable[[str], bool]) -> str:
-    low, high = 0, min(len(title), 600)
+    """The longest beginning of a title that fits, found by halving; empty where not even one character does."""
+    low, high = 0, min(len(title), LONGEST_CRUMBS)
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if fits(title[:middle].rstrip() + "…") else (low, middle - 1)

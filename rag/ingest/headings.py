@@ -1,60 +1,28 @@
-"""Headings: their plain text, their anchor on a site, and names made readable."""
+"""Anchors of headings, comparison of titles, and readable names of files."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from functools import cache
 from typing import Final
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-
-_CUSTOM_ID: Final = re.compile(r"\s*\{#([^{}]*)\}\s*$")
+# Unicode categories that a slug keeps: letters, digits, marks and connectors such as `_`.
 _SLUG: Final = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Nl", "Mn", "Mc", "Me", "Pc"})
 
 
-@cache
-def markdown() -> MarkdownIt:
-    """CommonMark with tables. HTML is text here: cleaning has removed the tags that were markup."""
-    return MarkdownIt("commonmark").enable("table").disable(["html_block", "html_inline"])
-
-
-def heading_text(token: Token) -> tuple[str, str | None]:
-    """The plain text of a heading's inline token, and the id it sets itself (`{#id}`), None where it sets none."""
-    text = " ".join("".join(_plain(token.children or [])).split())
-    custom = _CUSTOM_ID.search(text)
-    return (text[: custom.start()], custom[1].strip()) if custom else (text, None)
-
-
-def _plain(tokens: list[Token]) -> Iterator[str]:
-    for token in tokens:
-        if token.type == "image":
-            yield from _plain(token.children or [])
-        elif token.type in ("softbreak", "hardbreak"):
-            yield " "
-        else:
-            yield token.content
-
-
-def first_title(text: str) -> str:
-    """The text of a page's first heading of the first level; empty where it has none."""
-    tokens = markdown().parse(text)
-    for n, token in enumerate(tokens):
-        if token.type == "heading_open" and token.tag == "h1" and token.level == 0:
-            return heading_text(tokens[n + 1])[0]
-    return ""
-
-
 class Anchors:
-    """The anchors of one page, as GitHub and Docusaurus make them: slugs, the second of a kind with `-1`."""
+    """The anchors of one page, as GitHub and Docusaurus make them: slugs, and `-1`, `-2` added to repeated ones.
+
+    >>> anchors = Anchors()
+    >>> [anchors.next(heading, None) for heading in ("Set up", "Set up", "Set up")]
+    ['set-up', 'set-up-1', 'set-up-2']
+    """
 
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}
 
     def next(self, heading: str, custom: str | None) -> str:
-        """The anchor of the next heading; an id that the heading sets takes no number."""
+        """The anchor of the next heading. An id that the heading sets itself (`custom`) is never numbered."""
         if custom is not None:
             return custom
         slug = anchor = slugify(heading)
@@ -66,27 +34,27 @@ class Anchors:
 
 
 def slugify(heading: str) -> str:
-    """Lower case, letters, digits, marks, `_` and `-` only, a hyphen for every space (github-slugger's rule)."""
+    """Lower case, only letters, digits, marks, `_` and `-`, with a hyphen for every space (github-slugger's rule)."""
     kept = (c for c in heading.lower() if c in "- " or unicodedata.category(c) in _SLUG)
     return "".join(kept).replace(" ", "-")
 
 
 def same_title(one: str, other: str) -> bool:
-    """Whether two titles read the same: `ROS 2 Basics` and `ROS2 basics` do."""
+    """Whether two titles are equal but for case, spaces and punctuation, such as `ROS 2 Basics` and `ROS2 basics`."""
     return _letters(one) == _letters(other)
 
 
 def says_it_all(title: str, label: str) -> bool:
-    """Whether every word of a label is in the title."""
+    """Whether the title contains every word of the label."""
     return set(re.findall(r"\w+", label.casefold())) <= set(re.findall(r"\w+", title.casefold()))
+
+
+def readable(name: str) -> str:
+    """The name of a file or folder as a title: `getting_started-now` becomes `Getting started now`."""
+    words = " ".join(re.split(r"[-_\s]+", name)).strip()
+    return words[:1].upper() + words[1:] if words else name
 
 
 def _letters(title: str) -> str:
     letters = "".join(c for c in title.casefold() if c.isalnum())
     return letters or title
-
-
-def readable(name: str) -> str:
-    """A file's or folder's name as a title: `getting_started-now` is `Getting started now`."""
-    words = " ".join(re.split(r"[-_\s]+", name)).strip()
-    return words[:1].upper() + words[1:] if words else name

@@ -1,4 +1,4 @@
-"""A folder of Markdown, or one file of it, to documents."""
+"""Read a folder of Markdown, or one file, into documents."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ import yaml
 from rag.book import Document
 from rag.errors import UsageError
 from rag.ingest import mdbook_summary, page_addresses
-from rag.ingest.headings import first_title, readable
+from rag.ingest.headings import readable
 from rag.ingest.mdx import clean, front_matter
+from rag.ingest.page import Page
 
 SUFFIXES: Final = frozenset({".md", ".mdx", ".markdown"})
-# Raise it when the same page would be cleaned or cut differently: every page is then ingested again.
+# Part of every page's hash. Raise it when cleaning or chunking changes, so that every page is ingested again.
 VERSION: Final = 1
+_KINDS: Final = "Give a folder with .md, .mdx or .markdown files, or one such file."
+_CONFIGURATIONS: Final = ("book.toml", "docusaurus.config.js", "docusaurus.config.ts", "docusaurus.config.mjs")
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A file that could not be read. `path` is relative to `source`, like a document's."""
+    """A file that could not be read, and why. `path` is relative to `source`."""
 
     source: str
     path: str
@@ -33,12 +36,13 @@ class Failure:
 
     @property
     def file(self) -> str:
+        """The whole path of the file. A source can be the file itself."""
         return self.source if Path(self.source).name == self.path else f"{self.source}/{self.path}"
 
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """What a source holds: its pages in the order of their paths, and the files that could not be read."""
+    """The pages of a source in the order of their paths, and the files that could not be read."""
 
     source: str
     documents: tuple[Document, ...]
@@ -47,7 +51,7 @@ class LoadResult:
 
 @dataclass(frozen=True, slots=True)
 class _Book:
-    """What the pages of one source have in common."""
+    """Values that all pages of a source share."""
 
     source: Path
     root: Path
@@ -58,18 +62,17 @@ class _Book:
 
     @property
     def include_root(self) -> Path:
-        """The folder that includes may reach: a book's `src` takes its listings from the folder of the book."""
+        """The folder that includes may not leave: the book's own, when the source is a `src` or `docs` inside it."""
         above = self.root.parent
-        known = ("book.toml", "docusaurus.config.js", "docusaurus.config.ts", "docusaurus.config.mjs")
-        return above if any((above / name).is_file() for name in known) else self.root
+        return above if any((above / name).is_file() for name in _CONFIGURATIONS) else self.root
 
 
 def load_source(source: Path, *, base_url: str | None = None, skip: Collection[str] = ()) -> LoadResult:
-    """Reads every page of a folder (recursively) or one file; not what lies under the paths in `skip`.
+    """Read every page of a folder (recursively), or one file. Paths in `skip` are left out.
 
-    Files that begin with `_` are partials and `SUMMARY.md` at the root is mdBook's table of contents: neither is a
+    Files that begin with `_` are partials, and `SUMMARY.md` at the root is mdBook's table of contents: neither is a
     page. Hidden folders, `node_modules` and links to folders are not entered. Raises `UsageError` when the source is
-    missing, of an unsupported kind, or holds no page that can be read, and when `base_url` is no web address.
+    missing, has an unsupported suffix or holds no page that can be read, and when `base_url` is not a web address.
     """
     base_url = page_addresses.checked_base_url(base_url) if base_url is not None else None
     source, root, files = _files(source, skip)
@@ -78,7 +81,7 @@ def load_source(source: Path, *, base_url: str | None = None, skip: Collection[s
     for file in files:
         path = file.relative_to(root).as_posix()
         try:
-            path.encode()  # a name in another encoding could be neither stored nor printed
+            path.encode()  # a name that is not UTF-8 can be neither stored nor printed
             texts[path] = _read(file)
         except (OSError, ValueError) as error:
             failures.append(Failure(source.as_posix(), os.fsencode(path).decode("utf-8", "replace"), _reason(error)))
@@ -95,11 +98,8 @@ def load_source(source: Path, *, base_url: str | None = None, skip: Collection[s
     return LoadResult(source.as_posix(), documents, tuple(failures))
 
 
-_KINDS: Final = "Give a folder with .md, .mdx or .markdown files, or one such file."
-
-
 def _files(source: Path, skip: Collection[str]) -> tuple[Path, Path, list[Path]]:
-    """The resolved source, the folder its paths are relative to, and its pages in a stable order."""
+    """The resolved source, the folder that paths are relative to, and the pages in a stable order."""
     try:
         resolved = source.expanduser().resolve()
         resolved.as_posix().encode()
@@ -119,13 +119,13 @@ def _walk(root: Path, skip: Collection[str]) -> Iterator[Path]:
     left_out = {root / path for path in skip}
     if (root / "SUMMARY.md").is_file():
         left_out.add(root / "SUMMARY.md")
-    for name, folders, files in os.walk(root):  # follows no links to folders, so it cannot run in a circle
+    for name, folders, files in os.walk(root):  # does not follow links to folders, so it ends
         folder = Path(name)
         folders[:] = [
             f for f in folders if not f.startswith(".") and f != "node_modules" and folder / f not in left_out
         ]
         for file in (folder / f for f in files if not f.startswith((".", "_"))):
-            # A pipe or a socket would hang the reader; a broken link is kept, so that it is reported.
+            # Reading a pipe or a socket would hang. A broken link is kept, so that it is reported.
             present = file.is_file() or (file.is_symlink() and not file.exists())
             if file.suffix.lower() in SUFFIXES and file not in left_out and present:
                 yield file
@@ -152,25 +152,26 @@ def _reason(error: OSError | ValueError) -> str:
 def _document(book: _Book, path: str, raw: bytes, text: str) -> Document:
     head, body = front_matter(text)
     fields = _fields(head)
-    if head and not fields and ":" not in head:  # two rules with text between them, not front matter
+    if head and not fields and ":" not in head:  # text between two horizontal rules, not front matter
         body = text
     file = book.root / path
     mdx = book.generator == "docusaurus" or file.suffix.lower() == ".mdx"
-    body = clean(body, file=file, root=book.include_root, mdx=mdx)
+    parsed = clean(body, file=file, root=book.include_root, mdx=mdx)
     entry = book.contents.get(path)
-    title = fields.get("title", "").strip() or first_title(body) or (entry.title if entry else "") or _name(path)
+    title = fields.get("title", "").strip() or parsed.title or (entry.title if entry else "") or _name(path)
     parents = path.split("/")[:-1]
     folders = tuple(book.labels["/".join(parents[: n + 1])] for n in range(len(parents)))
     breadcrumb = entry.above if entry else folders
     url = page_addresses.page_url(book.base_url, path, book.generator, fields) if book.base_url else path
-    digest = hashlib.sha256(json.dumps([VERSION, url, title, breadcrumb, body]).encode() + raw).hexdigest()
-    return Document(book.source.as_posix(), path, url, " ".join(title.split()), body, digest, breadcrumb)
+    digest = hashlib.sha256(json.dumps([VERSION, url, title, breadcrumb, parsed.text]).encode() + raw).hexdigest()
+    title = " ".join(title.split())
+    return Page(book.source.as_posix(), path, url, title, parsed.text, digest, breadcrumb, parsed=parsed)
 
 
 def _fields(head: str) -> dict[str, str]:
-    """The front matter's plain fields as text. Broken YAML costs its fields, never the page."""
+    """The front matter's plain fields as text. Broken YAML is read line by line and never fails the page."""
     try:
-        loaded = yaml.load(head, Loader=yaml.BaseLoader)  # strings only: `title: 2024` is a title
+        loaded = yaml.load(head, Loader=yaml.BaseLoader)  # all values stay strings: `title: 2024` is a title
     except (yaml.YAMLError, ValueError, RecursionError):
         lines = (line.partition(":") for line in head.split("\n"))
         return {key.strip(): value.strip(" '\"") for key, colon, value in lines if colon and key.strip().isidentifier()}
@@ -178,7 +179,7 @@ def _fields(head: str) -> dict[str, str]:
 
 
 def _name(path: str) -> str:
-    """A title for a page without one: its file's name, or its folder's where the page stands for the folder."""
+    """A title made of the file's name, or of the folder's name for an index page."""
     parts = path.split("/")
     stem = Path(parts[-1]).stem
     if stem.lower() in ("index", "readme") and len(parts) > 1:
@@ -187,7 +188,7 @@ def _name(path: str) -> str:
 
 
 def _folder_label(folder: Path, generator: page_addresses.Generator) -> str:
-    """A folder's title: what its `_category_` file says, else its name made readable."""
+    """A folder's title: the label in its `_category_` file, else its name made readable."""
     if generator == "docusaurus":
         for name in ("_category_.json", "_category_.yml", "_category_.yaml"):
             try:

@@ -1,17 +1,16 @@
-"""Putting code out of reach while the text around it is rewritten.
+"""Mask code while the text around it is rewritten.
 
-Every fenced block, indented block and inline code span is replaced by a placeholder between two NUL characters, which
-no text that the loader accepts contains. The rewriting sees the placeholders as opaque words; `unmask` restores them.
+Every fenced block, indented block and inline code span is replaced by a placeholder, a number between two NUL
+characters; the loader rejects pages with NUL characters. `unmask` restores the code.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
-from markdown_it import MarkdownIt
+from rag.ingest.page import MarkdownText
 
 _FENCE: Final = re.compile(
     r"(?P<prefix>[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<mark>`{3,}|~{3,})(?P<info>.*)"
@@ -22,7 +21,10 @@ _MASK: Final = re.compile("\0(\\d+)\0")
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A fenced block as a range of lines, its closing line included. `closer` is what closes it."""
+    """A fenced block at the lines `begin` up to `end` (excluded), with its closing line, if it has one.
+
+    `closer` is a line that closes it.
+    """
 
     begin: int
     end: int
@@ -33,7 +35,7 @@ class Fence:
 def fences(lines: list[str]) -> list[Fence]:
     """The fenced blocks of a text, at any depth of lists, quotes and JSX; an unclosed one runs to the end.
 
-    The lines are scanned by hand because a Markdown parser takes a fence that directly follows a JSX tag for HTML.
+    The lines are scanned here because a Markdown parser reads a fence directly after a JSX tag as HTML.
     """
     found: list[Fence] = []
     line = 0
@@ -52,26 +54,28 @@ def fences(lines: list[str]) -> list[Fence]:
 
 
 def close_fences(text: str) -> str:
-    """Closes a fence that the page leaves open, as every renderer does."""
+    """The text with its last fence closed, as renderers close a fence that is left open."""
     lines = text.split("\n")
     last = fences(lines)[-1:]
     return text if not last or last[0].closed else text.rstrip("\n") + "\n" + last[0].closer
 
 
-def mask(text: str, *, indented: bool) -> tuple[str, list[str]]:
-    """The text with code replaced by placeholders, and the code. `indented` says that indentation makes code, too."""
+def mask(source: MarkdownText, *, indented: bool) -> tuple[str, list[str]]:
+    """The text with code replaced by placeholders, and the code that they stand for.
+
+    `indented`: indented blocks are code, as in Markdown; in MDX they are not.
+    """
     kept: list[str] = []
 
     def keep(code: str) -> str:
         kept.append(code)
         return f"\0{len(kept) - 1}\0"
 
-    lines = text.split("\n")
+    lines = source.text.split("\n")
     ranges = [(f.begin, f.end) for f in fences(lines)]
     if indented:
         inside = {n for begin, end in ranges for n in range(begin, end)}
-        blocks = [t.map for t in _parser().parse(text) if t.type == "code_block" and t.map]
-        ranges += [(b, e) for b, e in blocks if b not in inside and e - 1 not in inside]
+        ranges += [(b, e) for b, e in source.code_lines if b not in inside and e - 1 not in inside]
     for begin, end in sorted(ranges, reverse=True):
         while end > begin and not lines[end - 1].strip():
             end -= 1
@@ -80,12 +84,7 @@ def mask(text: str, *, indented: bool) -> tuple[str, list[str]]:
 
 
 def unmask(text: str, kept: list[str]) -> str:
-    """The text with its code in place again."""
-    while _MASK.search(text):  # code may have been masked within masked code
+    """The text with its code restored."""
+    while _MASK.search(text):  # masked code may contain placeholders
         text = _MASK.sub(lambda m: kept[int(m[1])], text)
     return text
-
-
-@cache
-def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark").disable(["html_block", "inline"])

@@ -1,4 +1,4 @@
-"""mdBook's table of contents: the titles of the pages, and which page stands under which."""
+"""mdBook's table of contents (`SUMMARY.md`): the titles of the pages and the hierarchy of chapters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from markdown_it.tree import SyntaxTreeNode
 
-from rag.ingest.headings import markdown
+from rag.ingest.page import markdown_parser
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,28 +21,31 @@ class Entry:
 
 
 def read(file: Path) -> dict[str, Entry]:
-    """Page path to its entry; empty when the file cannot be read (rust-lang.github.io/mdBook/format/summary)."""
+    """The entry of each page, by its path; empty when the file cannot be read.
+
+    The format is described at rust-lang.github.io/mdBook/format/summary.
+    """
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, ValueError):
         return {}
     entries: dict[str, Entry] = {}
-    _collect(SyntaxTreeNode(markdown().parse(text)), (), entries)
+    _collect(SyntaxTreeNode(markdown_parser().parse(text)), (), entries)
     return entries
 
 
 def _collect(node: SyntaxTreeNode, above: tuple[str, ...], entries: dict[str, Entry]) -> None:
-    """Walks lists; the first link of an item is the parent of the lists in it."""
+    """Enter the links under a node. The first link of a list item is the parent of the lists inside the item."""
     for child in node.children:
         if child.type == "list_item":
             title = next((_links(n, above, entries) for n in child.children if n.type == "paragraph"), "")
             nested = [n for n in child.children if n.type != "paragraph"]
-            if nested and title:  # a chapter's own page belongs to the chapter, like a folder's page to the folder
+            if nested and title:  # a chapter's own page stands under the chapter, as a folder's page does
                 for path, entry in entries.items():
                     if entry == Entry(title, above):
                         entries[path] = Entry(title, (*above, title))
-            for inner in nested:
-                _collect(inner, (*above, title) if title else above, entries)
+            for block in nested:
+                _collect(block, (*above, title) if title else above, entries)
         elif child.type == "paragraph":
             _links(child, above, entries)
         elif child.type in ("bullet_list", "ordered_list"):
@@ -50,7 +53,7 @@ def _collect(node: SyntaxTreeNode, above: tuple[str, ...], entries: dict[str, En
 
 
 def _links(paragraph: SyntaxTreeNode, above: tuple[str, ...], entries: dict[str, Entry]) -> str:
-    """Enters the links of a paragraph; returns the first one's title."""
+    """Enter the links of a paragraph, and return the title of the first."""
     first = ""
     for link in paragraph.walk():
         if link.type != "link":

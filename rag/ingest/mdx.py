@@ -1,8 +1,8 @@
-"""Cleaning a page: MDX, Docusaurus and mdBook syntax to the plain Markdown that a reader would see.
+"""Clean a page: turn MDX, Docusaurus and mdBook syntax into the plain Markdown that a reader sees.
 
-What is not the reader's (imports, comments, component tags, directive lines) goes; what is (inner text, tab labels,
-titles of admonitions, partials, included listings) stays. Fenced, indented and inline code is never rewritten, except
-for mdBook's include lines, which live in it.
+Imports, comments, component tags and directive lines are removed. Inner text, tab labels, titles of admonitions,
+partials and included listings are kept. Fenced, indented and inline code is never rewritten, except for mdBook's
+include lines, which stand inside code.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import Final
 
 from rag.ingest.includes import expand_includes, partial_imports, read_inside, resolve_partial
 from rag.ingest.masking import close_fences, mask, unmask
+from rag.ingest.page import MarkdownText
 from rag.ingest.tags import balanced, strip_tags
 
-DEPTH: Final = 4  # partials within partials; more is a loop
-STATEMENT: Final = 100_000  # characters between the brackets of an export
+DEPTH: Final = 4  # levels of nested partials; a loop of partials ends here
+STATEMENT: Final = 100_000  # most characters between the brackets of an export
 _FRONT_MATTER: Final = re.compile(r"---[ \t]*\n(?P<yaml>(?:.*\n)*?)---[ \t]*(?:\n|\Z)")
 _IMPORT: Final = re.compile(
     r"^import\s+(?:[\w$*{},\s]+?\s+from\s+)?(['\"])[^'\"\n]+\1[ \t]*;?[ \t]*(?:\n|\Z)?", re.MULTILINE
@@ -42,24 +43,26 @@ _ADMONITION_END: Final = re.compile(r"[ \t]*(?:>[ \t]?)*:{3,}[ \t]*")
 
 
 def front_matter(text: str) -> tuple[str, str]:
-    """The YAML at the head of a page (empty where there is none) and the text after it."""
+    """The YAML at the head of a page, empty where there is none, and the text after it."""
     found = _FRONT_MATTER.match(text)
     return (found["yaml"], text[found.end() :]) if found else ("", text)
 
 
-def clean(text: str, *, file: Path, root: Path, mdx: bool) -> str:
+def clean(text: str, *, file: Path, root: Path, mdx: bool) -> MarkdownText:
     """The page as plain Markdown, without blank lines at its ends.
 
-    `text` has no front matter. `file` is where it stands, `root` the folder that includes may not leave. `mdx` turns
-    on what would be wrong for plain Markdown: import and export statements, `{/* */}`, partials, no indented code.
+    `text` has no front matter. `file` is the path of the page; includes outside `root` are not read. `mdx` turns on
+    the rules that would be wrong for plain Markdown: import and export statements, `{/* */}`, partials, no indented
+    code. If nothing changes, the result keeps the blocks that were parsed for masking.
     """
     return _clean(text, file, root, mdx, DEPTH)
 
 
-def _clean(text: str, file: Path, root: Path, mdx: bool, depth: int) -> str:
+def _clean(text: str, file: Path, root: Path, mdx: bool, depth: int) -> MarkdownText:
     if not mdx:
         text = expand_includes(text, file=file, root=root)
-    masked, kept = mask(close_fences(text), indented=not mdx)
+    source = MarkdownText(close_fences(text).strip("\n"))
+    masked, kept = mask(source, indented=not mdx)
     partials: dict[str, str] = {}
     if mdx:
         partials = partial_imports(masked)
@@ -67,14 +70,14 @@ def _clean(text: str, file: Path, root: Path, mdx: bool, depth: int) -> str:
         masked = _CODE_BLOCK.sub(lambda m: _code_block(m, kept), masked)
 
     def inline(name: str) -> str | None:
-        """A partial's own cleaned text, masked again so that nothing of it is rewritten twice."""
+        """The cleaned text of a partial, masked so that it is not cleaned again."""
         if name not in partials or depth == 0:
             return None
         path = resolve_partial(partials[name], file=file, root=root)
         content = read_inside(root, path)
         if content is None:
             return None
-        kept.append(_clean(front_matter(content)[1], path, root, mdx, depth - 1))
+        kept.append(_clean(front_matter(content)[1], path, root, mdx, depth - 1).text)
         return f"\n\n\0{len(kept) - 1}\0\n\n"
 
     masked = _HTML_COMMENT.sub("", _INVISIBLE.sub("", masked))
@@ -83,13 +86,14 @@ def _clean(text: str, file: Path, root: Path, mdx: bool, depth: int) -> str:
     masked = strip_tags(masked, mdx=mdx, inline=inline)
     if mdx:
         masked = re.sub(r"</?>", "", _STRING.sub(lambda m: next(g for g in m.groups() if g is not None), masked))
-    return unmask(_tidy(_squeeze_tables(_admonitions(masked))), kept).strip("\n")
+    plain = unmask(_tidy(_squeeze_tables(_admonitions(masked))), kept).strip("\n")
+    return source if plain == source.text else MarkdownText(plain)
 
 
 def _without_statements(text: str) -> str:
-    """Drops import and export statements, also those that run over several lines or share one."""
+    """Remove import and export statements, including several on one line and one over several lines."""
     previous = None
-    while previous != text:  # `import A from 'a'; import B from 'b'`: the second starts its line only now
+    while previous != text:  # `import A from 'a'; import B from 'b'`: each pass removes the first of a line
         previous = text
         text = _IMPORT.sub("", text)
     pieces: list[str] = []
@@ -103,7 +107,7 @@ def _without_statements(text: str) -> str:
 
 
 def _statement_end(text: str, begin: int) -> int:
-    """The end of the line on which every bracket of a statement is closed, or of its paragraph if none closes."""
+    """The end of the line on which all brackets of a statement are closed, else the end of its paragraph."""
     at = begin
     while at < len(text) and text[at] != "\n":
         at = balanced(text, at, STATEMENT) if text[at] in "([{" else at + 1
@@ -117,7 +121,7 @@ def _without_comments(text: str) -> str:
 
 
 def _code_block(match: re.Match[str], kept: list[str]) -> str:
-    """`<CodeBlock>` around a template literal is a fenced block written otherwise."""
+    """`<CodeBlock>` around a template literal, as a fenced block."""
     code = kept[int(match[3].strip("\0"))].strip("`").strip("\n")
     language = re.search(r"language=[\"'](\w+)", match[2])
     kept.append(f"{match[1]}```{language[1] if language else ''}\n{code}\n{match[1]}```")
@@ -125,23 +129,23 @@ def _code_block(match: re.Match[str], kept: list[str]) -> str:
 
 
 def _preformatted(match: re.Match[str], kept: list[str]) -> str:
-    """`<pre>` is code in HTML's clothes: a fenced block without the tags and entities in it."""
+    """`<pre>` as a fenced block, with its tags removed and its entities decoded."""
     code = html.unescape(re.sub(r"</?[a-z][^>]*>", "", unmask(match[1], kept))).strip("\n")
     kept.append(f"```\n{code}\n```")
     return f"\n\n\0{len(kept) - 1}\0\n\n"
 
 
 def _heading(match: re.Match[str]) -> str:
-    """An HTML heading as a Markdown one. `{#}` says that the site gives it no anchor."""
+    """An HTML heading as a Markdown heading. `{#}` marks a heading without an anchor on the site."""
     anchor = re.search(r"\bid=[\"']([^\"']+)", match[2])
     return f"\n{'#' * int(match[1])} {' '.join(match[3].split())} {{#{anchor[1] if anchor else ''}}}\n"
 
 
 def _admonitions(text: str) -> str:
-    """`:::note Title` becomes the line that the site shows, next to the text it belongs to; the closing line goes."""
+    """Turn `:::note Title` into the line `Title:` directly above the admonition's text; remove the closing line."""
     lines: list[str] = []
     depth = 0
-    joins = False
+    joins = False  # whether blank lines are dropped, up to the admonition's text
     for line in text.split("\n"):
         opening = _ADMONITION.fullmatch(line)
         if opening:
@@ -160,7 +164,7 @@ def _admonitions(text: str) -> str:
 
 
 def _squeeze_tables(text: str) -> str:
-    """Takes the padding out of tables: it shows nothing, and to an embedding model every dash is a token."""
+    """Remove the padding of tables: a reader does not see it, and every dash costs the embedding model a token."""
     lines = text.split("\n")
     for rule in (n for n, line in enumerate(lines) if n and _TABLE_RULE.fullmatch(line) and "|" in lines[n - 1]):
         lines[rule] = re.sub(r"-{4,}", "---", lines[rule])
@@ -173,5 +177,5 @@ def _squeeze_tables(text: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    """No line of white space alone, and no more than one blank line on end; code is masked and keeps its own."""
+    """Empty lines that are only white space, then join runs of blank lines. Code is masked and keeps its own."""
     return re.sub(r"\n{3,}", "\n\n", re.sub(r"^[ \t]+$", "", text, flags=re.MULTILINE))

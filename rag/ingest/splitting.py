@@ -1,7 +1,7 @@
-"""Cutting the blocks of one section into texts that fit.
+"""Pack the blocks of a section into texts that fit, and cut the blocks that are too long.
 
-A text is a slice of the page wherever it can be. Where code or a table must be cut, every part is made whole again:
-with the fence's opening and closing line, or with the table's head.
+A text is a slice of the page where possible. When code or a table is cut, every part gets the fence's opening and
+closing line, or the table's head.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from markdown_it.tree import SyntaxTreeNode
+from rag.ingest.page import CONTAINERS, Block
 
 Fits = Callable[[str], bool]
 
+LEAD_IN: Final = 300  # most characters of a line that leads in; a longer one is a paragraph of its own
+LABEL: Final = 3  # most words of a label
 _SENTENCE: Final = re.compile(
     r"(?:(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)(?<!\bno)(?<!\bDr)(?<!\bMr)(?<!\bFig)[.!?…][\"'”’)\]*_]*\s+)"
     r"|[。！？]"
@@ -25,13 +27,11 @@ _OPENER: Final = re.compile(
 )
 _NOT_PROSE: Final = re.compile(r"[`~|>]|(?:[-*+]|\d{1,9}[.)])\s")
 _MARK: Final = re.compile(r"\w{1,6}|[^\w\s]")
-LEAD_IN: Final = 300  # characters; longer is a paragraph of its own
-LABEL: Final = 3  # words
 
 
 @dataclass(frozen=True, slots=True)
 class SplitPiece:
-    """`text[begin:end]` of a page, between what makes a part of code or of a table whole."""
+    """`text[begin:end]` of a page. `before` and `after` complete a part of code or of a table."""
 
     begin: int
     end: int
@@ -43,10 +43,9 @@ class SplitPiece:
 
 
 class Packer:
-    """Fills texts with pieces, in order, as full as they go.
+    """Fills texts with pieces, in order, each text as full as possible.
 
-    A line that leads in (it ends with a colon, or is no sentence) is not left at the end of a text when the block
-    that it leads to opens the next.
+    A lead-in (see `is_lead_in`) moves to the next text with the block that it introduces.
     """
 
     def __init__(self, text: str, fits: Fits) -> None:
@@ -56,7 +55,7 @@ class Packer:
         self._done: list[str] = []
 
     def add(self, piece: SplitPiece) -> None:
-        """Appends a piece that fits by itself."""
+        """Append a piece that fits by itself."""
         if self.takes(piece):
             self._open.append(piece)
             return
@@ -67,26 +66,27 @@ class Packer:
         self._open.append(piece)
 
     def takes(self, piece: SplitPiece) -> bool:
-        """Whether the open text still fits with this piece."""
+        """Whether the open text still fits with this piece added."""
         return self.fits(self._joined([*self._open, piece]))
 
     def open_large(self) -> None:
-        """Makes room for a block that will be cut: only the line that leads to it stays in the open text."""
+        """Make room for a block that will be cut: only a lead-in stays in the open text."""
         self.flush(keep=self._lead_in())
 
+    def flush(self, keep: Sequence[SplitPiece] = ()) -> None:
+        """End the open text. `keep`, its last pieces, begin the next one."""
+        ready = self._open[: len(self._open) - len(keep)]
+        if ready:
+            self._done.append(self._joined(ready))
+        self._open = list(keep)
+
     def finish(self) -> list[str]:
+        """End the open text and return all texts."""
         self.flush()
         return self._done
 
     def _lead_in(self) -> list[SplitPiece]:
         return [p for p in self._open[-1:] if is_lead_in(p.of(self.text))]
-
-    def flush(self, keep: Sequence[SplitPiece] = ()) -> None:
-        """Ends the open text; the pieces in `keep`, its last, begin the next."""
-        ready = self._open[: len(self._open) - len(keep)]
-        if ready:
-            self._done.append(self._joined(ready))
-        self._open = list(keep)
 
     def _joined(self, pieces: list[SplitPiece]) -> str:
         joined = ""
@@ -100,54 +100,52 @@ class Packer:
 
 
 def is_lead_in(text: str) -> bool:
-    """Whether a text only introduces what follows: `The node:`, `**Key points**`, `Listing 3-1: A node`."""
+    """Whether a text only introduces what follows: `The node:`, `**Key points**`, `Listing 3-1: A node`.
+
+    It is short, one paragraph, no list, table or code, and does not end like a sentence.
+    """
     stripped = text.strip()
     if not stripped or len(stripped) > LEAD_IN or "\n\n" in stripped or _NOT_PROSE.match(stripped):
         return False
     return stripped.rstrip("*_ ")[-1:] not in set(".!?…)]`|。！？")
 
 
-def pack(nodes: Sequence[SyntaxTreeNode], text: str, starts: Sequence[int], fits: Fits) -> list[str]:
+def pack(blocks: Sequence[Block], text: str, starts: Sequence[int], fits: Fits) -> list[str]:
     """The texts of a section's blocks, each of which fits. `starts` holds the offset of every line of `text`."""
     packer = Packer(text, fits)
-    for node in nodes:
-        _place(node, packer, starts, fits)
-    return [t for t in packer.finish() if not _says_nothing(t)]
+    for block in blocks:
+        _place(block, packer, starts, fits)
+    return [t for t in packer.finish() if not _is_label(t)]
 
 
-def _says_nothing(text: str) -> bool:
-    """Whether a text is a mere label, such as a tab's in front of headings: it would be found and answer nothing."""
+def _is_label(text: str) -> bool:
+    """Whether a text is only a label, such as that of a tab: a search would find it, and it answers nothing."""
     return not any(c.isalnum() for c in text) or (text.endswith(":") and len(text.split()) <= LABEL)
 
 
-def _place(node: SyntaxTreeNode, packer: Packer, starts: Sequence[int], fits: Fits) -> None:
-    if node.map is None:
-        return
-    piece = _slice(packer.text, starts[node.map[0]], starts[node.map[1]])
-    if piece.begin == piece.end or node.type == "hr":
+def _place(block: Block, packer: Packer, starts: Sequence[int], fits: Fits) -> None:
+    begin, end = starts[block.begin], starts[block.end]
+    piece = SplitPiece(begin, begin + len(packer.text[begin:end].rstrip()))
+    if piece.begin == piece.end or block.kind == "hr":
         return
     if fits(piece.of(packer.text)):
         packer.add(piece)
-    elif node.type in ("fence", "code_block"):
+    elif block.kind in ("fence", "code_block"):
         packer.open_large()
-        _place_code(piece, packer, fits, fenced=node.type == "fence")
-    elif node.type == "table":
+        _place_code(piece, packer, fits, fenced=block.kind == "fence")
+    elif block.kind == "table":
         packer.open_large()
         _place_table(piece, packer, fits)
-    elif node.type in ("bullet_list", "ordered_list", "list_item", "blockquote") and node.children:
-        for child in node.children:
+    elif block.kind in CONTAINERS and block.children:
+        for child in block.children:
             _place(child, packer, starts, fits)
     else:
-        _place_prose(piece, packer, fits)
-
-
-def _slice(text: str, begin: int, end: int) -> SplitPiece:
-    """The lines without the blank ones at their end."""
-    return SplitPiece(begin, begin + len(text[begin:end].rstrip()))
+        for part in _cut(piece, packer.text, fits):
+            packer.add(part)
 
 
 def _lines(text: str, begin: int, end: int) -> list[tuple[int, int]]:
-    """The offsets of the lines in a range, line ends not included."""
+    """The offsets of the lines in a range, without their line ends."""
     spans = []
     while begin < end:
         stop = text.find("\n", begin, end)
@@ -165,10 +163,10 @@ def _place_code(piece: SplitPiece, packer: Packer, fits: Fits, *, fenced: bool) 
         _place_lines(spans, packer, fits, "", "")
         return
     closing, body = text[slice(*spans[-1])], spans[1:-1]
-    if set(closing.strip("> \t")) != {opening["mark"][-1]}:  # left open in a list or a quote, and closed by its end
+    if set(closing.strip("> \t")) != {opening["mark"][-1]}:  # not closed itself: the end of a list or quote ends it
         closing, body = re.sub(r"[^\s>`~]", " ", opening["mark"]), spans[1:]
     before, after = opening["mark"] + opening["language"] + "\n", "\n" + closing
-    if not fits((before + after) * 2):  # a fence of a hundred backticks leaves no room for code
+    if not fits((before + after) * 2):  # such as a fence of a hundred backticks: the code needs at least half
         before = after = ""
     _place_lines(body, packer, fits, before, after)
 
@@ -177,15 +175,15 @@ def _place_table(piece: SplitPiece, packer: Packer, fits: Fits) -> None:
     spans = _lines(packer.text, piece.begin, piece.end)
     head = packer.text[spans[0][0] : spans[1][1] + 1]
     rows = [packer.text[slice(*row)] for row in spans[2:]]
-    if fits(head * 2) and rows:  # a head that takes half of a text leaves no room for rows
+    if fits(head * 2) and rows:  # the rows need at least half of a text
         _place_lines(spans[2:], packer, fits, head, "")
     else:
         _place_lines(spans, packer, fits, "", "")
 
 
 def _place_lines(spans: list[tuple[int, int]], packer: Packer, fits: Fits, before: str, after: str) -> None:
-    """Runs of whole lines that fit, about equally long; a line that does not fit by itself is cut."""
-    sums = [0]
+    """Add runs of whole lines of about equal length; cut a line that does not fit by itself."""
+    sums = [0]  # words and marks before each line, which is close to what any tokenizer counts
     for span in spans:
         sums.append(sums[-1] + len(_MARK.findall(packer.text[slice(*span)])))
     line = 0
@@ -209,7 +207,7 @@ def _place_lines(spans: list[tuple[int, int]], packer: Packer, fits: Fits, befor
 
 
 def _reach(spans: list[tuple[int, int]], line: int, packer: Packer, before: str, after: str) -> int | None:
-    """The last line of the longest run from `line` that the open text takes."""
+    """The last line of the longest run from `line` that the open text takes; None if it takes not even one."""
 
     def takes(last: int) -> bool:
         return packer.takes(SplitPiece(spans[line][0], spans[last][1], before, after))
@@ -218,26 +216,22 @@ def _reach(spans: list[tuple[int, int]], line: int, packer: Packer, before: str,
 
 
 def _even_end(spans: list[tuple[int, int]], sums: list[int], text: str, line: int, limit: int) -> int:
-    """Where a run from `line` ends (at `limit` at most) so that what is left makes parts of about one length.
+    """Where a run from `line` ends, at most at `limit`, so that the parts become about equally long.
 
-    Otherwise the last part is a stray bracket. A blank line a little earlier is a better place. Lengths are in words
-    and marks, which is close to what any tokenizer counts.
+    Full parts would leave a stray bracket for the last one. A blank line is preferred from 80 % of a part's share on.
+    Lines of 10, 10, 10 and 1 words with room for 30 in a part: two parts have a share of 15.5, so the run ends after
+    the second line and the rest has 11.
     """
-    left = sums[-1] - sums[line]
-    longest = max(sums[limit] - sums[line], 1)
     if limit == len(spans):
         return limit
+    left = sums[-1] - sums[line]
+    longest = max(sums[limit] - sums[line], 1)
     share = left / -(-left // longest)
     for end in range(line + 1, limit):
         blank = not text[slice(*spans[end])].strip()
         if sums[end] - sums[line] >= share * (0.8 if blank else 1):
             return end
     return limit
-
-
-def _place_prose(piece: SplitPiece, packer: Packer, fits: Fits) -> None:
-    for part in _cut(piece, packer.text, fits):
-        packer.add(part)
 
 
 def _cut(piece: SplitPiece, text: str, fits: Fits) -> list[SplitPiece]:
@@ -248,8 +242,8 @@ def _cut(piece: SplitPiece, text: str, fits: Fits) -> list[SplitPiece]:
         end = begin + _prefix(text[begin : piece.end], fits)
         if end < piece.end:
             end = begin + _seam(text[begin:end])
-        if said := text[begin:end].rstrip():
-            parts.append(SplitPiece(begin, begin + len(said)))
+        if part := text[begin:end].rstrip():
+            parts.append(SplitPiece(begin, begin + len(part)))
         begin = end
         while begin < piece.end and text[begin].isspace():
             begin += 1
@@ -257,12 +251,16 @@ def _cut(piece: SplitPiece, text: str, fits: Fits) -> list[SplitPiece]:
 
 
 def _prefix(text: str, fits: Fits) -> int:
-    """The length of the longest beginning that fits, at least 1."""
+    """The length of the longest prefix that fits, at least 1."""
     return _longest(range(1, len(text) + 1), lambda n: fits(text[:n])) or 1
 
 
 def _longest(sizes: range, fit: Callable[[int], bool]) -> int | None:
-    """The largest of rising sizes that fits, None where not even the first does, by doubling and halving."""
+    """The largest of the rising sizes that fits, None if the first does not, by doubling and then halving.
+
+    >>> _longest(range(1, 100), lambda size: size <= 37)
+    37
+    """
     if not sizes or not fit(sizes[0]):
         return None
     low, high = 0, 1
@@ -276,7 +274,10 @@ def _longest(sizes: range, fit: Callable[[int], bool]) -> int | None:
 
 
 def _seam(text: str) -> int:
-    """Where to cut a text that runs on: after its last sentence, else its last word, not in inline code."""
+    """Where to cut a text that goes on: after its last sentence, else after its last word, not inside inline code.
+
+    A cut in the first third of the text, or inside code, is the last resort.
+    """
     for pattern, least in ((_SENTENCE, len(text) // 3), (_SPACE, len(text) // 3)):
         ends = [m.end() for m in pattern.finditer(text) if m.end() >= least]
         outside = [end for end in ends if text.count("`", 0, end) % 2 == 0]

@@ -97,6 +97,7 @@ def _chat_model(endpoint: Endpoint, profile: Profile) -> BaseChatModel:
     from openai import Timeout
 
     from rag.model.chat_model import EndpointChatModel
+    from rag.private_apis import without_openai_headers
 
     own = is_openai(endpoint)
     seconds = profile.model.timeout_seconds
@@ -113,8 +114,5 @@ def _chat_model(endpoint: Endpoint, profile: Profile) -> BaseChatModel:
     )
     if not own:
         for client in (model.root_client, model.root_async_client):
-            # The client takes these from OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS, which are
-            # OpenAI's affair: another endpoint must not get them. No argument of the constructor can say so.
-            client.organization = client.project = None
-            client._custom_headers = {}
+            without_openai_headers(client)
     return model

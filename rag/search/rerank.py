@@ -1,4 +1,4 @@
-"""Passages put in order by a model that reads question and passage together: better than fusion, and billed."""
+"""Rerank passages with a model that reads question and passage together: better than fusion, and billed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 MODEL: Final = "rerank-v3.5"
-MOST: Final = 50  # passages of one request; 100 are billed as one search, and few good ones stand beyond the fiftieth
+MOST: Final = 50  # passages of one request: up to 100 are billed as one search, few good ones rank lower than 50
 
 
 async def reranked(
@@ -31,22 +31,23 @@ async def reranked(
     *,
     k: int,
 ) -> list[Candidate]:
-    """The candidates with those that passed the gate in the reranker's order, the first `k` of them kept.
+    """The candidates above the threshold in the reranker's order, the first `k` of them kept, then the others.
 
-    `chunks` holds each candidate's, by id. Scores stay as they are. Without a reranker, and where fewer than two
-    passed, nothing is asked and nothing changes. Raises `AskbookError` when the reranker fails.
+    `chunks` holds the candidates' chunks by id. Scores do not change. Without a reranker, or with fewer than two
+    candidates above the threshold, nothing is requested and nothing changes. Raises `AskbookError` when the reranker
+    fails.
     """
-    # By text, so that one which stands in the book twice is asked for once, and kept once.
-    passed = {chunks[one.chunk_id].text: one for one in reversed(candidates) if one.outcome in ("kept", "beyond_k")}
-    asked = [one for one in candidates if one in passed.values()]
+    # By text: one that is in the book twice is sent once and kept once.
+    passed = {chunks[c.chunk_id].text: c for c in reversed(candidates) if c.outcome in ("kept", "beyond_k")}
+    asked = [candidate for candidate in candidates if candidate in passed.values()]
     if reranker is None or len(asked) < 2:
         return list(candidates)
     asked, rest = asked[:MOST], asked[MOST:]
-    order = await asyncio.to_thread(reranker.rerank, question, [chunks[one.chunk_id].embedded_text for one in asked])
+    order = await asyncio.to_thread(reranker.rerank, question, [chunks[c.chunk_id].embedded_text for c in asked])
     ordered = [asked[i] for i in order] + rest
-    kept = [replace(one, outcome="kept" if place < k else "beyond_k") for place, one in enumerate(ordered)]
-    others = [one for one in candidates if one not in passed.values()]
-    return kept + [replace(one, outcome="duplicate") if one.outcome == "beyond_k" else one for one in others]
+    kept = [replace(c, outcome="kept" if rank < k else "beyond_k") for rank, c in enumerate(ordered)]
+    others = [candidate for candidate in candidates if candidate not in passed.values()]
+    return kept + [replace(c, outcome="duplicate") if c.outcome == "beyond_k" else c for c in others]
 
 
 class CohereReranker:
@@ -64,7 +65,7 @@ class CohereReranker:
     def rerank(self, question: str, texts: Sequence[str]) -> list[int]:
         with hosted_faults("rerank", self.service):
             results = self._connected().rerank(list(texts), question, top_n=len(texts))
-            order = [one["index"] for one in sorted(results, key=lambda one: -float(one["relevance_score"]))]
+            order = [result["index"] for result in sorted(results, key=lambda r: -float(r["relevance_score"]))]
             if sorted(order) != list(range(len(texts))):
                 raise ValueError("not a place for each text")
         return order
@@ -77,7 +78,7 @@ class CohereReranker:
 
 
 def _cohere_rerank(model: str, service: Service) -> Any:
-    """langchain-cohere's reranker on a client of our own, since it offers no timeout and its SDK retries twice."""
+    """langchain-cohere's reranker on our own client: its own has no timeout, and Cohere's SDK retries twice."""
     from cohere import ClientV2
     from langchain_cohere import CohereRerank
 
@@ -85,13 +86,13 @@ def _cohere_rerank(model: str, service: Service) -> Any:
         def rerank(self, **kwargs: Any) -> Any:
             return super().rerank(**kwargs, request_options={"max_retries": 0})
 
-    # A base_url of None is Cohere's own; left out it would be that of a variable which is not among our settings.
+    # base_url=None is Cohere's own address. Without the argument, a variable that is not one of our settings is read.
     client = Once(service.key.get_secret_value(), base_url=service.base_url, timeout=hosted.TIMEOUT)
     return CohereRerank(client=client, model=model, cohere_api_key=service.key)
 
 
 def build_reranker(settings: Settings) -> Reranker | None:
-    """The reranker, None where it is off; it is not called. Raises `UsageError` without its key."""
+    """The reranker, None if it is off. Nothing is called. Raises `UsageError` if its key is not set."""
     if settings.rerank == "off":
         return None
     return CohereReranker(service_of("cohere", settings, needs="ASKBOOK_RERANK=cohere", variable="ASKBOOK_RERANK"))

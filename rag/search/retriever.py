@@ -1,4 +1,4 @@
-"""From a question to numbered passages: search by meaning and by words, fuse, gate by cosine, keep the best."""
+"""From a question to numbered passages: hybrid search, fusion, threshold, reranking."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ from rag.search.rerank import reranked
 from rag.types import Candidate, Exchange, Found, Kind, Outcome, Passage, Retrieval, Trace
 
 FIELDS: Final = ("title", "heading", "file", "chapter")
-LONGEST: Final = 2_000  # characters
+LONGEST: Final = 2_000  # most characters of a filter
+DEPTH: Final = 100  # hits fetched per leg; anything ranked lower cannot win
 _FIELD: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z_0-9]*):(?!//)\s*(?P<value>.*)", re.DOTALL)
 
 
 def parse_filter(text: str | None) -> Where | None:
-    """`title:ROS` as a filter on the title, anything else as the beginning of an address; None for nothing.
+    """A filter on a field (`title:ROS`) or, without a field, on the beginning of the address; None for an empty text.
 
-    Only the fields in `FIELDS` may be named. Raises `UsageError` for another one, and for one without a value.
+    Raises `UsageError` for a field that is not in `FIELDS`, for a field without a value, and for a text that is too
+    long or not Unicode.
     """
     written = (text or "").strip()
     if len(written) > LONGEST or any("\ud800" <= c <= "\udfff" for c in written):
@@ -44,16 +46,13 @@ def parse_filter(text: str | None) -> Where | None:
     return Where(**{name: value})
 
 
-DEPTH: Final = 100  # hits of each leg that are looked at: a passage that no leg has so high is not the best of all
-
-
 class Retriever:
-    """Hybrid search on one collection: cosines and BM25, summed with weights.
+    """Hybrid search on one collection: a weighted sum of cosines and BM25 scores.
 
-    A passage's score is the cosine of its stored dense vector and the question's, clipped to 0..1; the threshold is
-    compared with it, and fusion only orders. A question inside a conversation is also searched in its contexts; the
-    vector that its score is taken with is then the sum of all, weighted as in the fusion. A reranker, if there is one,
-    orders what passed the threshold in place of fusion.
+    A passage's score is the cosine of its stored dense vector and the question's vector, clipped to 0..1. The threshold
+    applies to this score; fusion only ranks. A question inside a conversation is also searched with its contexts (see
+    `rag.search.followups`); its vector is then the weighted sum of all queries' vectors. A reranker, if there is one,
+    ranks the passages above the threshold in place of fusion.
     """
 
     def __init__(
@@ -81,22 +80,22 @@ class Retriever:
         rewrite: str = "",
         neighbours: int = 0,
     ) -> Found:
-        """At most `k` passages whose score reaches `threshold`, numbered from 1, best first; none is not an error.
+        """At most `k` passages whose score reaches `threshold`, best first, numbered from 1; there may be none.
 
-        Then at most so many `neighbours` of theirs: see `rag.search.ranking`. `history` and `rewrite`: see
-        `rag.search.followups`. Raises `RetrievalError` where there is no collection ("no_index"), it was made by
-        other models ("embedding_mismatch"), or it cannot be searched.
+        At most `neighbours` passages that stand beside them follow (see `rag.search.ranking`). `history` and `rewrite`
+        give more queries (see `rag.search.followups`). Raises `RetrievalError` if there is no collection ("no_index"),
+        if other models encoded it ("embedding_mismatch"), or if the search fails.
         """
         started = time.perf_counter()
-        await checked(self._index, self._embedder, self._sparse)  # before anything is embedded, which may be billed
+        await checked(self._index, self._embedder, self._sparse)  # before embedding, which may be billed
         texts = _texts(question, history, rewrite)
         vectors = await asyncio.to_thread(self._embed, [text for _, text in texts])
         queries, found = await self._search(texts, vectors, max(DEPTH, k), where)
         chunks = {chunk.id: chunk for chunk, _ in found}
         candidates = gated(found, k=k, threshold=threshold)
-        candidates = await reranked(self._reranker, _meant(queries), candidates, chunks, k=k)
+        candidates = await reranked(self._reranker, _rerank_query(queries), candidates, chunks, k=k)
         candidates = joined(candidates, chunks, neighbours)
-        kept = [one for wanted in ("kept", "neighbour") for one in candidates if one.outcome == wanted]
+        kept = [c for outcome in ("kept", "neighbour") for c in candidates if c.outcome == outcome]
         passages = [Passage.of(chunks[c.chunk_id], number, c.cosine) for number, c in enumerate(kept, start=1)]
         retrieval = Retrieval(
             tool_name=self._tool_name,
@@ -112,7 +111,7 @@ class Retriever:
     async def _search(
         self, texts: Sequence[tuple[Kind, str]], vectors: Sequence[Sequence[float]], limit: int, where: Where | None
     ) -> tuple[list[Query], list[tuple[Chunk, Candidate]]]:
-        """The queries, weighed, and all that they found, fused. One request, however many queries there are."""
+        """The queries with their weights, and everything found, ranked by fused score. One request to the index."""
         raw, *others = vectors
         legs: list[Sequence[float] | SparseVector] = [raw, self._sparse.encode_query(texts[0][1]), *others]
         dense, sparse, *more = await self._index.search(legs, limit=limit, where=where, complete=True)
@@ -126,22 +125,22 @@ class Retriever:
             return self._embedder.embed_queries(texts)
         except AskbookError:
             raise
-        except Exception as error:  # whatever the model's library raises: the search has failed before it began
+        except Exception as error:  # the model's library may raise anything
             raise RetrievalError(
                 "embedding_failed", f"The question could not be embedded ({type(error).__name__})."
             ) from error
 
 
 def _texts(question: str, history: Sequence[Exchange], rewrite: str) -> list[tuple[Kind, str]]:
-    """What is searched for, the raw question first. A rewrite that only repeats it is left out."""
+    """The texts to search for, the raw question first. A rewrite that repeats the question is left out."""
     texts: list[tuple[Kind, str]] = [("question", question)]
     texts += [("context", text) for text in contexts(question, history)]
     new = rewrite.strip() and rewrite.split() != question.split()
     return [*texts, ("rewrite", rewrite)] if new else texts
 
 
-def _meant(queries: Sequence[Query]) -> str:
-    """What a reranker is asked: the raw question with what counts most beside it."""
+def _rerank_query(queries: Sequence[Query]) -> str:
+    """The query for the reranker: the raw question with the query of the largest weight beside it."""
     question, *others = queries
     most = max(others, key=lambda query: query.weight, default=question)
     if not most.weight:
@@ -150,7 +149,7 @@ def _meant(queries: Sequence[Query]) -> str:
 
 
 def gated(found: Iterable[tuple[Chunk, Candidate]], *, k: int, threshold: float) -> list[Candidate]:
-    """The candidates in the same order with what became of each: `k` are kept, none that says what another says."""
+    """The candidates in the same order with their outcomes: the first `k` above the threshold, without duplicates."""
     prints: list[Fingerprint] = []
     candidates: list[Candidate] = []
     for chunk, candidate in found:
@@ -160,9 +159,9 @@ def gated(found: Iterable[tuple[Chunk, Candidate]], *, k: int, threshold: float)
         elif len(prints) == k:
             outcome = "beyond_k"
         else:
-            mine = Fingerprint.of(chunk.text)
-            outcome = "duplicate" if any(mine.same(one) for one in prints) else "kept"
-            prints += [mine] if outcome == "kept" else []
+            fingerprint = Fingerprint.of(chunk.text)
+            outcome = "duplicate" if any(fingerprint.same(other) for other in prints) else "kept"
+            prints += [fingerprint] if outcome == "kept" else []
         candidates.append(replace(candidate, outcome=outcome))
     return candidates
 

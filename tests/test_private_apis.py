@@ -1,0 +1,110 @@
+"""What `rag.private_apis` relies on is there, and does what it is used for: these fail when a library changes."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import grpc  # type: ignore[import-untyped]  # it has no types
+import pytest
+from langchain_core.documents import Document
+from langchain_qdrant import QdrantVectorStore
+from openai import AsyncOpenAI, OpenAI
+from qdrant_client import AsyncQdrantClient, QdrantClient, models
+
+from rag.private_apis import store_with_documents, use_own_channels, without_openai_headers
+from tests.openai_server import answer, openai_server
+from tests.qdrant_grpc import GrpcQdrant, listening_grpc
+from tests.toys import LangChainEmbedder
+
+ENVIRONMENT = {
+    "OPENAI_ORG_ID": "org-canary",
+    "OPENAI_PROJECT_ID": "project-canary",
+    "OPENAI_CUSTOM_HEADERS": "x-company: header-canary",
+}
+
+
+@pytest.fixture
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.usefixtures("_environment")
+def test_an_openai_client_sends_what_its_environment_says_until_it_is_told_not_to() -> None:
+    with openai_server() as endpoint, OpenAI(api_key="k", base_url=endpoint.address) as client:
+        endpoint.script += [answer("One."), answer("Two.")]
+        assert (client.organization, client.project) == ("org-canary", "project-canary")
+        assert client._custom_headers == {"x-company": "header-canary"}
+        list(client.chat.completions.create(model="m", messages=[], stream=True))
+        without_openai_headers(client)
+        list(client.chat.completions.create(model="m", messages=[], stream=True))
+    before, after = (request.headers for request in endpoint.requests)
+    assert str(before).count("canary") == 3
+    assert "canary" not in str(after)
+    assert after["authorization"] == "Bearer k"
+
+
+@pytest.mark.usefixtures("_environment")
+async def test_an_asynchronous_openai_client_keeps_its_headers_in_the_same_place() -> None:
+    async with AsyncOpenAI(api_key="k", base_url="https://example.org/v1") as client:
+        assert str(client.default_headers).count("canary") == 3
+        without_openai_headers(client)
+        assert "canary" not in str(client.default_headers)
+
+
+@pytest.fixture
+def server() -> Iterator[GrpcQdrant]:
+    with listening_grpc() as running:
+        yield running
+
+
+def grpc_client(port: int) -> AsyncQdrantClient:
+    return AsyncQdrantClient(url="http://127.0.0.1:1", grpc_port=port, prefer_grpc=True, check_compatibility=False)
+
+
+async def test_a_qdrant_client_opens_its_channels_by_the_methods_that_are_replaced(server: GrpcQdrant) -> None:
+    remote: Any = grpc_client(server.port)._client
+    assert remote._grpc_channel_pool == []
+    assert (remote._host, remote._grpc_port, remote._https) == ("127.0.0.1", server.port, False)
+    remote._init_grpc_channel()
+    assert len(remote._grpc_channel_pool) == remote._get_grpc_pool_size()
+    await remote.close()
+
+
+async def test_a_busy_qdrant_server_is_an_error_of_grpc_and_nothing_is_printed(
+    server: GrpcQdrant, capfd: pytest.CaptureFixture[str]
+) -> None:
+    server.fault = (grpc.StatusCode.RESOURCE_EXHAUSTED, "slow down", (("retry-after", "7"),))
+    client = grpc_client(server.port)
+    use_own_channels(client, "key-4711")
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await client.get_collections()
+    assert ("retry-after", "7") in tuple(caught.value.trailing_metadata())
+    assert server.metadata[0]["api-key"] == "key-4711"
+    await client.close()
+    del client, caught
+    gc.collect()
+    assert "slow down" not in capfd.readouterr().err
+
+
+def test_a_vector_store_of_langchain_makes_its_documents_in_the_method_that_is_overridden() -> None:
+    assert "_document_from_point" in vars(QdrantVectorStore)
+    client = QdrantClient(":memory:")
+    vector = LangChainEmbedder().embed_query("north")
+    params = models.VectorParams(size=len(vector), distance=models.Distance.COSINE)
+    client.create_collection("book", vectors_config=params)
+    client.upsert("book", [models.PointStruct(id=1, vector=vector, payload={"body": "North."})])
+    kind = store_with_documents(lambda point, name: Document(page_content=f"{name}: {point.payload['body']}"))
+    store = kind(client, "book", LangChainEmbedder(), validate_collection_config=False)
+    found = [*store.similarity_search("north"), *store.get_by_ids([1])]
+    assert [document.page_content for document in found] == ["book: North."] * 2
+    client.close()
+
+
+def test_the_overridden_method_gets_the_point_and_the_name_of_its_collection() -> None:
+    kind: Any = store_with_documents(lambda point, name: Document(page_content=f"{point.id} of {name}"))
+    made = kind._document_from_point(SimpleNamespace(id=1, payload={}), "book", "text", "metadata")
+    assert made.page_content == "1 of book"
