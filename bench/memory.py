@@ -21,7 +21,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from bench.memory_place import temporary_place
-from graph.conversations import thread_config
+from graph.compiled import thread_config
 from graph.memory import Memory, MemoryOptions, open_memory
 from rag.prompt.budget import estimate_tokens
 from rag.types import Passage

@@ -23,7 +23,7 @@ from langchain_core.messages import HumanMessage
 from bench.forked import forked
 from bench.memory_place import temporary_place
 from graph.agent import Agent
-from graph.conversations import thread_config
+from graph.compiled import thread_config
 from graph.memory import MemoryOptions, open_memory
 from rag.types import Response
 from state import InputState

@@ -12,8 +12,8 @@ from langgraph.errors import GraphRecursionError
 from langgraph.types import StateSnapshot
 
 from graph.build import STEPS, build_graph
-from graph.compiled import CompiledMachine, exclusive
-from graph.conversations import take_back, thread_config, unanswered
+from graph.compiled import CompiledMachine, exclusive, thread_config
+from graph.conversations import take_back, unanswered
 from graph.memory import Memory, MemoryOptions, open_memory
 from rag.conversation.retrieval_context import RetrievalContext
 from rag.conversation.turns import check_question, check_thread_id, failed_response, unknown_thread
@@ -131,7 +131,10 @@ class Agent:
         except GraphRecursionError:
             failure = AskbookError("api_error", "too_many_steps", f"The turn did not end within {STEPS} steps.")
         else:
-            failure = AskbookError("api_error", "internal", "The failure of the turn could not be reported.")
+            if last is not None:
+                yield last
+                return
+            failure = AskbookError("api_error", "internal", "The turn failed, and its error could not be recorded.")
         yield last or _event(await self._failed(failure, request))
 
     async def _run(self, request: _Request, given: InputState | None) -> AsyncGenerator[Event, None]:

@@ -94,3 +94,7 @@ class ExclusiveGraph(CompiledMachine):
 def exclusive(graph: CompiledMachine, lock_of_thread: LockOfThread) -> ExclusiveGraph:
     """A copy of the compiled graph that takes the thread's lock for each run and each state update."""
     return change_class(graph.copy(), ExclusiveGraph, lock_of_thread=lock_of_thread)
+
+
+def thread_config(thread_id: str) -> RunnableConfig:
+    return RunnableConfig(configurable={"thread_id": thread_id})

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, RemoveMessage
-from langchain_core.runnables import RunnableConfig
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.store.base import BaseStore
 
-from graph.compiled import CompiledMachine
+from graph.compiled import CompiledMachine, thread_config
 from graph.memory_errors import broken_conversation
 from graph.savers import KeptSaver, Saver
 from nodes.archive import get_blocks
@@ -18,10 +17,6 @@ from rag.conversation.transcript import transcript
 from rag.conversation.turns import NOTHING, WINDOW, is_recorded, turns, unknown_thread, without_block
 from rag.types import Past
 from state import EMPTY_BOARD
-
-
-def thread_config(thread_id: str) -> RunnableConfig:
-    return RunnableConfig(configurable={"thread_id": thread_id})
 
 
 def unanswered(messages: Sequence[AnyMessage]) -> str | None:

@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 
 from nodes.archive import older_turns
 from nodes.error import named_failures
-from nodes.judge import SecondOpinion
+from nodes.judge import SecondOpinion, wants_judge
 from nodes.model_call import CUT, ModelRequest, added, call_model, tokens_used, was_cut
 from nodes.turn import AsyncNode, Update, opened_turn, run_of, tell_phase, with_notice
 from rag.answer.writer import AnswerWriter, Manner
@@ -37,20 +37,21 @@ class _AnswerInProgress:
 
     writer: AnswerWriter
     emit: Callable[[Any], None]
-    judge: SecondOpinion
+    judge: SecondOpinion | None
     began: float = field(default_factory=time.time)
     first_shown: float | None = None
 
     async def feed(self, text: str) -> None:
         self.show(self.writer.feed(text))
-        claims = self.writer.claims if self.judge.wanted else []
-        if claims and self.judge.worth_asking(len(claims)):
+        claims = self.writer.claims if self.judge else []
+        if self.judge and claims and self.judge.worth_asking(len(claims)):
             self.show(self.writer.settle(await self.judge.rejected(claims)))
 
     async def close(self, *, cut: bool) -> None:
         """Check and show the rest of a finished answer."""
         self.show(self.writer.end(cut=cut))
-        self.show(self.writer.settle(await self.judge.rejected(self.writer.claims)))
+        if self.judge:
+            self.show(self.writer.settle(await self.judge.rejected(self.writer.claims)))
         self.show(self.writer.close())
 
     def show(self, pieces: Sequence[str]) -> None:
@@ -86,16 +87,16 @@ async def _answer(parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[
     fitted = await _fit(parts, state, turn["question"], runtime)
     exchange = state.get("exchange", [])
     prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
-    judge = SecondOpinion(parts, fitted.passages, patience, turn["model"])
-    writer = AnswerWriter(fitted.passages, _manner(parts, turn["question"], judge))
+    judge = SecondOpinion(parts, fitted.passages, patience, turn["model"]) if wants_judge(parts) else None
+    writer = AnswerWriter(fitted.passages, _manner(parts, turn["question"]))
     answer = _AnswerInProgress(writer, runtime.stream_writer, judge)
     may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
     message = await call_model(parts, ModelRequest(prompt, fitted.answer_tokens, may_search, turn["model"]), answer)
     tokens = tokens_used(parts, _tokens_before(state), prompt, message)
     another = may_search and (message.tool_calls or message.invalid_tool_calls)
     draft = Draft() if another else await _finish(parts, answer, message, turn["began"])
-    draft["tokens_used"] = added(tokens, judge.tokens)
-    calls = state.get("llm_calls", 0) + (not parts.quotes) + judge.opinion.calls
+    draft["tokens_used"] = added(tokens, judge.tokens) if judge else tokens
+    calls = state.get("llm_calls", 0) + (not parts.quotes) + (judge.opinion.calls if judge else 0)
     if another:
         answer.retract()
         return _another_search(state, message) | {"llm_calls": calls, "draft": draft}
@@ -113,7 +114,7 @@ def _tokens_before(state: AgentState) -> dict[str, Any]:
     return (state.get("draft") or {}).get("tokens_used") or {}
 
 
-def _manner(parts: Parts, question: str, judge: SecondOpinion) -> Manner:
+def _manner(parts: Parts, question: str) -> Manner:
     answer = parts.profile.answer
     return Manner(
         refusal=answer.refusal,
@@ -122,7 +123,7 @@ def _manner(parts: Parts, question: str, judge: SecondOpinion) -> Manner:
         accepts=() if parts.quotes else answer.accepts,  # quoted text may have brackets of its own
         mode=answer.grounding,
         question=question,
-        judged=judge.wanted,
+        judged=wants_judge(parts),
     )
 
 
@@ -181,8 +182,9 @@ async def _finish(parts: Parts, call: _AnswerInProgress, message: AIMessage, beg
         draft = Draft(
             status="success", content=writer.shown.content, plain_content=writer.shown.plain, citations=citations
         )
-    writer.grounding.judge = call.judge.opinion if call.judge.wanted else None
-    draft["grounding"], draft["notices"] = writer.grounding.model_dump(), [*writer.notices, *call.judge.notices]
+    writer.grounding.judge = call.judge.opinion if call.judge else None
+    draft["grounding"] = writer.grounding.model_dump()
+    draft["notices"] = [*writer.notices, *(call.judge.notices if call.judge else [])]
     first = round((call.first_shown - began) * 1000, 1) if call.first_shown else None
     draft["timings_ms"] = {"first_token": first, "generation": round((time.time() - call.began) * 1000, 1)}
     return draft

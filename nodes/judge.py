@@ -31,8 +31,14 @@ ATTEMPTS: Final = 2
 ENOUGH: Final = 4  # waiting sentences that are worth another call
 
 
+def wants_judge(parts: Parts) -> bool:
+    """Whether the profile asks a model about the sentences of its answers."""
+    answer = parts.profile.answer
+    return answer.judge == "model" and answer.grounding != "off" and not parts.quotes
+
+
 class SecondOpinion:
-    """Judges the sentences of one answer, if the profile has it `wanted`. `opinion` and `tokens` add up all calls.
+    """Judges the sentences of one answer. `opinion` and `tokens` add up all calls.
 
     After a failure the model is not asked again for this answer, and the result of the check by code stands.
     """
@@ -43,8 +49,6 @@ class SecondOpinion:
         self._parts = replace(parts, profile=cold)
         self._passages = {passage.number: passage for passage in passages}
         self._patience = patience
-        answer = parts.profile.answer
-        self.wanted = answer.judge == "model" and answer.grounding != "off" and not parts.quotes
         self._boundary = new_boundary()
         self.opinion = Opinion(model=model.judge or answering)
         self.tokens: Mapping[str, Any] = {}

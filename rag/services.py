@@ -138,9 +138,12 @@ def collection_index(settings: Settings, collection: str, profile: Profile | Non
 
     Raises `UsageError` for an invalid name.
     """
+    server = server_of(settings)
+    if server is None:  # only a server holds collections that other programs made
+        return open_index(home=settings.home, collection=collection)
     layout = layout_of(profile.book) if profile else Layout()
     layout = replace(layout, embedding_model=embedding_choice.model_id_of(layout.embedding_model))
-    return open_index(home=settings.home, collection=collection, server=server_of(settings), layout=layout)
+    return open_index(home=settings.home, collection=collection, server=server, layout=layout)
 
 
 def server_of(settings: Settings) -> Server | None:
@@ -190,7 +193,8 @@ async def build_services(
 def _build(settings: Settings, chosen: Profile, profile: str, book: str) -> LiveServices:
     """The blocking part of `build_services`: it reads files and loads libraries."""
     embedder, index = build_embedder(settings, chosen, book), collection_index(settings, book, chosen)
-    services = LiveServices(settings, profile, embedder, index, build_reranker(settings))
+    reranker = None if settings.rerank == "off" else build_reranker(settings)
+    services = LiveServices(settings, profile, embedder, index, reranker)
     services.parts(profile)
     return services
 

@@ -25,7 +25,7 @@ import pytest
 
 from cli.ask import exit_code
 from graph.agent import Agent
-from graph.conversations import thread_config
+from graph.compiled import thread_config
 from graph.memory import FILE
 from rag.errors import RATE_LIMIT_SECONDS, USER_MESSAGES
 from rag.types import ErrorType, Event, Response

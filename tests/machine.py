@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 
 from graph.agent import Agent
 from graph.build import build_graph
-from graph.conversations import thread_config
+from graph.compiled import thread_config
 from graph.memory import Memory, local_memory
 from rag.profiles.profile import Profile
 from rag.types import Passage, Response

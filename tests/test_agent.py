@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import HumanMessage
 
-from graph.conversations import thread_config
+from graph.compiled import thread_config
 from graph.memory import open_memory
 from rag.errors import USER_MESSAGES, AskbookError, UsageError
 from rag.types import Event

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from graph.conversations import thread_config
+from graph.compiled import thread_config
 from graph.memory import Memory
 from nodes import archive
 from nodes.archive import namespace_of

@@ -13,7 +13,7 @@ from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 
 from cli.commands import COMMANDS, ChatSession
 from graph.agent import Agent, open_agent
-from graph.conversations import thread_config
+from graph.compiled import thread_config
 from rag.profiles.profile import effective
 from rag.settings import Settings, variables
 from run import main

@@ -12,7 +12,7 @@ from cli.chat import _do, _offer
 from cli.commands import ChatSession
 from cli.history import forget, history_file
 from cli.threads import as_markdown, delete, row, summaries
-from graph.conversations import thread_config
+from graph.compiled import thread_config
 from graph.memory import Memory, open_memory
 from rag.settings import Settings
 from state import InputState

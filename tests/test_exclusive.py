@@ -12,8 +12,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.graph import END, START, StateGraph
 
 from graph.agent import Agent
-from graph.compiled import exclusive
-from graph.conversations import thread_config
+from graph.compiled import exclusive, thread_config
 from graph.memory import Memory, MemoryOptions, open_memory
 from rag.conversation.turns import BLOCK, WINDOW
 from rag.errors import MemoryFailureError, UsageError

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 
-from graph.conversations import thread_config
+from graph.compiled import thread_config
 from rag.answer.judging import Claim, judging_prompt, read_verdicts
 from rag.answer.writer import AnswerWriter, Manner
 from rag.errors import AskbookError

@@ -6,7 +6,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from graph.build import build_graph
-from graph.conversations import thread_config
+from graph.compiled import thread_config
 from graph.drawing import README, draw, in_page
 from rag.errors import UsageError
 from rag.profiles.profile import Profile, load_profile

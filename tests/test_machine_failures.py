@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graph.conversations import thread_config
+from graph.compiled import thread_config
 from rag.errors import USER_MESSAGES, AskbookError, RetrievalError
 from state import EMPTY_BOARD, Context, InputState
 from tests.fakes import tool_call

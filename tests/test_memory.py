@@ -13,7 +13,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde import jsonplus
 
-from graph.conversations import thread_config
+from graph.compiled import thread_config
 from graph.memory import FILE, Memory, open_memory
 from graph.memory_errors import memory_failure
 from rag.errors import MemoryFailureError

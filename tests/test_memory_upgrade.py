@@ -11,7 +11,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from graph.build import build_graph
-from graph.conversations import thread_config
+from graph.compiled import thread_config
 from graph.memory import FILE, open_memory
 from rag.conversation.turns import BLOCK, WINDOW, turns
 from state import InputState

@@ -15,7 +15,7 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from graph.conversations import thread_config
+from graph.compiled import thread_config
 from graph.memory import FILE, Memory, MemoryOptions, open_memory
 from tests.machine import ANSWER, Machine
 from tests.postgres import Cluster

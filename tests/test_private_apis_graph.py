@@ -13,7 +13,7 @@ from langgraph.checkpoint.base import id as ids
 from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from graph.conversations import thread_config
+from graph.compiled import thread_config
 from graph.memory import Memory
 from graph.private_apis import catch_up, change_class
 from state import AgentState, Context, InputState

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from graph.conversations import thread_config
+from graph.compiled import thread_config
 from graph.memory import Memory
 from rag.errors import UsageError
 from rag.types import Response

@@ -24,7 +24,7 @@ MOST: Final = 50  # passages of one request: up to 100 are billed as one search,
 
 
 async def reranked(
-    reranker: Reranker | None,
+    reranker: Reranker,
     question: str,
     candidates: Sequence[Candidate],
     chunks: Mapping[str, Chunk],
@@ -33,14 +33,14 @@ async def reranked(
 ) -> list[Candidate]:
     """The candidates above the threshold in the reranker's order, the first `k` of them kept, then the others.
 
-    `chunks` holds the candidates' chunks by id. Scores do not change. Without a reranker, or with fewer than two
-    candidates above the threshold, nothing is requested and nothing changes. Raises `AskbookError` when the reranker
+    `chunks` holds the candidates' chunks by id. Scores do not change. With fewer than two candidates above the
+    threshold, nothing is requested and nothing changes. Raises `AskbookError` when the reranker
     fails.
     """
     # By text: one that is in the book twice is sent once and kept once.
     passed = {chunks[c.chunk_id].text: c for c in reversed(candidates) if c.outcome in ("kept", "beyond_k")}
     asked = [candidate for candidate in candidates if candidate in passed.values()]
-    if reranker is None or len(asked) < 2:
+    if len(asked) < 2:
         return list(candidates)
     asked, rest = asked[:MOST], asked[MOST:]
     order = await asyncio.to_thread(reranker.rerank, question, [chunks[c.chunk_id].embedded_text for c in asked])

@@ -93,7 +93,8 @@ class Retriever:
         queries, found = await self._search(texts, vectors, max(DEPTH, k), where)
         chunks = {chunk.id: chunk for chunk, _ in found}
         candidates = gated(found, k=k, threshold=threshold)
-        candidates = await reranked(self._reranker, _rerank_query(queries), candidates, chunks, k=k)
+        if self._reranker is not None:
+            candidates = await reranked(self._reranker, _rerank_query(queries), candidates, chunks, k=k)
         candidates = joined(candidates, chunks, neighbours)
         kept = [c for outcome in ("kept", "neighbour") for c in candidates if c.outcome == outcome]
         passages = [Passage.of(chunks[c.chunk_id], number, c.cosine) for number, c in enumerate(kept, start=1)]
