@@ -11,20 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rag.grounding.words import Token
-from rag.text.english.numerals import (
-    AREAS_AND_VOLUMES,
-    CURRENCIES,
-    FRACTIONS,
-    MULTIPLIERS,
-    ORDINAL_SUFFIXES,
-    ORDINALS,
-    PARTS,
-    RANGE_WORDS,
-    SCALES,
-    SMALL,
-    UNITS,
-    VAGUE_ORDINALS,
-)
+from rag.text.english import numerals
 
 _DIGITS: Final = re.compile(r"(\d+(?:[.,:]\d+)*)(.*)", re.DOTALL)
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
@@ -107,10 +94,10 @@ def _digits(tokens: Sequence[Token], at: int) -> tuple[str, int, str, bool] | No
     unit = ""
     if suffix in ("s", "'s"):
         unit = "decade"
-    elif suffix and suffix not in ORDINAL_SUFFIXES:
-        unit = UNITS.get(suffix, "")
-        if suffix in MULTIPLIERS:
-            return _plain(digits, MULTIPLIERS[suffix]), at, "", False
+    elif suffix and suffix not in numerals.ORDINAL_SUFFIXES:
+        unit = numerals.UNITS.get(suffix, "")
+        if suffix in numerals.MULTIPLIERS:
+            return _plain(digits, numerals.MULTIPLIERS[suffix]), at, "", False
         if not unit:
             return None  # a name, such as 3D or 4k60
     return digits.lstrip("0") or "0", at, unit, False
@@ -119,18 +106,18 @@ def _digits(tokens: Sequence[Token], at: int) -> tuple[str, int, str, bool] | No
 def _spelt(tokens: Sequence[Token], at: int) -> tuple[str, int, str, bool] | None:
     """A number in words, such as "twenty-five", "third" or "one half": value, last token, unit, vague."""
     word = tokens[at].word
-    if word in ORDINALS:
-        return str(ORDINALS[word]), at, "", word in VAGUE_ORDINALS
-    if word in FRACTIONS:
-        return FRACTIONS[word], at, "part", True
-    if word not in SMALL and not (word in SCALES and at and tokens[at - 1].word == "a"):
+    if word in numerals.ORDINALS:
+        return str(numerals.ORDINALS[word]), at, "", word in numerals.VAGUE_ORDINALS
+    if word in numerals.FRACTIONS:
+        return numerals.FRACTIONS[word], at, "part", True
+    if word not in numerals.SMALL and not (word in numerals.SCALES and at and tokens[at - 1].word == "a"):
         return None
     value, last = _summed(tokens, at)
     after = last + 1
     if after < len(tokens) and tokens[after].word == "-":
         after += 1
-    if last == at and after < len(tokens) and tokens[after].word in PARTS:
-        return f"{value}/{PARTS[tokens[after].word]}", after, "part", False
+    if last == at and after < len(tokens) and tokens[after].word in numerals.PARTS:
+        return f"{value}/{numerals.PARTS[tokens[after].word]}", after, "part", False
     return str(value), last, "", word == "one" and last == at
 
 
@@ -140,14 +127,14 @@ def _summed(tokens: Sequence[Token], at: int) -> tuple[int, int]:
     last = at
     for index in range(at, min(len(tokens), at + LONGEST_SPELT)):
         word = tokens[index].word
-        if word in SCALES:
-            current = (current or 1) * SCALES[word]
+        if word in numerals.SCALES:
+            current = (current or 1) * numerals.SCALES[word]
         elif word == "thousand" and current:
             total, current = total + current * 1000, 0
-        elif word in ORDINALS and index > at and current % 10 == 0 < current and ORDINALS[word] < 10:
-            return total + current + ORDINALS[word], index
-        elif word in SMALL and _adds(SMALL[word], current):
-            current += SMALL[word]
+        elif word in numerals.ORDINALS and index > at and current % 10 == 0 < current and numerals.ORDINALS[word] < 10:
+            return total + current + numerals.ORDINALS[word], index
+        elif word in numerals.SMALL and _adds(numerals.SMALL[word], current):
+            current += numerals.SMALL[word]
         elif index > at and word in ("-", "and") and _continues(tokens, index, current):
             continue
         else:
@@ -167,8 +154,12 @@ def _continues(tokens: Sequence[Token], at: int, current: int) -> bool:
         return False
     word = tokens[at + 1].word
     if tokens[at].word == "-":
-        return 20 <= current % 100 < 100 and current % 10 == 0 and (0 < SMALL.get(word, 99) < 10 or word in ORDINALS)
-    return current >= 100 and current % 100 == 0 and word in SMALL
+        return (
+            20 <= current % 100 < 100
+            and current % 10 == 0
+            and (0 < numerals.SMALL.get(word, 99) < 10 or word in numerals.ORDINALS)
+        )
+    return current >= 100 and current % 100 == 0 and word in numerals.SMALL
 
 
 def _scaled(tokens: Sequence[Token], last: int) -> tuple[int, int]:
@@ -177,9 +168,9 @@ def _scaled(tokens: Sequence[Token], last: int) -> tuple[int, int]:
     while last + 1 < len(tokens) and power < _LONGEST:
         step = 2 if tokens[last + 1].word == "-" and last + 2 < len(tokens) else 1
         word = tokens[last + step].word
-        if word not in MULTIPLIERS or len(word) < 3:
+        if word not in numerals.MULTIPLIERS or len(word) < 3:
             break
-        power += MULTIPLIERS[word]
+        power += numerals.MULTIPLIERS[word]
         last += step
     return last, power
 
@@ -198,23 +189,23 @@ def _plain(value: str, power: int) -> str:
 
 def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
     """The last token of the quantity at `first..last`, and its unit of measure, "" without one."""
-    if first and tokens[first - 1].word in CURRENCIES:
-        return last, CURRENCIES[tokens[first - 1].word]
+    if first and tokens[first - 1].word in numerals.CURRENCIES:
+        return last, numerals.CURRENCIES[tokens[first - 1].word]
     at = last + 1
     if at < len(tokens) and tokens[at].word in ("-", "‑", "–") and at + 1 < len(tokens):
         at += 1
     dimension = ""
-    if at + 1 < len(tokens) and tokens[at].word in AREAS_AND_VOLUMES:
-        dimension = AREAS_AND_VOLUMES[tokens[at].word]
+    if at + 1 < len(tokens) and tokens[at].word in numerals.AREAS_AND_VOLUMES:
+        dimension = numerals.AREAS_AND_VOLUMES[tokens[at].word]
         at += 1
         if tokens[at].word == "." and at + 1 < len(tokens):
             at += 1
     if at < len(tokens) and tokens[at].word == "°" and at + 1 < len(tokens):
         at += 1
-        return at, UNITS.get("°" + tokens[at].word, "degree")
+        return at, numerals.UNITS.get("°" + tokens[at].word, "degree")
     if at + 1 < len(tokens) and tokens[at].word == "per" and tokens[at + 1].word == "cent":
         return at + 1, "%"
-    if at < len(tokens) and (unit := UNITS.get(tokens[at].word)):
+    if at < len(tokens) and (unit := numerals.UNITS.get(tokens[at].word)):
         return at, dimension + unit
     return last, ""
 
@@ -231,7 +222,7 @@ def _ranges(tokens: Sequence[Token], found: list[Quantity]) -> list[Quantity]:
             values |= _by_scale(quantity, right)
         if left and _joined(tokens, left, quantity):
             values |= _by_century(left, quantity)
-            if left.unit and tokens[left.first - 1].word in CURRENCIES:
+            if left.unit and tokens[left.first - 1].word in numerals.CURRENCIES:
                 unit = unit or left.unit
         result.append(Quantity(quantity.first, quantity.last, frozenset(values), unit, quantity.vague))
     return result
@@ -240,8 +231,8 @@ def _ranges(tokens: Sequence[Token], found: list[Quantity]) -> list[Quantity]:
 def _joined(tokens: Sequence[Token], left: Quantity, right: Quantity) -> bool:
     """Whether two quantities are the ends of a range."""
     gap = [t.word for t in tokens[left.last + 1 : right.first]]
-    gap = [word for word in gap if word not in CURRENCIES]
-    return 1 <= len(gap) <= 2 and all(word in RANGE_WORDS for word in gap)
+    gap = [word for word in gap if word not in numerals.CURRENCIES]
+    return 1 <= len(gap) <= 2 and all(word in numerals.RANGE_WORDS for word in gap)
 
 
 def _by_scale(quantity: Quantity, right: Quantity) -> set[str]:

@@ -11,18 +11,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from rag.text.english.citation_words import (
-    AFTER_SOURCE_WORD,
-    COMPARE,
-    DASHES,
-    FOR_EXAMPLE,
-    PLACE_WORD,
-    RANGE_SIGN,
-    SEE,
-    SEPARATOR,
-    SOURCE_WORD,
-    WORKS,
-)
+from rag.text.english import citation_words as cited
 from rag.text.english.orders import without_orders
 from rag.text.sentences import code_spans
 
@@ -47,11 +36,11 @@ _ADDRESS: Final = re.compile(rf"(?:https?://|ftp://|www\.|mailto:){_URL_SIGN}{{1
 _DESTINATION: Final = re.compile(r"\]\([ \t]{0,3}<?([^\s()<>]{1,2000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,200}){0,3})")
 
 _GAP: Final = r"[ \t]{0,3}+"
-_SEPARATOR: Final = rf"(?:[ \t]{{0,3}}+{SEPARATOR}[ \t]{{0,3}}+)"
-_NUMBER: Final = rf"(?:{SOURCE_WORD}[ \t:.#№]{{0,3}}+|[#№])?+\d{{1,4}}+"
+_SEPARATOR: Final = rf"(?:[ \t]{{0,3}}+{cited.SEPARATOR}[ \t]{{0,3}}+)"
+_NUMBER: Final = rf"(?:{cited.SOURCE_WORD}[ \t:.#№]{{0,3}}+|[#№])?+\d{{1,4}}+"
 _NUMBERS: Final = rf"{_NUMBER}(?:{_SEPARATOR}{_NUMBER}){{0,20}}+"
 # [1†source], [1, p. 3]
-_PLACE: Final = rf"(?:[ \t]?(?:†|:[ \t]|,[ \t](?={PLACE_WORD}))[^\[\]【】\n]{{0,80}})?"
+_PLACE: Final = rf"(?:[ \t]?(?:†|:[ \t]|,[ \t](?={cited.PLACE_WORD}))[^\[\]【】\n]{{0,80}})?"
 _TARGET: Final = (
     r"\([ \t]{0,3}(?P<%s><[^<>\n]{0,2000}>|[^\s()<>]{0,2000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,200}){0,3})"
     r"(?:[ \t]{1,3}(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'))?[ \t]{0,3}\)"
@@ -63,16 +52,16 @@ _BRACKETED_FORMS: Final = (
     rf"\[(?P<label>{_LABEL})\](?:{_TARGET % 'd2'}|(?P<ref>\[\^?{_GAP}{_NUMBERS}{_GAP}\]))",
     rf"[【［〔](?:{_GAP}(?P<n2>{_NUMBERS}){_PLACE}|(?P<odd>[^【】［］\n]{{0,100}}†[^【】［］\n]{{0,100}})){_GAP}[】］〕]",
     rf"!\[(?P<image>{_LABEL})\](?:{_TARGET % 'd3'}|\[[^\[\]\n]{{0,100}}\])",
-    rf"\[(?P<strange>[ \t^†+{DASHES}]{{0,3}}\d[\d \t.,;:/&+#^{DASHES}]{{0,300}}+)\]",
-    rf"\[(?P<author2>(?:{SEE}|{COMPARE})?{WORKS})\](?!\()",
+    rf"\[(?P<strange>[ \t^†+{cited.DASHES}]{{0,3}}\d[\d \t.,;:/&+#^{cited.DASHES}]{{0,300}}+)\]",
+    rf"\[(?P<author2>{cited.WORKS})\](?!\()",
 )
 _UNBRACKETED_FORMS: Final = (
     rf"<[sS][uU][pP]>[ \t]?\[?(?P<n3>{_NUMBERS})\]?[ \t]?</[sS][uU][pP]>",
     r"<(?P<auto>(?:[A-Za-z][A-Za-z0-9+.-]{1,20}:|www\.)[^<>\s]{0,2000}|[^<>\s@]{1,100}@[^<>\s]{1,200})>",
     r"<(?P<tag>!--(?:[^-]|-(?!->)){0,2000}-->|[/!?]?[A-Za-z][A-Za-z0-9-]{0,30}(?:[\s/][^<>]{0,2000})?>)",
-    rf"\((?:{SEE})?(?P<n4>{SOURCE_WORD}[ \t:.#]{{0,3}}{_NUMBERS})\)",
-    rf"\({AFTER_SOURCE_WORD}(?P<n5>{_NUMBERS})\)",
-    rf"\((?P<author>(?:{SEE}|{COMPARE}|{FOR_EXAMPLE})?{WORKS})\)",
+    rf"\({cited.SEE}(?P<n4>{cited.SOURCE_WORD}[ \t:.#]{{0,3}}{_NUMBERS})\)",
+    rf"\({cited.AFTER_SOURCE_WORD}(?P<n5>{_NUMBERS})\)",
+    rf"\((?P<author>{cited.WORKS_IN_PARENTHESES})\)",
     *(rf"{first}(?P<url{first}>{rest}{_URL_SIGN}{{1,2000}})" for first, rest in (
         ("h", "(?:[tT]{2}[pP][sS]?://)"), ("H", "(?:[tT]{2}[pP][sS]?://)"), ("f", "(?:tps?://|ile://)"),
         ("w", r"[wW]{2}\."), ("W", r"[wW]{2}\."), ("m", "ailto:"), ("j", "avascript:"), ("d", "ata:[a-z]+/"),
@@ -83,7 +72,7 @@ _TOKEN: Final = re.compile("|".join(_BRACKETED_FORMS + _UNBRACKETED_FORMS))
 _UNBRACKETED: Final = re.compile("|".join(_UNBRACKETED_FORMS))
 # Code points that a token may extend beyond the last closing bracket of the text.
 _LONGEST_TOKEN_END: Final = 2600
-_NUMBER_OR_RANGE: Final = re.compile(rf"\d{{1,4}}|{RANGE_SIGN}")
+_NUMBER_OR_RANGE: Final = re.compile(rf"\d{{1,4}}|{cited.RANGE_SIGN}")
 _LONGEST_RANGE: Final = 20  # markers; "1-9999" is not ten thousand of them
 # The last group of each form of marker, and the group that holds its numbers.
 _MARKER_GROUPS: Final = {"square": "n1", "d1": "n1", "n2": "n2", "odd": "n2", "n3": "n3", "n4": "n4", "n5": "n5"}

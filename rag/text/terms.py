@@ -190,7 +190,7 @@ def _join_numbered(match: re.Match[str]) -> str:
 @cache
 def _also() -> dict[str, set[str]]:
     """Stems of `SAYS_ALSO` by the stem of the question's word."""
-    return {stem(word): {stem(other) for other in others.split()} - IDLE for word, others in SAYS_ALSO.items()}
+    return {stem(word): {stem(other) for other in others} - IDLE for word, others in SAYS_ALSO.items()}
 
 
 @cache

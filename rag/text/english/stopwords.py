@@ -50,80 +50,25 @@ favourite favorite carbon wavelength stock shares legal copyright patent patente
 FACTS: Final = frozenset(_FACT_WORDS.split())
 
 # Words of an answer that count as a word of the question: "How tall is Atlas?" is answered by its height.
+_ALSO: Final = """
+tall: height high; heavy: weight weigh mass kg; weigh: weight mass kg;
+fast: speed velocity rate hz frequency ms millisecond; quick: speed fast rate; often: frequency every hz;
+expensive: cost price; price: cost; cost: price; big: size large; large: size; close: distance within near;
+far: distance range; long: duration length hour minute second runtime time; old: age elderly; elderly: old;
+power: energy watt; energy: power; build: create construct make; create: make build new develop; develop: create;
+developer: develop; merge: combine fuse fusion integrate; combine: merge fuse fusion; fuse: fusion combine;
+swap: replace exchange switch; replace: swap exchange; successor: replace; prevent: avoid stop; avoid: prevent anti;
+stop: prevent halt; remove: delete; delete: remove; begin: start; start: begin launch run; launch: start run;
+run: start launch execute; execute: run; display: show render; visualise: visualize; job: task; task: job;
+picture: image; photo: image; error: failure exception; failure: error; fix: solve repair; solve: fix;
+benefit: advantage; advantage: benefit; drawback: limitation disadvantage; limitation: disadvantage drawback;
+disadvantage: limitation drawback; change: modify set update edit; update: upgrade change; upgrade: update;
+set: change configure; configure: setting configuration set; option: setting parameter;
+setting: option configuration variable; parameter: setting option; save: store; store: save; learn: teach train;
+teach: learn; people: human person; person: human people; human: person people; simulated: synthetic;
+synthetic: simulated; require: need requirement; requirement: require need; purpose: used for goal;
+install: installation setup; setup: install
+"""
 SAYS_ALSO: Final = {
-    "tall": "height high",
-    "heavy": "weight weigh mass kg",
-    "weigh": "weight mass kg",
-    "fast": "speed velocity rate hz frequency ms millisecond",
-    "quick": "speed fast rate",
-    "often": "frequency every hz",
-    "expensive": "cost price",
-    "price": "cost",
-    "cost": "price",
-    "big": "size large",
-    "large": "size",
-    "close": "distance within near",
-    "far": "distance range",
-    "long": "duration length hour minute second runtime time",
-    "old": "age elderly",
-    "elderly": "old",
-    "power": "energy watt",
-    "energy": "power",
-    "build": "create construct make",
-    "create": "make build new develop",
-    "develop": "create",
-    "developer": "develop",
-    "merge": "combine fuse fusion integrate",
-    "combine": "merge fuse fusion",
-    "fuse": "fusion combine",
-    "swap": "replace exchange switch",
-    "replace": "swap exchange",
-    "successor": "replace",
-    "prevent": "avoid stop",
-    "avoid": "prevent anti",
-    "stop": "prevent halt",
-    "remove": "delete",
-    "delete": "remove",
-    "begin": "start",
-    "start": "begin launch run",
-    "launch": "start run",
-    "run": "start launch execute",
-    "execute": "run",
-    "display": "show render",
-    "visualise": "visualize",
-    "job": "task",
-    "task": "job",
-    "picture": "image",
-    "photo": "image",
-    "error": "failure exception",
-    "failure": "error",
-    "fix": "solve repair",
-    "solve": "fix",
-    "benefit": "advantage",
-    "advantage": "benefit",
-    "drawback": "limitation disadvantage",
-    "limitation": "disadvantage drawback",
-    "disadvantage": "limitation drawback",
-    "change": "modify set update edit",
-    "update": "upgrade change",
-    "upgrade": "update",
-    "set": "change configure",
-    "configure": "setting configuration set",
-    "option": "setting parameter",
-    "setting": "option configuration variable",
-    "parameter": "setting option",
-    "save": "store",
-    "store": "save",
-    "learn": "teach train",
-    "teach": "learn",
-    "people": "human person",
-    "person": "human people",
-    "human": "person people",
-    "simulated": "synthetic",
-    "synthetic": "simulated",
-    "require": "need requirement",
-    "requirement": "require need",
-    "purpose": "used for goal",
-    "install": "installation setup",
-    "setup": "install",
+    word.strip(): others.split() for word, _, others in (entry.partition(":") for entry in _ALSO.split(";"))
 }
