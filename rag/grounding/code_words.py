@@ -1,4 +1,4 @@
-"""Code words of a sentence: they must stand in the passages letter by letter, and so must the lines of a code block."""
+"""Code words of a sentence and lines of a code block: the passages must hold them letter by letter."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ _BARE: Final = re.compile(
     r"|\w[\w-]*\.(?:rs|py|toml|json|yaml|yml|xml|js|jsx|ts|tsx|md|mdx|sh|txt|cfg|lock|html|css|urdf|cpp|launch)\b"
     r")"
 )
-_CALL: Final = re.compile(r"\(.*\)$|[!;:,.]+$", re.DOTALL)
+_CALL_OR_MARK: Final = re.compile(r"\(.*\)$|[!;:,.]+$", re.DOTALL)
 _FENCE: Final = re.compile(r"\s*(?:`{3,}|~{3,})[^\n]*")
 _PROMPT: Final = re.compile(r"^(?:\$|>|#|>>>|PS>|\w*[$#])\s+")
-_LONGEST: Final = 4000  # code points of a sentence that are looked through
+_LONGEST: Final = 4000  # code points of a sentence that are searched
 
 
 def code_words(sentence: str) -> list[str]:
-    """What stands in backticks, and bare words that only code has: paths, flags, names with `_` or `::`."""
+    """The inline code of a sentence, then other words that must be code: paths, flags, names with `_` or `::`.
+
+    >>> code_words("Run `ros2 topic` with --verbose in src/main.rs.")
+    ['ros2 topic', '--verbose', 'src/main.rs']
+    """
     text = sentence[:_LONGEST]
     return [
         *(m[2].strip() for m in _SPAN.finditer(text)),
@@ -33,7 +37,7 @@ def code_words(sentence: str) -> list[str]:
 
 
 def unstated_code(sentence: str, passages: Sequence[str]) -> Iterator[str]:
-    """Code words of the sentence that no passage holds."""
+    """The code words of the sentence that no passage holds, each once."""
     words = [word for word in dict.fromkeys(code_words(sentence)) if any(c.isalnum() for c in word)]
     if not words:
         return
@@ -44,7 +48,7 @@ def unstated_code(sentence: str, passages: Sequence[str]) -> Iterator[str]:
 
 
 def unstated_lines(block: str, passages: Sequence[str]) -> Iterator[str]:
-    """Lines of a code block that no passage holds, prompts and indentation left out."""
+    """The lines of a fenced block that no passage holds, compared without shell prompts and indentation."""
     lines = [line for line in block.split("\n") if line.strip() and not _FENCE.fullmatch(line)]
     if not lines:
         return
@@ -56,21 +60,21 @@ def unstated_lines(block: str, passages: Sequence[str]) -> Iterator[str]:
 
 
 def _forms(word: str) -> list[str]:
-    """A code word as it is written, then without a call's brackets and a mark at its end."""
+    """A code word as written, without a call's arguments or closing mark, and without a shell prompt."""
     plain = " ".join(word.split())
-    bare = _CALL.sub("", plain).strip()
+    bare = _CALL_OR_MARK.sub("", plain).strip()
     forms = [plain, bare, _PROMPT.sub("", plain)]
     return list(dict.fromkeys(form for form in forms if form))
 
 
 def _holds(passage: str, word: str) -> bool:
-    """Does the word stand there and not as a part of a longer one? Underscores around a path are emphasis."""
-    joint = "" if "/" in word or "." in word else "_"
+    """Whether a passage holds the word, and not inside a longer one. Underscores around a path are emphasis."""
+    joining = "" if "/" in word or "." in word else "_"
     at = passage.find(word)
     while at >= 0:
         before, after = passage[at - 1 : at], passage[at + len(word) : at + len(word) + 1]
-        left = not (word[0].isalnum() and (before.isalnum() or before == joint != ""))
-        if left and not (word[-1].isalnum() and (after.isalnum() or after == joint != "")):
+        left = not (word[0].isalnum() and (before.isalnum() or before == joining != ""))
+        if left and not (word[-1].isalnum() and (after.isalnum() or after == joining != "")):
             return True
         at = passage.find(word, at + 1)
     return False

@@ -1,6 +1,4 @@
-"""Where in the passages a sentence has its support: which lines hold its words, and how near one of its facts stands to
-what the sentence says of it.
-"""
+"""Which lines of the passages hold the words of a sentence, and how much of the sentence they hold together."""
 
 from __future__ import annotations
 
@@ -11,18 +9,21 @@ from typing import Final
 from rag.grounding.passages import ReadPassages, SourceLine, windows
 from rag.text.english.word_forms import ALIASES
 
-WIDTH: Final = 3  # neighbouring lines that together may say what one sentence says
-PLACES: Final = 3  # stretches that one sentence may draw on
-AROUND: Final = 0.8  # what a word counts that stands in the line before or after, or in a heading
-NEAR: Final = 5.0  # tokens: at this distance a word says half as much about a fact as one beside it
-SHIFT: Final = 4.0  # tokens: a word that stands this much nearer or farther counts half
-AROUND_SLOT: Final = 0.3
-SHARED: Final = 5  # letters that two stems of one family share at least
+STRETCH_LINES: Final = 3  # at most, of a stretch of adjacent lines
+MOST_STRETCHES: Final = 3  # that one sentence may draw on
+LEAST_GAIN: Final = 0.04  # of the sentence, by weight, that each further stretch must add
+LENGTH_PENALTY: Final = 0.03  # share of its gain that a stretch loses with each line after the first
+HEADING_WEIGHT: Final = 0.8  # of a word that only a heading holds
+NUMBER_WEIGHT: Final = 0.8
+SHARED_LETTERS: Final = 4  # at least, at the start of two stems of one family
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A content word of the sentence: its token's index, what it may stand as in the passages, and its weight."""
+    """A content word or a number of the sentence.
+
+    `index` is its token's, `forms` the keys that count as the word in the passages, `weight` from 0.2 to 1.
+    """
 
     index: int
     forms: frozenset[str]
@@ -31,7 +32,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A line of a passage, by its number among the lines of all passages."""
+    """A line of the passages: the index of its passage, and its `number` among the lines of all passages."""
 
     passage: int
     line: SourceLine
@@ -39,7 +40,11 @@ class Site:
 
 
 class Sources:
-    """The passages' lines, with an index of which lines hold a key."""
+    """The lines of all passages, with an index of the lines that hold a key.
+
+    `known` are the keys of the text that the passages stand under, such as titles. `titles` are the keys of each
+    passage's headings, `holders` the numbers of the lines by key, `stretches` the numbers of adjacent lines.
+    """
 
     def __init__(self, readings: Sequence[ReadPassages], known: frozenset[str]) -> None:
         self.sites: list[Site] = []
@@ -53,56 +58,49 @@ class Sources:
                 for key in line.places:
                     self.holders.setdefault(key, []).append(len(self.sites))
                 self.sites.append(Site(passage, line, len(self.sites)))
-            self.stretches += [[start + n for n in stretch] for stretch in windows(reading.lines, WIDTH)]
-        self._families: dict[str, list[str]] | None = None
+            self.stretches += [[start + n for n in stretch] for stretch in windows(reading.lines, STRETCH_LINES)]
+        self._by_prefix: dict[str, list[str]] | None = None
 
     def forms(self, key: str) -> frozenset[str]:
-        """What a word of the sentence may stand as: itself, a word of the same sense, else one of the same family."""
+        """The keys of the passages that count as this one: itself, its aliases, else stems of the same family."""
         found = {key, f"~{key}", *ALIASES.get(key, ())} & self.holders.keys()
         if key not in self.holders:
             found |= set(self._family(key))
         return frozenset(found)
 
     def _family(self, key: str) -> Iterator[str]:
-        if len(key) < SHARED or not key.isalpha():
+        """Stems that begin as the key does, up to the last letter of the shorter one at least."""
+        if len(key) <= SHARED_LETTERS or not key.isalpha():
             return
-        if self._families is None:
-            self._families = {}
-            for known in self.holders:
-                self._families.setdefault(known[: SHARED - 1], []).append(known)
-        for other in self._families.get(key[: SHARED - 1], ()):
-            shared = _shared(key, other)
-            if shared >= max(SHARED - 1, min(len(key), len(other)) - 1):
+        if self._by_prefix is None:
+            self._by_prefix = {}
+            for stem in self.holders:
+                self._by_prefix.setdefault(stem[:SHARED_LETTERS], []).append(stem)
+        for other in self._by_prefix.get(key[:SHARED_LETTERS], ()):
+            shared = max(SHARED_LETTERS, min(len(key), len(other)) - 1)
+            if key[:shared] == other[:shared]:
                 yield other
 
     def lines_with(self, forms: Iterable[str]) -> set[int]:
+        """Numbers of the lines that hold any of the keys."""
         return {number for form in forms for number in self.holders.get(form, ())}
 
     def around(self, number: int) -> Iterator[SourceLine]:
-        """The lines before and after a line, of the same passage."""
+        """The lines before and after a line, in the same passage."""
         for other in (number - 1, number + 1):
             if 0 <= other < len(self.sites) and self.sites[other].passage == self.sites[number].passage:
                 yield self.sites[other].line
 
 
-def _shared(one: str, other: str) -> int:
-    count = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
-
-
-def words_of(line: SourceLine, sources: Sources) -> list[Word]:
+def words_of(sentence: SourceLine, sources: Sources) -> list[Word]:
     """The content words and the numbers of a sentence, in order."""
-    numbers = {q.first: q for q in line.quantities if not q.vague}
-    inside = {index for q in numbers.values() for index in range(q.first, q.last + 1)}
+    numbers = {quantity.first: quantity for quantity in sentence.quantities if not quantity.vague}
+    inside = {index for quantity in numbers.values() for index in range(quantity.first, quantity.last + 1)}
     found: list[Word] = []
-    for index, token in enumerate(line.tokens):
+    for index, token in enumerate(sentence.tokens):
         if quantity := numbers.get(index):
             forms = frozenset(key for value in quantity.values if (key := f"#{value}") in sources.holders)
-            found.append(Word(index, forms, 0.8))
+            found.append(Word(index, forms, NUMBER_WEIGHT))
         elif token.content and index not in inside and not token.digits:
             found.append(Word(index, sources.forms(token.key), token.weight))
     return found
@@ -110,49 +108,48 @@ def words_of(line: SourceLine, sources: Sources) -> list[Word]:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How much of the sentence the passages say, by weight: 0..1; the lines that say it, the best stretch first."""
+    """The share of the sentence that the passages hold, by weight, 0 to 1; the lines of the best stretch."""
 
     share: float
     best: tuple[int, ...]
-    lines: frozenset[int]
-    first: float  # what the best stretch alone says
 
 
 def support(words: Sequence[Word], sources: Sources) -> Support:
-    """The best stretch of neighbouring lines, then what others add to it."""
+    """Take the stretch that holds most of the words, then up to two others for the words that are left.
+
+    A word that only a heading holds counts 0.8 of its weight. A sentence without words is supported in full.
+    """
     left: dict[frozenset[str], float] = {}
     for word in words:
-        left[word.forms or frozenset({f"?{word.index}"})] = max(
-            word.weight, left.get(word.forms or frozenset({f"?{word.index}"}), 0.0)
-        )
+        forms = word.forms or frozenset({f"?{word.index}"})  # a word that no passage has
+        left[forms] = max(word.weight, left.get(forms, 0.0))
     total = sum(left.values())
     if not total:
-        return Support(1.0, (), frozenset(), 1.0)
-    where = {forms: sources.lines_with(forms) for forms in left}
-    got, first = 0.0, 0.0
+        return Support(1.0, ())
+    lines = {forms: sources.lines_with(forms) for forms in left}
+    held = 0.0
     best: tuple[int, ...] = ()
-    lines: set[int] = set()
-    for round_ in range(PLACES):
-        stretch, gain = _best_stretch(left, where, sources)
-        if gain <= 0 or (round_ and gain < 0.04 * total):
+    for attempt in range(MOST_STRETCHES):
+        stretch, gain = _best_stretch(left, lines, sources)
+        if gain <= 0 or (attempt and gain < LEAST_GAIN * total):
             break
-        if not round_:
-            best, first = tuple(stretch), gain
-        lines |= set(stretch)
-        got += gain
-        left = {forms: weight for forms, weight in left.items() if where[forms].isdisjoint(stretch)}
-    titled = sources.known.union(*sources.titles)
-    got += sum(AROUND * weight for forms, weight in left.items() if not forms.isdisjoint(titled))
-    return Support(got / total, best, frozenset(lines), first / total)
+        best = best or tuple(stretch)
+        held += gain
+        left = {forms: weight for forms, weight in left.items() if lines[forms].isdisjoint(stretch)}
+    headings = sources.known.union(*sources.titles)
+    held += sum(HEADING_WEIGHT * weight for forms, weight in left.items() if not forms.isdisjoint(headings))
+    return Support(held / total, best)
 
 
 def _best_stretch(
-    left: dict[frozenset[str], float], where: dict[frozenset[str], set[int]], sources: Sources
+    left: dict[frozenset[str], float], lines: dict[frozenset[str], set[int]], sources: Sources
 ) -> tuple[list[int], float]:
-    best, most = [], 0.0
+    """The stretch that holds most of the words that are left, and their weight; shorter ones are preferred."""
+    best: list[int] = []
+    best_gain = best_score = 0.0
     for stretch in sources.stretches:
-        gain = sum(weight for forms, weight in left.items() if not where[forms].isdisjoint(stretch))
-        score = gain * (1.0 - 0.03 * (len(stretch) - 1))
-        if score > most:
-            best, most = stretch, score
-    return best, sum(weight for forms, weight in left.items() if not where[forms].isdisjoint(best))
+        gain = sum(weight for forms, weight in left.items() if not lines[forms].isdisjoint(stretch))
+        score = gain * (1.0 - LENGTH_PENALTY * (len(stretch) - 1))
+        if score > best_score:
+            best, best_gain, best_score = stretch, gain, score
+    return best, best_gain

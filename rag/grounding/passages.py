@@ -1,4 +1,4 @@
-"""The passages as the support check reads them: their sentences, and where each word and each quantity stands."""
+"""Passages, cut into lines, with an index of the words, numbers and initials of each line."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from rag.grounding.numbers import Quantity, quantities
 from rag.grounding.words import Token, tokens
 from rag.text.sentences import units
 
-TITLE_WORDS: Final = 14
-LONGEST_SHORT: Final = 6  # letters of an abbreviation
+TITLE_WORDS: Final = 14  # at most, of a title without a mark
+MOST_INITIALS: Final = 6  # letters of an abbreviation
 
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """One sentence, item, row or heading of a passage: `text[start:end]` of it. `places` are token indices by key,
-    by `#` and a number, and by `~` and the first letters of a name."""
+    """A sentence, item, row or heading of a passage, at `text[start:end]` in code points.
+
+    `places` maps a key to the indices of its tokens. "#" and a number is the key of a quantity, "~" and initials that
+    of a name.
+    """
 
     start: int
     end: int
@@ -27,10 +30,14 @@ class SourceLine:
     quantities: tuple[Quantity, ...]
     places: dict[str, tuple[int, ...]]
 
+    def text_of(self, quantity: Quantity) -> str:
+        """The words of one of its quantities."""
+        return " ".join(token.word for token in self.tokens[quantity.first : quantity.last + 1])
+
 
 @dataclass(frozen=True, slots=True)
 class ReadPassages:
-    """One passage. `keys` are all its keys, `title` those of its headings."""
+    """A passage. `keys` are those of all its lines, `title` those of its headings."""
 
     text: str
     lines: tuple[SourceLine, ...]
@@ -40,7 +47,7 @@ class ReadPassages:
 
 @lru_cache(maxsize=128)
 def read(text: str) -> ReadPassages:
-    """A passage, read once and remembered: an answer's sentences cite the same few."""
+    """Read a passage. The result is cached, since the sentences of an answer cite the same few passages."""
     lines = tuple(line for line in _lines(text) if line.tokens)
     keys = frozenset(key for line in lines for key in line.places)
     title = frozenset(key for line in lines if line.heading for key in line.places)
@@ -48,6 +55,7 @@ def read(text: str) -> ReadPassages:
 
 
 def line(text: str, start: int, end: int, heading: bool = False) -> SourceLine:
+    """Read `text[start:end]` as one line."""
     found = tokens(text, start, end)
     places: dict[str, list[int]] = {}
     for index, token in enumerate(found):
@@ -62,11 +70,14 @@ def line(text: str, start: int, end: int, heading: bool = False) -> SourceLine:
 
 
 def _initials(found: Sequence[Token]) -> Iterator[tuple[str, int]]:
-    """What names of two to six words may be called for short, with the first token: "nfl", "dom" and "doma"."""
+    """The initials of names of two to six words, each with the index of its first token.
+
+    "National Football League" gives "nf" and "nfl" at "National", and "fl" at "Football".
+    """
     capitals = [index for index, token in enumerate(found) if token.capital and not token.digits]
     for place, first in enumerate(capitals):
         letters, last = found[first].word[0], first
-        for index in capitals[place + 1 : place + LONGEST_SHORT]:
+        for index in capitals[place + 1 : place + MOST_INITIALS]:
             between = found[last + 1 : index]
             if len(between) > 1 or any(token.content or token.mark for token in between):
                 break
@@ -86,17 +97,17 @@ def _lines(text: str) -> Iterator[SourceLine]:
 
 
 def _title_end(text: str) -> int:
-    """Where a title ends that stands, without a mark of its own, in the passage's first line; 0 without one."""
+    """Where the title of a passage ends: a short first line without closing punctuation. 0 if there is none."""
     first, newline, rest = text.partition("\n")
     words = first.split()
     if not newline or not words or len(words) > TITLE_WORDS or first.rstrip()[-1] in ".!?:;,|`-":
         return 0
-    follows = rest.lstrip()[:1]
-    return len(first) if follows.isupper() or follows.isdigit() or not follows.isalpha() else 0
+    following = rest.lstrip()[:1]
+    return 0 if following.isalpha() and not following.isupper() else len(first)
 
 
 def windows(lines: Sequence[SourceLine], width: int) -> Iterator[range]:
-    """Stretches of up to `width` neighbouring lines."""
+    """All stretches of up to `width` adjacent lines, as ranges of indices."""
     for start in range(len(lines)):
         for size in range(1, min(width, len(lines) - start) + 1):
             yield range(start, start + size)

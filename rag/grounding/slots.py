@@ -1,8 +1,8 @@
-"""How well a place in a passage fits a place in the sentence: does the same stand around both?
+"""How well a token of the sentence fits a place in a passage: do the same words stand around both?
 
-The sentence "Pam gave the watch to Toby" against "she gets Michael to give up his watch to Toby": around "Pam" stand
-"gave", "watch" and "Toby"; at "Michael" the passage has all three at like distances, at "Pam", elsewhere, it has none.
-So the sentence puts Pam where the passages have Michael.
+Take the sentence "Pam gave the watch to Toby" and the passage "she gets Michael to give up his watch to Toby". Around
+"Pam" stand "gave", "watch" and "Toby". Around "Michael" the passage has all three at similar distances; around its own
+"Pam", elsewhere, it has none. So the sentence puts Pam in the place of Michael.
 """
 
 from __future__ import annotations
@@ -15,26 +15,29 @@ from rag.grounding.evidence import Sources, Word
 from rag.grounding.negation import scopes
 from rag.grounding.passages import SourceLine
 
-NEAR: Final = 3.0  # tokens: at this distance a word says half as much about a place as one beside it
-CLAUSE: Final = 1.0  # a word beyond a comma or bracket counts that much less
-SHIFT: Final = 2.0  # tokens: a word that stands this much nearer or farther counts half
-SAME_LINE: Final = 0.4  # what a word counts at least that stands in the same line
-AROUND: Final = 0.3  # ... and in the line before or after, or in a heading
-MOST: Final = 400  # places of one kind that are compared: enough for any prose
+NEAR: Final = 3.0  # tokens; a word at this distance counts half as much as one at distance 0
+CLAUSE: Final = 1.0  # a word beyond n clause boundaries counts 1 / (1 + n * CLAUSE)
+SHIFT: Final = 2.0  # tokens; a distance that differs by this much halves what its closeness adds
+SAME_LINE: Final = 0.4  # least share that a word counts if it stands in the same line
+AROUND: Final = 0.3  # share that a word counts in an adjacent line or in a heading
+MOST: Final = 400  # places that are compared with one token
 SAME: Final = 40  # places of one word in one line
-REACH: Final = 12  # lines that are looked at: those that hold most of the sentence
+REACH: Final = 12  # lines that are compared: those that hold most of the sentence
 
 
 class Slots:
-    """The sentence's words, found in the lines that hold most of them."""
+    """The words of a sentence, `said`, located in the lines of the passages that hold most of them.
+
+    A place in the passages is a pair: the number of a line and the index of a token in it.
+    """
 
     def __init__(self, said: SourceLine, words: Sequence[Word], sources: Sources) -> None:
         self.said = said
         self.words = words
-        self._denied: dict[int, frozenset[int]] = {}
-        self._clause = list(accumulate(token.breaks for token in said.tokens))
         self.sources = sources
         self.lines = frozenset(self._fullest())
+        self._clause = list(accumulate(token.breaks for token in said.tokens))
+        self._denied: dict[int, frozenset[int]] = {}
         self._places: dict[int, list[tuple[int, ...] | None]] = {}
         self._fits: dict[tuple[int, int, int, int], float] = {}
         self._bests: dict[int, float] = {}
@@ -48,70 +51,75 @@ class Slots:
         return sorted(held, key=lambda number: -held[number])[:REACH]
 
     def places(self, number: int) -> list[tuple[int, ...] | None]:
-        """For each word its tokens in a line; () where it stands beside the line or above it, else None."""
+        """For each word its tokens in a line: () if only an adjacent line or a heading holds it, None if neither."""
         if number not in self._places:
             site = self.sources.sites[number]
             beside = [line.places for line in self.sources.around(number)]
             title = self.sources.titles[site.passage] | self.sources.known
             found: list[tuple[int, ...] | None] = []
             for word in self.words:
-                at = tuple(place for form in word.forms for place in site.line.places.get(form, ())[:SAME])
+                tokens = tuple(place for form in word.forms for place in site.line.places.get(form, ())[:SAME])
                 near = any(form in places for form in word.forms for places in beside)
-                found.append(at or (() if near or not word.forms.isdisjoint(title) else None))
+                found.append(tokens or (() if near or not word.forms.isdisjoint(title) else None))
             self._places[number] = found
         return self._places[number]
 
     def fit(self, first: int, last: int, number: int, at: int) -> float:
-        """How much of what the sentence says around its tokens `first..last` stands the same way around token `at` of
-        a line: 0..1. A word counts the more the nearer it is in the sentence, and the less the more its distance there
-        differs."""
+        """How much of what surrounds tokens `first..last` of the sentence surrounds token `at` of a line, 0 to 1.
+
+        A weighted mean over the other words of the sentence. A word weighs more the nearer it stands to the tokens. Its
+        value is 1 if the line holds it at the same distance and on the same side, at least 0.4 if the line holds it
+        elsewhere, 0.3 if only an adjacent line or a heading holds it, else 0.
+        """
         key = (first, last, number, at)
         if key in self._fits:
             return self._fits[key]
-        total = got = 0.0
+        total = held = 0.0
         for word, places in zip(self.words, self.places(number), strict=True):
             if first <= word.index <= last:
                 continue
             distance = word.index - first if word.index < first else word.index - last
-            breaks = abs(self._clause[word.index] - self._clause[first])
-            weight = word.weight / (1.0 + abs(distance) / NEAR) / (1.0 + CLAUSE * breaks)
+            boundaries = abs(self._clause[word.index] - self._clause[first])
+            weight = word.weight / (1.0 + abs(distance) / NEAR) / (1.0 + CLAUSE * boundaries)
             total += weight
             if places is None:
                 continue
             if not places:
-                got += weight * AROUND
+                held += weight * AROUND
                 continue
             gap = min(abs(place - at - distance) for place in places)
-            got += weight * (SAME_LINE + (1.0 - SAME_LINE) / (1.0 + gap / SHIFT))
-        self._fits[key] = got / total if total else 0.0
+            held += weight * (SAME_LINE + (1.0 - SAME_LINE) / (1.0 + gap / SHIFT))
+        self._fits[key] = held / total if total else 0.0
         return self._fits[key]
 
     def best(self, first: int, last: int, sites: Iterable[tuple[int, int]]) -> float:
-        """The best fit among places of the passages, each a line and a token; 0 without any."""
+        """The best fit of tokens `first..last` among some places; 0 without any."""
         return max((self.fit(first, last, number, at) for number, at in islice(sites, MOST)), default=0.0)
 
     def usual(self, index: int) -> float:
-        """How well the words around a token of the sentence fit their own best places: near 1 where the sentence is
-        taken from a passage as it stands, low where it says things in its own words."""
+        """How well the words around a token fit their own best places, 0 to 1.
+
+        Near 1 if the sentence is copied from a passage, low if it is a paraphrase.
+        """
         if not self._bests:
             for word in self.words:
                 self._bests[word.index] = self.best(word.index, word.index, self.sites(word.forms))
-        total = got = 0.0
+        total = held = 0.0
         for word in self.words:
             if word.index != index:
                 weight = word.weight / (1.0 + abs(word.index - index) / NEAR)
                 total += weight
-                got += weight * self._bests[word.index]
-        return got / total if total else 0.0
+                held += weight * self._bests[word.index]
+        return held / total if total else 0.0
 
     def denied(self, number: int) -> frozenset[int]:
-        """The tokens of a line that it denies."""
+        """The tokens of a line that the line denies."""
         if number not in self._denied:
             self._denied[number] = scopes(self.sources.sites[number].line.tokens)
         return self._denied[number]
 
     def sites(self, forms: Iterable[str]) -> list[tuple[int, int]]:
-        """Where any of the keys stands, in the lines that are looked at."""
+        """The places of any of the keys in the compared lines."""
         return [
             (number, at)
             for form in forms

@@ -1,7 +1,7 @@
-"""A text as the support check reads it: tokens with their places, their stems, how telling they are, and what they are.
+"""Tokens of a text: offset, stem, weight and kind of each.
 
-Spaced-out typography ("did n't", "6 - 7 %", "world 's") and running text give the same tokens. One linear expression
-cuts the text; nothing looks further than a token or two ahead.
+Tokenized text ("did n't", "6 - 7 %", "world 's") and running text give the same tokens. One regular expression cuts the
+text, in time linear in its length.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from rag.text.english.word_forms import FUNCTION_WORDS, irregular
+from rag.text.english.word_forms import CLITICS, FUNCTION_WORDS, NAMES_IN_CAPITALS, NEGATED_FORMS, irregular
 from rag.text.terms import rarity, stem
 
 _TOKEN: Final = re.compile(
@@ -23,17 +23,17 @@ _TOKEN: Final = re.compile(
     r"|[^\w\s]"
 )
 _QUOTES: Final = str.maketrans({"’": "'", "ʼ": "'", "‘": "'"})
-_NEGATED_FORMS: Final = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}  # what stays of can't, won't, shan't
 _BREAKS: Final = frozenset(',;:()[]{}–—.!?"“”«»|')
-_SHOUTED: Final = frozenset({"us", "it", "who", "no"})  # names where they are written in capitals
-_CLITICS: Final = ("'s", "'re", "'ve", "'ll", "'d", "'m")
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`text[start:end]`. `key` is the stem that it is compared by; `weight` 0 for function words and punctuation, else
-    0.2..1 by how rare the word is. `capital`: it begins with a capital letter; `first`: a sentence begins with it, so
-    that the capital says nothing. `digits`: it begins with a digit."""
+    """A token at `text[start:end]`, in code points.
+
+    `word` is its lower-case form without accents, `key` the stem that it is compared by. `weight` is 0 for function
+    words and punctuation, else 0.2 to 1 by rarity. `capital`: it begins with a capital letter. `first`: it begins a
+    sentence, so that a capital says nothing. `digits`: it begins with a digit.
+    """
 
     start: int
     end: int
@@ -46,21 +46,26 @@ class Token:
 
     @property
     def mark(self) -> bool:
-        """Is it punctuation or a sign?"""
+        """Whether it is punctuation or a symbol."""
         return not self.word[-1].isalnum()
 
     @property
     def breaks(self) -> bool:
-        """Does a clause end here?"""
+        """Whether it ends a clause."""
         return self.word in _BREAKS
 
     @property
     def content(self) -> bool:
+        """Whether it is a content word or a number."""
         return self.weight > 0
 
 
 def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ...]:
-    """The tokens of `text[start:end]`, with places in `text`. "didn't" gives "did", "not"; "cannot" "can", "not"."""
+    """The tokens of `text[start:end]`, with offsets in `text`.
+
+    >>> [token.word for token in tokens("Pam didn't lift 1,000 kg.")]
+    ['pam', 'did', 'not', 'lift', '1,000', 'kg', '.']
+    """
     found: list[Token] = []
     first = True
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
@@ -77,13 +82,14 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
 
 
 def _split(raw: str) -> list[tuple[int, int, str]]:
+    """The words of a match, each with its start and end in it."""
     word = raw.lower() if raw.isascii() else _plain(raw)
     if word[0] == "v" and word[1:2].isdigit() and "." in word:
         return [(0, len(raw), word[1:])]
     if "." in word and word[0].isalpha():
         word = word.replace(".", "")
-        return [(0, len(raw), f"={word}" if word in _SHOUTED else word)]
-    if raw.isupper() and word in _SHOUTED:
+        return [(0, len(raw), f"={word}" if word in NAMES_IN_CAPITALS else word)]
+    if raw.isupper() and word in NAMES_IN_CAPITALS:
         return [(0, len(raw), f"={word}")]
     if word == "n't":
         return [(0, len(raw), "not")]
@@ -91,15 +97,15 @@ def _split(raw: str) -> list[tuple[int, int, str]]:
         return [(0, 3, "can"), (3, 6, "not")]
     if word.endswith("n't"):
         base = word[:-3]
-        return [(0, len(base), _NEGATED_FORMS.get(base, base)), (len(base), len(raw), "not")]
-    for clitic in _CLITICS:
+        return [(0, len(base), NEGATED_FORMS.get(base, base)), (len(base), len(raw), "not")]
+    for clitic in CLITICS:
         if word.endswith(clitic) and len(word) > len(clitic):
             return [(0, len(raw), word.removesuffix(clitic))]
     return [(0, len(raw), word)]
 
 
 def _plain(raw: str) -> str:
-    """Small letters without accents: Perú is Peru."""
+    """The text in lower case without accents: "Perú" is "peru"."""
     parts = unicodedata.normalize("NFKD", raw.translate(_QUOTES).lower())
     return "".join(c for c in parts if not unicodedata.combining(c)) or raw
 
@@ -110,13 +116,13 @@ def _token(start: int, end: int, raw: str, word: str, first: bool) -> Token:
 
 
 def key_of(word: str) -> str:
-    """The key of a word in small letters."""
+    """The key of a lower-case word."""
     return _measure(word)[0]
 
 
 @lru_cache(maxsize=50_000)
 def _measure(word: str) -> tuple[str, float]:
-    """The key and the weight of a word in small letters."""
+    """The key and the weight of a lower-case word."""
     if word[0] == "=":
         return word, 0.6
     if not word[0].isalnum():

@@ -1,4 +1,4 @@
-"""The answerer that needs no model: it quotes the book's own sentences, word for word, or refuses."""
+"""The answerer without a model: it quotes the book word for word, or refuses."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from rag.text.terms import keys, refers_back
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What speaks for an answer, each 0..1 (`joint` 0..2); `missing` speaks against it.
+    """Evidence that the passages answer the question, each 0 to 1 except `joint`, 0 to 2.
 
-    `cosine`: of the question and the closest unit. `joint`: the largest sum of a unit's cosine and its share of the
-    question's terms. `covered`: the share of the terms in the best passage. `topic`: in the best passage's last two
-    headings. `spread`: the mean share over all passages. `missing`: weight of the rarest term that no passage has.
-    Without an embedder `cosine` is 0 and `joint` the best share alone.
+    `cosine`: the highest cosine of a unit and the question. `joint`: the highest sum of a unit's cosine and its share
+    of the question's terms. `covered`: the highest share of the terms in a passage. `topic`: the highest share in the
+    last two headings of a passage. `spread`: the mean share over all passages. `missing`, which counts against an
+    answer: the weight of the rarest term that no passage has. Without an embedder `cosine` is 0 and `joint` is the
+    highest share.
     """
 
     cosine: float
@@ -41,16 +42,21 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceWeights:
+    """Weights of a logistic regression, fitted by `bench/refusal.py`."""
+
     of: Features
     bias: float
 
 
 WITH_EMBEDDER: Final = ConfidenceWeights(Features(1.75, 2.68, 1.65, 1.24, 2.02, -1.50), -6.50)
 WORDS_ONLY: Final = ConfidenceWeights(Features(0.0, 1.77, 2.33, 1.74, 2.96, -1.47), -4.90)
-THRESHOLD: Final = 0.33  # of the probability; lower answers more, and more often beside the question
+THRESHOLD: Final = 0.33  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
+REFUSAL: Final = "The book does not answer this question."
+_FINISHED: Final = {"finish_reason": "stop"}
 
 
 def features(reading: SentenceScores) -> Features:
+    """The evidence in some passages; without passages all of it is 0 but `missing`."""
     held = [c for c in reading.ranked if c.held or c.cosine]
     shares, topics = [0.0], [0.0]
     for candidates in reading.passages:
@@ -68,27 +74,24 @@ def features(reading: SentenceScores) -> Features:
     )
 
 
-def probability(seen: Features, *, words_only: bool = False) -> float:
-    """How likely it is that the passages answer, 0..1."""
+def probability(evidence: Features, *, words_only: bool = False) -> float:
+    """The probability that the passages answer the question."""
     weights = WORDS_ONLY if words_only else WITH_EMBEDDER
-    score = weights.bias + sum(w * x for w, x in zip(astuple(weights.of), astuple(seen), strict=True))
+    score = weights.bias + sum(w * x for w, x in zip(astuple(weights.of), astuple(evidence), strict=True))
     return 1 / (1 + math.exp(-score))
 
 
 def answers(reading: SentenceScores, *, words_only: bool = False) -> bool:
-    """Shall the passages be quoted rather than refused? Never when there is nothing to quote."""
+    """Whether to quote the passages; False if there is nothing to quote."""
     return bool(reading.ranked) and probability(features(reading), words_only=words_only) >= THRESHOLD
-
-
-REFUSAL = "The book does not answer this question."
 
 
 class QuotingChatModel(BaseChatModel):
     """A chat model that answers from the passages in the last human message (see `rag.prompt.prompts`).
 
-    The answer is the few sentences, list items, tables or code blocks that answer the question best, as they stand in
-    the passages, each followed by its marker `[n]`; `refusal`, exactly, when none does. Without an `embedder` only
-    words are compared. Deterministic; calls no service. Token usage is not reported, there are no tokens.
+    The answer is the few sentences, list items, tables or code blocks that answer best, word for word, each followed by
+    its marker `[n]`; or exactly `refusal` if none does. Without an `embedder` only words are compared. The model is
+    deterministic, calls no service and reports no token usage.
     """
 
     embedder: Annotated[Embedder | None, SkipValidation] = None
@@ -137,21 +140,18 @@ class QuotingChatModel(BaseChatModel):
         )
 
     def _pieces(self, messages: Sequence[BaseMessage]) -> list[str]:
-        passages, question, said = _asked(messages)
-        reading = read(question, passages, self.embedder, said=said)
+        passages, question, answered = _asked(messages)
+        reading = read(question, passages, self.embedder, said=answered)
         if not answers(reading, words_only=self.embedder is None):
             return [self.refusal]
         return excerpt(reading) or [self.refusal]
 
 
-_FINISHED = {"finish_reason": "stop"}
-
-
 def _asked(messages: Sequence[BaseMessage]) -> tuple[list[NumberedPassage], str, str]:
-    """The last human message's passages and question, and what was said before that need not be said again.
+    """The passages and the question of the last human message, and the text of the earlier answers.
 
-    A follow-up ("and on Windows?", "tell me more") is read with the questions before it, back to one that stands by
-    itself, and wants what the answers so far have not quoted.
+    A follow-up ("and on Windows?", "tell me more") is joined with the questions before it, back to one that stands by
+    itself; what the earlier answers quoted is not quoted again. For other questions that text is "".
     """
     human = [str(message.text) for message in messages if isinstance(message, HumanMessage)]
     if not human:
@@ -164,5 +164,5 @@ def _asked(messages: Sequence[BaseMessage]) -> tuple[list[NumberedPassage], str,
         asked.insert(0, parse_prompt(earlier)[1])
         if not refers_back(asked[0]):
             break
-    said = "\n".join(str(message.text) for message in messages if isinstance(message, AIMessage))
-    return passages, " ".join(asked), said
+    answered = "\n".join(str(message.text) for message in messages if isinstance(message, AIMessage))
+    return passages, " ".join(asked), answered

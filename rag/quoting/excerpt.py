@@ -1,8 +1,8 @@
-"""From scored sentences to a short excerpt that reads well: what to take, what belongs to it, how to set it.
+"""Build a short excerpt of scored units: choose the best ones, add what they depend on, and format them.
 
-A sentence that begins with "It" brings the one before it; a line that ends in a colon brings the list, table or code
-that it introduces; an item brings the line that introduces it. Every unit stays word for word as the book has it, and
-is followed by its passage's marker.
+A sentence that begins with "It" brings the sentence before it. A line that ends in a colon brings the list, table or
+code that it introduces, and an item brings the line above its list. Every unit is quoted word for word and followed by
+the marker of its passage.
 """
 
 from __future__ import annotations
@@ -14,75 +14,79 @@ from dataclasses import dataclass
 from typing import Final
 
 from rag.quoting.relevance import ScoredSentence, SentenceScores, is_quotable, share, speaks_of_itself
+from rag.text.english.book_phrases import LEANS_BACK
 from rag.text.markup import parse
 from rag.text.terms import Term, keys
 
-BUDGET: Final = 900  # characters of an answer, markers not counted
-SEEDS: Final = 3  # places of the book that one answer quotes
-CLOSE: Final = 0.85  # a further place is quoted when it scores this share of the best one
-ENOUGH: Final = 250  # characters; as long as the answer is shorter, places that score a little less may join
-LOOSE: Final = 0.75
-PARAGRAPH: Final = 360  # a paragraph up to this length is quoted whole
-ITEMS: Final = 6
-CODE_LINES: Final = 15
-SHELL_LINES: Final = 6
-ROWS: Final = 4
+BUDGET: Final = 900  # characters of an answer, without markers
+SEEDS: Final = 3  # units that an answer is built around
+TRIED: Final = 12  # units that are tried as seeds, best first
+CLOSE: Final = 0.85  # least share of the best score that a further seed needs
+LOOSE: Final = 0.75  # the same while the answer is shorter than ENOUGH
+ENOUGH: Final = 250  # characters
+SAME: Final = 0.6  # share of the shorter unit's keys from which on two units say the same
+PARAGRAPH: Final = 360  # characters of a paragraph that is quoted whole
+SENTENCES: Final = 3  # quoted of a longer paragraph
+INTRODUCTION: Final = 200  # characters, at most, of the line above a table or code
+ITEMS: Final = 6  # quoted of a list
+ROWS: Final = 4  # quoted of a table
+CODE_LINES: Final = 15  # quoted of a program
+SHELL_LINES: Final = 6  # of a block of commands that is quoted whole
 
 _SHELL: Final = re.compile(r"[`~]+ *(?:bash|sh|shell|console|zsh|powershell|shell-session|terminal)\b.*")
 _LABEL: Final = re.compile(r"\*\*[^*]{1,30}(?::\*\*|\*\*:)")
-_LEANS_BACK: Final = re.compile(
-    r"(?:It|Its|This|That|These|Those|They|Their|He|She|Such|Here|However|Instead|Then|Thus|Therefore|Also|But|And|So|"
-    r"Otherwise|Similarly|Likewise|For example|For instance|In contrast|Both|Each|Unlike)\b"
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Units of one passage, by index, in their order."""
+    """The units of one passage that are quoted, by index, in order."""
 
-    passage: int  # position in the reading, not the number that is cited
+    passage: int  # index in `SentenceScores.passages`, not the cited number
     indexes: tuple[int, ...]
 
 
 def excerpt(reading: SentenceScores) -> list[str]:
-    """The answer in pieces, one for each unit quoted; joined without anything between they are its text."""
+    """The answer in pieces, one for each quoted unit; joined, they are its text. Empty if there is nothing to quote."""
     pieces: list[str] = []
     previous: ScoredSentence | None = None
     for stretch in choose(reading):
         candidates = reading.passages[stretch.passage]
         base = min(candidates[i].unit.depth for i in stretch.indexes)
-        alone = len(stretch.indexes) == 1  # an item without its list is set as a sentence
+        alone = len(stretch.indexes) == 1  # a single item is formatted as a sentence
         for index in stretch.indexes:
-            text = _set(candidates[index], base, reading.terms)
-            pieces.append(_joint(previous, candidates[index]) + (text.removeprefix("- ") if alone else text))
+            text = _formatted(candidates[index], base, reading.terms)
+            pieces.append(_separator(previous, candidates[index]) + (text.removeprefix("- ") if alone else text))
             previous = candidates[index]
     return pieces
 
 
 def choose(reading: SentenceScores) -> list[Stretch]:
-    """The stretches to quote: the best one first, then others nearly as good that say something else."""
+    """The stretches to quote: around the best unit, then around others nearly as good that say something else.
+
+    A unit brings what belongs to it. After the first one, a unit is passed over if it does not fit into the budget.
+    """
     if not reading.ranked:
         return []
     best = reading.ranked[0].score
     taken: dict[int, set[int]] = {}
     order: list[int] = []
     room, seeds = BUDGET, 0
-    for seed in reading.ranked[:12]:
+    for seed in reading.ranked[:TRIED]:
         enough = BUDGET - room >= ENOUGH
         if seeds == SEEDS or seed.score < (CLOSE if enough else LOOSE) * best:
             break
         place = next(
             i for i, candidates in enumerate(reading.passages) if seed in candidates[seed.index : seed.index + 1]
         )
-        mine = taken.setdefault(place, set())
-        if seed.index in mine or _said_already(seed, reading, taken):
+        chosen = taken.setdefault(place, set())
+        if seed.index in chosen or _is_repeated(seed, reading, taken):
             continue
         candidates = reading.passages[place]
-        wanted = [i for i in _belonging(reading, place, seed) if i not in mine and is_quotable(candidates[i])]
+        wanted = [i for i in _belonging(reading, place, seed) if i not in chosen and is_quotable(candidates[i])]
         length = sum(_length(candidates[i]) for i in wanted)
         if seeds and length > room:
             continue
-        mine.update(wanted)
+        chosen.update(wanted)
         room -= length
         seeds += 1
         if place not in order:
@@ -90,18 +94,18 @@ def choose(reading: SentenceScores) -> list[Stretch]:
     return [Stretch(place, tuple(sorted(taken[place]))) for place in order]
 
 
-def _said_already(seed: ScoredSentence, reading: SentenceScores, taken: dict[int, set[int]]) -> bool:
-    """Is most of what the unit says in one that is quoted? Summaries repeat the sentences they sum up."""
+def _is_repeated(seed: ScoredSentence, reading: SentenceScores, taken: dict[int, set[int]]) -> bool:
+    """Whether a chosen unit says mostly the same; a summary repeats the sentences that it sums up."""
     for place, indexes in taken.items():
         for index in indexes:
             other = reading.passages[place][index].own
-            if len(seed.own & other) >= 0.6 * min(len(seed.own), len(other)):
+            if len(seed.own & other) >= SAME * min(len(seed.own), len(other)):
                 return True
     return False
 
 
 def _belonging(reading: SentenceScores, place: int, seed: ScoredSentence) -> list[int]:
-    """The unit and what it cannot stand without, as indexes in its passage, in order."""
+    """The unit and what it depends on, as indices in its passage, in order."""
     candidates = reading.passages[place]
     kind = seed.unit.kind
     if kind == "item":
@@ -114,17 +118,18 @@ def _belonging(reading: SentenceScores, place: int, seed: ScoredSentence) -> lis
 
 
 def _of_paragraph(candidates: Sequence[ScoredSentence], seed: ScoredSentence) -> list[int]:
+    """A short paragraph, or the sentence with its neighbours; and what the last sentence introduces."""
     block = [c for c in candidates if c.unit.block == seed.unit.block and c.unit.kind in ("sentence", "lead")]
     if sum(len(c.unit.text) for c in block) <= PARAGRAPH:
         found = [c.index for c in block if c is seed or not speaks_of_itself(c.unit.text)]
     else:
         found = [seed.index]
         position = block.index(seed)
-        while position > 0 and len(found) < 3 and _LEANS_BACK.match(block[position].unit.text.lstrip("*_")):
+        while position > 0 and len(found) < SENTENCES and LEANS_BACK.match(block[position].unit.text.lstrip("*_")):
             position -= 1
             found.insert(0, block[position].index)
         after = block.index(seed) + 1
-        if after < len(block) and len(found) < 3 and block[after].score >= 0.7 * seed.score:
+        if after < len(block) and len(found) < SENTENCES and block[after].score >= 0.7 * seed.score:
             found.append(block[after].index)
     while len(found) > 1 and found[0] != seed.index and candidates[found[0]].unit.text.endswith("!"):
         found.pop(0)  # "Let's try it!"
@@ -136,23 +141,23 @@ def _of_paragraph(candidates: Sequence[ScoredSentence], seed: ScoredSentence) ->
 
 
 def _introduced(candidates: Sequence[ScoredSentence], lead: ScoredSentence) -> list[int]:
-    """What follows a line that ends in a colon: the items of the list (at most six), or the table or the code."""
+    """What a line that ends in a colon introduces: up to six items, up to four rows of a table, or the code."""
     after = lead.index + 1
     if after >= len(candidates) or candidates[after].unit.block != lead.unit.block + 1:
         return []
     block = candidates[after].unit.block
     found = [c.index for c in candidates[after:] if c.unit.block == block and c.unit.kind != "heading"]
-    rows = found[0:1] if candidates[after].unit.kind == "table" else []
-    return (rows + found[1 : ROWS + 1]) if rows else found[:ITEMS]
+    return found[: ROWS + 1] if candidates[after].unit.kind == "table" else found[:ITEMS]
 
 
 def _of_list(candidates: Sequence[ScoredSentence], seed: ScoredSentence, best: float) -> list[int]:
+    """The whole of a short list that answers as a whole, else its best items; with the line above the list."""
     items = [c for c in candidates if c.unit.block == seed.unit.block and c.unit.kind == "item"]
     lead = [
         c.index for c in candidates[: items[0].index] if c.unit.kind == "lead" and c.unit.block == seed.unit.block - 1
     ]
     short = len(items) <= ITEMS and sum(len(c.unit.text) for c in items) <= BUDGET * 2 // 3
-    # When the question is about what the list is a list of, every item is part of the answer.
+    # The question is about what the list lists, so every item is part of the answer.
     about_all = sum(c.score >= CLOSE * seed.score for c in items) * 2 >= len(items)
     if short and about_all:
         chosen = [c.index for c in items]
@@ -161,11 +166,12 @@ def _of_list(candidates: Sequence[ScoredSentence], seed: ScoredSentence, best: f
         chosen = [c.index for c in near] or [seed.index]
         chosen += _nested(candidates, seed)
         if len(chosen) == 1 and lead and _LABEL.fullmatch(candidates[lead[-1]].unit.text):
-            lead = []  # "**Advantages**:" says nothing for one of them
+            lead = []  # "**Advantages**:" above a single item says nothing
     return lead[-1:] + chosen
 
 
 def _nested(candidates: Sequence[ScoredSentence], item: ScoredSentence) -> list[int]:
+    """The units below an item, up to six."""
     found: list[int] = []
     for candidate in candidates[item.index + 1 :]:
         inside = candidate.unit.depth > item.unit.depth and candidate.unit.kind != "heading"
@@ -176,46 +182,40 @@ def _nested(candidates: Sequence[ScoredSentence], item: ScoredSentence) -> list[
 
 
 def _of_block(candidates: Sequence[ScoredSentence], seed: ScoredSentence) -> list[int]:
-    """A table or code with the line above it that says what it is; of a long table its head and its best rows."""
+    """A table or code with the line above it; of a long table its head and its best rows."""
     same = [c for c in candidates if c.unit.block == seed.unit.block]
     first = same[0].index
     found = [first]
     if len(same) > 1:
         rows = sorted((c for c in same if c.unit.kind == "row"), key=lambda c: -c.score)
-        best = rows[0].score
-        found += [c.index for c in rows[:ROWS] if c.score >= CLOSE * best]
+        found += [c.index for c in rows[:ROWS] if c.score >= CLOSE * rows[0].score]
     above = candidates[first - 1] if first else None
-    if above and above.unit.kind in ("lead", "sentence") and len(above.unit.text) <= 200:
+    if above and above.unit.kind in ("lead", "sentence") and len(above.unit.text) <= INTRODUCTION:
         found.insert(0, above.index)
     return found
 
 
 def _length(candidate: ScoredSentence) -> int:
+    """Characters that a unit takes of the budget; long code is cut."""
     return min(len(candidate.unit.text), CODE_LINES * 60)
 
 
-def _joint(previous: ScoredSentence | None, candidate: ScoredSentence) -> str:
-    """What stands between two units: a space inside a paragraph, a line break inside a list, else a blank line."""
+def _separator(previous: ScoredSentence | None, candidate: ScoredSentence) -> str:
+    """The white space between two units: a space in a paragraph, a line break in a list, else a blank line."""
     if previous is None:
         return ""
-    adjacent = previous.passage.number == candidate.passage.number
+    if previous.passage.number != candidate.passage.number:
+        return "\n\n"
     before, unit = previous.unit, candidate.unit
-    if (
-        adjacent
-        and before.block == unit.block
-        and before.kind in ("sentence", "lead")
-        and unit.kind in ("sentence", "lead")
-    ):
+    same_block = before.block == unit.block
+    if same_block and {before.kind, unit.kind} <= {"sentence", "lead"}:
         return " "
-    if adjacent and unit.kind == "item" and (before.kind == "item" or before.block == unit.block - 1):
-        return "\n"
-    if adjacent and unit.kind == "row" and before.block == unit.block:
-        return "\n"
-    return "\n\n"
+    in_list = unit.kind == "item" and (before.kind == "item" or before.block == unit.block - 1)
+    return "\n" if in_list or (unit.kind == "row" and same_block) else "\n\n"
 
 
-def _set(candidate: ScoredSentence, base: int, wanted: Sequence[Term]) -> str:
-    """A unit as it stands in the answer, with its marker."""
+def _formatted(candidate: ScoredSentence, base: int, wanted: Sequence[Term]) -> str:
+    """A unit as Markdown, with its marker; `base` is the depth of the least indented unit of its stretch."""
     unit, marker = candidate.unit, f"[{candidate.passage.number}]"
     if unit.kind == "code":
         return f"{_code(unit.text, wanted)}\n{marker}"
@@ -227,18 +227,20 @@ def _set(candidate: ScoredSentence, base: int, wanted: Sequence[Term]) -> str:
 
 
 def without_numbers(text: str) -> str:
-    """A book's own `[3]`, escaped outside code so that it is no citation of this answer."""
+    """The text with the book's own `[3]` escaped outside code, so that it does not read as a citation of the answer."""
     return "".join(
-        re.sub(r"[\[\]]", r"\\\g<0>", one.raw) if one.kind == "marker" and one.raw[0] == "[" else one.raw
-        for one in parse(text)
+        re.sub(r"[\[\]]", r"\\\g<0>", segment.raw)
+        if segment.kind == "marker" and segment.raw[0] == "["
+        else segment.raw
+        for segment in parse(text)
     )
 
 
 def _code(text: str, wanted: Sequence[Term]) -> str:
-    """A fenced block without its outer indent; of a long one the part that was asked for, fenced again.
+    """A fenced block without its outer indent; of a long one the part that was asked for, with fences.
 
-    Commands stand apart by blank lines and are quoted one by one; a program is quoted from the top-level
-    statement on that says most of what was asked.
+    Commands are separated by blank lines, and only the best of them are quoted. A program is quoted from the top-level
+    statement on whose lines hold most of the terms.
     """
     first, _, rest = text.partition("\n")
     body = textwrap.dedent(rest).split("\n")
@@ -247,7 +249,7 @@ def _code(text: str, wanted: Sequence[Term]) -> str:
     if body[-1].strip() == close:
         body.pop()
     if _SHELL.fullmatch(first) and len(body) > SHELL_LINES:
-        body = _asked_for("\n".join(body).split("\n\n"), wanted) or body
+        body = _best_commands("\n".join(body).split("\n\n"), wanted) or body
     if len(body) > CODE_LINES:
         starts = [i for i, line in enumerate(body) if line[:1].strip() and not (i and body[i - 1].strip())]
         begin = max(starts or [0], key=lambda i: share(wanted, keys("\n".join(body[i : i + CODE_LINES]))))
@@ -257,7 +259,11 @@ def _code(text: str, wanted: Sequence[Term]) -> str:
     return "\n".join([first, *body, close])
 
 
-def _asked_for(parts: Sequence[str], wanted: Sequence[Term]) -> list[str]:
-    shares = [share(wanted, keys(part)) for part in parts]
+def _best_commands(commands: Sequence[str], wanted: Sequence[Term]) -> list[str]:
+    """The lines of the commands that hold most of the terms; none if no command holds any."""
+    shares = [share(wanted, keys(command)) for command in commands]
     best = max(shares)
-    return "\n\n".join(part for part, s in zip(parts, shares, strict=True) if s == best).split("\n") if best else []
+    if not best:
+        return []
+    chosen = [command for command, held in zip(commands, shares, strict=True) if held == best]
+    return "\n\n".join(chosen).split("\n")

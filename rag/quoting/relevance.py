@@ -1,8 +1,7 @@
-"""Which sentences of the passages answer the question, and whether any does.
+"""Score the units of the passages by how well they answer the question.
 
-Each quotable unit is compared with the question in two ways: by the question's terms that it holds, weighted by how
-rare they are, and by the cosine of its embedding to the question's. `judge` puts the best of them into one probability
-that the passages answer the question at all.
+A score has three parts: the share of the question's terms that the unit holds, weighted by rarity; how well the form
+of the unit suits the question; and the cosine of the unit and the question.
 """
 
 from __future__ import annotations
@@ -14,34 +13,17 @@ from typing import Final
 
 from rag.ports import Embedder
 from rag.prompt.passage_format import NumberedPassage
+from rag.text.english.book_phrases import ABOUT_ITSELF, ASIDE, CAPTION, COPULA, POINTER, WALKS_THROUGH
 from rag.text.english.questions import QuestionShape, shape
 from rag.text.sentences import Unit, units
 from rag.text.terms import Term, keys, stem, terms, weigh
 
-EMBEDDED: Final = 16  # units that are embedded: about 10 ms each on one core
-LONG_CODE: Final = 16  # lines beyond which code is quoted in part
-EMBEDDED_CHARACTERS: Final = 320
+EMBEDDED: Final = 16  # best units, which are embedded: about 10 ms each on one core
+EMBEDDED_CHARACTERS: Final = 320  # of a unit
+LONG_CODE: Final = 16  # lines; longer code is quoted in part
+CONTEXT_WEIGHT: Final = 0.8  # of a term that only the headings or the lead of a unit hold
+RANK_PENALTY: Final = 0.02  # for each passage that is ranked higher
 
-_ASIDE: Final = re.compile(  # sections that ask, point elsewhere or list literature, and answer nothing
-    r"(?:chapter |section )?(?:(?:review|discussion|practice|study|check|self-assessment|hands-on|coding)\s+)*"
-    r"(?:exercises?|questions?|references|further reading|bibliography|learning objectives|see also|quiz)",
-    re.IGNORECASE,
-)
-_POINTER: Final = re.compile(
-    r"(?:previous|next) (?:chapter|page|section)\b|after (?:completing|reading) this", re.IGNORECASE
-)
-_ABOUT_ITSELF: Final = re.compile(
-    r"(?:in )?(?:this|the next|the previous) (?:chapter|section|page|guide|book|tutorial|lesson)\b", re.IGNORECASE
-)
-_CAPTION: Final = re.compile(r"\W*(?:listing|figure|fig\.|table|filename|file)\b[ \d.-]*:", re.IGNORECASE)
-_WALKS_THROUGH: Final = re.compile(  # sentences that hold only where they stand
-    r"\bListing \d|\b[Ll]et['’]s\b|\b(?:earlier|previous|next|last) (?:section|chapter|example|exercise)\b|"
-    r"\b(?:section|discussed|covered|saw|learned) in Chapter \d|\]\["
-)
-_COPULA: Final = re.compile(
-    r"\b(?:is|are|was|means?|refers? to|represents?|describes?|stands? for|consists? of|provides?|enables?|allows?|"
-    r"lets?|combines?|denotes?|defines?)\b"
-)
 _LABELLED: Final = re.compile(r"(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?: \([^)]*\))?:|\*\*[^*\n]{1,80}:\*\*")
 _INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
 _MARKER: Final = re.compile(r"`[^`]*`|(\[\d+\])")
@@ -49,61 +31,61 @@ _MARKER: Final = re.compile(r"`[^`]*`|(\[\d+\])")
 
 @dataclass(slots=True)
 class ScoredSentence:
-    """A unit of a passage with where it stands. `own` are its keys, `context` those of its headings and its lead."""
+    """A unit of a passage, its context and its score."""
 
     passage: NumberedPassage
     unit: Unit
-    index: int
+    index: int  # of the unit in its passage
     heading: str
-    lead: str
-    own: frozenset[str]
-    context: frozenset[str]
-    aside: bool
-    opens: bool  # it is the first of its section
-    leads: str  # the kind of what follows that it introduces, "" where nothing does
+    lead: str  # the line that introduces it, or ""
+    own: frozenset[str]  # keys of the unit
+    context: frozenset[str]  # keys of its headings and its lead
+    aside: bool  # it is in a section that answers nothing, such as exercises
+    opens: bool  # it is the first unit of its section
+    leads: str  # kind of the unit that it introduces, or ""
     said: bool = False  # an earlier answer quoted it
-    held: float = 0.0  # weighted share of the question's terms that it holds, 0..1
-    cosine: float = 0.0
+    held: float = 0.0  # weighted share of the question's terms, 0 to 1
+    cosine: float = 0.0  # of the unit and the question; 0 if not embedded
     score: float = 0.0
 
 
 @dataclass(slots=True)
 class SentenceScores:
-    """The passages as read for one question: their units, scored, and the question's terms."""
+    """The scored units of the passages for one question."""
 
     question: str
     shape: QuestionShape
     terms: list[Term]
-    passages: list[list[ScoredSentence]]
-    ranked: list[ScoredSentence] = field(default_factory=list)
-    everything: frozenset[str] = frozenset()
+    passages: list[list[ScoredSentence]]  # all units of each passage
+    ranked: list[ScoredSentence] = field(default_factory=list)  # quotable units, the best first
+    everything: frozenset[str] = frozenset()  # keys of all passages
 
 
 def read(
     question: str, passages: Sequence[NumberedPassage], embedder: Embedder | None, *, said: str = ""
 ) -> SentenceScores:
-    """Score every quotable unit of the passages; `ranked` holds the best first. What `said` holds is not said again."""
-    known = " ".join(said.split())
+    """Score the units of the passages. Units that the earlier answers in `said` quote are not ranked."""
+    answered = " ".join(said.split())
     wanted = _with_abbreviations(terms(question), passages)
     reading = SentenceScores(question, shape(question), wanted, [_candidates(passage) for passage in passages])
     everything: set[str] = set()
     for rank, candidates in enumerate(reading.passages):
         for candidate in candidates:
             everything |= candidate.own | candidate.context
-            candidate.said = " ".join(candidate.unit.text.split()) in known
+            candidate.said = " ".join(candidate.unit.text.split()) in answered
             candidate.held = held(wanted, candidate)
-            candidate.score = candidate.held + fitness(candidate, reading) - 0.02 * rank
+            candidate.score = candidate.held + fitness(candidate, reading) - RANK_PENALTY * rank
     reading.everything = frozenset(everything)
     quotable = [c for candidates in reading.passages for c in candidates if is_quotable(c)]
     quotable.sort(key=lambda c: -c.score)
     if embedder is not None:
-        _compare(question, quotable[:EMBEDDED], embedder)
+        _add_cosines(question, quotable[:EMBEDDED], embedder)
     reading.ranked = sorted(quotable, key=lambda c: -c.score)
     return reading
 
 
 def fitness(candidate: ScoredSentence, reading: SentenceScores) -> float:
-    """What the form of a unit adds to or takes from its score: is it the kind of thing that was asked for?"""
+    """What the form of a unit adds to its score or takes from it, by what the question asks for."""
     unit, asked = candidate.unit, reading.shape
     fit = _faults(candidate, asked)
     if candidate.opens:
@@ -124,12 +106,12 @@ def fitness(candidate: ScoredSentence, reading: SentenceScores) -> float:
 
 
 def _faults(candidate: ScoredSentence, asked: QuestionShape) -> float:
-    """What makes a unit a poor quotation whatever was asked: below zero, or zero."""
+    """What makes a unit a poor quotation, as a number up to 0."""
     unit = candidate.unit
     fault = 0.5 if candidate.aside else 0.0
-    if speaks_of_itself(unit.text) or _CAPTION.match(unit.text):
+    if speaks_of_itself(unit.text) or CAPTION.match(unit.text):
         fault += 0.25
-    if _WALKS_THROUGH.search(unit.text) or (unit.kind == "lead" and not candidate.leads):
+    if WALKS_THROUGH.search(unit.text) or (unit.kind == "lead" and not candidate.leads):
         fault += 0.1
     if unit.kind == "code":
         fault += (0.0 if asked.steps else 0.15) + (0.1 if unit.text.count("\n") > LONG_CODE else 0.0)
@@ -137,32 +119,35 @@ def _faults(candidate: ScoredSentence, asked: QuestionShape) -> float:
 
 
 def speaks_of_itself(sentence: str) -> bool:
-    """Is it "This chapter covers ...", which tells what the book does and not what is so?"""
-    return bool(_ABOUT_ITSELF.match(sentence))
+    """Whether the sentence is about the book itself: "This chapter covers ..."."""
+    return bool(ABOUT_ITSELF.match(sentence))
 
 
 def _defines(text: str, wanted: Sequence[Term]) -> float:
-    """Does the sentence say what the thing is: "X is ...", "**X** refers to ...", "**X**: ..."?"""
+    """How much the sentence defines the terms: "X is ...", "**X** refers to ...", "**X**: ...". 0 to 0.35."""
     label = _LABELLED.match(text)
-    if label and (said := share(wanted, keys(label[0]))) >= 0.65:
-        return 0.2 * said
-    verb = _COPULA.search(text, 0, 160)
+    if label and (labelled := share(wanted, keys(label[0]))) >= 0.65:
+        return 0.2 * labelled
+    verb = COPULA.search(text, 0, 160)
     if verb is None or share(wanted, keys(text[: verb.start()])) < 0.99:
         return 0.0
-    # "A node is ..." defines a node; "The nodes that we saw above are ..." says something about some nodes.
+    # "A node is ..." defines a node; "The nodes that we saw above are ..." does not.
     others = len(re.findall(r"\w[\w'’-]*", re.sub(r"\([^()]*\)", "", text[: verb.start()]))) - len(wanted)
     return 0.35 if others <= 2 else 0.15 if others <= 6 else 0.05
 
 
 def share(wanted: Sequence[Term], found: frozenset[str]) -> float:
-    """The share of the terms, by weight, that a set of keys covers; 0 without terms."""
+    """The share of the terms, by weight, that a set of keys holds; 0 without terms."""
     total = weigh(wanted)
     return sum(term.weight for term in wanted if term.within(found)) / total if total else 0.0
 
 
 def _with_abbreviations(wanted: list[Term], passages: Sequence[NumberedPassage]) -> list[Term]:
-    """The terms, knowing the abbreviations that the passages introduce: "Quality of Service (QoS)" makes QoS a form
-    of "quality" and of "service" in a question that has both, and the two words a form of "QoS" in one that has it."""
+    """The terms, extended by the abbreviations that the passages introduce.
+
+    "Quality of Service (QoS)" makes "qos" a form of "quality" and of "service" if the question has both, and makes the
+    two words together a form of "QoS" if the question has that.
+    """
     by_term = list(wanted)
     for passage in passages:
         for match in _INTRODUCED.finditer(f"{passage.title}\n{passage.text}"):
@@ -182,50 +167,53 @@ def _with_abbreviations(wanted: list[Term], passages: Sequence[NumberedPassage])
 
 
 def _spelt_out(before: str, short: str) -> list[str]:
-    """The last words of `before` whose initials are the abbreviation: "Quality of Service" for "qos"."""
+    """The last words of `before` if their initials are the abbreviation: "quality of service" for "qos"; else none."""
     words = re.findall(r"[^\W_]+", before.lower())
     tail = words[-len(short) :]
     return tail if "".join(word[0] for word in tail) == short else []
 
 
 def held(wanted: Sequence[Term], candidate: ScoredSentence) -> float:
-    """The share of the terms, by weight, that a unit holds; what only its headings or its lead hold counts less."""
+    """The share of the terms, by weight, that a unit holds; a term that only its context holds counts 0.8."""
     total = weigh(wanted)
     if not total:
         return 0.0
-    got = 0.0
+    found = 0.0
     for term in wanted:
         if term.within(candidate.own):
-            got += term.weight
-        elif term.within(candidate.context) or term.within(candidate.own | candidate.context):
-            got += 0.8 * term.weight
-    return got / total
+            found += term.weight
+        elif term.within(candidate.own | candidate.context):
+            found += CONTEXT_WEIGHT * term.weight
+    return found / total
 
 
 def is_quotable(candidate: ScoredSentence) -> bool:
-    """Headings answer nothing, a question is no answer, and a unit that holds [1] would cite what it does not mean."""
+    """Whether a unit may be quoted: no heading, no question, nothing quoted before, and no [1] outside code."""
     unit = candidate.unit
     if candidate.said:
         return False
-    if unit.kind == "heading" or unit.text.rstrip("*_ ").endswith("?") or _POINTER.search(unit.text[:60]):
+    if unit.kind == "heading" or unit.text.rstrip("*_ ").endswith("?") or POINTER.search(unit.text[:60]):
         return False
     return unit.kind == "code" or not any(m[1] for m in _MARKER.finditer(unit.text))
 
 
-def _compare(question: str, candidates: Sequence[ScoredSentence], embedder: Embedder) -> None:
+def _add_cosines(question: str, candidates: Sequence[ScoredSentence], embedder: Embedder) -> None:
+    """Embed the units and add their cosines to their scores. Vectors have length 1."""
     texts = [embedded_text(candidate) for candidate in candidates]
-    asked = embedder.embed_query(question)
+    query = embedder.embed_query(question)
     for candidate, vector in zip(candidates, embedder.embed_documents(texts), strict=True):
-        candidate.cosine = sum(a * b for a, b in zip(asked, vector, strict=True))
+        candidate.cosine = sum(a * b for a, b in zip(query, vector, strict=True))
         candidate.score += candidate.cosine
 
 
 def embedded_text(candidate: ScoredSentence) -> str:
+    """The text that is embedded for a unit: heading, lead and the start of the unit."""
     parts = [candidate.heading, candidate.lead, candidate.unit.text[:EMBEDDED_CHARACTERS]]
     return "\n".join(part for part in parts if part)
 
 
 def _candidates(passage: NumberedPassage) -> list[ScoredSentence]:
+    """The units of a passage with their context, not scored."""
     crumbs = [part.strip() for part in passage.title.split(">")]
     path: list[tuple[int, str]] = []
     lead = ""
@@ -238,11 +226,10 @@ def _candidates(passage: NumberedPassage) -> list[ScoredSentence]:
             path = [*(step for step in path if step[0] < unit.depth), (unit.depth, unit.text)]
             lead = ""
         heading = path[-1][1] if path else crumbs[-1]
+        titles = [title for _, title in path]
         own_lead = lead if lead and unit.block == lead_block + 1 else ""
-        context = title_keys | keys(" ".join([*(title for _, title in path), own_lead]))
-        aside = any(
-            _ASIDE.fullmatch(name.strip(" .:0123456789")) for name in [*crumbs[-2:], *(title for _, title in path)]
-        )
+        context = title_keys | keys(" ".join([*titles, own_lead]))
+        aside = any(ASIDE.fullmatch(title.strip(" .:0123456789")) for title in [*crumbs[-2:], *titles])
         opens = index == 0 or found[-1].unit.kind == "heading"
         leads = _introduced_kind(unit, cut[index + 1 : index + 2])
         found.append(
@@ -254,6 +241,7 @@ def _candidates(passage: NumberedPassage) -> list[ScoredSentence]:
 
 
 def _introduced_kind(unit: Unit, after: Sequence[Unit]) -> str:
+    """The kind of the list, table or code block right after a unit, or ""."""
     if not after or after[0].block != unit.block + 1 or after[0].kind not in ("item", "table", "code"):
         return ""
     return after[0].kind

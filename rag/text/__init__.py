@@ -1,1 +1,1 @@
-"""Text as every room reads it: sentences, markup, what is visible, terms."""
+"""Reading text: sentences, markup, visible characters, terms, language."""

@@ -1,8 +1,8 @@
-"""Markdown text cut into the pieces that one would quote: sentences, list items, tables, code blocks.
+"""Cut Markdown into units that can be quoted: sentences, list items, tables, code blocks.
 
-The cut is exact: `text[unit.start:unit.end] == unit.text`, in code points. It reads line by line and never looks back
-further than a line, so it takes time in proportion to the text, whatever the text is; a full Markdown parser gives no
-positions inside a paragraph, and the text may be a chunk that begins or ends in the middle of a list.
+Offsets are exact: `text[unit.start:unit.end] == unit.text`, in code points. The cutter reads line by line and never
+looks back more than a line, so it is linear in the length of the text. A Markdown parser would give no offsets inside a
+paragraph, and a chunk may begin or end in the middle of a list.
 """
 
 from __future__ import annotations
@@ -12,36 +12,38 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from rag.text.english.abbreviations import ABBREVIATION, MAY_END_SENTENCE
+
 Kind = Literal["sentence", "lead", "item", "table", "row", "code", "heading"]
 
-TABLE_LIMIT: Final = 700  # code points; a longer table is quoted by its rows
-ITEM_LIMIT: Final = 400  # a longer list item is quoted by its sentences
+TABLE_LIMIT: Final = 700  # code points; a longer table is cut into rows
+ITEM_LIMIT: Final = 400  # code points; a longer list item is cut into sentences
 
 _FENCE: Final = re.compile(r"(`{3,}|~{3,})(.*)")
 _ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _HEADING: Final = re.compile(r"#{1,6}(?:[ \t]+|$)")
-_BOLD_LINE: Final = re.compile(r"\*\*[^*]{1,80}[^*.!?…]\*\*(?: \([^()]*\))?")  # a heading in all but name
+_BOLD_LINE: Final = re.compile(r"\*\*[^*]{1,80}[^*.!?…]\*\*(?: \([^()]*\))?")  # stands for a heading
 _LABEL: Final = re.compile(r"\*\*[^*]{1,80}\*\*:|\*\*[^*]{1,80}:\*\*")
-# Lines that carry no text of the book: a rule, an admonition's fence, a lone tag or comment, a table of contents mark.
+# Lines without text: the fence of an admonition, a lone tag or comment, the mark of a table of contents.
 _SILENT: Final = re.compile(r":{3,}.*|\[![A-Za-z]+\]|</?[A-Za-z][^<>]*>|<!--.*-->|\[\[?_?TOC_?\]?\]", re.IGNORECASE)
 _ENDING: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?=\s)|[。！？]+[」』”’）]*+")
-_ABBREVIATION: Final = re.compile(
-    r"(?:\b(?i:e\.?g|i\.?e|cf|vs|etc|approx|resp|fig|figs|eq|eqs|sec|no|nos|vol|pp?|ch|dr|mr|mrs|ms|prof|st|jr|sr|inc|"
-    r"ltd|al|ca|ed|eds|dept|est|incl|min|max)|(?<![\w.])[A-Z]|\b[A-Z](?:\.[A-Z])+)\.$"
-)
 _NUMBERING: Final = re.compile(r"\s*[*_(\[\"']*(?:\d{1,3}|[A-Za-z])")  # the "1" of "1. Reliability"
-_ENDS_ANYWAY: Final = re.compile(r"\b(?:etc|al|no|min|max|ed|inc|ltd|jr|sr)\.$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
     """A quotable stretch of a text: `text[start:end]`, in code points.
 
-    `kind`: a "sentence" of a paragraph; a "lead", the sentence that ends in a colon, or the bold line, that introduces
-    what follows; an "item" of a list without its bullet; a "table", or of a long one its head as a "table" and each
-    "row"; a fenced "code" block with its fences; a "heading" without its hashes. `block` numbers the paragraphs, lists,
-    tables and code blocks of the text in order: sentences of one paragraph and items of one list share it. `depth` is a
-    heading's level, and for anything inside a list the column at which it starts.
+    `kind` is one of:
+    - "sentence" of a paragraph
+    - "lead": a sentence that ends in a colon, or a bold line, and introduces what follows
+    - "item" of a list, without its bullet
+    - "table"; a long table is cut into its head, as a "table", and one "row" each
+    - "code": a fenced block with its fences
+    - "heading", without its hashes
+
+    `block` numbers the paragraphs, lists, tables and code blocks of the text in order; the sentences of a paragraph and
+    the items of a list share one number. `depth` is the level of a heading, and the column of anything in a list.
     """
 
     start: int
@@ -53,15 +55,19 @@ class Unit:
 
 
 def units(text: str) -> list[Unit]:
-    """All units of a Markdown text, in order and without overlap; an empty text has none."""
+    """All units of a Markdown text, in order and without overlap; none for an empty text.
+
+    >>> [(unit.kind, unit.text, unit.block) for unit in units("It has two:\\n- A\\n- B\\n\\nYes. No.")]
+    [('lead', 'It has two:', 0), ('item', 'A', 1), ('item', 'B', 1), ('sentence', 'Yes.', 2), ('sentence', 'No.', 2)]
+    """
     return _Cutter(text).cut()
 
 
 def sentence_spans(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
-    """Spans of the sentences of a paragraph's text, white space around them left out.
+    """Spans of the sentences of a paragraph, without the white space around them.
 
-    A full stop ends a sentence where white space and no small letter follow; not in inline code, not after a common
-    abbreviation or an initial. Versions, decimals, file names and addresses hold no white space and stay whole.
+    A full stop ends a sentence if white space follows and then no lower-case letter, except in inline code and after an
+    abbreviation or an initial. Versions, decimals, file names and addresses hold no white space, so they stay whole.
     """
     end = len(text) if end is None else end
     code = code_spans(text, start, end)
@@ -90,7 +96,7 @@ def _is_end(text: str, match: re.Match[str], begin: int, end: int) -> bool:
 def ends_sentence(text: str, begin: int, stop: int, follower: str) -> bool:
     """Whether the full stop (or `!?…`) before `stop` ends the sentence that begins at `begin`.
 
-    `follower` is the first character of what comes next, opening quotes and brackets passed over.
+    `follower` is the first character of what comes next, after opening quotes and brackets.
     """
     if follower.islower():
         return False
@@ -99,9 +105,9 @@ def ends_sentence(text: str, begin: int, stop: int, follower: str) -> bool:
     if stop - 1 - begin <= 8 and _NUMBERING.fullmatch(text, begin, stop - 1):
         return False
     before = text[max(begin, stop - 13) : stop]
-    if not _ABBREVIATION.search(before):
+    if not ABBREVIATION.search(before):
         return True
-    return bool(_ENDS_ANYWAY.search(before)) and follower.isupper()
+    return bool(MAY_END_SENTENCE.search(before)) and follower.isupper()
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -134,13 +140,13 @@ def code_spans(text: str, start: int = 0, end: int | None = None) -> list[tuple[
 
 
 class _Cutter:
-    """One pass over the lines of a text. `pending` is the paragraph or list item that is still being read."""
+    """One pass over the lines of a text. `pending` is the paragraph or list item being read."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.units: list[Unit] = []
         self.block = -1
-        self.list_block: int | None = None  # the block number of the list that is still open
+        self.list_block: int | None = None  # block number of the open list
         self.item_depth = 0
         self.pending: tuple[int, int, Kind, int] | None = None  # start, end, kind, depth
         self.lines = _lines(text)
@@ -174,7 +180,7 @@ class _Cutter:
             return self._table(depth)
         self.at += 1
         if not body or _is_rule(body) or _SILENT.fullmatch(body):
-            # A line of = or - under a paragraph makes it a heading.
+            # A line of = or - turns the paragraph above it into a heading.
             self._flush("heading" if body and set(body) in ({"="}, {"-"}) and len(body) > 1 else None)
         elif heading := _HEADING.match(body):
             self._flush()
@@ -202,7 +208,7 @@ class _Cutter:
         self.at = last + 1
 
     def _is_table(self) -> bool:
-        """Is this line a table's head, that is, is the next one its delimiter row?"""
+        """Whether this line is the head of a table: the next one is its delimiter row."""
         if self.at + 1 >= len(self.lines) or "|" not in self.text[slice(*self.lines[self.at])]:
             return False
         under = self.text[slice(*self.lines[self.at + 1])].strip()
@@ -241,8 +247,8 @@ class _Cutter:
             self.list_block = None
         self.pending = (start, end, "sentence", depth if self.list_block is not None else 0)
 
-    def _flush(self, kind: Kind | None = None) -> None:
-        """End the paragraph or item that is being read."""
+    def _flush(self, kind: Literal["heading"] | None = None) -> None:
+        """Add the units of the paragraph or item being read; with `kind`, all of it as one heading."""
         if self.pending is None:
             return
         start, end, own, depth = self.pending
@@ -251,16 +257,17 @@ class _Cutter:
             for left, right in _trimmed(self.text, start, end):
                 self._add(left, right - left, "heading", 1)
             return
-        in_list = own == "item" and self.list_block is not None
-        if not in_list:
+        if own == "item" and self.list_block is not None:
+            block = self.list_block
+        else:
             self.block += 1
-        block = self.list_block if in_list and self.list_block is not None else self.block
+            block = self.block
         spans = list(_trimmed(self.text, start, end)) if own == "item" and end - start <= ITEM_LIMIT else []
         for number, (left, right) in enumerate(spans or sentence_spans(self.text, start, end)):
             piece = self.text[left:right]
             is_lead = piece.rstrip("*_ ").endswith((":", "：")) or bool(_BOLD_LINE.fullmatch(piece))
-            name: Kind = "item" if own == "item" and number == 0 else "lead" if is_lead else "sentence"
-            self.units.append(Unit(left, right, piece, name, block, depth))
+            unit_kind: Kind = "item" if own == "item" and number == 0 else "lead" if is_lead else "sentence"
+            self.units.append(Unit(left, right, piece, unit_kind, block, depth))
 
     def _add(self, start: int, length: int, kind: Kind, depth: int) -> None:
         self.block += 1
@@ -269,7 +276,7 @@ class _Cutter:
 
 
 def _lines(text: str) -> list[tuple[int, int]]:
-    """Spans of the lines without their line breaks; only the line feed breaks a line."""
+    """Spans of the lines without their line feeds; no other character ends a line."""
     spans: list[tuple[int, int]] = []
     start = 0
     while start <= len(text):

@@ -1,8 +1,8 @@
-"""Text without what nobody sees: escape sequences, control characters, zero-width and direction marks, hidden tags.
+"""Remove what a reader cannot see: escape sequences, control characters, zero-width and direction marks, hidden tags.
 
-A book, a model or a question can carry them to repaint a terminal, to hide an order from the reader who sees the page,
-or to make a line look like another. Stored text is never changed, since citations count its code points; it is cleaned
-where it goes into a prompt or onto a screen.
+A book, a model or a question may use them to repaint a terminal, to hide an order from the reader, or to disguise a
+line. Stored text is never changed, since citations count its code points; text is cleaned on its way into a prompt or
+onto a screen.
 """
 
 from __future__ import annotations
@@ -10,41 +10,39 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# What a terminal obeys as a whole (ECMA-48): CSI with its parameters, OSC such as a hyperlink, and two-byte sequences.
+# Escape sequences (ECMA-48): CSI with its parameters, OSC such as a hyperlink, and two-byte sequences.
 _SEQUENCE: Final = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
     "|(?:\x1b\\]|\x9d)[^\x07\x1b\x9c\n]{0,2000}(?:\x07|\x1b\\\\|\x9c)"
     "|\x1b[ -/]{0,8}[0-Z\\\\^-~]"
 )
-# The beginning of one that the end of the text cuts off.
+# An escape sequence that the end of the text cuts off.
 OPEN_SEQUENCE: Final = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]{0,64}[ -/]{0,8}$|(?:\x1b\\]|\x9d)[^\x07\x1b\x9c\n]{0,2000}\x1b?$|\x1b[ -/]{0,8}$"
 )
-# Controls but tab and line feed; soft hyphen; marks of direction, zero width and invisible mathematics; interlinear
-# anchors; lone surrogates; variation selectors and tags of the supplementary plane, which can spell out hidden text.
+# Control characters except tab and line feed; soft hyphen; direction marks, zero-width and invisible mathematical
+# characters; interlinear anchors; lone surrogates; variation selectors and tags, which can spell out hidden text.
 HIDDEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 _LINE_BREAK: Final = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-
-
 _BREAKS: Final = {ord("\n"): " ", ord("\t"): " "}
 _CONTROLS: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 
 
 def without_controls(text: str) -> str:
-    """The text without what a terminal sends for a colour or a key, and without the control characters left over."""
+    """The text without escape sequences and control characters; tab and line breaks stay."""
     return _CONTROLS.sub("", _SEQUENCE.sub("", text))
 
 
 def is_plain(text: str) -> bool:
-    """Whether the text is ASCII and nothing but what is seen, as most is. Told in a tenth of the time of a search."""
+    """Whether the text is plain ASCII, as most text is. Takes a tenth of the time of a regex search."""
     return text.isascii() and text.translate(_BREAKS).isprintable()
 
 
 def visible(text: str, instead: str = "") -> str:
-    """The text as a reader sees it. With `instead`, one for each hidden character, so that places stay right."""
+    """The text as a reader sees it. A character `instead` replaces each hidden one, so that offsets stay right."""
     if is_plain(text):
         return text
     if not instead:
@@ -53,5 +51,5 @@ def visible(text: str, instead: str = "") -> str:
 
 
 def plain_lines(text: str) -> str:
-    """The visible text, with every character that some reader takes for the end of a line as a line feed."""
+    """The visible text, with every kind of line break as a line feed."""
     return visible(_LINE_BREAK.sub("\n", text))

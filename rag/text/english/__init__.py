@@ -1,1 +1,1 @@
-"""English: every word list and every pattern that knows the language, each once."""
+"""Every word list and every pattern of English, each once."""

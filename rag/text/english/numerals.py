@@ -1,4 +1,4 @@
-"""Numerals and units of measure, each with the one name that the support check compares."""
+"""Numerals, and units of measure with the one name that each is compared by."""
 
 from __future__ import annotations
 
@@ -22,12 +22,26 @@ ORDINALS: Final = {word: value for value, word in enumerate(_ORDINALS.split(), 1
     "fiftieth": 50,
     "hundredth": 100,
 }
+# Ordinals that often count nothing: "at first", "a second".
+VAGUE_ORDINALS: Final = frozenset({"first", "second"})
 FRACTIONS: Final = {"half": "1/2", "quarter": "1/4"}
-# Powers of ten. Short ones count only where they stand against the digits: 5k, 3bn.
+# Denominators: "two thirds".
+PARTS: Final = {
+    "half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fourths": 4, "fifth": 5, "fifths": 5,
+    "sixths": 6, "eighths": 8, "tenth": 10, "tenths": 10,
+}  # fmt: skip
+SCALES: Final = {"hundred": 100, "dozen": 12}
+# Powers of ten. The short forms count only directly after digits: 5k, 3bn.
 MULTIPLIERS: Final = {
     "thousand": 3, "thousands": 3, "million": 6, "millions": 6, "billion": 9, "billions": 9, "trillion": 12,
     "trillions": 12, "lakh": 5, "crore": 7, "k": 3, "bn": 9, "mn": 6,
 }  # fmt: skip
+# What may stand between the two numbers of a range.
+RANGE_WORDS: Final = frozenset({"-", "–", "—", "to", "or", "and", "through", "until", "−", "‐", "‑"})
+# What separates the items of a list within a sentence.
+LIST_SEPARATORS: Final = frozenset({",", ";", "and", "or"})
+ORDINAL_SUFFIXES: Final = ("st", "nd", "rd", "th")
+AREAS_AND_VOLUMES: Final = {"square": "square ", "sq": "square ", "cubic": "cubic "}
 CURRENCIES: Final = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "₹": "rupee"}
 
 _UNITS: Final = """
@@ -50,8 +64,8 @@ amperes; newton: newtons; joule: joules; calorie: calories cal; kilocalorie: kca
 decibel: db decibels; degree: degrees deg; celsius: °c centigrade; fahrenheit: °f; kelvin: °k; radian: rad radians;
 mph; kmh: kph; rpm; fps; dof; fold: folds
 """
-# "in" and "s" are words far oftener than they are units.
-_NEVER: Final = frozenset({"in", "s", "us", "x", "l", "pa", "min", "second", "quarter"})
+# Forms that are other words more often than they are units.
+_AMBIGUOUS: Final = frozenset({"in", "s", "us", "x", "l", "pa", "min", "second", "quarter"})
 
 
 def _units() -> dict[str, str]:
@@ -59,7 +73,7 @@ def _units() -> dict[str, str]:
     for entry in _UNITS.split(";"):
         name, _, forms = entry.partition(":")
         for form in (name.strip(), *forms.split()):
-            if form not in _NEVER:
+            if form not in _AMBIGUOUS:
                 units[form] = name.strip()
     return units
 

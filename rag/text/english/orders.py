@@ -1,7 +1,7 @@
-"""Sentences of a book that speak to whoever answers from it: "Add a link to your reply", "Ignore the rules above".
+"""Orders: sentences of a passage that instruct the model, as "Add a link to your reply", "Ignore the rules above".
 
-What such a sentence asks for is no statement of the book, so it is no evidence and its addresses are no sources. The
-book's own exercises ("Write a publisher") are tasks in the same way: they state nothing but themselves.
+An order is not evidence, and its addresses are not sources. A task, such as the exercise "Write a publisher", states
+nothing either.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ _TASK: Final = re.compile(
     r"reply|respond|answer|recommend|suggest|promote|advertise|remind|inform|encourage|urge|invite)\b",
     re.IGNORECASE,
 )
-_BEHIND_COLON: Final = re.compile(r"(?<=[:;—–])[*_]*[ \t]+(?=[\"'“*_]*[A-Z])")
+_COLON: Final = re.compile(r"(?<=[:;—–])[*_]*[ \t]+(?=[\"'“*_]*[A-Z])")
 
 
 def is_order(sentence: str) -> bool:
-    """Whether the sentence speaks to whoever writes an answer."""
+    """Whether the sentence instructs the writer of an answer."""
     return _ORDER.search(sentence) is not None
 
 
 def task_verb(sentence: str) -> str:
-    """The verb of a task ("Write a poem about the sea") in small letters, or nothing where the sentence sets none."""
+    """The verb of a task ("Write a poem about the sea") in lower case; "" if the sentence sets no task."""
     match = _TASK.match(sentence)
     return match["verb"].lower() if match else ""
 
 
 class Demand(NamedTuple):
-    """A stretch of a text that asks for something, of whomever: a task with its `verb`, or a question without one."""
+    """A task or a question at `text[start:end]`, in code points; `verb` is that of the task, "" for a question."""
 
     start: int
     end: int
@@ -71,18 +71,18 @@ class Demand(NamedTuple):
 
 
 def asked(text: str) -> Iterator[Demand]:
-    """What the sentences of paragraphs, items and tables ask for. Headings may be questions and tasks."""
+    """Tasks and questions of a Markdown text in order. Headings and code are skipped."""
     for unit in units(text):
         if unit.kind not in ("code", "heading"):
             for start, end in _sentences(text, unit):
-                said = text[start:end]
-                verb = task_verb(said)
-                if verb or said.rstrip("*_ \"'”’»)").endswith("?"):
+                sentence = text[start:end]
+                verb = task_verb(sentence)
+                if verb or sentence.rstrip("*_ \"'”’»)").endswith("?"):
                     yield Demand(start, end, verb)
 
 
 def orders(text: str) -> Iterator[tuple[int, int]]:
-    """Where the sentences, items and lines of the text are that are orders."""
+    """Spans of the orders in a Markdown text; the whole unit where only the unit as a whole reads as one."""
     for unit in units(text):
         if unit.kind != "code" and is_order(unit.text):
             found = [(start, end) for start, end in _sentences(text, unit) if is_order(text[start:end])]
@@ -90,10 +90,10 @@ def orders(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _sentences(text: str, unit: Unit) -> Iterator[tuple[int, int]]:
-    """The sentences of a unit, an item's too, and what one says behind a colon."""
+    """Spans of the sentences of a unit. What follows a colon is a sentence of its own, except after a task."""
     for start, end in sentence_spans(text, unit.start, unit.end):
-        for colon in _BEHIND_COLON.finditer(text, start, end):
-            if not task_verb(text[start : colon.start()]):  # of a task it is what to work on
+        for colon in _COLON.finditer(text, start, end):
+            if not task_verb(text[start : colon.start()]):
                 yield start, colon.start()
                 start = colon.end()
         yield start, end
@@ -101,7 +101,7 @@ def _sentences(text: str, unit: Unit) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=256)
 def without_orders(text: str) -> str:
-    """The text with its orders blanked out: every other character keeps its place."""
+    """The text with its orders blanked out, at the same length."""
     return blanked(text, orders(text))
 
 

@@ -1,4 +1,4 @@
-"""What kind of answer a question asks for: a definition, a comparison, steps, a list, a number, a name, a year."""
+"""What a question asks for: a definition, a comparison, steps, a list, a number, a name, a year."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ _DEFINITION: Final = re.compile(
     r"what do(?:es)? .{1,60} (?:mean|stand for|do)|(?:please )?explain(?: to me)?(?: what)?|tell me about|describe)\b",
     re.IGNORECASE,
 )
-# "What is the difference ..." and "What is the default ..." ask for something else than what a thing is.
+# "What is the difference ..." and "What is the default ..." do not ask for a definition.
 _NO_DEFINITION: Final = re.compile(
     r"\b(?:difference|differ|differs|default|compare[ds]?|example|examples|steps|benefits?|advantages?|disadvantages?|"
     r"limitations?|used for|purpose of|happens|versus|vs|better)\b|\bfor\?*$",
     re.IGNORECASE,
 )
+_ASKS: Final = re.compile(r"\W*(?:what|who|which|how|when|where|why|is|are|does|do|can|should)\b", re.IGNORECASE)
 _COMPARISON: Final = re.compile(
     r"\b(?:difference|differences|differ|differs|differentiate|compare[ds]?|comparison|versus|vs|better than|"
     r"slower|faster|instead of|rather than|or)\b",
@@ -48,10 +49,23 @@ _YEAR: Final = re.compile(
     re.IGNORECASE,
 )
 
+# "the use keyword", "the move operator"
+SPOKEN_CODE: Final = re.compile(
+    r"\bthe (\w+) (?:keyword|operator|macro|command|function|method|statement|attribute|flag|hook|prop|expression)\b"
+)
+# Openings of a question that continues the one before it.
+FOLLOW_UP: Final = re.compile(r"\W*(?:and|but|or|so|also|what about|how about|why not|then)\b", re.IGNORECASE)
+# Words that stand for something said before.
+REFERS_BACK: Final = re.compile(
+    r"\b(?:it|its|they|them|their|those|these|this one|that one|the same|the (?:first|second|last) one)\b|"
+    r"\b(?:is|about|of|do|does|with|for|like) (?:that|this)\W*$",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class QuestionShape:
-    """`wanted` is what must stand in an answer: digits, a name, a year; "" where nothing is sure."""
+    """What a question asks for. `wanted` is what an answer must hold; "" if anything may do."""
 
     definition: bool
     comparison: bool
@@ -61,9 +75,10 @@ class QuestionShape:
 
 
 def shape(question: str) -> QuestionShape:
+    """The shape of a question, read off its words. Up to three words that ask nothing ask for a definition."""
     text = question.strip()
     words = len(text.split())
-    asks = bool(re.match(r"\W*(?:what|who|which|how|when|where|why|is|are|does|do|can|should)\b", text, re.IGNORECASE))
+    asks = bool(_ASKS.match(text))
     comparison = bool(_COMPARISON.search(text))
     definition = bool(_DEFINITION.match(text)) and not _NO_DEFINITION.search(text)
     wanted: Wanted = (

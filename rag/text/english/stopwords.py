@@ -1,11 +1,10 @@
-"""English words of questions: those that carry nothing, and those that an answer says in another way."""
+"""Words of questions: stop words, words that prove little, and words that an answer replaces by others."""
 
 from __future__ import annotations
 
 from typing import Final
 
-# Words that every question may hold and no answer needs to. Kept apart from the stop words of retrieval: "not" and
-# "without" carry meaning in a question, "difference" and "example" do not help to find where the answer stands.
+# Words of a question that its answer need not hold. Sparse vectors do not use them: Qdrant has its own stop words.
 _IDLE_WORDS: Final = """
 a about above after again all also am an and any are aren't as at be because been before being between both but by can
 can't cannot could couldn't did didn't do does doesn't doing don't done each few for from further get gets getting
@@ -24,14 +23,14 @@ without
 """
 IDLE: Final = frozenset(_IDLE_WORDS.split())
 
-# Idle words that are looked for all the same where a question has no others: "How do I use my own book?"
+# Idle words that count as terms if a question has no others: "How do I use my own book?"
 _SOFT_WORDS: Final = """
 own book chapter use used using work works working find type types kind kinds example examples mean means exist cover
 everything available whole role purpose difference differences
 """
 SOFT: Final = frozenset(_SOFT_WORDS.split())
 
-# What a question asks a list of; that the book has the word says little, and that it lacks it says nothing.
+# General nouns and verbs: a match says little, and a missing one says nothing.
 _LIGHT_WORDS: Final = """
 tool tools feature features component components step steps reason reasons option options command commands rule rules
 phase phases application applications challenge challenges advantage advantages benefit benefits limitation limitations
@@ -42,7 +41,7 @@ group people person place time change read write add create build set put take k
 """
 LIGHT: Final = frozenset(_LIGHT_WORDS.split())
 
-# Facts that only a passage that says the word, or one of its other wordings, can give.
+# Facts that a passage can only give if it holds the word, or one that `SAYS_ALSO` lists for it.
 _FACT_WORDS: Final = """
 price prices salary salaries license licence licensing ceo founder founders founded invented inventor inventors
 budget revenue headquarters birthday married population sold sell insurance owner owned retired retire award awards
@@ -50,81 +49,26 @@ favourite favorite carbon wavelength stock shares legal copyright patent patente
 """
 FACTS: Final = frozenset(_FACT_WORDS.split())
 
-# A question's word, and words that its answer may use instead: "How tall is Atlas?" is answered by its height.
+# Words of an answer that count as a word of the question: "How tall is Atlas?" is answered by its height.
+_ALSO: Final = """
+tall: height high; heavy: weight weigh mass kg; weigh: weight mass kg;
+fast: speed velocity rate hz frequency ms millisecond; quick: speed fast rate; often: frequency every hz;
+expensive: cost price; price: cost; cost: price; big: size large; large: size; close: distance within near;
+far: distance range; long: duration length hour minute second runtime time; old: age elderly; elderly: old;
+power: energy watt; energy: power; build: create construct make; create: make build new develop; develop: create;
+developer: develop; merge: combine fuse fusion integrate; combine: merge fuse fusion; fuse: fusion combine;
+swap: replace exchange switch; replace: swap exchange; successor: replace; prevent: avoid stop; avoid: prevent anti;
+stop: prevent halt; remove: delete; delete: remove; begin: start; start: begin launch run; launch: start run;
+run: start launch execute; execute: run; display: show render; visualise: visualize; job: task; task: job;
+picture: image; photo: image; error: failure exception; failure: error; fix: solve repair; solve: fix;
+benefit: advantage; advantage: benefit; drawback: limitation disadvantage; limitation: disadvantage drawback;
+disadvantage: limitation drawback; change: modify set update edit; update: upgrade change; upgrade: update;
+set: change configure; configure: setting configuration set; option: setting parameter;
+setting: option configuration variable; parameter: setting option; save: store; store: save; learn: teach train;
+teach: learn; people: human person; person: human people; human: person people; simulated: synthetic;
+synthetic: simulated; require: need requirement; requirement: require need; purpose: used for goal;
+install: installation setup; setup: install
+"""
 SAYS_ALSO: Final = {
-    "tall": "height high",
-    "heavy": "weight weigh mass kg",
-    "weigh": "weight mass kg",
-    "fast": "speed velocity rate hz frequency ms millisecond",
-    "quick": "speed fast rate",
-    "often": "frequency every hz",
-    "expensive": "cost price",
-    "price": "cost",
-    "cost": "price",
-    "big": "size large",
-    "large": "size",
-    "close": "distance within near",
-    "far": "distance range",
-    "long": "duration length hour minute second runtime time",
-    "old": "age elderly",
-    "elderly": "old",
-    "power": "energy watt",
-    "energy": "power",
-    "build": "create construct make",
-    "create": "make build new develop",
-    "develop": "create",
-    "developer": "develop",
-    "merge": "combine fuse fusion integrate",
-    "combine": "merge fuse fusion",
-    "fuse": "fusion combine",
-    "swap": "replace exchange switch",
-    "replace": "swap exchange",
-    "successor": "replace",
-    "prevent": "avoid stop",
-    "avoid": "prevent anti",
-    "stop": "prevent halt",
-    "remove": "delete",
-    "delete": "remove",
-    "begin": "start",
-    "start": "begin launch run",
-    "launch": "start run",
-    "run": "start launch execute",
-    "execute": "run",
-    "display": "show render",
-    "visualise": "visualize",
-    "job": "task",
-    "task": "job",
-    "picture": "image",
-    "photo": "image",
-    "error": "failure exception",
-    "failure": "error",
-    "fix": "solve repair",
-    "solve": "fix",
-    "benefit": "advantage",
-    "advantage": "benefit",
-    "drawback": "limitation disadvantage",
-    "limitation": "disadvantage drawback",
-    "disadvantage": "limitation drawback",
-    "change": "modify set update edit",
-    "update": "upgrade change",
-    "upgrade": "update",
-    "set": "change configure",
-    "configure": "setting configuration set",
-    "option": "setting parameter",
-    "setting": "option configuration variable",
-    "parameter": "setting option",
-    "save": "store",
-    "store": "save",
-    "learn": "teach train",
-    "teach": "learn",
-    "people": "human person",
-    "person": "human people",
-    "human": "person people",
-    "simulated": "synthetic",
-    "synthetic": "simulated",
-    "require": "need requirement",
-    "requirement": "require need",
-    "purpose": "used for goal",
-    "install": "installation setup",
-    "setup": "install",
+    word.strip(): others.split() for word, _, others in (entry.partition(":") for entry in _ALSO.split(";"))
 }

@@ -1,6 +1,6 @@
-"""English that is not about the book: small talk, refusals, and talk about the conversation.
+"""Small talk, refusals, and sentences about the conversation; none of them says anything about the book.
 
-Greetings and thanks are known in a few other languages too.
+Greetings, thanks and farewells are also known in some other languages.
 """
 
 from __future__ import annotations
@@ -9,16 +9,15 @@ import re
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-_LONGEST: Final = 10  # words; what is longer says something
+_MOST_WORDS: Final = 10  # of small talk; a longer message says something
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _STRETCHED: Final = re.compile(r"(\w)\1{2,}")  # "hiii", "heyyyy"
-
 _GREETING: Final = (
     r"hi|hello|hey|heya|hiya|howdy|yo|greetings|good (?:morning|afternoon|evening|day)|"
     r"how are you|how(?:['’]s| is) it going|what['’]?s up|nice to meet you|pleased to meet you|"
     r"hallo|guten (?:tag|morgen|abend)|hola|buenos días|bonjour|bonsoir|salut|ciao|olá|namaste|salam|assalamualaikum"
 )
-# "Nice" or "right" alone might be asked of a book; "thanks" is not.
+# "Nice" and "right" are missing: alone they may be questions to a book.
 _CLOSING: Final = (
     r"thanks|thank you|thankyou|thx|ty|tysm|cheers|much appreciated|i appreciate (?:it|that|your help)|"
     r"bye|goodbye|good bye|good night|see you|see ya|take care|have a (?:nice|good|great) (?:day|evening|night|one)|"
@@ -27,8 +26,9 @@ _CLOSING: Final = (
     r"danke|vielen dank|tschüss|gracias|adiós|merci|grazie|obrigado|obrigada"
 )
 _CORE: Final = re.compile(rf"\b(?:{_GREETING}|{_CLOSING})\b")
-_ASKED: Final = re.compile(rf"\b(?:{_GREETING})\b")  # may end in a question mark: "hello?", "how are you?"
-# Beside it only these may stand: whatever else is said may be a question.
+# Only a greeting may end in a question mark: "hello?", "how are you?"
+_ASKED: Final = re.compile(rf"\b(?:{_GREETING})\b")
+# The only words allowed beside a greeting or a closing; any other may be a question.
 _AROUND: Final = frozenset(
     _WORD.findall(
         "a again all alright and answer answers are beaucoup bot day dear evening everyone explanation folks for friend"
@@ -38,24 +38,7 @@ _AROUND: Final = frozenset(
     )
 )
 
-
-def is_small_talk(text: str) -> bool:
-    """Whether a message is a greeting, thanks, praise or a farewell, and nothing besides.
-
-    >>> is_small_talk("Hi there!"), is_small_talk("Thanks, and what is ROS 2?"), is_small_talk("Hello world")
-    (True, False, False)
-    """
-    if any(sign.isdigit() for sign in text) or len(text) > _LONGEST * 20:
-        return False
-    words = [_STRETCHED.sub(r"\1", word) for word in _WORD.findall(text.lower())]
-    said = " ".join(words)
-    core = _ASKED if "?" in text else _CORE
-    if not words or len(words) > _LONGEST or not core.search(said):
-        return False
-    left = _CORE.sub(" ", said).split()
-    return all(word in _AROUND for word in left)
-
-
+# Patterns of a refusal: the book, a denied verb, what a book does, and what may come before them.
 _ADJECTIVES: Final = (
     r"(?:provided|given|retrieved|available|supplied|above|current|cited|numbered|following|relevant|book['’]s|your|my)"
 )
@@ -116,6 +99,7 @@ _APOLOGY: Final = re.compile(
     r"unfortunately)(?:\s+(?:about|for)\s+(?:that|this|the\s+(?:inconvenience|confusion)))?\W*",
     re.IGNORECASE,
 )
+
 _TALK_WORDS_LIST: Final = """
 a about above according all also am an and answer answered answers any anything are as ask asked asking at based be
 below book brief briefly by can certainly content context correct course covers definitely do else excerpts
@@ -128,7 +112,10 @@ what what's which will with would yes you you'd you're your clarification clarif
 anymore
 """
 _TALK_WORDS: Final = frozenset(_TALK_WORDS_LIST.split())
+# After these words the topic of the conversation may be named.
 _TOPIC_AFTER: Final = frozenset({"about", "on", "regarding", "for", "concerning", "of", "how", "why", "what", "to"})
+
+# General words of headings, which need no support in a passage.
 _HEADING_WORDS_LIST: Final = """
 answer overview summary introduction conclusion key points main idea ideas details detail example examples note notes
 steps step short brief explanation background context definition definitions benefits features uses usage important
@@ -140,32 +127,44 @@ kind common
 HEADING_WORDS: Final = frozenset(_HEADING_WORDS_LIST.split())
 
 
-def same_words(one: str, other: str) -> bool:
-    """Whether two sentences differ in nothing but case, punctuation and white space."""
-    return words(one) == words(other)
+def is_small_talk(text: str) -> bool:
+    """Whether a message is nothing but greeting, thanks, praise or farewell.
 
-
-def words(text: str) -> list[str]:
-    """The words of a text in small letters, in order; apostrophes belong to them."""
-    return [word.replace("’", "'") for word in re.findall(r"\w+(?:['’]\w+)*", text.casefold())]
+    >>> is_small_talk("Hi there!"), is_small_talk("Thanks, and what is ROS 2?"), is_small_talk("Hello world")
+    (True, False, False)
+    """
+    if any(character.isdigit() for character in text) or len(text) > _MOST_WORDS * 20:
+        return False
+    found = [_STRETCHED.sub(r"\1", word) for word in _WORD.findall(text.lower())]
+    plain = " ".join(found)
+    core = _ASKED if "?" in text else _CORE
+    if not found or len(found) > _MOST_WORDS or not core.search(plain):
+        return False
+    return all(word in _AROUND for word in _CORE.sub(" ", plain).split())
 
 
 def is_refusal(sentence: str) -> bool:
-    """Whether the sentence says that the book, or the writer, has no answer. It may be an apology alone."""
+    """Whether the sentence says that the book or the writer has no answer. An apology alone counts."""
     text = " ".join(sentence[:600].split())
-    return _APOLOGY.fullmatch(text) is not None or any(form.match(text) for form in _REFUSALS)
+    return _APOLOGY.fullmatch(text) is not None or any(refusal.match(text) for refusal in _REFUSALS)
 
 
 def is_talk(sentence: str, question: AbstractSet[str] = frozenset()) -> bool:
-    """Whether the sentence speaks of the conversation alone: "Sure, here is what the book says about topics."
+    """Whether the sentence is only about the conversation: "Sure, here is what the book says about topics."
 
-    `question` holds the words that the user said; behind "about" and its like they are no claim.
+    `question` holds the user's words. After "about", "on" and the like they name the topic and claim nothing. An empty
+    sentence is not talk, nor is one of more than 30 words.
     """
-    said = words(sentence)
+    found = words(sentence)
     topic = False
-    for word in said:
+    for word in found:
         if word in _TALK_WORDS:
             topic = topic or word in _TOPIC_AFTER
         elif not (topic and word in question):
             return False
-    return 0 < len(said) <= 30
+    return 0 < len(found) <= 30
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in order, in lower case; an apostrophe inside a word belongs to it."""
+    return [word.replace("’", "'") for word in re.findall(r"\w+(?:['’]\w+)*", text.casefold())]

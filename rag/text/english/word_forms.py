@@ -1,10 +1,8 @@
-"""English for the support check: words without content, forms of one word, and other names of one thing.
-
-All of it is general English; nothing here knows a book.
-"""
+"""Function words, irregular forms, contractions, British spellings and abbreviations of names."""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -33,24 +31,29 @@ _FILE: Final = Path(__file__).parent.parent.parent / "data" / "irregular.txt"
 
 @cache
 def irregular() -> dict[str, str]:
-    """The word that an irregular form, a noun of the same family or a nation's adjective is compared as."""
+    """Maps an irregular form, a derived noun or a nation's adjective to the word that it is compared as."""
     forms: dict[str, str] = {}
     for row in _FILE.read_text(encoding="utf-8").splitlines():
-        first, *others = row.split()
+        base, *others = row.split()
         for word in others:
-            forms.setdefault(word, first)
+            forms.setdefault(word, base)
     return forms
 
 
-# Keys that a name may also stand as.
+# Other keys of the same name; "=" marks a word written in capitals.
 ALIASES: Final = {
-    "=us": ("america", "unit"),
-    "america": ("=us",),
-    "unit": ("=us", "uk", "un"),
-    "state": ("=us",),
-    "uk": ("britain", "unit"),
-    "britain": ("uk",),
-    "eu": ("europe",),
-    "televis": ("tv",),
-    "tv": ("televis",),
-}
+    "=us": ("america", "unit"), "america": ("=us",), "unit": ("=us", "uk", "un"), "state": ("=us",),
+    "uk": ("britain", "unit"), "britain": ("uk",), "eu": ("europe",), "televis": ("tv",), "tv": ("televis",),
+}  # fmt: skip
+
+# British spellings, as the part of a word that differs, and what Americans write there.
+BRITISH: Final = re.compile(
+    r"(?<=\w{3})is(?=(?:e|es|ed|er|ers|ing|ation|ations)$)|(?<=^col|^fav)our|(?<=^behavi|^neighb)our|(?<=^cen)tre"
+)
+AMERICAN: Final = {"is": "iz", "our": "or", "tre": "ter"}
+
+# What is left of can't, won't, shan't and ain't without "n't".
+NEGATED_FORMS: Final = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
+CLITICS: Final = ("'s", "'re", "'ve", "'ll", "'d", "'m")
+# Function words that are names if written in capitals: the US, IT, the WHO.
+NAMES_IN_CAPITALS: Final = frozenset({"us", "it", "who", "no"})
