@@ -1,11 +1,11 @@
-"""The collections: which adapter a configuration means, what there is, and whether our models fit it."""
+"""Open and list collections, and check that a collection was encoded by the models at hand."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
@@ -15,20 +15,16 @@ from rag.index.index_errors import mismatch, no_collection
 from rag.index.server_client import Server
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
 
-if TYPE_CHECKING:
-    pass
-
-
-_ON_A_SERVER: Final = re.compile(r'[^<>:"/\\|?*\x00-\x1f]{1,255}')  # what Qdrant allows
+_SERVER_NAME: Final = re.compile(r'[^<>:"/\\|?*\x00-\x1f]{1,255}')  # the names that Qdrant allows
 
 
 def open_index(
     *, home: Path, collection: str, server: Server | None = None, layout: Layout | None = None
 ) -> ChunkIndex:
-    """The index of a collection: on the server where there is one, else in the folder `home / "index"`.
+    """The index of a collection: on the server if one is given, otherwise in the folder `home / "index"`.
 
-    `layout` says how to read the collection if somebody else made it. Nothing is connected to or created. Raises
-    `UsageError` for a name that cannot be a collection's or an address that cannot be a server's.
+    `layout` says how to read a foreign collection. Connects to nothing and creates nothing. Raises `UsageError` for an
+    invalid name or address.
     """
     if server is None:
         from rag.index.edge import EdgeIndex
@@ -36,15 +32,15 @@ def open_index(
         return EdgeIndex(home / "index", collection_name(collection))
     from rag.index.server import ServerIndex
 
-    if not _ON_A_SERVER.fullmatch(collection) or collection in (".", ".."):
-        collection_name(collection)
+    if not _SERVER_NAME.fullmatch(collection) or collection in (".", ".."):
+        collection_name(collection)  # raises
     return ServerIndex(
         server.asynchronous(), collection, address=server.address, sync_client=server.blocking, layout=layout
     )
 
 
 async def list_collections(*, home: Path, server: Server | None = None) -> list[str]:
-    """The names of all collections, sorted; raises `RetrievalError` where the server cannot be reached."""
+    """The names of all collections, sorted. Raises `RetrievalError` if the server cannot be reached."""
     if server is None:
         return await asyncio.to_thread(_local_collections, home / "index")
     from rag.index.server_errors import server_faults
@@ -58,9 +54,9 @@ async def list_collections(*, home: Path, server: Server | None = None) -> list[
 
 
 async def checked(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> IndexInfo:
-    """What the collection says of itself, if it exists and was encoded by these models. Nothing is embedded.
+    """The record of the collection, if it exists and was encoded by these models. Nothing is embedded.
 
-    Raises `RetrievalError` "no_index", and "embedding_mismatch" with the command that mends it.
+    Raises `RetrievalError` "no_index", and "embedding_mismatch" with the command that encodes it again.
     """
     stored = await index.info()
     try:
@@ -73,11 +69,11 @@ async def checked(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) 
 
 
 def check_models(stored: IndexInfo | None, collection: str, embedder: Any, sparse: SparseEncoder) -> IndexInfo:
-    """What the collection says of itself, if it exists and was encoded by these models; raises `RetrievalError`."""
+    """`stored`, if it is there and names these models. Raises `RetrievalError` as `checked`, without the sources."""
     if stored is None:
         raise no_collection(collection)
     ours = _ours(stored, embedder, sparse)
-    # What made the sparse vectors of somebody else's collection is for the profile to know: it named them, or did not.
+    # A foreign collection does not record its sparse model: the profile vouches for it by naming the sparse vector.
     theirs = (stored.embedding_model, stored.dimension, sparse.model_id if stored.foreign else stored.sparse_model)
     if theirs != ours:
         raise mismatch(stored, *ours)
@@ -85,7 +81,7 @@ def check_models(stored: IndexInfo | None, collection: str, embedder: Any, spars
 
 
 def _ours(stored: IndexInfo, embedder: Any, sparse: SparseEncoder) -> tuple[str, int, str]:
-    """What ours would encode. The dimension of a model that is not known yet is the one that it has in its book."""
+    """The models at hand. If the embedder does not know its dimension yet, the stored one of the same model counts."""
     same = embedder.model_id == stored.embedding_model
     return embedder.model_id, embedder.dimension or (stored.dimension if same else 0), sparse.model_id
 

@@ -1,4 +1,4 @@
-"""What a collection on a server is made of, read from its own description: whose it is, its vectors, its models."""
+"""The schema of a collection on a server, read from its description: who made it, its vectors, its models."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from rag.index.payload import DENSE, SPARSE
 
 OURS: Final = "askbook"  # the key of our record in the collection's metadata
 COMPLETE: Final = "complete"
-UNNAMED: Final = ""  # how Qdrant calls the vector of points that have one without a name
+UNNAMED: Final = ""  # Qdrant's name for the only vector of points whose vector has no name
 _SMALLER_IS_NEARER: Final = frozenset({"Euclid", "Manhattan"})
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionSchema:
-    """A collection as it is searched.
+    """How a collection is searched.
 
-    `fields` is None where askbook made the collection. `sparse` is None where it is searched by meaning alone. `rows`:
-    a point's vector is a list of vectors. `negated`: the engine's score is a distance, which is smaller where it is
-    better. `complete`: the last change of ours came to its end.
+    `fields` is None if askbook made the collection, `sparse` is None if it has no sparse leg. `rows`: each point has a
+    list of dense vectors. `negated`: the score is a distance, smaller is better. `complete`: our last change was
+    finished.
     """
 
     info: IndexInfo
@@ -37,10 +37,10 @@ class CollectionSchema:
 
 
 def schema_of(collection: str, described: Any, layout: Layout, chunks: int) -> CollectionSchema:
-    """The schema of a collection by qdrant-client's description of it.
+    """The schema of a collection from qdrant-client's description of it. `chunks` is its number of points.
 
-    Raises `RetrievalError` "index_vectors" where somebody else's has no vector that can be searched, or several and the
-    profile does not say which.
+    Raises `RetrievalError` "index_vectors" if a foreign collection lacks the vectors that the profile names, or has no
+    dense vector, or has several and the profile names none.
     """
     config = described.config
     quantized = config.quantization_config is not None
@@ -70,15 +70,15 @@ def schema_of(collection: str, described: Any, layout: Layout, chunks: int) -> C
 
 
 def is_ours(described: Any) -> bool:
-    """Whether askbook made the collection that qdrant-client describes."""
+    """Whether askbook made the described collection."""
     return isinstance((described.config.metadata or {}).get(OURS), Mapping)
 
 
 def record_of(info: IndexInfo, *, complete: bool) -> dict[str, Any]:
-    """What a collection of ours is given to remember: who encoded it, and whether it is being changed.
+    """The metadata of our collections: the models that encoded it, and whether the last change is complete.
 
-    A change goes up in several requests. One that is broken off in between may have stored half of a page, under the
-    hash of the whole; `complete` tells the next ingestion not to believe those hashes.
+    A change is several requests. An interrupted one may have stored half of a page under the hash of the whole page;
+    `complete=False` tells the next ingestion not to trust the hashes.
     """
     values = asdict(info)
     record = {name: values[name] for name in ("embedding_model", "dimension", "sparse_model", "recipe")}

@@ -1,4 +1,4 @@
-"""The index inside the process: qdrant-edge on a folder of one's own, no server."""
+"""The index inside the process: qdrant-edge on a folder, without a server."""
 
 from __future__ import annotations
 
@@ -25,20 +25,19 @@ if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
 
 
-WAIT: Final = 2.0  # seconds a search waits for its turn
-BUILD_WAIT: Final = 10.0  # seconds an ingestion waits between two searches of others
-BATCH: Final = 256
-# Bytes on the disk while a generation is built, beside twice the vectors' size; 7 KB a chunk were measured in all.
-CHUNK_ROOM: Final = 8_000
-EMPTY_ROOM: Final = 2_000_000
+WAIT: Final = 2.0  # seconds that a search waits for the lock
+BUILD_WAIT: Final = 10.0  # seconds that an ingestion waits for searches of other processes
+BATCH: Final = 256  # points of one write
+CHUNK_ROOM: Final = 8_000  # bytes of disk per chunk during a build, plus twice its vector; 7 KB in all were measured
+EMPTY_ROOM: Final = 2_000_000  # bytes of disk of an empty generation
 
 
 class EdgeIndex:
     """A `rag.ports.ChunkIndex` on one folder.
 
-    The engine lets one opener at a time into a shard, so every search opens it, asks, closes it and gives it back (in
-    all about 40 ms for a small book); several processes can so share a book for reading. A change is built as a new
-    generation beside the old one and becomes visible as one step. `aclose` has nothing to close.
+    A shard can be open once at a time. So every search opens it, queries it and closes it (about 40 ms in all for a
+    small book), and several processes can share a book for reading. A change is built as a new generation beside the
+    old one and becomes visible in one step. `aclose` has nothing to close.
     """
 
     def __init__(self, folder: Path, collection: str, *, wait: float = WAIT) -> None:
@@ -82,21 +81,24 @@ class EdgeIndex:
         return None
 
     def read_info(self) -> IndexInfo | None:
-        """What the collection says of itself, without waiting for anybody."""
+        """The collection's record, None where there is no collection. Does not wait for the lock."""
         while generation := self._generations.current():
             try:
                 return self._generations.info(generation)
             except RetrievalError:
                 if self._generations.current() == generation:
-                    raise  # else it was replaced between two lines
+                    raise  # otherwise the generation was replaced just now
         return None
 
     @contextmanager
-    def reading(self, what: str) -> Iterator[tuple[EdgeShard, IndexInfo]]:
-        """The collection's shard, opened for the block, and what the collection says of itself."""
+    def reading(self, purpose: str) -> Iterator[tuple[EdgeShard, IndexInfo]]:
+        """The collection's shard, open for the block, and the collection's record.
+
+        Raises `RetrievalError` "no_index" where there is no collection. `purpose` is shown to processes that wait.
+        """
         if not self._generations.exists():
             raise no_collection(self.collection)
-        with _files(self.collection), self._readers.held(what, seconds=self._wait), self._current() as opened:
+        with _files(self.collection), self._readers.held(purpose, seconds=self._wait), self._current() as opened:
             if opened is None:
                 raise no_collection(self.collection)
             yield opened
@@ -111,7 +113,7 @@ class EdgeIndex:
         with engine.opened(generation / "shard", self.collection, info.chunks) as shard:
             try:
                 yield shard, info
-            except ValueError as error:  # a point without a text
+            except ValueError as error:  # from_payload: a point without a text
                 raise broken(self.collection, str(error)) from error
 
     def _search(
@@ -187,19 +189,19 @@ class EdgeIndex:
     def _add(self, shard: EdgeShard, points: Iterator[Point], cancelled: threading.Event) -> set[str]:
         added: set[str] = set()
         while batch := list(islice(points, BATCH)):
-            _go_on(cancelled)
+            _check_cancelled(cancelled)
             engine.insert(shard, batch)
             added.update(point_ids([point.chunk.id for point in batch]))
         return added
 
     def _copy(self, shard: EdgeShard, info: IndexInfo, without: set[str], cancelled: threading.Event) -> int:
-        """Copy the old generation's points, vectors and all. Between two pages searches of others may come in."""
+        """Copy the old generation's points with their vectors. The lock is released between pages, for searches."""
         from qdrant_edge import Point as EdgePoint
         from qdrant_edge import UpdateOperation
 
         copied, offset, more = 0, None, True
         while more:
-            _go_on(cancelled)
+            _check_cancelled(cancelled)
             with self._readers.held("ingest", seconds=BUILD_WAIT), self._current() as opened:
                 if opened is None:
                     return 0
@@ -215,7 +217,7 @@ class EdgeIndex:
         return copied
 
 
-def _go_on(cancelled: threading.Event) -> None:
+def _check_cancelled(cancelled: threading.Event) -> None:
     if cancelled.is_set():
         raise RetrievalError("index_cancelled", "The ingestion was interrupted; the index is as it was.")
 

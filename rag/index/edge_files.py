@@ -1,4 +1,4 @@
-"""The files of an embedded collection: generations beside each other, the pointer to the current one, and the lock."""
+"""The files of an embedded collection: its generations, the pointer to the current one, and the locks."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _GENERATION: Final = re.compile(r"[0-9a-f]{32}")
 _CARD: Final = "collection.json"
 _POINTER: Final = "current"
+_EXCLUSIVE: Final = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
 
 
 def collection_name(name: str) -> str:
-    """The name, if it can be a collection's; else `UsageError`. It becomes a folder, so it must not be a path."""
+    """The name, if it is valid. Raises `UsageError` otherwise: it becomes a folder, so it must not be a path."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f'"{name[:100]}" cannot be the name of a collection.',
@@ -50,7 +51,7 @@ def broken(collection: str, what: str) -> RetrievalError:
 
 
 class Generations:
-    """The generations of one collection. Every method but `info` expects the caller to hold the collection's lock."""
+    """The generations of one collection. For every method but `info` the caller holds the collection's lock."""
 
     def __init__(self, folder: Path, collection: str) -> None:
         self.collection = collection_name(collection)
@@ -60,7 +61,10 @@ class Generations:
         return os.path.lexists(self.root / _POINTER)
 
     def current(self) -> Path | None:
-        """The folder of the generation in use, None where there is no collection; raises `RetrievalError`."""
+        """The folder of the current generation, None where there is no collection.
+
+        Raises `RetrievalError` "index_broken" if the pointer cannot be read.
+        """
         try:
             name = (self.root / _POINTER).read_text("utf-8")
         except (FileNotFoundError, NotADirectoryError):
@@ -72,36 +76,36 @@ class Generations:
         return self.root / name
 
     def info(self, generation: Path) -> IndexInfo:
-        """What the generation says of itself; raises `RetrievalError`."""
+        """The record of a generation. Raises `RetrievalError` "index_broken" if it cannot be read."""
         try:
             return IndexInfo(**json.loads((generation / _CARD).read_text("utf-8")))
         except (OSError, ValueError, TypeError) as error:
             raise broken(self.collection, f"{_CARD} cannot be read ({type(error).__name__})") from error
 
     def new(self) -> Path:
-        """A folder for the next generation."""
+        """Make a folder for the next generation."""
         return private_folder(self.root / uuid4().hex)
 
     def finish(self, generation: Path, info: IndexInfo) -> None:
-        """Record what the generation is, durably, before anything points to it."""
+        """Write the record of a generation to the disk, before the pointer is switched to it."""
         _write(generation / _CARD, json.dumps(asdict(info)))
         _sync(generation)
 
     def switch(self, generation: Path) -> None:
-        """Let readers find this generation from their next search on."""
+        """Make this generation the current one, for every search from the next on."""
         _sync(self.root)
         _write(self.root / "current.new", generation.name)
         (self.root / "current.new").replace(self.root / _POINTER)
         _sync(self.root)
 
     def sweep(self, *, keep: Path | None) -> None:
-        """Delete every generation but one, with what builds that died have left."""
+        """Delete every generation but one, including unfinished ones of builds that died."""
         for path in self.root.iterdir() if self.root.is_dir() else ():
             if _GENERATION.fullmatch(path.name) and path != keep:
                 shutil.rmtree(path, ignore_errors=True)
 
     def forget(self) -> None:
-        """Delete the collection in whatever state it is; the locks stay."""
+        """Delete the collection, even a broken one. The locks stay."""
         pointer = self.root / _POINTER
         if pointer.is_dir() and not pointer.is_symlink():
             shutil.rmtree(pointer)
@@ -109,43 +113,25 @@ class Generations:
         self.sweep(keep=None)
 
 
-def _write(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    """Make the names in a folder durable, as `fsync` of a file does its bytes."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-_EXCLUSIVE = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
-
-
 class NamedLock:
-    """An exclusive lock on a file, with a note beside it that says who holds it.
+    """An exclusive lock on a file, with a note in a second file that names the holder.
 
-    The operating system gives the lock of a dead process back, so a note that was left behind is never in the way: it
-    is read only while somebody alive holds the lock, and every holder writes its own. The note is a second file because
-    some platforms forbid reading a locked one.
+    The operating system releases the lock of a dead process. A note that such a process leaves does no harm: the note
+    is read only while a process holds the lock, and every holder writes its own. It is a second file because some
+    platforms forbid reading a locked one.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.note = path.with_name(path.name + ".holder")
-        self._threads = threading.Lock()  # threads of this process queue here, so that only one of them polls the file
+        self._threads = threading.Lock()  # threads of this process queue here; only one of them polls the file
 
     @contextmanager
-    def held(self, what: str, *, seconds: float) -> Iterator[None]:
-        """Hold the lock for the block, waiting at most `seconds`; `what` is told to others who wait.
+    def held(self, purpose: str, *, seconds: float) -> Iterator[None]:
+        """Hold the lock for the block. `purpose` is shown to processes that wait.
 
-        Raises `RetrievalError` "index_locked" that names the holder, and lets `OSError` through.
+        Raises `RetrievalError` "index_locked", with the holder, if the lock is not free within `seconds`. An `OSError`
+        of the file system passes through.
         """
         deadline = time.monotonic() + seconds
         if not self._threads.acquire(timeout=seconds):
@@ -155,8 +141,8 @@ class NamedLock:
                 while not _locked(file.fileno()):
                     if time.monotonic() >= deadline:
                         raise self._refusal(seconds)
-                    time.sleep(random.uniform(0.004, 0.012))  # uneven, so that two who wait do not move in step
-                self.note.write_text(json.dumps({"pid": os.getpid(), "since": now(), "what": what}))
+                    time.sleep(random.uniform(0.004, 0.012))  # random, so that two processes do not poll in step
+                self.note.write_text(json.dumps({"pid": os.getpid(), "since": now(), "what": purpose}))
                 try:
                     yield
                 finally:
@@ -168,7 +154,7 @@ class NamedLock:
         try:
             note = json.loads(self.note.read_text())
             holder = f"process {note['pid']} ({note['what']}, since {note['since']})"
-        except (OSError, ValueError, KeyError, TypeError):  # given back this moment, or half written
+        except (OSError, ValueError, KeyError, TypeError):  # released just now, or half written
             holder = "another process"
         return RetrievalError(
             "index_locked",
@@ -178,7 +164,24 @@ class NamedLock:
         )
 
 
+def _write(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in a folder durable; `fsync` of a file does so for its bytes only."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _locked(descriptor: int) -> bool:
+    """Try to lock a file; False if another process holds the lock."""
     try:
         portalocker.lock(descriptor, _EXCLUSIVE)
     except portalocker.AlreadyLocked:

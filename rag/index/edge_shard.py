@@ -1,6 +1,6 @@
-"""The engine's side of the embedded index: one shard of qdrant-edge, opened, asked and closed.
+"""The engine of the embedded index: one shard of qdrant-edge, opened, queried and closed.
 
-The engine says what went wrong in bare `Exception`s, and damaged files make it panic; here both become ours.
+qdrant-edge raises bare `Exception`s, and panics over damaged files. Both are turned into `RetrievalError`s here.
 """
 
 from __future__ import annotations
@@ -20,15 +20,18 @@ if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
 
 
-PAGE: Final = 512
+PAGE: Final = 512  # points of one `page`
 
 
 @contextmanager
 def opened(folder: Path, collection: str, chunks: int) -> Iterator[EdgeShard]:
-    """The shard in `folder`, which must hold `chunks` points; raises `RetrievalError` where it is damaged."""
+    """The shard in `folder`, open for the block.
+
+    Raises `RetrievalError` if it is damaged or does not hold exactly `chunks` points.
+    """
     from qdrant_edge import CountRequest, EdgeShard
 
-    if not (folder / "edge_config.json").is_file():  # the engine would say so with the whole path
+    if not (folder / "edge_config.json").is_file():  # the engine's own message would hold the whole path
         raise broken(collection, "its files are missing")
     with engine_faults(collection):
         shard = EdgeShard.load(str(folder))
@@ -43,15 +46,8 @@ def opened(folder: Path, collection: str, chunks: int) -> Iterator[EdgeShard]:
 
 @contextmanager
 def created(folder: Path, collection: str, dimension: int) -> Iterator[EdgeShard]:
-    """A new shard in `folder`; its points are on the disk when the block has ended without an exception."""
-    from qdrant_edge import (
-        Distance,
-        EdgeConfig,
-        EdgeShard,
-        EdgeSparseVectorParams,
-        EdgeVectorParams,
-        Modifier,
-    )
+    """A new shard in `folder`. Its points are on the disk once the block ends without an exception."""
+    from qdrant_edge import Distance, EdgeConfig, EdgeShard, EdgeSparseVectorParams, EdgeVectorParams, Modifier
 
     config = EdgeConfig(
         vectors={DENSE: EdgeVectorParams(size=dimension, distance=Distance.Cosine)},
@@ -68,13 +64,13 @@ def created(folder: Path, collection: str, dimension: int) -> Iterator[EdgeShard
 
 @contextmanager
 def engine_faults(collection: str, *, writing: bool = False) -> Iterator[None]:
-    """Turn what the engine raises into `RetrievalError`s, and nothing else."""
+    """Turn the engine's exceptions into `RetrievalError`s; all others pass through."""
     try:
         yield
     except BaseException as error:
         if type(error) is not Exception and type(error).__name__ != "PanicException":
             raise
-        if "WouldBlock" in str(error):  # a program that does not take our lock has it open
+        if "WouldBlock" in str(error):  # open in a program that does not take our lock
             raise RetrievalError(
                 "index_locked",
                 f'The index of "{collection}" is open in another program.',
@@ -95,22 +91,15 @@ def insert(shard: EdgeShard, points: Sequence[Point]) -> None:
     from qdrant_edge import SparseVector as EdgeSparse
     from qdrant_edge import UpdateOperation
 
-    rows = [
-        EdgePoint(
-            point.chunk.id,
-            {
-                DENSE: list(point.dense),
-                SPARSE: EdgeSparse(list(point.sparse.indices), list(point.sparse.values)),
-            },
-            to_payload(point.chunk),
-        )
-        for point in points
-    ]
+    rows = []
+    for point in points:
+        sparse = EdgeSparse(list(point.sparse.indices), list(point.sparse.values))
+        rows.append(EdgePoint(point.chunk.id, {DENSE: list(point.dense), SPARSE: sparse}, to_payload(point.chunk)))
     shard.update(UpdateOperation.upsert_points(rows))
 
 
 def page(shard: EdgeShard, offset: Any, *, payload: bool | list[str], vectors: bool) -> tuple[list[Any], Any]:
-    """The next points of the shard and where to go on, None at the end."""
+    """The points from `offset` on, at most `PAGE`, and the offset of the next page, None after the last."""
     from qdrant_edge import ScrollRequest
 
     return shard.scroll(ScrollRequest(offset=offset, limit=PAGE, with_payload=payload, with_vector=vectors))
@@ -119,7 +108,7 @@ def page(shard: EdgeShard, offset: Any, *, payload: bool | list[str], vectors: b
 def rankings(
     shard: EdgeShard, collection: str, legs: Sequence[Sequence[float] | SparseVector], limit: int, where: Where | None
 ) -> list[list[Hit]]:
-    """One ranking for each leg, in one batch; a leg with a long tie at its end is asked once more, deeper."""
+    """One ranking for each leg, all in one batch. A leg with a tie at its end is queried again with a larger limit."""
     from qdrant_edge import QueryBatchRequest, QueryRequest
 
     found: list[list[Hit]] = [[] for _ in legs]
@@ -136,7 +125,7 @@ def rankings(
         open_legs = {}
         for (i, size), points in zip(asked.items(), shard.query_batch(QueryBatchRequest(batch)), strict=True):
             if restriction is None and not isinstance(legs[i], SparseVector) and len(points) < min(size, total):
-                raise broken(collection, "vectors are missing")  # every chunk has a cosine
+                raise broken(collection, "vectors are missing")  # otherwise every chunk has a cosine
             ranking = best([to_hit(p.id, p.score, p.payload, p.vector) for p in points], limit=limit, asked=size)
             if ranking is None:
                 open_legs[i] = size * 4
@@ -149,7 +138,7 @@ def rankings(
 def complete(
     shard: EdgeShard, legs: Sequence[Sequence[float] | SparseVector], found: list[list[Hit]]
 ) -> list[list[Hit]]:
-    """The rankings of `rankings`, each sparse one going on with the hits of the others that share a term with it."""
+    """The rankings, each sparse one extended by the other legs' hits that share a term with it."""
     from qdrant_edge import Filter, HasIdCondition, QueryBatchRequest, QueryRequest
 
     lacking = missing(legs, found)

@@ -1,7 +1,7 @@
-"""How somebody else's points are laid out: which field of a payload is what of a chunk.
+"""The layout of foreign points: which fields of a payload hold the fields of a chunk.
 
-A field is a path into the payload, its keys separated by dots; several paths are tried in turn. Collections that
-askbook made need none of this: `rag.index.payload` says how their points look.
+A field is named by a path into the payload, with dots between the keys; several paths are tried in turn. For the points
+of our own collections see `rag.index.payload`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Quantization = Literal["off", "scalar", "binary"]
 
 @dataclass(frozen=True, slots=True)
 class FieldMap:
-    """The paths of each field of a chunk, in the order in which they are tried; no path: the field is empty."""
+    """The paths of each field of a chunk, in the order in which they are tried. A field without paths is empty."""
 
     text: Paths
     title: Paths = ()
@@ -38,14 +38,14 @@ class FieldMap:
     page_number: Paths = ()
 
     def text_of(self, payload: Mapping[str, Any] | None) -> str:
-        """The text of a point, empty where it has none."""
+        """The text of a point; empty if it has none."""
         found = _first(payload or {}, self.text)
         return found if isinstance(found, str) and found.strip() else ""
 
     def chunk(self, id: object, payload: Mapping[str, Any] | None) -> Chunk:
-        """The chunk of a point. Raises `ValueError` without a text; all else may be missing or of another type.
+        """The chunk of a point. Raises `ValueError` without a text; other fields may be missing or of another type.
 
-        The hash is of the text as it is now: what others store as one may be of something else.
+        The hash is computed from the text, since a stored one may be of something else.
         """
         values = payload or {}
         text = self.text_of(values)
@@ -71,12 +71,12 @@ class FieldMap:
         )
 
     def paths(self) -> dict[str, Paths]:
-        """The paths of every field that has some."""
+        """The paths of every field that has at least one."""
         named = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: paths for name, paths in named.items() if paths}
 
 
-# What langchain-qdrant writes by default, as far as a loader has named its metadata as we do.
+# langchain-qdrant's default layout, with our names for the fields of the metadata.
 LANGCHAIN: Final = FieldMap(
     text=(CONTENT,),
     **{
@@ -89,10 +89,11 @@ LANGCHAIN: Final = FieldMap(
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a profile says of the collection that its book lives in.
+    """How a profile describes the collection of its book.
 
-    `embedding_model` is who encoded it, where it does not say so itself. `vector` and `sparse` are the names of its
-    vectors; None takes the only dense one, and none for words. `quantization` is for a collection that is made anew.
+    `embedding_model` is the model that encoded it, used if the collection does not record one. `vector` and `sparse`
+    are the names of its vectors: without `vector` the only dense one is used, without `sparse` there is no sparse leg.
+    `quantization` is for a collection that is created.
     """
 
     fields: FieldMap = LANGCHAIN
@@ -109,7 +110,11 @@ def layout_of(book: BookSection) -> Layout:
 
 
 def value_at(payload: Mapping[str, Any], path: str) -> Any:
-    """What stands at a path, None where nothing does. A key that has a dot of its own is found too."""
+    """The value at a path, None if there is none. A key may itself contain dots.
+
+    >>> value_at({"meta": {"page.no": 7}}, "meta.page.no")
+    7
+    """
     if path in payload:
         return payload[path]
     key, _, rest = path.partition(".")
@@ -118,28 +123,28 @@ def value_at(payload: Mapping[str, Any], path: str) -> Any:
 
 
 def _first(payload: Mapping[str, Any], paths: Sequence[str]) -> Any:
-    """The first value that says something."""
+    """The first value that is not empty or blank."""
     values = (value_at(payload, path) for path in paths)
-    return next((value for value in values if _says(value)), None)
+    return next((value for value in values if not _is_blank(value)), None)
 
 
-def _says(value: Any) -> bool:
-    return bool(value.strip()) if isinstance(value, str) else value not in (None, [], {})
+def _is_blank(value: Any) -> bool:
+    return not value.strip() if isinstance(value, str) else value in (None, [], {})
 
 
 def _text(value: Any) -> str:
-    """A value on one line: a list is a way, such as that of a breadcrumb."""
+    """A value on one line; a list, such as a breadcrumb, is joined with " > "."""
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, list):
-        return " > ".join(_text(one) for one in value if one not in (None, ""))
+        return " > ".join(_text(item) for item in value if item not in (None, ""))
     if isinstance(value, bool) or not isinstance(value, int | float):
         return ""
     return f"{value:g}"
 
 
 def _number(value: Any) -> int | None:
-    """A whole number that is not negative, also where it is written as text."""
+    """A non-negative whole number, also if it is stored as text; None for anything else."""
     if isinstance(value, str) and value.strip().isdecimal():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or value != value // 1:
@@ -148,7 +153,7 @@ def _number(value: Any) -> int | None:
 
 
 def _last_part(url: str) -> str:
-    """The name of a page in its address, or of a file in its path, without its ending."""
+    """The last part of an address or path, without its suffix."""
     try:
         path = urlsplit(url).path
     except ValueError:

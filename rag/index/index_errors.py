@@ -1,4 +1,4 @@
-"""The errors that every index can raise, said in one place."""
+"""Errors that every kind of index can raise."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rag.errors import RetrievalError, UsageError
 
 
 def no_collection(collection: str) -> RetrievalError:
-    """There is no such collection."""
+    """The error for a collection that does not exist."""
     return RetrievalError(
         "no_index", f'There is no book in the collection "{collection}".', hint='Run "python run.py ingest PATH".'
     )
 
 
 def not_ours(collection: str) -> UsageError:
-    """Somebody else's collection is read and never written: what made it would not know what we added."""
+    """The error for a write to a foreign collection. The program that made it would not know our points."""
     return UsageError(
         f'The collection "{collection}" was not made by askbook, so nothing is written into it.',
         code="foreign_collection",
@@ -35,16 +35,15 @@ def mismatch(
     *,
     sources: Collection[str] = (),
 ) -> RetrievalError:
-    """The collection was encoded by other models than those at hand, or by another recipe: its vectors mean something
-    else.
+    """The error for a collection that other models or another recipe encoded: its vectors cannot be compared with ours.
 
-    `sources` are what it was made from, for the command that mends it.
+    `sources` are those of the collection, for the command that encodes it again.
     """
     if stored.foreign:
         return _foreign_mismatch(stored, embedding_model, dimension)
-    asked = (embedding_model, dimension, sparse_model)
-    how = f"by {_names(*encoders(stored)[:3])}, not by {_names(*asked)}"
-    if asked == encoders(stored)[:3]:
+    wanted = (embedding_model, dimension, sparse_model)
+    how = f"by {_names(*encoders(stored)[:3])}, not by {_names(*wanted)}"
+    if wanted == encoders(stored)[:3]:
         how = f'by the recipe "{stored.recipe}", not by "{recipe}"'
     return RetrievalError(
         "embedding_mismatch",
@@ -72,7 +71,7 @@ def _foreign_mismatch(stored: IndexInfo, embedding_model: str, dimension: int) -
 
 
 def rebuilding(collection: str, sources: Collection[str]) -> str:
-    """The command that encodes a collection again. Where its sources are not known, `PATH` stands for them."""
+    """The command that encodes a collection again, with `PATH` if its sources are not known."""
     paths = " ".join(shlex.quote(source) for source in sorted(sources)) or "PATH"
     return f"python run.py ingest {paths} --collection {collection} --rebuild"
 
@@ -82,7 +81,7 @@ def _all_of(sources: Collection[str]) -> str:
 
 
 def way_back(model: str) -> str:
-    """What to set to go on with the model that a collection was encoded by."""
+    """What to set in order to use the model that encoded a collection."""
     known = HOSTED.get(model)
     if model == PACKAGED:
         return "set ASKBOOK_EMBEDDING_MODEL=packaged to go back to that model"
@@ -92,7 +91,7 @@ def way_back(model: str) -> str:
 
 
 def encoders(info: IndexInfo) -> tuple[str, int, str, str]:
-    """What has to be equal for vectors to be comparable."""
+    """Everything that must be equal for vectors to be comparable."""
     return info.embedding_model, info.dimension, info.sparse_model, info.recipe
 
 

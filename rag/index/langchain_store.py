@@ -1,6 +1,6 @@
 """A collection as a `QdrantVectorStore`, for other LangChain code.
 
-It reads our own collections, in the process or on a server, and those that somebody else made.
+It reads our own collections, in the process or on a server, and foreign ones.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class EdgeClient:
-    """A reading `QdrantClient` on one `EdgeIndex`. Its methods block and raise `RetrievalError`."""
+    """A read-only `QdrantClient` on one `EdgeIndex`. Its methods block and raise `RetrievalError`."""
 
     def __init__(self, index: EdgeIndex) -> None:
         self._index = index
@@ -87,7 +87,7 @@ def _query(query: Any, using: str | None) -> Any:
     if isinstance(query, models.SparseVector):
         return edge.Query.Nearest(edge.SparseVector(query.indices, query.values), using=using)
     if isinstance(query, models.FusionQuery):
-        # 2 is the server's constant for a plain RRF, which makes both stores rank alike.
+        # The server's constant for a plain RRF is 2; with it both stores rank alike.
         return edge.Fusion.Dbsf() if query.fusion == models.Fusion.DBSF else edge.Fusion.Rrf(k=2)
     if isinstance(query, models.RrfQuery):
         return edge.Fusion.Rrf(k=query.rrf.k or 2, weights=query.rrf.weights)
@@ -101,43 +101,43 @@ def _query(query: Any, using: str | None) -> Any:
     raise UsageError(f"The embedded index does not know a {type(query).__name__}.", code="query")
 
 
-def _filter(wanted: models.Filter | None) -> edge.Filter | None:
-    if wanted is None:
+def _filter(given: models.Filter | None) -> edge.Filter | None:
+    if given is None:
         return None
-    if wanted.min_should is not None:
+    if given.min_should is not None:
         raise UsageError("The embedded index does not translate min_should.", code="filter")
     return edge.Filter(
-        must=_conditions(wanted.must), should=_conditions(wanted.should), must_not=_conditions(wanted.must_not)
+        must=_conditions(given.must), should=_conditions(given.should), must_not=_conditions(given.must_not)
     )
 
 
-def _conditions(wanted: Any) -> list[Any] | None:
-    if wanted is None:
+def _conditions(given: Any) -> list[Any] | None:
+    if given is None:
         return None
-    return [_condition(condition) for condition in (wanted if isinstance(wanted, list) else [wanted])]
+    return [_condition(condition) for condition in (given if isinstance(given, list) else [given])]
 
 
-def _condition(wanted: Any) -> Any:
-    if isinstance(wanted, models.Filter):
-        return _filter(wanted)
-    if isinstance(wanted, models.HasIdCondition):
-        return edge.HasIdCondition(set(wanted.has_id))
-    if isinstance(wanted, models.IsEmptyCondition):
-        return edge.IsEmptyCondition(wanted.is_empty.key)
-    if isinstance(wanted, models.IsNullCondition):
-        return edge.IsNullCondition(wanted.is_null.key)
-    if isinstance(wanted, models.FieldCondition):
-        if wanted.match is not None:
-            return edge.FieldCondition(key=wanted.key, match=_match(wanted.match))
-        if isinstance(wanted.range, models.Range):
-            return edge.FieldCondition(key=wanted.key, range=edge.RangeFloat(**wanted.range.model_dump()))
-    raise UsageError(f"The embedded index does not translate the filter {wanted!r}.", code="filter")
+def _condition(given: Any) -> Any:
+    if isinstance(given, models.Filter):
+        return _filter(given)
+    if isinstance(given, models.HasIdCondition):
+        return edge.HasIdCondition(set(given.has_id))
+    if isinstance(given, models.IsEmptyCondition):
+        return edge.IsEmptyCondition(given.is_empty.key)
+    if isinstance(given, models.IsNullCondition):
+        return edge.IsNullCondition(given.is_null.key)
+    if isinstance(given, models.FieldCondition):
+        if given.match is not None:
+            return edge.FieldCondition(key=given.key, match=_match(given.match))
+        if isinstance(given.range, models.Range):
+            return edge.FieldCondition(key=given.key, range=edge.RangeFloat(**given.range.model_dump()))
+    raise UsageError(f"The embedded index does not translate the filter {given!r}.", code="filter")
 
 
-def _match(wanted: Any) -> Any:
-    """Edge has the server's matches under the server's names, each with the one value that the model holds."""
-    kind = getattr(edge, type(wanted).__name__)
-    (value,) = wanted.model_dump().values()
+def _match(given: Any) -> Any:
+    """The match of qdrant-edge with the same name and the same single value."""
+    kind = getattr(edge, type(given).__name__)
+    (value,) = given.model_dump().values()
     return kind(value)
 
 
@@ -164,7 +164,7 @@ def store_class(fields: FieldMap | None) -> type[QdrantVectorStore]:
 
 
 def sparse_bridge(encoder: SparseEncoder) -> SparseEmbeddings:
-    """Our encoder as langchain-qdrant asks for one."""
+    """Our encoder as langchain-qdrant's `SparseEmbeddings`."""
     from langchain_qdrant.sparse_embeddings import SparseEmbeddings, SparseVector
 
     def model(vector: Any) -> SparseVector:
@@ -181,12 +181,12 @@ def sparse_bridge(encoder: SparseEncoder) -> SparseEmbeddings:
 
 
 def as_vector_store(index: ChunkIndex, embeddings: Embeddings, sparse: SparseEncoder) -> QdrantVectorStore:
-    """The collection as a LangChain vector store, for reading: in hybrid mode where it has sparse vectors, else dense.
+    """The collection as a LangChain vector store, read-only: hybrid if it has sparse vectors, otherwise dense.
 
-    `embeddings` must be an `rag.ports.Embedder` too. langchain-qdrant's own validation embeds a text at every
-    construction, which a hosted model bills; the recorded models are compared instead. Documents of somebody else's
+    `embeddings` must be a `rag.ports.Embedder` too. langchain-qdrant's validation is off, since it embeds a text at
+    every construction, which a hosted model bills; the recorded models are compared instead. Documents of a foreign
     collection have its text and our metadata, as the profile maps them. Raises `RetrievalError` "no_index" and
-    "embedding_mismatch".
+    "embedding_mismatch", and `UsageError` for an index that is neither embedded nor on a server.
     """
     from langchain_qdrant import RetrievalMode
 

@@ -1,7 +1,7 @@
-"""A mapping for somebody else's collection, proposed by looking at a few of its points.
+"""Propose a mapping for a foreign collection from a few of its points.
 
-A name says most: every part of it is looked up among the names that ingestion scripts give their fields. What stands
-there decides the rest: a text is long, an address looks like one, a place in a page is a whole number.
+A field is found by its name, which must be among the names that ingestion scripts commonly use, and by its values: an
+address must look like one, a position in a page must be a whole number.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, Final
 from rag.embedding.known_models import HOSTED, PACKAGED
 from rag.index.field_mapping import FieldMap, Paths, value_at
 
-POINTS: Final = 16  # looked at for a proposal
-_DEPTH: Final = 4  # of nested fields that are looked into
-_LONGEST: Final = 3  # paths proposed for one field
+POINTS: Final = 16  # points read for a proposal
+_DEPTH: Final = 4  # levels of nested fields
+_LONGEST: Final = 3  # most paths proposed for one field
 
 _WORDS: Final[dict[str, tuple[str, ...]]] = {
     "text": ("page_content", "text", "content", "text_content", "chunk_text", "chunk", "body", "passage", "document"),
@@ -35,20 +35,20 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
 
 
 def propose(payloads: Sequence[Mapping[str, Any] | None]) -> FieldMap | None:
-    """The mapping that fits most of the payloads; None where none of their fields can be the text."""
+    """A mapping for the payloads; None if no field can be the text."""
     values = _values([payload for payload in payloads if payload])
     text = _text(values)
     if text is None:
         return None
-    found = {name: _paths(name, values, not_these=(text,)) for name in _WORDS if name != "text"}
-    # One field of a nested payload may stand on the top level once more; what is the title is not the heading as well.
+    found = {name: _paths(name, values, exclude=text) for name in _WORDS if name != "text"}
+    # One path serves one field of a chunk.
     found["heading"] = tuple(path for path in found["heading"] if path not in found["title"])
     found["breadcrumb"] = tuple(path for path in found["breadcrumb"] if path not in found["source_file_path"])
     return FieldMap(text=(text,), **found)
 
 
 def as_toml(fields: FieldMap, **book: str | None) -> str:
-    """The sections of a profile that say so, ready to be pasted; `book` are keys of the section `[book]`."""
+    """The sections `[book]`, with the keys `book`, and `[book.payload]` of a profile, ready to paste."""
     lines = ["[book]", *(f"{key} = {_quoted(value)}" for key, value in book.items() if value is not None)]
     return "\n".join([*lines, "", *_payload_section(fields)])
 
@@ -56,8 +56,8 @@ def as_toml(fields: FieldMap, **book: str | None) -> str:
 def proposed_profile(collection: str, described: Any, payloads: Sequence[Any], model: str = "") -> str:
     """A profile's sections for a collection, from qdrant-client's description of it and some of its payloads.
 
-    What the points cannot say is left for a person to fill in, with what is known beside it: the embedding model
-    (unless `model` is it), and which of several vectors.
+    The user fills in what cannot be known: the embedding model, unless `model` is given, and the choice among several
+    vectors. Comments list the candidates.
     """
     params = described.config.params
     dense = params.vectors if isinstance(params.vectors, Mapping) else {"": params.vectors} if params.vectors else {}
@@ -92,12 +92,12 @@ def _payload_section(fields: FieldMap) -> list[str]:
 
 
 def _quoted(value: str) -> str:
-    """A TOML string: JSON's escapes are TOML's too, but for one character."""
+    """A TOML string. It is a JSON string, except that TOML wants DEL escaped."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _values(payloads: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """What stands at each path of the payloads, in the order in which the paths first appear."""
+    """The non-empty values at each path of the payloads, paths in the order in which they first appear."""
     found: dict[str, list[Any]] = {}
     for payload in payloads:
         for path in _walk(payload):
@@ -116,7 +116,7 @@ def _walk(payload: Mapping[str, Any], before: str = "", depth: int = 1) -> Itera
 
 
 def _text(values: Mapping[str, list[Any]]) -> str | None:
-    """The field that is the text: one of a known name, else the longest of those that read like one."""
+    """The path of the text: a field with a known name, else the longest field with at least 8 spaces on average."""
     strings = {path: [v for v in held if isinstance(v, str)] for path, held in values.items()}
     named = [path for path in _named("text", strings) if strings[path]]
     if named:
@@ -126,14 +126,14 @@ def _text(values: Mapping[str, list[Any]]) -> str | None:
     return max(prose, key=lambda path: lengths[path], default=None)
 
 
-def _paths(name: str, values: Mapping[str, list[Any]], not_these: Sequence[str]) -> Paths:
+def _paths(name: str, values: Mapping[str, list[Any]], exclude: str) -> Paths:
     fits = _FITS[name]
     found = [
         path
         for path in _named(name, values)
-        if path not in not_these and values[path] and all(fits(value) for value in values[path])
+        if path != exclude and values[path] and all(fits(value) for value in values[path])
     ]
-    # A copy on the top level says nothing new; neither does a field after one that every point has.
+    # Leave out copies of a field, and every field after one that all points have.
     different: list[str] = []
     for path in found:
         if not any(values[path] == values[other] for other in different):
@@ -144,14 +144,14 @@ def _paths(name: str, values: Mapping[str, list[Any]], not_these: Sequence[str])
 
 
 def _named(name: str, values: Mapping[str, Any]) -> list[str]:
-    """The paths whose last key is one of the words for a field, the likeliest word first, the shallowest path first."""
+    """The paths whose last key is a known name of the field: the likeliest name first, then the shallowest path."""
     words = _WORDS[name]
     known = [(words.index(last), path.count("."), path) for path in values if (last := _last(path)) in words]
     return [path for _, _, path in sorted(known)]
 
 
 def _last(path: str) -> str:
-    """The last key, in the spelling of the words: `pageTitle` and `page-title` are `page_title`."""
+    """The last key in snake case: `page_title` for `pageTitle` and `page-title`."""
     key = path.rpartition(".")[2]
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[\s-]+", "_", key).lower()
 
@@ -173,14 +173,14 @@ def _is_count(value: Any) -> bool:
     return is_text or (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value == value // 1)
 
 
-def _is_way(value: Any) -> bool:
+def _is_breadcrumb(value: Any) -> bool:
     return isinstance(value, list) or (isinstance(value, str) and ">" in value)
 
 
 _FITS: Final[dict[str, Callable[[Any], bool]]] = {
     "title": _is_line,
     "heading": _is_line,
-    "breadcrumb": _is_way,
+    "breadcrumb": _is_breadcrumb,
     "url": _is_address,
     "source_file_path": _is_file,
     "chunk_index": _is_count,

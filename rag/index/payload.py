@@ -1,6 +1,7 @@
-"""How a chunk is laid out in Qdrant: langchain-qdrant's default, so that other LangChain code can read the collection.
+"""How a chunk is stored in Qdrant, and how the hits of one leg are ranked.
 
-The text is `page_content`, every other field of the chunk is in `metadata`; the id is the point's own.
+The layout is langchain-qdrant's default, so that other LangChain code can read the collection: the text is
+`page_content`, the other fields of the chunk are in `metadata`, and the id is the point's.
 """
 
 from __future__ import annotations
@@ -17,11 +18,9 @@ DENSE: Final = "dense"
 SPARSE: Final = "sparse"
 CONTENT: Final = "page_content"
 METADATA: Final = "metadata"
-URL: Final = "metadata.url"
-SOURCE: Final = "metadata.source"
 ENTRY_FIELDS: Final = ("source", "source_file_path", "document_sha256", "sha256")
 ENTRY_KEYS: Final = [f"{METADATA}.{name}" for name in ENTRY_FIELDS]
-TIE_SLACK: Final = 8  # hits asked for beyond the limit, to see whether the last place is shared
+TIE_SLACK: Final = 8  # hits requested beyond the limit, to detect a tie at the last place
 _FIELDS: Final = tuple(field.name for field in fields(Chunk) if field.name not in ("id", "text"))
 _EMPTY: Final[Mapping[str, Any]] = {"chunk_index": 0, "chapter": None, "page_number": None}
 
@@ -33,7 +32,7 @@ def to_payload(chunk: Chunk) -> dict[str, Any]:
 
 
 def from_payload(id: object, payload: Mapping[str, Any] | None) -> Chunk:
-    """The chunk of a point. Fields that another writer left out are empty; raises `ValueError` without a text."""
+    """The chunk of a point. Fields that another writer left out are empty. Raises `ValueError` without a text."""
     text = (payload or {}).get(CONTENT)
     if not isinstance(text, str):
         raise ValueError(f"The point {id} has no text.")
@@ -44,17 +43,18 @@ def from_payload(id: object, payload: Mapping[str, Any] | None) -> Chunk:
 
 
 def to_entry(id: object, payload: Mapping[str, Any] | None) -> IndexEntry:
+    """The index entry of a point whose payload holds at least `ENTRY_KEYS`."""
     stored = (payload or {}).get(METADATA) or {}
     return IndexEntry(str(id), *(str(stored.get(name, "")) for name in ENTRY_FIELDS))
 
 
 def to_hit(id: object, score: float, payload: Mapping[str, Any] | None, vector: Any) -> Hit:
-    """The hit of a scored point that was asked for with its payload and its dense vector."""
+    """The hit of a scored point that was requested with its payload and its dense vector."""
     return Hit(from_payload(id, payload), float(score), vector[DENSE])
 
 
 def point_ids(ids: Iterable[str]) -> list[str]:
-    """The ids that can be a point's: UUIDs, in Qdrant's spelling. Qdrant fails a whole request over one that cannot."""
+    """The valid ids, which are UUIDs, in Qdrant's spelling. Qdrant rejects a whole request for one invalid id."""
     known = []
     for id in ids:
         try:
@@ -65,24 +65,25 @@ def point_ids(ids: Iterable[str]) -> list[str]:
 
 
 def server_ids(ids: Iterable[str]) -> list[int | str]:
-    """The ids that can be a point's on a server, where somebody else may have counted: UUIDs and whole numbers."""
+    """The valid ids of a server, where others may also have used whole numbers: UUIDs and numbers below 2**64."""
     known: list[int | str] = []
     for id in ids:
-        is_number = id.isascii() and id.isdecimal()  # 32 hexadecimal digits may be decimal, but too large
+        is_number = id.isascii() and id.isdecimal()  # also a UUID of 32 decimal digits, which is too large a number
         known += [int(id)] if is_number and int(id) < 2**64 else point_ids([id])
     return known
 
 
 def is_empty(leg: object) -> bool:
-    """Whether a leg can find nothing: the sparse vector of a text of stop words."""
+    """Whether a leg cannot find anything: the sparse vector of a text of stop words only."""
     return isinstance(leg, SparseVector) and not leg.indices
 
 
 def best(hits: list[Hit], *, limit: int, asked: int) -> list[Hit] | None:
-    """The best `limit` of `hits`, ties in the order of their ids; None where `asked` hits cannot decide the last place.
+    """The best `limit` of `hits`, ties by id; None if more than the `asked` hits must be requested to decide a tie.
 
-    Engines order equal scores as they come upon them. If the tie at the cut runs past what was asked for, somebody
-    outside may belong inside, and more hits must be asked for.
+    Engines return equal scores in any order. If the last place is tied with the last hit of a full answer, a hit
+    beyond the answer may belong into the ranking. With limit=2 and asked=3, the scores 9, 7, 7 are undecided: a fourth
+    hit could score 7 too and have a smaller id. The scores 9, 7, 6 are decided.
     """
     ordered = sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))
     if 0 < limit < len(ordered) and len(ordered) >= asked and ordered[limit - 1].score == ordered[-1].score:
@@ -91,7 +92,7 @@ def best(hits: list[Hit], *, limit: int, asked: int) -> list[Hit] | None:
 
 
 def missing(legs: Sequence[object], found: Sequence[Sequence[Hit]]) -> dict[int, dict[str, Hit]]:
-    """For each sparse leg that can find something, the hits of the other legs that its ranking lacks, by id."""
+    """For each sparse leg that is not empty, the hits of other legs that its ranking lacks, by id."""
     every = {hit.chunk.id: hit for ranking in found for hit in ranking}
     lacking: dict[int, dict[str, Hit]] = {}
     for i, leg in enumerate(legs):
@@ -104,6 +105,6 @@ def missing(legs: Sequence[object], found: Sequence[Sequence[Hit]]) -> dict[int,
 
 
 def rescored(hits: Mapping[str, Hit], scores: Iterable[tuple[str, float]]) -> list[Hit]:
-    """The hits with another leg's scores, best first; what has none shares no term with it and is left out."""
+    """The hits with another leg's scores, best first. A hit without a score shares no term with it and is left out."""
     found = [replace(hits[id], score=score) for id, score in scores]
     return sorted(found, key=lambda hit: (-hit.score, hit.chunk.id))

@@ -1,4 +1,4 @@
-"""The index on a Qdrant server, for a book that several programs share, or that somebody else made."""
+"""The index on a Qdrant server: for a book that several programs share, or a collection that others made."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from rag.index.payload import (
     SPARSE,
     TIE_SLACK,
     best,
-    from_payload,
     is_empty,
     missing,
     rescored,
@@ -28,15 +27,15 @@ from rag.index.payload import (
     to_entry,
 )
 from rag.index.server_errors import is_conflict, is_missing, server_faults
-from rag.index.server_requests import INDEXED, hits, quantization, request, rescoring, row, unmapped
+from rag.index.server_requests import INDEXED, chunk_of, hits, quantization, request, rescoring, row, unmapped
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient
 
 
-BATCH: Final = 64  # points of one request: 64 vectors of 1,024 numbers are about a megabyte of JSON
-PAGE: Final = 512
-DEEPEST: Final = 1000  # points asked for where those without a text crowd out the others
+BATCH: Final = 64  # points of one upsert: 64 vectors of 1,024 numbers are about a megabyte of JSON
+PAGE: Final = 512  # points of one scroll or delete
+DEEPEST: Final = 1000  # limit from which on a query that finds points without text is not repeated
 
 Leg = Sequence[float] | SparseVector
 
@@ -44,10 +43,10 @@ Leg = Sequence[float] | SparseVector
 class ServerIndex:
     """A `rag.ports.ChunkIndex` on a Qdrant server (1.19 or later), or on a client in local mode.
 
-    Who encoded the collection is recorded in its metadata. A change adds first and removes afterwards, in batches: a
-    reader may meanwhile see new chunks beside old ones, but never a hole. A collection without our record is somebody
-    else's: it is read as `layout` says, and never written. `address` is for messages and holds no credentials;
-    `sync_client` makes a blocking client to the same server for LangChain code. `aclose` closes `client`.
+    The models that encoded the collection are recorded in its metadata. A change adds first and removes afterwards, in
+    batches: meanwhile a reader may see new chunks beside old ones, but misses none. A collection without our record is
+    foreign: it is read as `layout` says and never written. `address` is for messages and holds no credentials.
+    `sync_client` makes a blocking client to the same server, for LangChain code. `aclose` closes `client`.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class ServerIndex:
         self.address = address
         self.layout = layout or Layout()
         self._client = client
-        self._schema: CollectionSchema | None = None  # of the collection, when it was last looked at
+        self._schema: CollectionSchema | None = None  # as of the last `_look`
 
     async def info(self) -> IndexInfo | None:
         with self._faults():
@@ -80,7 +79,7 @@ class ServerIndex:
         complete: bool = False,
     ) -> list[list[Hit]]:
         found: list[list[Hit]] = [[] for _ in legs]
-        unread: Any = None  # a point of somebody else's, in which no text was found
+        unread: Any = None  # a point of a foreign collection in which no text was found
         with self._faults():
             schema = await self._known()
             asked = {i: limit + TIE_SLACK for i, leg in enumerate(legs) if limit > 0 and _finds(schema, leg)}
@@ -103,20 +102,8 @@ class ServerIndex:
             raise unmapped(self.collection, schema.fields, unread.payload)
         return await self._completed(schema, legs, found) if complete and schema.sparse is not None else found
 
-    async def _completed(
-        self, schema: CollectionSchema, legs: Sequence[Leg], found: list[list[Hit]]
-    ) -> list[list[Hit]]:
-        lacking = missing(legs, found)
-        if lacking:
-            requests = [rescoring(schema, legs[i], server_ids(list(hits))) for i, hits in lacking.items()]
-            with self._faults():
-                answers = await self._client.query_batch_points(self.collection, requests=requests)
-            for (i, hits), answer in zip(lacking.items(), answers, strict=True):
-                found[i] = found[i] + rescored(hits, [(str(p.id), p.score) for p in answer.points])
-        return found
-
     async def look_inside(self, count: int) -> tuple[Any, list[Any]]:
-        """The server's description of the collection, and the payloads of some points: to propose a mapping from."""
+        """The server's description of the collection and the payloads of `count` points, to propose a mapping from."""
         with self._faults():
             described = await self._client.get_collection(self.collection)
             points, _ = await self._client.scroll(self.collection, limit=count, with_payload=True, with_vectors=False)
@@ -128,7 +115,7 @@ class ServerIndex:
         async with self._present() as schema:
             if schema and wanted:
                 records = await self._client.retrieve(self.collection, list(dict.fromkeys(wanted)), with_payload=True)
-                chunks = {str(one.id): chunk for one in records if (chunk := _chunk(schema, one)) is not None}
+                chunks = {str(record.id): chunk for record in records if (chunk := chunk_of(schema, record))}
         return [chunks[str(id)] for id in wanted if str(id) in chunks]
 
     async def entries(self) -> list[IndexEntry]:
@@ -141,7 +128,7 @@ class ServerIndex:
                 )
                 found += [to_entry(record.id, record.payload) for record in records]
                 more = offset is not None
-        if schema is not None and not schema.complete:  # of a page that is there in part, nothing says so but this
+        if schema is not None and not schema.complete:  # a page may be stored in part: do not trust its hash
             found = [replace(entry, document_sha256="") for entry in found]
         return found
 
@@ -174,9 +161,6 @@ class ServerIndex:
                 await self._client.delete(self.collection, points_selector=selector, wait=True)
             await self._remember(info, complete=True)
 
-    async def _remember(self, info: IndexInfo, *, complete: bool) -> None:
-        await self._client.update_collection(self.collection, metadata=record_of(info, complete=complete))
-
     async def drop(self) -> None:
         async with self._present() as schema:
             if schema is not None and schema.fields is not None:
@@ -196,9 +180,9 @@ class ServerIndex:
             yield await self._look()
 
     async def _look(self) -> CollectionSchema | None:
-        """The collection as it is now, None where there is none."""
-        asked = (self._client.get_collection(self.collection), self._client.count(self.collection, exact=True))
-        described, counted = await asyncio.gather(*asked, return_exceptions=True)  # both end, also where one fails
+        """The collection's schema as it is now, None where there is no collection."""
+        calls = (self._client.get_collection(self.collection), self._client.count(self.collection, exact=True))
+        described, counted = await asyncio.gather(*calls, return_exceptions=True)  # waits for both, even if one fails
         self._schema = None
         for answer in (described, counted):
             if isinstance(answer, Exception) and is_missing(answer):
@@ -210,14 +194,30 @@ class ServerIndex:
         return self._schema
 
     async def _known(self) -> CollectionSchema:
-        """The collection as it was when it was last looked at: a search looks first, then asks."""
+        """The schema as of the last look, or of now if there was none; raises `RetrievalError` "no_index"."""
         schema = self._schema or await self._look()
         if schema is None:
             raise no_collection(self.collection)
         return schema
 
+    async def _completed(
+        self, schema: CollectionSchema, legs: Sequence[Leg], found: list[list[Hit]]
+    ) -> list[list[Hit]]:
+        """The rankings, each sparse one extended by the other legs' hits that share a term with it."""
+        lacking = missing(legs, found)
+        if lacking:
+            requests = [rescoring(schema, legs[i], server_ids(list(hits))) for i, hits in lacking.items()]
+            with self._faults():
+                answers = await self._client.query_batch_points(self.collection, requests=requests)
+            for (i, hits), answer in zip(lacking.items(), answers, strict=True):
+                found[i] = found[i] + rescored(hits, [(str(p.id), p.score) for p in answer.points])
+        return found
+
+    async def _remember(self, info: IndexInfo, *, complete: bool) -> None:
+        await self._client.update_collection(self.collection, metadata=record_of(info, complete=complete))
+
     async def _clear(self, old: IndexInfo, info: IndexInfo, replaced: set[str]) -> None:
-        """Delete a collection of another model, if the change leaves none of its chunks."""
+        """Delete a collection of another model, if the change replaces all of its chunks; else raise a mismatch."""
         if {entry.id for entry in await self.entries()} - replaced:
             raise mismatch(old, *encoders(info))
         await self._client.delete_collection(self.collection)
@@ -237,13 +237,13 @@ class ServerIndex:
         except Exception as error:
             if not is_conflict(error):
                 raise
-            ours = False  # another process was first, with a collection of its own
+            ours = False  # another process has just made it
         made = await self._look()
         if made is None or made.fields is not None:
             if not ours:
                 raise not_ours(self.collection)
             await self._client.delete_collection(self.collection)
-            raise RetrievalError(  # an older server drops what it does not know
+            raise RetrievalError(  # an older server drops fields that it does not know
                 "index_request",
                 f"The Qdrant server {self.address} does not keep a collection's metadata.",
                 hint="Qdrant 1.19 or later is needed.",
@@ -256,7 +256,7 @@ class ServerIndex:
 
 
 def looked_at(client: QdrantClient, index: ServerIndex) -> CollectionSchema | None:
-    """The schema of the collection of an index, by a blocking client."""
+    """The schema of an index's collection, read with a blocking client; None where there is no collection."""
     with server_faults(index.collection, index.address):
         try:
             described = client.get_collection(index.collection)
@@ -268,15 +268,8 @@ def looked_at(client: QdrantClient, index: ServerIndex) -> CollectionSchema | No
 
 
 def _finds(schema: CollectionSchema, leg: Leg) -> bool:
-    """Whether a leg can find something: it says something, and the collection has vectors of its kind."""
+    """Whether a leg can find something: it is not empty, and the collection has vectors of its kind."""
     return not is_empty(leg) and not (isinstance(leg, SparseVector) and schema.sparse is None)
-
-
-def _chunk(schema: CollectionSchema, record: Any) -> Chunk | None:
-    """The chunk of a stored point; None for a point of others without a text."""
-    if schema.fields is None:
-        return from_payload(record.id, record.payload)
-    return schema.fields.chunk(record.id, record.payload) if schema.fields.text_of(record.payload) else None
 
 
 def _batches(ids: Sequence[Any]) -> Iterator[list[Any]]:

@@ -1,4 +1,4 @@
-"""The way to a Qdrant server: its address, its key, and the clients for it."""
+"""A Qdrant server: its address, its key, and the clients for it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient
 
 
-TIMEOUT: Final = 10  # seconds for one answer of a server
+TIMEOUT: Final = 10  # seconds for one answer of the server
 _KEY: Final = re.compile(r"[\x21-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A Qdrant server. With `grpc_port` questions and points go over gRPC, otherwise over REST.
+    """A Qdrant server. With `grpc_port` requests go over gRPC, otherwise over REST.
 
-    Neither its address, which may hold a password, nor its key is in its `repr`.
+    `repr` shows neither the key nor the address, which may hold a password.
     """
 
     url: str = field(repr=False)
@@ -35,12 +35,12 @@ class Server:
 
     @property
     def sends_key_openly(self) -> bool:
-        """Whether the key travels over a network without encryption."""
+        """Whether the key is sent over a network without encryption."""
         parts = urlsplit(self.url)
         return bool(self.key) and parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
 
     def asynchronous(self) -> AsyncQdrantClient:
-        """A client for our own code. Connects to nothing. Raises `UsageError` for an address or a key that is none."""
+        """A client for our own code. Connects to nothing. Raises `UsageError` for an invalid address or key."""
         from qdrant_client import AsyncQdrantClient
 
         try:
@@ -54,7 +54,7 @@ class Server:
         return client
 
     def blocking(self) -> QdrantClient:
-        """A client for LangChain's code, as `asynchronous`."""
+        """A blocking client for LangChain code; otherwise like `asynchronous`."""
         from qdrant_client import QdrantClient
 
         try:
@@ -63,21 +63,21 @@ class Server:
             raise _no_address() from error
 
     def _options(self) -> dict[str, Any]:
-        """The key goes as a header: given as a key, the client warns on standard error where there is no TLS."""
+        """The arguments of both clients. The key is a header, since for an `api_key` the client warns where TLS is off."""
         if self.key is not None and not _KEY.fullmatch(self.key):
             hint = "Copy the whole key, without spaces or line breaks."
             raise UsageError("QDRANT_API_KEY has a character that no key has.", code="qdrant_key", hint=hint)
         return {
             "url": self.url,
             "headers": {"api-key": self.key} if self.key else None,
-            "https": self.key is not None,  # of an address that does not say
+            "https": self.key is not None,  # for an address without a scheme
             "prefer_grpc": self.grpc_port is not None,
             "grpc_port": self.grpc_port or 6334,
             "timeout": TIMEOUT,
-            "check_compatibility": False,  # it asks in a thread of its own and warns on standard error
+            "check_compatibility": False,  # the check starts a thread and warns on standard error
         }
 
 
 def _no_address() -> UsageError:
-    """The client's own message may hold the address, and so a password: it is not repeated."""
+    """The error for an invalid address. The client's message is not shown: it may hold the address with a password."""
     return UsageError("QDRANT_URL is not an address.", code="qdrant_url", hint="It looks like http://localhost:6333.")

@@ -1,7 +1,6 @@
-"""What qdrant-client raises, over REST and over gRPC, as errors of ours.
+"""Turn the exceptions of qdrant-client, over REST and gRPC, into ours.
 
-Nothing of an address but its host and port gets into a message, and nothing of what the server or a proxy before it has
-written: such a text may repeat a key.
+A message holds only the host and port of the address, and no text from the server or a proxy, which may repeat a key.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from rag.errors import AskbookError, RetrievalError
 from rag.index.index_errors import no_collection
 from rag.index.server_client import TIMEOUT
 
-# The HTTP status that means what a gRPC one does (google.rpc.Code); the rest are the server's failures.
+# The HTTP status for each gRPC status (google.rpc.Code); all others are 500.
 _STATUS_OF: Final = {
     "INVALID_ARGUMENT": 400,
     "FAILED_PRECONDITION": 400,
@@ -35,58 +34,59 @@ _DIMENSIONS: Final = re.compile(r"expected dim: (\d{1,6}), got (\d{1,6})")
 
 @contextmanager
 def server_faults(collection: str, where: str) -> Iterator[None]:
-    """Turn what the client raises in the block into `AskbookError`s; `where` is the server's host.
+    """Turn the client's exceptions in the block into `AskbookError`s. `where` is the server's host.
 
-    They are raised from nothing: LangGraph logs what a node raises with its causes, and their texts may hold a key.
+    They have no cause: LangGraph logs an exception of a node with its causes, whose texts may hold a key.
     """
     try:
         yield
     except AskbookError:
         raise
     except Exception as error:
-        failure = _told(error, collection, where)
+        failure = _translated(error, collection, where)
         if failure is None:
             raise  # a bug of ours
         raise failure from None
 
 
-def _told(error: Exception, collection: str, where: str) -> AskbookError | None:
-    """The error of ours that an exception of the client is; None for what the client does not raise."""
+def _translated(error: Exception, collection: str, where: str) -> AskbookError | None:
+    """Our error for an exception of the client; None for an exception that the client does not raise."""
     from qdrant_client.common.client_exceptions import QdrantException
     from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
     if isinstance(error, UnexpectedResponse):
         return _answered(error, collection, where)
-    if isinstance(error, QdrantException):  # a 429 that names a time, or one that is no number of seconds
+    if isinstance(error, QdrantException):  # a 429 with a retry-after, which may not be a number of seconds
         return _busy(where, getattr(error, "retry_after_s", None))
     if isinstance(error, ApiException | OSError):
         return _unanswered(getattr(error, "source", error), where)
-    if any(one.__name__ == "RpcError" for one in type(error).__mro__):
-        return _called(error, collection, where)
+    if any(kind.__name__ == "RpcError" for kind in type(error).__mro__):
+        return _grpc_failure(error, collection, where)
     if isinstance(error, ValueError) and is_missing(error):
         return no_collection(collection)
-    # An answer in no form of Qdrant's, or an address that no request can be made of.
-    of_the_answer = isinstance(error, ValueError | AssertionError | TypeError | LookupError | AttributeError)
-    return _nonsense(where, error) if of_the_answer or type(error).__module__.startswith("httpx") else None
+    # The client failed to read an answer that is not Qdrant's, or to make a request of the address.
+    unreadable = isinstance(error, ValueError | AssertionError | TypeError | LookupError | AttributeError)
+    return _not_qdrant(where, error) if unreadable or type(error).__module__.startswith("httpx") else None
 
 
 def is_missing(error: Exception) -> bool:
-    """Whether the client says that there is no such collection: a 404 of Qdrant's, or local mode's `ValueError`.
+    """Whether the exception means that the collection does not exist: Qdrant's 404, or local mode's `ValueError`.
 
-    The 404 of something else, such as a proxy, is not Qdrant's: the collection may well exist.
+    The 404 of something else, such as a proxy, does not count: the collection may exist.
     """
     if isinstance(error, ValueError):
         return str(error).startswith("Collection ") and str(error).endswith(" not found")
-    return _status(error) == 404 and (_is_grpc(error) or bool(_said(error)))
+    return _status(error) == 404 and (_is_grpc(error) or bool(_server_text(error)))
 
 
 def is_conflict(error: Exception) -> bool:
-    """Whether the client says that a collection of that name exists already."""
-    return _status(error) == 409 or (_status(error) in (400, None) and "already exists" in (_said(error) or str(error)))
+    """Whether the exception means that a collection of that name exists already."""
+    text = _server_text(error) or str(error)
+    return _status(error) == 409 or (_status(error) in (400, None) and "already exists" in text)
 
 
 def _status(error: Exception) -> int | None:
-    """The HTTP status of an answer; None where there was none."""
+    """The HTTP status of the answer; None if there was no answer."""
     if _is_grpc(error):
         return _STATUS_OF.get(_grpc_code(error), 500)
     status = getattr(error, "status_code", None)
@@ -101,8 +101,8 @@ def _grpc_code(error: Any) -> str:
     return str(getattr(error.code(), "name", "UNKNOWN"))
 
 
-def _said(error: Exception) -> str:
-    """What Qdrant has written in an error of its form; empty for anything else. To look at, never to show."""
+def _server_text(error: Exception) -> str:
+    """Qdrant's own error text; empty for any other answer. For matching only, never to be shown."""
     try:
         if _is_grpc(error):
             return str(error.details() or "")  # type: ignore[attr-defined]  # gRPC's errors have it, RpcError has not
@@ -111,21 +111,21 @@ def _said(error: Exception) -> str:
         return ""
 
 
-def _called(error: Exception, collection: str, where: str) -> AskbookError:
-    """A failed gRPC call. One without a connection says so as UNAVAILABLE; plain errors of gRPC have no code at all."""
+def _grpc_failure(error: Exception, collection: str, where: str) -> AskbookError:
+    """A failed gRPC call. Without a connection it is UNAVAILABLE; plain errors of gRPC have no code."""
     if not _is_grpc(error) or _grpc_code(error) == "UNAVAILABLE":
         return _unreachable(where, "gRPC")
     if _grpc_code(error) == "UNIMPLEMENTED":
-        return _nonsense(where, error)
+        return _not_qdrant(where, error)
     if _grpc_code(error) == "RESOURCE_EXHAUSTED":
         return _busy(where, _seconds(error))
     return _answered(error, collection, where)
 
 
 def _seconds(error: Any) -> int | None:
-    """The time to wait that a busy server names beside its status."""
-    named = [value for key, value in error.trailing_metadata() or () if key == "retry-after"]
-    return int(named[0]) if named and str(named[0]).isdecimal() else None
+    """The `retry-after` of a busy server, in seconds."""
+    values = [value for key, value in error.trailing_metadata() or () if key == "retry-after"]
+    return int(values[0]) if values and str(values[0]).isdecimal() else None
 
 
 def _answered(error: Exception, collection: str, where: str) -> AskbookError:
@@ -138,11 +138,11 @@ def _answered(error: Exception, collection: str, where: str) -> AskbookError:
             hint="Check QDRANT_API_KEY, and that it may read this collection.",
         )
     if status == 404:
-        return no_collection(collection) if is_missing(error) else _nonsense(where, error)
+        return no_collection(collection) if is_missing(error) else _not_qdrant(where, error)
     if status == 429:
         return _busy(where, None)
     if status in (408, 504):
-        return _late(where)
+        return _timed_out(where)
     if status >= 500:
         return RetrievalError(
             "index_server",
@@ -154,8 +154,8 @@ def _answered(error: Exception, collection: str, where: str) -> AskbookError:
 
 
 def _refused(error: Exception, status: int, collection: str, where: str) -> RetrievalError:
-    """A request that fails each time it is made. Only what can be told by a few known words is told."""
-    if sizes := _DIMENSIONS.search(_said(error)):
+    """A request that the server rejects every time. A few known texts of the server get a hint of their own."""
+    if sizes := _DIMENSIONS.search(_server_text(error)):
         return RetrievalError(
             "embedding_mismatch",
             f'The collection "{collection}" holds vectors of {sizes[1]} dimensions, not of {sizes[2]}.',
@@ -163,7 +163,7 @@ def _refused(error: Exception, status: int, collection: str, where: str) -> Retr
         )
     if status == 413:
         hint = "The server takes larger requests with a larger max_request_size_mb."
-    elif "index required" in _said(error).lower():
+    elif "index required" in _server_text(error).lower():
         hint = "The server filters only by fields that have a payload index: ask without a filter, or have one made."
     else:
         hint = "Qdrant 1.19 or later is needed."
@@ -171,13 +171,13 @@ def _refused(error: Exception, status: int, collection: str, where: str) -> Retr
 
 
 def _unanswered(source: Exception, where: str) -> RetrievalError:
-    """A request that got no answer, or none that can be read."""
+    """A request without an answer, or with one that cannot be read."""
     from httpx import ConnectTimeout, DecodingError, TimeoutException, UnsupportedProtocol
 
     if isinstance(source, ValueError | DecodingError | UnsupportedProtocol):
-        return _nonsense(where, source)
+        return _not_qdrant(where, source)
     if isinstance(source, TimeoutException) and not isinstance(source, ConnectTimeout):
-        return _late(where)
+        return _timed_out(where)
     return _unreachable(where, type(source).__name__)
 
 
@@ -190,7 +190,7 @@ def _unreachable(where: str, what: str) -> RetrievalError:
     )
 
 
-def _late(where: str) -> RetrievalError:
+def _timed_out(where: str) -> RetrievalError:
     return RetrievalError(
         "index_timeout",
         f"The Qdrant server {where} did not answer within {TIMEOUT} seconds.",
@@ -210,7 +210,7 @@ def _busy(where: str, seconds: int | None) -> AskbookError:
     )
 
 
-def _nonsense(where: str, error: Exception) -> RetrievalError:
+def _not_qdrant(where: str, error: Exception) -> RetrievalError:
     return RetrievalError(
         "index_response",
         f"The answer of {where} is not one of a Qdrant server ({type(error).__name__}).",

@@ -1,21 +1,21 @@
-"""What a Qdrant server is asked, and what becomes of its answers: from legs to requests, from points to hits."""
+"""Requests to a Qdrant server and its answers: from legs to requests, from points to hits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from rag.book import Hit, Point, SparseVector, Where
+from rag.book import Chunk, Hit, Point, SparseVector, Where
 from rag.embedding.cosine import cosines
 from rag.errors import RetrievalError
 from rag.index.collection_schema import UNNAMED, CollectionSchema
 from rag.index.field_mapping import FieldMap
 from rag.index.payload import DENSE, METADATA, SPARSE, from_payload, to_payload
 
-OVERSAMPLING: Final = 2.0  # of a quantized collection: so many times the limit are scored again with the whole vectors
+OVERSAMPLING: Final = 2.0  # of a quantized collection: this many times the limit are rescored with the full vectors
 
 Match = Literal["prefix"]
-# How each field of a `Where` restricts a search: which field of a chunk it speaks of, and how it is compared.
+# For each field of a `Where`: the field of a chunk that it restricts, and how the two are compared.
 FILTERS: Final[dict[str, tuple[str, Match]]] = {
     "url_prefix": ("url", "prefix"),
     "title": ("title", "prefix"),
@@ -23,7 +23,7 @@ FILTERS: Final[dict[str, tuple[str, Match]]] = {
     "file": ("source_file_path", "prefix"),
     "chapter": ("chapter", "prefix"),
 }
-# The fields that have a payload index in a collection of ours, and whether prefixes are looked up in it.
+# The fields with a payload index in our collections, and whether the index is for prefixes.
 INDEXED: Final[dict[str, bool]] = {
     f"{METADATA}.{name}": name in {field for field, match in FILTERS.values() if match == "prefix"}
     for name in dict.fromkeys(["source", *(field for field, _ in FILTERS.values())])
@@ -31,7 +31,7 @@ INDEXED: Final[dict[str, bool]] = {
 
 
 def request(schema: CollectionSchema, leg: Sequence[float] | SparseVector, limit: int, where: Where | None) -> Any:
-    """A leg as qdrant-client asks it. Raises `RetrievalError` for a filter on a field that the collection has not."""
+    """The request for a leg. Raises `RetrievalError` "index_filter" for a filter on a field that is not mapped."""
     from qdrant_client import models
 
     params = None
@@ -41,8 +41,8 @@ def request(schema: CollectionSchema, leg: Sequence[float] | SparseVector, limit
     else:
         query, using = [list(leg)] if schema.rows else list(leg), schema.vector or None
         if schema.quantized:
-            rescored = models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
-            params = models.SearchParams(quantization=rescored)
+            rescore = models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
+            params = models.SearchParams(quantization=rescore)
     return models.QueryRequest(
         query=query,
         using=using,
@@ -55,7 +55,7 @@ def request(schema: CollectionSchema, leg: Sequence[float] | SparseVector, limit
 
 
 def rescoring(schema: CollectionSchema, leg: Any, ids: Sequence[int | str]) -> Any:
-    """A sparse leg's scores of these points alone, without what is known of them already."""
+    """The request for a sparse leg's scores of these points, without their payloads and vectors."""
     from qdrant_client import models
 
     return models.QueryRequest(
@@ -89,11 +89,14 @@ def _paths(fields: FieldMap | None, field: str) -> tuple[str, ...]:
     if fields is None:
         return (f"{METADATA}.{field}",)
     found: tuple[str, ...] = getattr(fields, field)
-    return (*found, *fields.source_file_path) if field == "url" else found  # as the chunk's own url is read
+    return (*found, *fields.source_file_path) if field == "url" else found  # as `FieldMap.chunk` reads the url
 
 
 def _first_of(paths: Sequence[str], match: Any) -> Any:
-    """That the first of the paths which says something matches: the others count only where those before are empty."""
+    """The condition that the first non-empty field of several matches.
+
+    For the paths a and b: a matches, or a is missing or blank and b matches.
+    """
     from qdrant_client import models
 
     condition = models.FieldCondition(key=paths[0], match=match)
@@ -101,17 +104,17 @@ def _first_of(paths: Sequence[str], match: Any) -> Any:
         return condition
     missing = models.IsEmptyCondition(is_empty=models.PayloadField(key=paths[0]))
     blank = models.FieldCondition(key=paths[0], match=models.MatchValue(value=""))
-    silent = models.Filter(should=[missing, blank])
-    return models.Filter(should=[condition, models.Filter(must=[silent, _first_of(paths[1:], match)])])
+    empty = models.Filter(should=[missing, blank])
+    return models.Filter(should=[condition, models.Filter(must=[empty, _first_of(paths[1:], match)])])
 
 
 def hits(
     schema: CollectionSchema, leg: Sequence[float] | SparseVector, points: Sequence[Any], legs: Sequence[Any]
 ) -> list[Hit]:
-    """The scored points of a leg; `legs` are all that were asked, for a point with several vectors.
+    """The hits of a leg. `legs` are all legs of the search, needed for points with several vectors.
 
-    Points of others that have no text are left out. Raises `RetrievalError` "index_vectors" where the points that a
-    dense leg found came without their vectors.
+    Points without text in foreign collections are left out. Raises `RetrievalError` "index_vectors" if a dense leg's
+    points came without their vectors.
     """
     sign = -1.0 if schema.negated and not isinstance(leg, SparseVector) else 1.0
     found = []
@@ -124,18 +127,20 @@ def hits(
                 "made of.",
                 hint="The key, or a proxy before the server, must let vectors be read.",
             )
-        if schema.fields is None:
-            chunk = from_payload(point.id, point.payload)
-        elif schema.fields.text_of(point.payload):
-            chunk = schema.fields.chunk(point.id, point.payload)
-        else:
-            continue
-        found.append(Hit(chunk, sign * float(point.score), dense or [0.0] * schema.info.dimension))
+        if chunk := chunk_of(schema, point):
+            found.append(Hit(chunk, sign * float(point.score), dense or [0.0] * schema.info.dimension))
     return found
 
 
+def chunk_of(schema: CollectionSchema, point: Any) -> Chunk | None:
+    """The chunk of a stored point; None for a point without text in a foreign collection."""
+    if schema.fields is None:
+        return from_payload(point.id, point.payload)
+    return schema.fields.chunk(point.id, point.payload) if schema.fields.text_of(point.payload) else None
+
+
 def unmapped(collection: str, fields: FieldMap, payload: Mapping[str, Any] | None) -> RetrievalError:
-    """The points have no text where the profile says that it is; `payload` is one of theirs. Only names are shown."""
+    """The error for points without text in the mapped fields. Of `payload`, one of theirs, only the names are shown."""
     sought = " or ".join(f'"{path}"' for path in fields.text)
     names = ", ".join(f'"{name}"' for name in sorted(map(str, payload or {}))[:20]) or "none"
     return RetrievalError(
@@ -146,7 +151,7 @@ def unmapped(collection: str, fields: FieldMap, payload: Mapping[str, Any] | Non
 
 
 def _dense(schema: CollectionSchema, vector: Any, legs: Sequence[Any]) -> list[float] | None:
-    """The dense vector of a point, as the server keeps it; None where it has none."""
+    """The dense vector of a point as the server stores it; None if it has none."""
     kept = vector.get(schema.vector) if isinstance(vector, Mapping) else vector
     if not kept:
         return None
@@ -160,7 +165,7 @@ def _nearest_row(rows: Sequence[Sequence[float]], legs: Sequence[Any]) -> list[f
 
 
 def row(point: Point) -> Any:
-    """A point of ours as it is sent."""
+    """A point of ours in the form of the request."""
     from qdrant_client import models
 
     sparse = models.SparseVector(indices=list(point.sparse.indices), values=list(point.sparse.values))
@@ -170,7 +175,7 @@ def row(point: Point) -> Any:
 
 
 def quantization(kind: str) -> Any:
-    """The quantization of a new collection, None for "off": the small vectors in memory, the whole ones on the disk."""
+    """The quantization of a new collection: small vectors in memory, full ones on the disk. None for "off"."""
     from qdrant_client import models
 
     if kind == "scalar":
