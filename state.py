@@ -1,10 +1,9 @@
-"""The state of the machine, and the knobs of one run.
+"""The state of the graph, and the options of one run.
 
-Everything in the state is plain JSON data or LangChain messages, so that a checkpoint can be read by a process that
-has never seen these classes. `messages` is the end of the conversation and nothing else: one question, one answer, in
-turns, as many as a prompt may see. Older turns are in the archive (`nodes.archive`); `past` says what is known of them.
-What a turn needs for itself lives in keys of its own, which `idle` sets when the turn opens and empties when it
-closes, since every key of a LangGraph state survives into the next turn.
+The state holds only JSON data and LangChain messages, so a checkpoint can be read without these classes. `messages`
+holds the latest turns, one question and one answer each, as many as a prompt may use. Older turns are in the archive
+(`nodes.archive`), and `past` summarizes them. Other keys belong to the current turn: the node IDLE sets them at its
+start and resets them at its end, because LangGraph keeps every key of the state between turns.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Annotated, Any, Final, NotRequired
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 from pydantic import BaseModel, ConfigDict, Field
-from typing_extensions import TypedDict  # pydantic refuses that of typing before Python 3.12
+from typing_extensions import TypedDict  # pydantic rejects typing.TypedDict before Python 3.12
 
 from rag.types import CitationStyle, GroundingMode, Past, Phase
 
@@ -23,9 +22,9 @@ __all__ = ["EMPTY_BOARD", "AgentState", "Context", "Draft", "InputState", "Phase
 
 
 class Context(BaseModel):
-    """The safe knobs of one run; a client may send them as JSON. None leaves the profile's value.
+    """The options of one run. None keeps the profile's value.
 
-    There is no key, address, path or prompt here, and there never may be: whoever can call the graph can set these.
+    Any client of the graph can set them, so no key, address, path or prompt may be among them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,15 +41,16 @@ class Context(BaseModel):
     ] = None
 
     def knobs(self) -> dict[str, Any]:
-        """The values set here that a profile can be overridden with."""
+        """The options that are set, as arguments of `Profile.overridden`."""
         return self.model_dump(exclude={"profile", "filter"}, exclude_none=True)
 
 
 class Turn(TypedDict):
-    """The question being answered, and by whom. `began` is in seconds since the epoch, `context` the run's knobs.
+    """The current question, and the profile and model that answer it.
 
-    `collection` is the book that is asked. `rewrite` is what the model makes of the question for the search: absent
-    where it is not asked, and empty until it has said something of use.
+    `began` is in seconds since the epoch, `context` holds the options of the run, and `collection` is the book.
+    `rewrite` is the model's rewrite of the question for the search: absent if none is wanted, empty until there is a
+    usable one.
     """
 
     request_id: str
@@ -67,7 +67,7 @@ class Turn(TypedDict):
 
 
 class Draft(TypedDict, total=False):
-    """What `generate` or `error` leaves for `idle` to make the response of: fields of `rag.types.Response`."""
+    """Fields of `rag.types.Response` that GENERATING or ERROR sets; IDLE makes the response of them."""
 
     status: str
     fallback_reason: str | None
@@ -82,18 +82,17 @@ class Draft(TypedDict, total=False):
 
 
 class InputState(TypedDict, total=False):
-    """What a caller sends: the new question as the last message, and what should be echoed in the response."""
+    """The input of a run: the question as the last message, and `metadata` to return with the response."""
 
     messages: Annotated[list[AnyMessage], add_messages]
     metadata: Mapping[str, Any] | None
 
 
 class AgentState(InputState, total=False):
-    """The whole state. `phase` names the state that the machine is in or about to enter; `snapshot.next` is the truth.
+    """The whole state. `phase` is the current or next phase for display; `snapshot.next` is authoritative.
 
-    `passages`, `retrievals`, `tool_calls` hold records of `rag.types` in their JSON form. `exchange` holds the model's
-    tool calls of this turn with their results: apart from `messages`, a call that was never answered cannot break the
-    conversation.
+    `passages`, `retrievals` and `tool_calls` hold records of `rag.types` as JSON. `exchange` holds the tool calls of
+    this turn with their results. They are not in `messages`, so an unanswered call cannot break the conversation.
     """
 
     phase: Phase
@@ -109,7 +108,7 @@ class AgentState(InputState, total=False):
     response: dict[str, Any] | None
 
 
-# What a turn finds when it opens and leaves when it closes.
+# The turn's keys at its start and at its end.
 EMPTY_BOARD: Final[dict[str, Any]] = {
     "passages": [],
     "retrievals": [],

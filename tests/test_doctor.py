@@ -45,7 +45,7 @@ def test_a_key_that_cannot_be_one_is_a_finding_that_does_not_show_it(
     shown = capsys.readouterr().out
     model = next(check for check in json.loads(shown)["checks"] if check["name"] == "model")
     assert (model["ok"], "hunter2" in shown) == (False, False)
-    assert model["detail"].startswith('OPENAI_API_KEY is no key of OpenAI: it must start with "sk-"')
+    assert model["detail"].startswith('OPENAI_API_KEY is not an OpenAI key: it must start with "sk-"')
 
 
 def test_json_has_the_profile_whole(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,1 +1,1 @@
-"""The chat model of an OpenAI-compatible endpoint, and its errors in our terms."""
+"""The chat model of an OpenAI-compatible endpoint, and the translation of its errors."""

@@ -1,4 +1,4 @@
-"""The chat model of an endpoint that speaks OpenAI's wire format, be it OpenAI's own or not."""
+"""The chat model of an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rag.model.endpoint_errors import RequestInfo, model_error
 
 
 class EndpointChatModel(ChatOpenAI):
-    """ChatOpenAI whose failures are `AskbookError`s.
+    """ChatOpenAI that raises `AskbookError`.
 
-    They become that in here, and not where the model is called: LangChain hands what is raised in here to its tracers,
-    and the text of a foreign exception may repeat a key. `key_variable` is what a hint names.
+    Exceptions are translated here and not by the caller, because LangChain passes them to its tracers, and their text
+    may contain a key. `key_variable` is the variable that hints name.
 
-    With `older_names` the length of an answer is sent as `max_tokens`, which every endpoint knows: `ChatOpenAI` renames
-    it to OpenAI's newer `max_completion_tokens`, which Ollama ignores without a word, so that an answer has no end.
+    With `older_names` the limit on the answer's length is sent as `max_tokens`, which every endpoint knows.
+    `ChatOpenAI` renames it to `max_completion_tokens`, which Ollama silently ignores, so its answers are unlimited.
     """
 
     key_variable: str = "OPENAI_API_KEY"

@@ -1,4 +1,4 @@
-"""The model that answers: an OpenAI-compatible endpoint when a key is set, otherwise the answerer that quotes."""
+"""The model that answers: an OpenAI-compatible endpoint if its key is set, otherwise the quoting answerer."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 OPENAI: Final = "https://api.openai.com/v1"
 OPENAI_KEY: Final = "OPENAI_API_KEY"
 QUOTING: Final = "askbook-quoting"
-CONNECT: Final = 10.0  # seconds until an endpoint that does not take the connection is called unreachable
+CONNECT: Final = 10.0  # timeout of a connection in seconds
 
 
 class Answerer(NamedTuple):
-    """`quotes` says that the model quotes the book's own sentences instead of writing new ones."""
+    """The model that answers and its name. `quotes` is true if it only quotes sentences of the book."""
 
     model: BaseChatModel
     name: str
@@ -30,7 +30,7 @@ class Answerer(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """Where answers are written: an address, and the variable that holds its key. `key` is None where it is not set."""
+    """The address of a model, the variable with its key, and the key, None if that variable is not set."""
 
     base_url: str
     variable: str
@@ -38,10 +38,10 @@ class Endpoint(NamedTuple):
 
 
 def endpoint_of(profile: Profile, settings: Settings) -> Endpoint:
-    """The endpoint of a profile in this process. Raises `UsageError` for a broken address.
+    """The endpoint of a profile in this process. Raises `UsageError` for an invalid address.
 
-    `OPENAI_BASE_URL` with `OPENAI_API_KEY` beats the profile's. `OPENAI_API_KEY` goes to OpenAI or to that address,
-    never to one that a profile names.
+    If `OPENAI_API_KEY` is set, `OPENAI_BASE_URL` overrides the profile's address. `OPENAI_API_KEY` is sent only to
+    OpenAI or to `OPENAI_BASE_URL`, never to an address in a profile.
     """
     own = settings.openai_api_key
     if own is not None and settings.openai_base_url:
@@ -55,10 +55,7 @@ def endpoint_of(profile: Profile, settings: Settings) -> Endpoint:
 
 
 def check_key(endpoint: Endpoint, profile: Profile) -> None:
-    """Check the form of a key of OpenAI's own endpoint, where the profile knows one. The key is never shown.
-
-    Raises `UsageError`.
-    """
+    """Check the form of a key for OpenAI's own endpoint. Raises `UsageError`, which does not show the key."""
     form = profile.model.openai_key
     if endpoint.key is None or urlsplit(endpoint.base_url).hostname != urlsplit(OPENAI).hostname:
         return
@@ -66,7 +63,7 @@ def check_key(endpoint: Endpoint, profile: Profile) -> None:
     if key.startswith(form.prefix) and len(key) >= form.min_length:
         return
     raise UsageError(
-        f'{endpoint.variable} is no key of OpenAI: it must start with "{form.prefix}" and have at least '
+        f'{endpoint.variable} is not an OpenAI key: it must start with "{form.prefix}" and have at least '
         f"{form.min_length} characters.",
         code="key_form",
         hint="Copy the whole key, or set OPENAI_BASE_URL to the endpoint that it belongs to.",
@@ -74,9 +71,9 @@ def check_key(endpoint: Endpoint, profile: Profile) -> None:
 
 
 def build_model(profile: Profile, settings: Settings, embedder: Embedder) -> Answerer:
-    """The model for a profile in this process. Nothing is called.
+    """The model for a profile in this process. Makes no call.
 
-    Raises `UsageError` for a broken address, and for a key that cannot be one.
+    Raises `UsageError` for an invalid address or key.
     """
     endpoint = endpoint_of(profile, settings)
     if endpoint.key is None:
@@ -88,7 +85,7 @@ def build_model(profile: Profile, settings: Settings, embedder: Embedder) -> Ans
 
 
 def is_openai(endpoint: Endpoint) -> bool:
-    """Whether the endpoint is OpenAI's own, whichever its region."""
+    """Whether the endpoint is OpenAI's own, in any region."""
     host = urlsplit(endpoint.base_url).hostname or ""
     return host == "openai.com" or host.endswith(".openai.com")
 

@@ -1,4 +1,4 @@
-"""The time that a service asks to be left alone, read from the headers of its answer."""
+"""Translates exceptions of model calls into `AskbookError`, with a hint and the wait that a service asks for."""
 
 from __future__ import annotations
 
@@ -12,41 +12,11 @@ from rag.errors import AskbookError, OptionRefusedError
 from rag.model.provider_messages import filtered, named_option, no_credit, too_long, words_of
 from rag.types import ErrorType
 
-
-def seconds_named(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds from `now`, 0 or more; None where no header names a time that can be read.
-
-    `Retry-After` holds seconds or a date (RFC 9110, 10.2.3); `retry-after-ms` is OpenAI's own and more exact. Names of
-    headers are in lower case, or the mapping does not mind.
-    """
-    exact = _number(headers.get("retry-after-ms"))
-    if exact is not None:
-        return exact / 1000
-    value = headers.get("retry-after")
-    seconds = _number(value)
-    if seconds is not None or value is None:
-        return seconds
-    try:
-        date = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    date = date if date.tzinfo else date.replace(tzinfo=UTC)
-    return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
-
-
-def _number(value: str | None) -> float | None:
-    try:
-        seconds = float(value) if value is not None else math.nan
-    except ValueError:
-        return None
-    return seconds if 0 <= seconds < math.inf else None
-
-
 _OPENAI_KEY: Final = "OPENAI_API_KEY"
 
 
 class RequestInfo(NamedTuple):
-    """What was asked: the model, the variable that holds the key of its endpoint, and the options that went with it."""
+    """A request: the model, the variable with its endpoint's key, and the names of the options that were sent."""
 
     model: str = ""
     variable: str = _OPENAI_KEY
@@ -54,7 +24,7 @@ class RequestInfo(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """Type, code, whether the same request may succeed later, which hint."""
+    """The type and code of an error, whether the same request may succeed later, and the key of its hint."""
 
     error_type: ErrorType
     code: str
@@ -84,7 +54,7 @@ _TIMEOUT: Final = _Kind("api_error", "timeout", retryable=True)
 _UNREACHABLE: Final = _Kind("api_error", "unreachable", retryable=True, hint="address")
 _UNREADABLE: Final = _Kind("api_error", "bad_response", hint="address")
 
-# The codes that providers put into a stream that has already begun with status 200, as the status they stand for.
+# Error codes in a stream that began with status 200, and the status that each stands for.
 _STATUS_OF_CODE: Final = {
     "invalid_request_error": 400,
     "invalid_api_key": 401,
@@ -101,12 +71,12 @@ _STATUS_OF_CODE: Final = {
     "server_error": 500,
     "internal_server_error": 500,
     "api_error": 500,
-    "tool_use_failed": 500,  # the model wrote a call that Groq could not read; the next attempt may be better
+    "tool_use_failed": 500,  # Groq could not parse the model's tool call; a retry may succeed
     "overloaded_error": 503,
     "service_unavailable": 503,
 }
 
-# Class by name, of whichever of the libraries: the HTTP library of a client is an affair of that client.
+# By class name, so that the libraries, such as a client's HTTP library, need not be imported.
 _BY_CLASS: Final[dict[str, _Kind]] = {
     "ContextOverflowError": _OVERFLOW,
     "ModelAuthenticationError": _BY_STATUS[401],
@@ -138,28 +108,27 @@ _BY_CLASS: Final[dict[str, _Kind]] = {
     "TypeError": _UNREADABLE,
     "AssertionError": _UNREADABLE,
 }
-# Said instead of the status, which says less.
-_SAYS: Final = {
+_MESSAGES: Final = {
     "context_length": "The prompt is too long for the model.",
     "content_filter": "The provider's content filter refused the question or the answer.",
-    "quota": "The credit of the key at the model's endpoint is used up.",
+    "quota": "The account at the model's endpoint has no credit left.",
 }
-_SAYS_WITHOUT_STATUS: Final = {
+_MESSAGES_WITHOUT_STATUS: Final = {
     "timeout": "The model did not answer in time.",
     "unreachable": "The model could not be reached.",
     "bad_response": "The model's endpoint sent something unreadable.",
     "empty_answer": "The model sent an empty answer.",
     "server_error": "The model's endpoint reported a failure in the middle of its answer.",
 }
-# OpenRouter refuses an option with 404, llama.cpp with 500 or 501, the others with 400 or 422.
+# OpenRouter rejects an unknown option with 404, llama.cpp with 500 or 501, others with 400 or 422.
 _REFUSES_OPTIONS: Final = frozenset({400, 404, 422, 500, 501})
 _UNKNOWN: Final = _Kind("api_error", "model")
 
 
 def model_error(failure: BaseException, asked: RequestInfo | None = None) -> AskbookError:
-    """The failure of a model call, in our terms. An `AskbookError` passes unchanged.
+    """The failure of a model call as an `AskbookError`; one that already is one is returned unchanged.
 
-    It is an `OptionRefusedError` where the model only did not know one of the options.
+    If the endpoint rejected one of the options in `asked`, it is an `OptionRefusedError`.
     """
     if isinstance(failure, AskbookError):
         return failure
@@ -183,20 +152,41 @@ def model_error(failure: BaseException, asked: RequestInfo | None = None) -> Ask
 
 
 def codes() -> set[tuple[ErrorType, str]]:
-    """Every type with its code that this border can give."""
+    """Every pair of error type and code that `model_error` can give."""
     kinds = [*_BY_STATUS.values(), *_BY_CLASS.values(), _SERVER, _OTHER_STATUS, _QUOTA, _UNKNOWN]
     return {(kind.error_type, kind.code) for kind in kinds}
 
 
 def retry_after(failure: BaseException) -> float | None:
-    """The seconds that the answer's headers name, if they name any."""
-    response: Any = getattr(failure, "response", failure)  # Cohere's exceptions carry the headers themselves
+    """The wait in seconds that the response's headers name, or None."""
+    response: Any = getattr(failure, "response", failure)  # Cohere's exceptions hold the headers themselves
     headers = getattr(response, "headers", None)
     return seconds_named(headers) if headers else None
 
 
+def seconds_named(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """The wait in seconds from `now`, 0 or more, that the headers name; None if there is none or it is unreadable.
+
+    `Retry-After` holds seconds or a date (RFC 9110, section 10.2.3). OpenAI's `retry-after-ms` is more exact. The keys
+    of `headers` must be lower case, unless the mapping ignores case.
+    """
+    exact = _number(headers.get("retry-after-ms"))
+    if exact is not None:
+        return exact / 1000
+    value = headers.get("retry-after")
+    seconds = _number(value)
+    if seconds is not None or value is None:
+        return seconds
+    try:
+        date = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    date = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
+
+
 def _status(failure: BaseException) -> int | None:
-    """The HTTP status, or what an error in a stream that began with 200 would have had as its status."""
+    """The HTTP status, or for an error in a stream the status that its code stands for; None if there is neither."""
     response = getattr(failure, "response", None)
     status = getattr(failure, "status_code", None) or getattr(response, "status_code", None)
     if isinstance(status, int):
@@ -214,7 +204,7 @@ def _status(failure: BaseException) -> int | None:
 
 
 def _kind(failure: BaseException, status: int | None) -> _Kind:
-    named = next((_BY_CLASS[one.__name__] for one in type(failure).__mro__ if one.__name__ in _BY_CLASS), None)
+    named = next((_BY_CLASS[cls.__name__] for cls in type(failure).__mro__ if cls.__name__ in _BY_CLASS), None)
     if status is None and not getattr(failure, "body", None):
         return named or _UNKNOWN
     words = words_of(failure)
@@ -232,25 +222,33 @@ def _kind(failure: BaseException, status: int | None) -> _Kind:
 
 
 def _message(failure: BaseException, kind: _Kind, status: int | None, asked: RequestInfo) -> str:
-    if kind.code in _SAYS:
-        return _SAYS[kind.code]
+    if kind.code in _MESSAGES:
+        return _MESSAGES[kind.code]
     if status is None or status < 400:
-        return _SAYS_WITHOUT_STATUS.get(kind.code, f"The model's client raised {type(failure).__name__}.")
+        return _MESSAGES_WITHOUT_STATUS.get(kind.code, f"The model's client raised {type(failure).__name__}.")
     model = f" for {asked.model}" if kind.code == "model_not_found" and asked.model else ""
     return f"The model's endpoint answered {status}{model}."
 
 
 def _hint(kind: str, asked: RequestInfo) -> str:
-    """What to do, naming what this endpoint is configured by: the environment or a profile."""
+    """What to do. Names the variables or the keys of the profile, depending on what configures the endpoint."""
     own = asked.variable == _OPENAI_KEY
     address = "OPENAI_BASE_URL" if own else "model.base_url of the profile"
     name = "OPENAI_MODEL" if own else "model.name of the profile"
     hints = {
         "key": f"Check {asked.variable}, and that {address} is the endpoint it belongs to.",
-        "credit": f"Waiting does not help: see the account that {asked.variable} belongs to.",
+        "credit": f"Waiting does not help: check the account that {asked.variable} belongs to.",
         "name": f"Check {name} and {address}.",
         "model": f"The model's endpoint refused the request; check {name}.",
         "address": f"Check the network, and {address}{' if it is set' if own else ''}.",
         "shorter": "Ask for fewer passages (-k), or start a new conversation.",
     }
     return hints.get(kind, "")
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        seconds = float(value) if value is not None else math.nan
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < math.inf else None

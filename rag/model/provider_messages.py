@@ -1,7 +1,7 @@
-"""What providers say when they refuse, in words: the same refusal has as many wordings as there are servers.
+"""Recognises the cause of a provider's error by its wording, which differs between servers.
 
-A status alone does not tell a prompt that is too long from one that is malformed. The words are only recognised here:
-they never pass on, since they may repeat keys, addresses or the question. Whose wording it is stands beside it.
+The status alone does not distinguish a prompt that is too long from a malformed one. The wording is only matched here
+and never passed on, because it may repeat keys, addresses or the question. A comment names the server of each wording.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _NO_TOOLS: Final = re.compile(
         (
             "does not support tools",  # Ollama
             "support tool use",  # OpenRouter, with status 404
-            "tool choice requires",  # vLLM, started without its parser
-            "tools? param requires",  # llama.cpp, started without its templates
+            "tool choice requires",  # vLLM, started without a tool parser
+            "tools? param requires",  # llama.cpp, started without chat templates
             r"(?:tool|function) (?:calling|calls|use)\W{0,3}(?:is|are) not (?:supported|enabled)",  # Groq, SGLang
         )
     ),
@@ -60,42 +60,49 @@ _UNKNOWN_OPTION: Final = re.compile(
 
 
 def words_of(failure: BaseException) -> str:
-    """What a provider said, as one text to recognise wordings in. Not to be shown, logged or stored."""
+    """The text of a provider's error, for the functions below. Must not be shown, logged or stored."""
     body = getattr(failure, "body", None)
     if not isinstance(body, Mapping):
         return str(failure)[:_LONGEST]
-    metadata = body.get("metadata")  # of OpenRouter: `raw` is what the provider behind it said
+    metadata = body.get("metadata")  # OpenRouter puts the error of the provider behind it into `raw`
     inner = metadata.get("raw") if isinstance(metadata, Mapping) else None
     parts = [body.get("message"), body.get("code"), body.get("type"), body.get("param"), inner, _detail(body)]
     return " ".join(str(part)[:_LONGEST] for part in parts if part is not None)
 
 
-def _detail(body: Mapping[str, Any]) -> str | None:
-    """The reasons of a 422 as FastAPI writes them, without what was sent."""
-    detail = body.get("detail")
-    if not isinstance(detail, list):
-        return str(detail) if detail is not None else None
-    return " ".join(f"{one.get('loc')} {one.get('msg')}" for one in detail if isinstance(one, Mapping))
-
-
 def too_long(words: str) -> bool:
+    """Whether the prompt exceeds the context window."""
     return _OVERFLOW.search(words) is not None
 
 
 def filtered(words: str) -> bool:
+    """Whether a content filter rejected the request."""
     return _FILTERED.search(words) is not None
 
 
 def no_credit(words: str) -> bool:
+    """Whether the account has no credit left."""
     return _NO_CREDIT.search(words) is not None
 
 
 def named_option(words: str, sent: Collection[str]) -> str | None:
-    """The option of a request that the endpoint does not know, of those sent; None where it is not about one."""
+    """The option, among those sent, that the endpoint rejects; None if the error is about something else.
+
+    >>> named_option("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+    ...              {"max_completion_tokens", "max_tokens", "temperature"})
+    'max_tokens'
+    """
     if "tools" in sent and _NO_TOOLS.search(words):
         return "tools"
     if not _UNKNOWN_OPTION.search(words):
         return None
-    # "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead": the one that is named first is meant.
     found = {name: match.start() for name in sent if (match := re.search(rf"\b{re.escape(name)}\b", words))}
     return min(found, key=lambda name: found[name]) if found else None
+
+
+def _detail(body: Mapping[str, Any]) -> str | None:
+    """The reasons for a status 422 in FastAPI's format, without the values that were sent."""
+    detail = body.get("detail")
+    if not isinstance(detail, list):
+        return str(detail) if detail is not None else None
+    return " ".join(f"{reason.get('loc')} {reason.get('msg')}" for reason in detail if isinstance(reason, Mapping))
