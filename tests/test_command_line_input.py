@@ -23,6 +23,14 @@ def test_every_command_explains_itself(run: CommandLine) -> None:
     assert all(f"    {name} " in whole.out for name in commands)
 
 
+def test_help_imports_nothing_that_costs_time(run: CommandLine) -> None:
+    done = run.process("--help", PYTHONPROFILEIMPORTTIME="1")
+    assert done.out.startswith("usage: run.py")
+    imported = {line.rpartition("|")[2].split(".")[0].strip() for line in done.err.splitlines()}
+    assert "argparse" in imported
+    assert not imported & {"langgraph", "langchain_core", "pydantic", "numpy", "onnxruntime", "rich", "rag", "cli"}
+
+
 @pytest.mark.parametrize("command", ["chat", "ask", "search", "ingest", "passages", "threads", "doctor"])
 def test_a_command_has_help(command: str, run: CommandLine) -> None:
     done = run(command, "--help")

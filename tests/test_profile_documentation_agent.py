@@ -116,7 +116,7 @@ def test_key_address_and_model_may_stand_in_the_env_file(endpoint: Endpoint, tin
     (tmp_path / ".env").write_text("\n".join([*lines, "QDRANT_COLLECTION_NAME=book"]))
     endpoint.script.append(answer("Every widget has exactly four teeth [1]."))
     asking = ("ask", "How many teeth has a widget?", "--profile", NAME, "--json")
-    done = CommandLine(tmp_path)(*asking, ASKBOOK_HOME=str(tiny_book))
+    done = CommandLine(tmp_path, tiny_book)(*asking)
     assert (done.code, done.data["model"], done.data["content"]) == (
         0,
         "gpt-4-turbo",

@@ -288,7 +288,8 @@ def test_the_command_line_goes_on_with_the_session_in_another_process(tiny_book:
     asked = ("ask", "How many teeth does a widget have?", "--profile", "robotics-tutor", "--json")
     with openai_server() as endpoint:
         endpoint.script += [answer("It has four teeth [1]."), answer("It has four teeth [1].")]
-        done = [run(*asked, OPENAI_API_KEY=OPENAI_KEY, OPENAI_BASE_URL=endpoint.address).data for _ in range(2)]
+        wired = {"OPENAI_API_KEY": OPENAI_KEY, "OPENAI_BASE_URL": endpoint.address}
+        done = [run(*asked, **wired).data, run.process(*asked, **wired).data]
     assert [(one["thread_id"], one["turn_number"]) for one in done] == [(SESSION, 1), (SESSION, 2)]
     assert done[0]["content"].startswith("It has four teeth [Widgets](")
     assert endpoint.requests[1].body["messages"][2]["content"] == "It has four teeth."
