@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +19,7 @@ from typing import Any
 import pytest
 
 from run import main
+from tests.homes import copied
 
 ROOT = Path(__file__).parent.parent
 QUESTION = "How many teeth does a widget have?"
@@ -44,7 +44,7 @@ class CommandLine:
         self.folder = folder
         self.home = folder / "askbook-home"
         if book is not None:
-            shutil.copytree(book, self.home)
+            copied(book, self.home)
 
     def __call__(self, *arguments: str, stdin: str | bytes = "", **environment: str) -> Done:
         """The command in this process. Not inside a running event loop: a command starts its own."""

@@ -20,7 +20,8 @@ from rag.settings import Settings
 from rag.types import new_id
 from tests.cohere_server import CohereServer, cohere_server, reshaped, says
 from tests.conftest import index_book
-from tests.search_faults import ATTEMPTS, QUESTION, Fault, goes_on, goes_wrong, stored
+from tests.homes import stored
+from tests.search_faults import ATTEMPTS, QUESTION, Fault, goes_on, goes_wrong
 from tests.wire import cut_off, drops, hangs, html, malformed, nobody
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -103,7 +104,9 @@ async def test_a_fault_is_told_exactly_and_the_thread_goes_on(
         server.faults.clear()
         await goes_on(agent, thread, turn + 1)
     assert CANARY not in shown + caplog.text
-    assert CANARY.encode() not in stored(home)
+    kept = stored(home)
+    assert QUESTION.encode() in kept
+    assert CANARY.encode() not in kept
 
 
 @pytest.mark.parametrize(("part", "path"), [("embedding", "/embed"), ("rerank", "/rerank")])

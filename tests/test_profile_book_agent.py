@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from rag.settings import Settings
 from rag.tool import tool_schema
 from state import Context
 from tests.fakes import passage
+from tests.homes import copied
 from tests.openai_server import OPENAI_KEY, Endpoint, answer
 from tests.profile_wire import QUESTION, Wire, calls, over_book
 
@@ -34,7 +34,7 @@ def wire(endpoint: Endpoint) -> Wire:
 @pytest.fixture
 def home(tiny_book: Path, tmp_path: Path) -> Path:
     """A home with the tiny book, for conversations that are stored."""
-    return Path(shutil.copytree(tiny_book, tmp_path / "home"))
+    return copied(tiny_book, tmp_path / "home")
 
 
 # --- configuration --------------------------------------------------------------------------------------------------
