@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 from pydantic import SecretStr
@@ -17,6 +19,24 @@ from rag.settings import Settings, variables
 from tests.command_line import QUESTION, CommandLine, Done
 from tests.openai_server import OPENAI_KEY, Endpoint, openai_server
 from tests.postgres import Cluster, cluster, programs
+
+# Workers share the tests by files. These take longest, so they begin, and none of them is left over for the end.
+LONGEST: Final = (
+    "test_style.py",
+    "test_real_book.py",
+    "test_fault_matrix_model.py",
+    "test_hosted_turns.py",
+    "test_studio.py",
+    "test_archive.py",
+    "test_contract_index.py",
+    "test_citations.py",
+    "test_server_turns.py",
+    "test_command_line.py",
+    "test_memory_kill.py",
+    "test_books.py",
+    "test_injection_turns.py",
+)
+MOST_WORKERS: Final = 4  # each takes half a gigabyte
 
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 
@@ -42,6 +62,18 @@ A gadget is a machine made of twelve widgets. Gadgets are painted blue at the fa
 Clean a gadget with warm water once a month. Never use alcohol on the paint.
 """,
 }
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first, and leave the others in their order."""
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are processors, as some tests wait for another process or for a clock."""
+    return min((os.cpu_count() or 1) + 1, MOST_WORKERS)
 
 
 async def index_book(
