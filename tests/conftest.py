@@ -105,11 +105,13 @@ def tiny_source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny_book(tiny_source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home folder with the tiny book in it. Tests that write to it use a copy."""
+def tiny_book(tiny_source: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home folder with the tiny book in it. Tests that write to it use a copy: the next would find what is left."""
     home = tmp_path_factory.mktemp("home")
     asyncio.run(index_book(tiny_source, home))
-    return home
+    before = sorted(path.name for path in home.iterdir())
+    yield home
+    assert sorted(path.name for path in home.iterdir()) == before, "a test has written to the home that all share"
 
 
 @pytest.fixture(scope="session")
