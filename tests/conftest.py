@@ -16,6 +16,7 @@ from rag.ingest.pipeline import IngestReport, ingest
 from rag.retrieval.sparse import Bm25Encoder
 from rag.services import BOOK, build_embedder, collection_index, vector_cache
 from rag.settings import Settings, variables
+from tests import fakes, wire
 from tests.command_line import QUESTION, CommandLine, Done
 from tests.openai_server import OPENAI_KEY, Endpoint, openai_server
 from tests.postgres import Cluster, cluster, programs
@@ -93,6 +94,18 @@ async def index_book(
         )
     finally:
         await index.aclose()
+
+
+@pytest.fixture(autouse=True)
+def _everything_was_foreseen() -> Iterator[None]:
+    """Fail the test in which a scripted model or server was asked once more than its script says.
+
+    What they answer then is a failure of the turn to the product, and a test of a failure would be content with it.
+    """
+    fakes.UNFORESEEN.clear()
+    wire.UNFORESEEN.clear()
+    yield
+    assert (fakes.UNFORESEEN, wire.UNFORESEEN) == ([], [])
 
 
 @pytest.fixture(scope="session")
