@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
+PARALLEL ?= -n auto --dist loadfile --no-loadscope-reorder
 export PYTHONPATH := .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -17,13 +18,13 @@ chat: .venv/product ## install if need be, then chat with the book
 	@$(BIN)/python run.py
 
 test: .venv/development ## install what tests need and run the whole suite
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
 check: .venv/development ## what CI checks: style, types, tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
 studio: .venv/development ## LangGraph Studio's server on 127.0.0.1:2024, offline and without an account
 	@$(BIN)/python -m graph.studio $(ARGS)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 from pydantic import SecretStr
@@ -14,9 +16,28 @@ from rag.embedding.sparse import Bm25Encoder
 from rag.ingest.pipeline import IngestReport, ingest
 from rag.services import BOOK, build_embedder, collection_index, vector_cache
 from rag.settings import Settings, variables
+from tests import fakes, wire
 from tests.command_line import QUESTION, CommandLine, Done
 from tests.openai_server import OPENAI_KEY, Endpoint, openai_server
 from tests.postgres import Cluster, cluster, programs
+
+# Workers share the tests by files. These take longest, so they begin, and none of them is left over for the end.
+LONGEST: Final = (
+    "test_style.py",
+    "test_real_book.py",
+    "test_fault_matrix_model.py",
+    "test_hosted_turns.py",
+    "test_studio.py",
+    "test_archive.py",
+    "test_contract_index.py",
+    "test_citations.py",
+    "test_server_turns.py",
+    "test_command_line.py",
+    "test_memory_kill.py",
+    "test_books.py",
+    "test_injection_turns.py",
+)
+MOST_WORKERS: Final = 4  # each takes half a gigabyte
 
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 
@@ -44,6 +65,18 @@ Clean a gadget with warm water once a month. Never use alcohol on the paint.
 }
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first, and leave the others in their order."""
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are processors, as some tests wait for another process or for a clock."""
+    return min((os.cpu_count() or 1) + 1, MOST_WORKERS)
+
+
 async def index_book(
     source: Path, home: Path, base_url: str | None = None, settings: Settings | None = None
 ) -> IngestReport:
@@ -63,6 +96,18 @@ async def index_book(
         await index.aclose()
 
 
+@pytest.fixture(autouse=True)
+def _everything_was_foreseen() -> Iterator[None]:
+    """Fail the test in which a scripted model or server was asked once more than its script says.
+
+    What they answer then is a failure of the turn to the product, and a test of a failure would be content with it.
+    """
+    fakes.UNFORESEEN.clear()
+    wire.UNFORESEEN.clear()
+    yield
+    assert (fakes.UNFORESEEN, wire.UNFORESEEN) == ([], [])
+
+
 @pytest.fixture(scope="session")
 def tiny_source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A book of two pages."""
@@ -73,11 +118,13 @@ def tiny_source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny_book(tiny_source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home folder with the tiny book in it. Tests that write to it use a copy."""
+def tiny_book(tiny_source: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home folder with the tiny book in it. Tests that write to it use a copy: the next would find what is left."""
     home = tmp_path_factory.mktemp("home")
     asyncio.run(index_book(tiny_source, home))
-    return home
+    before = sorted(path.name for path in home.iterdir())
+    yield home
+    assert sorted(path.name for path in home.iterdir()) == before, "a test has written to the home that all share"
 
 
 @pytest.fixture(scope="session")

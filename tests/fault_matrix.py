@@ -126,6 +126,8 @@ async def check(stage: Stage, fault: Fault, thread: str, log: pytest.LogCaptureF
     assert stage.normal(after), after.error
     assert after.turn_number == 2 + later
     assert "wrecked" not in str(stage.servers["model"].requests[-1].body)
+    _tells_no_secret(stage, str(stage.events))
+    stage.events.clear()
 
 
 def _is_told(response: Response, fault: Fault) -> None:
@@ -139,11 +141,15 @@ def _is_told(response: Response, fault: Fault) -> None:
 
 
 async def _is_clean(stage: Stage, thread: str, log: pytest.LogCaptureFixture) -> None:
-    said = str(stage.events) + await stage.stored(thread) + log.text
-    for secret in stage.secrets:
-        assert secret not in said
+    _tells_no_secret(stage, str(stage.events) + await stage.stored(thread) + log.text)
     ours = "".join(record.getMessage() for record in log.records if record.name == "askbook")
     assert "Traceback" not in str(stage.events) + ours
+
+
+def _tells_no_secret(stage: Stage, said: str) -> None:
+    assert said
+    for secret in stage.secrets:
+        assert secret not in said
 
 
 def _on_disk(home: Path) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from graph.agent import Agent
@@ -44,8 +43,3 @@ async def goes_on(agent: Agent, thread: str, turn: int) -> None:
     response = await agent.ask(QUESTION, thread_id=thread)
     assert (response.status, response.turn_number) == ("success", turn), response.error
     assert "exactly four teeth" in response.content
-
-
-def stored(home: Path) -> bytes:
-    """Every byte of a home folder."""
-    return b"".join(file.read_bytes() for file in home.rglob("*") if file.is_file())

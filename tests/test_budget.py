@@ -69,7 +69,8 @@ def test_passages_keep_their_numbers_and_order() -> None:
 def test_the_history_takes_less_than_a_third_of_the_window() -> None:
     long = [Exchange("Question?", "word " * 200) for _ in range(100)]
     kept = fitted(10_000, history=long, passages=[]).history
-    assert sum(estimate_tokens(one.question) + estimate_tokens(one.answer) for one in kept) <= 3_000
+    taken = sum(estimate_tokens(one.question) + estimate_tokens(one.answer) for one in kept)
+    assert 2_400 < taken <= 3_000
 
 
 def test_the_answer_gets_what_the_profile_says_where_it_fits() -> None:
@@ -77,7 +78,8 @@ def test_the_answer_gets_what_the_profile_says_where_it_fits() -> None:
 
 
 def test_the_answer_is_clipped_to_half_of_what_is_left() -> None:
-    assert fitted(2_048, max_tokens=100_000, passages=[]).answer_tokens <= 1_024
+    left = 2_048 - estimate_tokens("You answer questions.") - estimate_tokens("What is a node?")
+    assert left // 2 - 50 < fitted(2_048, max_tokens=100_000, passages=[]).answer_tokens < left // 2
 
 
 def test_everything_that_is_kept_fits_into_the_window() -> None:
@@ -102,7 +104,7 @@ def test_a_question_that_does_not_fit_is_an_overflow(passages: list[Passage] | N
     [("", 0), ("Hello, world!", 4), ("A node is a process that performs computation.", 9), ("机器人操作系统", 5)],
 )
 def test_an_estimate_is_rather_too_high_than_too_low(text: str, tokens: int) -> None:
-    assert estimate_tokens(text) >= tokens
+    assert tokens <= estimate_tokens(text) <= 2 * tokens + 1
 
 
 @pytest.mark.parametrize("word", ["программа", "برنامج", "कार्यक्रम", "πρόγραμμα"])

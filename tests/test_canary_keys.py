@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +18,7 @@ from rag.settings import Settings, variables
 from run import main
 from state import Context, InputState
 from tests.fakes import AT_ONCE
+from tests.homes import copied, stored
 from tests.openai_server import Endpoint, answer, openai_server, refuses
 
 QUESTION = "What is a widget?"
@@ -45,7 +45,7 @@ def endpoint() -> Iterator[Endpoint]:
 def home(tiny_book: Path, tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home with a profile that has an endpoint and a key of its own, and the keys that a run meets."""
     folder = tmp_path / "home"
-    shutil.copytree(tiny_book, folder)
+    copied(tiny_book, folder)
     (folder / "profiles").mkdir()
     profile = f'extends = "default"\n[model]\nbase_url = "{endpoint.address}"\napi_key_env = "GROQ_API_KEY"\n'
     (folder / "profiles" / "mine.toml").write_text(profile, encoding="utf-8")
@@ -91,7 +91,8 @@ async def test_no_key_is_in_anything_of_a_run(
     traced = "".join(_whole(run) for run in traces.traced_runs)
     assert "AskbookError" in traced
     assert "EndpointChatModel" in traced
-    for text in (str(said), traced, caplog.text, _in_files(home), _in_files(tmp_path, "export*")):
+    files = [stored(home).decode("latin-1"), stored(tmp_path, "export*").decode("latin-1")]
+    for text in (str(said), traced, caplog.text, *files):
         assert text
         assert CANARY not in text
 
@@ -99,10 +100,6 @@ async def test_no_key_is_in_anything_of_a_run(
 def _whole(run: Any) -> str:
     """A run of a trace with those inside it, which its own dump leaves out."""
     return str(run.model_dump()) + "".join(_whole(child) for child in run.child_runs)
-
-
-def _in_files(folder: Path, pattern: str = "*") -> str:
-    return "".join(file.read_bytes().decode("latin-1") for file in folder.rglob(pattern) if file.is_file())
 
 
 async def _traced(agent: Agent, traces: RunCollectorCallbackHandler) -> Any:

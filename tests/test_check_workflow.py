@@ -1,16 +1,13 @@
-"""The checklist over the whole way of a question, as a script of its own over the tiny book."""
+"""The checklist over the whole way of a question, over the tiny book."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.command_line import ROOT, CommandLine, Done
+from examples.check_workflow import main
+from tests.command_line import CommandLine, Done
 from tests.openai_server import answer, openai_server, refuses
 
 CHECKS = [
@@ -19,30 +16,13 @@ CHECKS = [
 ]  # fmt: skip
 
 
-class Folder:
-    """A folder to work in, with the tiny book in its home."""
-
-    def __init__(self, folder: Path, book: Path) -> None:
-        self.path = folder
-        self.home = folder / "askbook-home"
-        shutil.copytree(book, self.home)
-
-    def check(self, *arguments: str, **environment: str) -> Done:
-        clean = {"PATH": os.environ["PATH"], "HOME": str(self.path), "ASKBOOK_HOME": str(self.home)}
-        done = subprocess.run(
-            [sys.executable, str(ROOT / "examples" / "check_workflow.py"), *arguments],
-            cwd=self.path,
-            env=clean | environment,
-            capture_output=True,
-            timeout=120,
-            check=False,
-        )
-        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
-
-
 @pytest.fixture
-def folder(tmp_path: Path, tiny_book: Path) -> Folder:
-    return Folder(tmp_path, tiny_book)
+def folder(tmp_path: Path, tiny_book: Path) -> CommandLine:
+    return CommandLine(tmp_path, tiny_book)
+
+
+def check(folder: CommandLine, *arguments: str, **environment: str) -> Done:
+    return folder.call(main, arguments, **environment)
 
 
 def marks(done: Done) -> dict[str, str]:
@@ -52,50 +32,56 @@ def marks(done: Done) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("profile", ["default", "robotics-tutor"])
-def test_every_check_passes_over_a_book_and_without_a_key(folder: Folder, profile: str) -> None:
-    done = folder.check("--profile", profile)
+def test_every_check_passes_over_a_book_and_without_a_key(folder: CommandLine, profile: str) -> None:
+    done = check(folder, "--profile", profile)
     assert (done.code, done.err) == (0, "")
     assert marks(done) == dict.fromkeys(CHECKS, "ok")
 
 
-def test_it_leaves_no_conversation_behind(folder: Folder) -> None:
-    folder.check()
+def test_it_is_a_script_that_runs_from_any_folder(folder: CommandLine) -> None:
+    done = folder.process("--profile", "nobody", script="examples/check_workflow.py")
+    assert (done.code, done.err) == (1, "")
+    assert list(marks(done)) == CHECKS
+
+
+def test_it_leaves_no_conversation_behind(folder: CommandLine) -> None:
+    check(folder)
     with openai_server() as endpoint:
         endpoint.script += [answer("A widget [1]."), refuses(401)]
-        folder.check(OPENAI_API_KEY="key", OPENAI_BASE_URL=endpoint.address)
-    listed = CommandLine(folder.path)("threads", "list", "--json")
+        check(folder, OPENAI_API_KEY="key", OPENAI_BASE_URL=endpoint.address)
+    listed = folder("threads", "list", "--json")
     assert listed.data == []
 
 
-def test_a_profile_that_is_not_there_fails_with_the_names_that_are(folder: Folder) -> None:
-    done = folder.check("--profile", "nobody")
+def test_a_profile_that_is_not_there_fails_with_the_names_that_are(folder: CommandLine) -> None:
+    done = check(folder, "--profile", "nobody")
     assert done.code == 1
     assert marks(done) == {"settings": "ok", "profile": "FAIL"} | dict.fromkeys(CHECKS[2:], "-")
     assert "textbook-assistant" in done.out
     assert "Traceback" not in done.out + done.err
 
 
-def test_a_key_that_the_endpoint_refuses_is_told_with_what_to_do(folder: Folder) -> None:
+def test_a_key_that_the_endpoint_refuses_is_told_with_what_to_do(folder: CommandLine) -> None:
     with openai_server() as endpoint:
         endpoint.script.append(refuses(401))
-        done = folder.check(OPENAI_API_KEY="not-the-key", OPENAI_BASE_URL=endpoint.address)
+        done = check(folder, OPENAI_API_KEY="not-the-key", OPENAI_BASE_URL=endpoint.address)
     assert done.code == 1
     assert marks(done)["answer"] == "FAIL"
     assert "not-the-key" not in done.out + done.err
     assert "Traceback" not in done.out + done.err
 
 
-def test_a_model_that_answers_what_the_book_does_not_say_fails_the_check(folder: Folder) -> None:
+def test_a_model_that_answers_what_the_book_does_not_say_fails_the_check(folder: CommandLine) -> None:
     with openai_server() as endpoint:
         endpoint.script += [answer("A widget turns a shaft [1]."), answer("A gadget, of course [1].")]
         ungated = {"AGENT_SCORE_THRESHOLD": "0", "ASKBOOK_GROUNDING": "off"}
-        done = folder.check(OPENAI_API_KEY="key", OPENAI_BASE_URL=endpoint.address, **ungated)
+        done = check(folder, OPENAI_API_KEY="key", OPENAI_BASE_URL=endpoint.address, **ungated)
     assert done.code == 1
     assert (marks(done)["citations"], marks(done)["refusal"], marks(done)["follow-up"]) == ("ok", "FAIL", "-")
 
 
-def test_a_book_that_is_not_there_fails_with_the_command_that_reads_it(folder: Folder) -> None:
-    done = folder.check(QDRANT_COLLECTION_NAME="other")
+def test_a_book_that_is_not_there_fails_with_the_command_that_reads_it(folder: CommandLine) -> None:
+    done = check(folder, QDRANT_COLLECTION_NAME="other")
     assert done.code == 1
     assert marks(done)["book"] == "FAIL"
     assert "run.py ingest PATH --collection other" in done.out

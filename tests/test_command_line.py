@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
+import threading
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.command_line import QUESTION, CommandLine, Done
-from tests.openai_server import Reply, answer, openai_server, refuses
+from tests.openai_server import answer, openai_server, refuses
+from tests.wire import Reply, Request, WireServer, hangs, listening
 
 RESPONSE = {
     "notices",
@@ -34,6 +38,17 @@ RESULT = {
     "rank", "chunk_id", "chunk_index", "text", "title", "heading", "breadcrumb", "url", "source_file_path", "score",
 }  # fmt: skip
 BESIDE = "Who won the 1998 world cup?"
+
+
+@dataclass
+class Silent(WireServer):
+    """An endpoint that never answers; `asked` is set by the first request."""
+
+    asked: threading.Event = field(default_factory=threading.Event)
+
+    def answer(self, request: Request) -> Reply:
+        self.asked.set()
+        return hangs()
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +96,7 @@ def test_the_passage_that_is_printed_holds_each_quote_where_the_citation_says(ru
 
 
 def test_an_answer_to_read_is_the_text_and_nothing_else(run: CommandLine, answered: Done) -> None:
-    done = run("ask", QUESTION)
+    done = run.process("ask", QUESTION)
     assert (done.code, done.out, done.err) == (0, answered.data["content"] + "\n", "")
 
 
@@ -108,7 +123,7 @@ def test_a_threshold_that_no_passage_passes_is_a_refusal(run: CommandLine) -> No
 
 
 def test_a_second_process_goes_on_with_the_conversation(run: CommandLine, answered: Done) -> None:
-    assert run("ask", QUESTION, "--thread", "answered", "--json").data["turn_number"] == 2
+    assert run.process("ask", QUESTION, "--thread", "answered", "--json").data["turn_number"] == 2
 
 
 def test_nothing_is_written_beside_the_home(run: CommandLine, answered: Done) -> None:
@@ -119,7 +134,7 @@ def test_nothing_is_written_beside_the_home(run: CommandLine, answered: Done) ->
 def test_a_failing_model_is_told_in_two_lines_and_with_exit_code_1(run: CommandLine) -> None:
     with openai_server() as endpoint:
         endpoint.script.append(refuses(401, "sk-canary"))
-        done = run("ask", QUESTION, OPENAI_API_KEY="sk-canary", OPENAI_BASE_URL=endpoint.address)
+        done = run.process("ask", QUESTION, OPENAI_API_KEY="sk-canary", OPENAI_BASE_URL=endpoint.address)
     assert (done.code, done.out) == (1, "")
     assert done.err.splitlines()[0] == "Authentication failed. Please check your API keys."
     assert len(done.err.splitlines()) == 2
@@ -134,9 +149,19 @@ def test_a_model_that_answers_is_called_once(run: CommandLine) -> None:
     assert "canary" not in done.out + done.err
 
 
+def test_ctrl_c_ends_the_program_quietly_and_with_exit_code_130(run: CommandLine) -> None:
+    with listening(Silent()) as endpoint:
+        wired = {"OPENAI_API_KEY": "sk-canary", "OPENAI_BASE_URL": endpoint.address}
+        with run.start("ask", QUESTION, **wired) as started:
+            assert endpoint.asked.wait(60)
+            started.send_signal(signal.SIGINT)
+            out, err = started.communicate(timeout=60)
+    assert (started.returncode, out, err) == (130, b"", b"")
+
+
 def test_an_error_with_json_is_a_whole_response(run: CommandLine) -> None:
     with openai_server() as endpoint:
-        endpoint.script.append(Reply(status=403, error={"message": "no"}))
+        endpoint.script.append(refuses(403))
         done = run("ask", QUESTION, "--json", OPENAI_API_KEY="k", OPENAI_BASE_URL=endpoint.address)
     assert (done.code, set(done.data), set(done.data["error"])) == (1, RESPONSE, ERROR)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import CommandLine
+from tests.command_line import ROOT, CommandLine
 
 LONG = "x" * 2001
 
@@ -21,6 +21,16 @@ def test_every_command_explains_itself(run: CommandLine) -> None:
     whole = run("--help")
     assert whole.code == 0
     assert all(f"    {name} " in whole.out for name in commands)
+
+
+def test_help_imports_nothing_that_costs_time(run: CommandLine) -> None:
+    done = run.process("--help", PYTHONPROFILEIMPORTTIME="1")
+    assert done.out.startswith("usage: run.py")
+    imported = {line.rpartition("|")[2].split(".")[0].strip() for line in done.err.splitlines()}
+    assert "argparse" in imported
+    ours = {path.parent.name for path in ROOT.glob("*/*.py")}
+    assert len(ours) > 1
+    assert not imported & (ours | {"langgraph", "langchain_core", "pydantic", "numpy", "onnxruntime", "rich"})
 
 
 @pytest.mark.parametrize("command", ["chat", "ask", "search", "ingest", "passages", "threads", "doctor"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from rag.settings import variables
 from run import main
+from tests.homes import copied
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +62,7 @@ def test_json_has_the_profile_whole(capsys: pytest.CaptureFixture[str]) -> None:
 def test_ask_says_that_the_key_of_a_profile_is_not_set(
     tiny_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(tiny_book, tmp_path, dirs_exist_ok=True)
+    copied(tiny_book, tmp_path)
     assert main(["ask", "What is a widget?", "--profile", "isaac-sim"]) == 0
     shown = capsys.readouterr()
     assert "OPENROUTER_API_KEY is not set, so the answer quotes the book's own sentences." in shown.err

@@ -19,6 +19,7 @@ from rag.index.edge_files import NamedLock
 from rag.retry import Patience
 from rag.settings import Settings
 from rag.types import new_id
+from tests.homes import copied
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -29,8 +30,7 @@ QUESTION: Final = "How many teeth does a widget have?"
 def home(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the tiny book's home."""
     folder = tmp_path_factory.mktemp("copy") / "home"
-    shutil.copytree(tiny_book, folder)
-    return folder
+    return copied(tiny_book, folder)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

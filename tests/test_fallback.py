@@ -66,23 +66,34 @@ async def test_the_fallback_is_retried_too_and_then_the_turn_has_failed() -> Non
 
 @pytest.mark.parametrize("error_type", ["auth_error", "invalid_input", "context_overflow"])
 async def test_what_another_model_cannot_mend_is_told(error_type: Any) -> None:
-    one = machine(AskbookError(error_type, "code", "No."))
-    assert (await one.ask("What is a node?")).status == "error"
+    one = machine(AskbookError(error_type, "code", "No."), ANSWER)
+    response = await one.ask("What is a node?")
+    assert response.error is not None
+    assert (response.status, response.error.error_type, response.error.code) == ("error", error_type, "code")
+    assert models(one) == [None]
 
 
 async def test_after_a_shown_sentence_no_other_model_is_asked() -> None:
-    one = machine(["A node is a process [1]. And ", busy()])
+    one = machine(["A node is a process [1]. And ", busy()], ANSWER)
     assert (await one.ask("What is a node?")).status == "error"
+    assert models(one) == [None]
     assert one.types == ["retrieval", "sentence", "retract"]
 
 
 async def test_a_bug_is_told_as_one() -> None:
-    one = machine(AskbookError("api_error", "internal", "GENERATING raised KeyError."))
-    assert (await one.ask("What is a node?")).status == "error"
+    one = machine(AskbookError("api_error", "internal", "generate raised KeyError."), ANSWER)
+    response = await one.ask("What is a node?")
+    assert response.error is not None
+    assert (response.status, response.error.code) == ("error", "internal")
+    assert models(one) == [None]
 
 
 async def test_without_a_fallback_a_failure_is_told() -> None:
-    assert (await machine(gone(), fallback=None).ask("What is a node?")).status == "error"
+    one = machine(gone(), ANSWER, fallback=None)
+    response = await one.ask("What is a node?")
+    assert response.error is not None
+    assert (response.status, response.error.code, response.model) == ("error", "model_not_found", "scripted")
+    assert models(one) == [None]
 
 
 def test_the_fallback_is_another_model() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 from collections.abc import AsyncIterator
 from itertools import count
 from pathlib import Path
@@ -16,6 +15,7 @@ from rag.settings import Settings, variables
 from rag.types import ErrorType
 from tests.fakes import AT_ONCE
 from tests.fault_matrix import Fault, Stage, check, refuses_connections, replies
+from tests.homes import copied
 from tests.openai_server import Endpoint, Reply, answer, refuses
 from tests.profile_wire import calls
 from tests.wire import Reply as Any200
@@ -38,9 +38,9 @@ class Model(Endpoint):
 async def stage(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
     """The agent as `open_agent` gives it, without waits between attempts; one profile is impatient with its model."""
     home = tmp_path_factory.mktemp("matrix") / "home"
-    shutil.copytree(tiny_book, home)
+    copied(tiny_book, home)
     (home / "profiles").mkdir()
-    profile = 'extends = "default"\n[model]\ntimeout_seconds = 0.6\n'
+    profile = 'extends = "default"\n[model]\ntimeout_seconds = 0.2\n'
     (home / "profiles" / "impatient.toml").write_text(profile, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch, listening(Model()) as model:
         for name in variables():

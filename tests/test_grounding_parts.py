@@ -83,6 +83,7 @@ def test_a_plural_at_the_beginning_of_a_sentence_is_no_name() -> None:
 
 def test_opposites_hold_both_ways() -> None:
     table = opposites()
+    assert table
     for key, (_, others) in table.items():
         assert all(key in table[other][1] or key in table[other][0] for other in others)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +14,7 @@ import pytest
 from rag.settings import variables
 from run import main
 from tests.cohere_server import LONGEST, CohereServer, cohere_server, says
+from tests.homes import copied
 from tests.wire import html
 
 CANARY: Final = "co-canary-4712"
@@ -104,9 +104,7 @@ def test_an_embedder_that_fails_in_the_middle_costs_nothing_that_was_embedded(
 @pytest.fixture
 def packaged_home(tiny_book: Path, tmp_path: Path) -> Path:
     """A home folder with a book that the packaged model has encoded."""
-    home = tmp_path / "home"
-    shutil.copytree(tiny_book, home)
-    return home
+    return copied(tiny_book, tmp_path / "home")
 
 
 def test_a_key_that_is_set_later_bills_nothing_before_the_book_is_encoded_again(

@@ -20,7 +20,8 @@ from rag.text.markup import without_markers
 from rag.types import new_id
 from tests.cohere_server import CohereServer, cohere_server, reshaped, says
 from tests.conftest import index_book
-from tests.search_faults import ATTEMPTS, QUESTION, Fault, goes_on, goes_wrong, stored
+from tests.homes import copied, stored
+from tests.search_faults import ATTEMPTS, QUESTION, Fault, goes_on, goes_wrong
 from tests.wire import cut_off, drops, hangs, html, malformed, nobody
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -103,7 +104,9 @@ async def test_a_fault_is_told_exactly_and_the_thread_goes_on(
         server.faults.clear()
         await goes_on(agent, thread, turn + 1)
     assert CANARY not in shown + caplog.text
-    assert CANARY.encode() not in stored(home)
+    kept = stored(home)
+    assert QUESTION.encode() in kept
+    assert CANARY.encode() not in kept
 
 
 @pytest.mark.parametrize(("part", "path"), [("embedding", "/embed"), ("rerank", "/rerank")])
@@ -123,13 +126,13 @@ async def test_a_service_that_hangs_is_given_up_and_the_thread_goes_on(
 
 @pytest.mark.parametrize("part", ["embedding", "rerank"])
 async def test_a_service_that_is_not_there_is_told_and_the_thread_goes_on(
-    agent: Agent, home: Path, tiny_book: Path, part: str
+    agent: Agent, home: Path, tiny_book: Path, tmp_path: Path, part: str
 ) -> None:
     thread = new_id()
     with nobody() as address:
         settings = settings_of(home, address)
         if part == "rerank":  # the embedder must be there, so it is the one inside this process
-            settings = settings_of(tiny_book, address, ASKBOOK_EMBEDDING_MODEL="packaged")
+            settings = settings_of(copied(tiny_book, tmp_path), address, ASKBOOK_EMBEDDING_MODEL="packaged")
         async with open_agent(settings, patience=PATIENCE) as lonely:
             await goes_wrong(lonely, thread, Fault(drops(), f"{part}_unreachable"))
     if part == "embedding":
@@ -165,10 +168,11 @@ async def test_opening_and_closing_calls_nobody(server: CohereServer, home: Path
 
 
 async def test_a_book_of_another_model_is_refused_before_anything_is_embedded(
-    server: CohereServer, tiny_book: Path, tiny_source: Path
+    server: CohereServer, tiny_book: Path, tiny_source: Path, tmp_path: Path
 ) -> None:
     asked = len(server.requests)
-    async with open_agent(settings_of(tiny_book, server.address, COHERE_MODEL="embed-v4.0")) as mismatched:
+    settings = settings_of(copied(tiny_book, tmp_path), server.address, COHERE_MODEL="embed-v4.0")
+    async with open_agent(settings) as mismatched:
         response = await mismatched.ask(QUESTION)
     assert len(server.requests) == asked
     assert response.error is not None

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from rag.errors import UsageError
 from rag.model.chat_model import EndpointChatModel
-from rag.model.endpoint import OPENAI, QUOTING, Endpoint, build_model, check_key, endpoint_of, is_openai
+from rag.model.endpoint import OPENAI, QUOTING, Answerer, Endpoint, build_model, check_key, endpoint_of, is_openai
 from rag.profiles.profile import FOLDER, load_profile
 from rag.settings import Settings
 from tests.fakes import FakeEmbedder
@@ -27,6 +27,13 @@ def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def settings(key: str | None = None, base_url: str | None = None) -> Settings:
     return Settings(openai_api_key=SecretStr(key) if key else None, openai_base_url=base_url)
+
+
+def key_of(answerer: Answerer) -> str:
+    """The key that a model sends."""
+    assert isinstance(answerer.model, EndpointChatModel)
+    assert isinstance(answerer.model.openai_api_key, SecretStr)
+    return answerer.model.openai_api_key.get_secret_value()
 
 
 def test_the_key_of_openai_goes_to_openai() -> None:
@@ -74,13 +81,15 @@ def test_a_key_of_openai_is_accepted() -> None:
 
 
 def test_keys_of_other_endpoints_have_other_forms() -> None:
-    profile = load_profile("documentation-agent")
-    check_key(endpoint_of(profile, settings("any", "http://127.0.0.1:1/v1")), profile)
+    profile, own = load_profile("documentation-agent"), settings("any", "http://127.0.0.1:1/v1")
+    check_key(endpoint_of(profile, own), profile)
+    assert key_of(build_model(profile, own, FakeEmbedder())) == "any"
 
 
 def test_the_other_profiles_take_a_key_as_it_is() -> None:
     profile = load_profile("book-agent")
     check_key(endpoint_of(profile, settings("any")), profile)
+    assert key_of(build_model(profile, settings("any"), FakeEmbedder())) == "any"
 
 
 async def test_only_the_profiles_own_key_reaches_its_endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

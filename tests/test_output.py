@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.command_line import ROOT, CommandLine
 
 
 def _run(arguments: list[str], stdout: int, home: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
@@ -59,10 +58,9 @@ def test_json_stays_exact_in_a_narrow_encoding(tmp_path: Path) -> None:
 
 
 def test_json_is_printed_when_the_memory_cannot_be_opened(tmp_path: Path, tiny_book: Path) -> None:
-    home = tmp_path / "home"
-    shutil.copytree(tiny_book, home)
-    (home / "memory.sqlite").unlink(missing_ok=True)
-    (home / "memory.sqlite").write_bytes(b"this is no database, and long enough to be looked at" * 40)
-    done = _run(["ask", "What is a widget?", "--json"], subprocess.PIPE, home)
-    assert done.returncode == 1
-    assert json.loads(done.stdout)["error"]["code"] == "memory_broken"
+    run = CommandLine(tmp_path, tiny_book)
+    (run.home / "memory.sqlite").unlink(missing_ok=True)
+    (run.home / "memory.sqlite").write_bytes(b"this is no database, and long enough to be looked at" * 40)
+    done = run("ask", "What is a widget?", "--json")
+    assert done.code == 1
+    assert done.data["error"]["code"] == "memory_broken"

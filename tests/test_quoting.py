@@ -90,7 +90,9 @@ def test_every_line_that_is_quoted_stands_in_its_passage() -> None:
     for question in ("What is a node?", "Which physics engines are there?", "How do I build one package with colcon?"):
         answer = ask(question)
         assert answer != REFUSAL
-        for piece, number in re.findall(r"(?:^|\n|\] )(?:- )?([^\n\[\]|`]+) \[(\d)\]", answer):
+        quoted = re.findall(r"(?:^|\n|\] )(?:- )?([^\n\[\]|`]+) \[(\d)\]", answer)
+        assert quoted
+        for piece, number in quoted:
             assert piece in BOOK[int(number) - 1].text
 
 

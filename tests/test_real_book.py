@@ -78,6 +78,7 @@ async def test_labelled_questions_cite_the_labelled_chapter(agent: Agent) -> Non
 
 async def test_every_quote_stands_in_its_passage_where_the_citation_says(agent: Agent) -> None:
     for response in await asked(agent, ["What is ROS2?", "What is a digital twin?", "What is RT-2?"]):
+        assert response.citations
         chunks = {c.id: c.text for c in await agent.services.index.fetch([c.chunk_id for c in response.citations])}
         for citation in response.citations:
             assert chunks[citation.chunk_id][citation.start : citation.end] == citation.quote

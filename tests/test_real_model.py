@@ -7,7 +7,6 @@ and that a turn with it is an answer or a refusal.
 from __future__ import annotations
 
 import importlib.util
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from rag.model.endpoint import build_model
 from rag.profiles.profile import profile_of
 from rag.settings import Settings, variables
 from tests.fakes import FakeEmbedder
+from tests.homes import copied
 from tests.llama_server import llama_server, model_file
 
 pytestmark = [
@@ -59,7 +59,7 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def settings(address: str, tiny_book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     home = tmp_path / "home"
-    shutil.copytree(tiny_book, home)
+    copied(tiny_book, home)
     (home / "profiles").mkdir()
     (home / "profiles" / "small.toml").write_text(PROFILE, encoding="utf-8")
     for name in variables():

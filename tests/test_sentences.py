@@ -147,7 +147,9 @@ def test_nothing_gives_nothing(markdown: str) -> None:
 def test_every_unit_of_real_books_stands_in_the_text_in_order() -> None:
     if not BOOKS.is_dir():
         pytest.skip("needs the folder shared/data beside the repository")
-    for page in sorted(BOOKS.rglob("*.md")):
+    pages = sorted(BOOKS.rglob("*.md"))
+    assert pages
+    for page in pages:
         text = page.read_text(encoding="utf-8")
         found = units(text)
         assert all(text[u.start : u.end] == u.text and u.text == u.text.strip() for u in found), page

@@ -19,9 +19,10 @@ from rag.retry import Patience
 from rag.settings import Settings
 from rag.types import new_id
 from tests.conftest import index_book
+from tests.homes import stored
 from tests.qdrant_faults import CANARY, FAULTS
 from tests.qdrant_server import QdrantServer, refused
-from tests.search_faults import ATTEMPTS, Fault, goes_on, goes_wrong, stored
+from tests.search_faults import ATTEMPTS, QUESTION, Fault, goes_on, goes_wrong
 from tests.wire import Reply, listening, nobody
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -112,7 +113,9 @@ async def test_a_fault_is_told_exactly_and_the_thread_goes_on(
         server.faults.clear()
         await goes_on(agent, thread, turn + 1)
     assert CANARY not in shown + logged(caplog)
-    assert CANARY.encode() not in stored(home)
+    kept = stored(home)
+    assert QUESTION.encode() in kept
+    assert CANARY.encode() not in kept
 
 
 async def test_a_server_that_is_gone_is_told_and_the_thread_goes_on_when_it_is_back(agent: Agent) -> None:

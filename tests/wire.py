@@ -26,6 +26,7 @@ Data = dict[str, Any]
 JSON: Final = "application/json"
 EVENTS: Final = "text/event-stream"
 HTML: Final = "text/html"
+UNFORESEEN: Final[list[str]] = []  # requests that no script foresaw; `conftest.py` fails the test that sent one
 _LONGEST: Final = 30  # seconds that a hanging request waits at most, should a test forget to stop its server
 
 
@@ -96,7 +97,8 @@ class WireServer:
         self._thread.join()
 
     def answer(self, request: Request) -> Reply:
-        """What a stand-in says to a request that no script foresees."""
+        """What a stand-in says to a request that no script foresees, and that the test fails for."""
+        UNFORESEEN.append(f"{request.method} {request.path}")
         return refusal(418, f"the script is over: {request.method} {request.path}")
 
     def reply_to(self, request: Request) -> Reply:
