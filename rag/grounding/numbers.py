@@ -57,12 +57,10 @@ def quantities(tokens: Sequence[Token]) -> tuple[Quantity, ...]:
     found: list[Quantity] = []
     at = 0
     while at < len(tokens):
-        quantity = _quantity(tokens, at)
-        if quantity is None:
-            at += 1
-            continue
-        found.append(quantity)
-        at = quantity.last + 1
+        if quantity := _quantity(tokens, at):
+            found.append(quantity)
+            at = quantity.last
+        at += 1
     return tuple(_ranges(tokens, found))
 
 

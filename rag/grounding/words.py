@@ -71,9 +71,9 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
         raw = match[0]
         for left, right, word in _split(raw):
-            begin = match.start() + left
-            token = _token(begin, match.start() + right, raw[left:right], word, first)
-            found.append(token)
+            begin, stop = match.start() + left, match.start() + right
+            digits = word[:1].isdigit()
+            found.append(Token(begin, stop, word, *_measure(word), raw[left : left + 1].isupper(), first, digits))
         if raw[0].isalnum():
             first = False
         elif raw in ".!?:":
@@ -108,11 +108,6 @@ def _plain(raw: str) -> str:
     """The text in lower case without accents: "Perú" is "peru"."""
     parts = unicodedata.normalize("NFKD", raw.translate(_QUOTES).lower())
     return "".join(c for c in parts if not unicodedata.combining(c)) or raw
-
-
-def _token(start: int, end: int, raw: str, word: str, first: bool) -> Token:
-    key, weight = _measure(word)
-    return Token(start, end, word, key, weight, raw[:1].isupper(), first, word[:1].isdigit())
 
 
 def key_of(word: str) -> str:

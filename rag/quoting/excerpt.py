@@ -69,7 +69,6 @@ def choose(reading: SentenceScores) -> list[Stretch]:
         return []
     best = reading.ranked[0].score
     taken: dict[int, set[int]] = {}
-    order: list[int] = []
     room, seeds = BUDGET, 0
     for seed in reading.ranked[:TRIED]:
         enough = BUDGET - room >= ENOUGH
@@ -78,7 +77,7 @@ def choose(reading: SentenceScores) -> list[Stretch]:
         place = next(
             i for i, candidates in enumerate(reading.passages) if seed in candidates[seed.index : seed.index + 1]
         )
-        chosen = taken.setdefault(place, set())
+        chosen = taken.get(place, set())
         if seed.index in chosen or _is_repeated(seed, reading, taken):
             continue
         candidates = reading.passages[place]
@@ -86,22 +85,16 @@ def choose(reading: SentenceScores) -> list[Stretch]:
         length = sum(_length(candidates[i]) for i in wanted)
         if seeds and length > room:
             continue
-        chosen.update(wanted)
+        taken[place] = chosen | set(wanted)
         room -= length
         seeds += 1
-        if place not in order:
-            order.append(place)
-    return [Stretch(place, tuple(sorted(taken[place]))) for place in order]
+    return [Stretch(place, tuple(sorted(indices))) for place, indices in taken.items()]
 
 
 def _is_repeated(seed: ScoredSentence, reading: SentenceScores, taken: dict[int, set[int]]) -> bool:
     """Whether a chosen unit says mostly the same; a summary repeats the sentences that it sums up."""
-    for place, indexes in taken.items():
-        for index in indexes:
-            other = reading.passages[place][index].own
-            if len(seed.own & other) >= SAME * min(len(seed.own), len(other)):
-                return True
-    return False
+    others = (reading.passages[place][index].own for place, indices in taken.items() for index in indices)
+    return any(len(seed.own & other) >= SAME * min(len(seed.own), len(other)) for other in others)
 
 
 def _belonging(reading: SentenceScores, place: int, seed: ScoredSentence) -> list[int]:

@@ -34,13 +34,9 @@ _NUMBERING: Final = re.compile(r"\s*[*_(\[\"']*(?:\d{1,3}|[A-Za-z])")  # the "1"
 class Unit:
     """A quotable stretch of a text: `text[start:end]`, in code points.
 
-    `kind` is one of:
-    - "sentence" of a paragraph
-    - "lead": a sentence that ends in a colon, or a bold line, and introduces what follows
-    - "item" of a list, without its bullet
-    - "table"; a long table is cut into its head, as a "table", and one "row" each
-    - "code": a fenced block with its fences
-    - "heading", without its hashes
+    `kind`: a "sentence" of a paragraph; a "lead", a sentence with a colon at its end or a bold line, which introduces
+    what follows; an "item" of a list, without its bullet; a "table", or of a long one its head as a "table" and each
+    "row"; a fenced "code" block with its fences; a "heading" without its hashes.
 
     `block` numbers the paragraphs, lists, tables and code blocks of the text in order; the sentences of a paragraph and
     the items of a list share one number. `depth` is the level of a heading, and the column of anything in a list.
@@ -277,14 +273,8 @@ class _Cutter:
 
 def _lines(text: str) -> list[tuple[int, int]]:
     """Spans of the lines without their line feeds; no other character ends a line."""
-    spans: list[tuple[int, int]] = []
-    start = 0
-    while start <= len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        spans.append((start, end))
-        start = end + 1
-    return spans
+    ends = [*(match.start() for match in re.finditer("\n", text)), len(text)]
+    return list(zip([0, *(end + 1 for end in ends[:-1])], ends, strict=True))
 
 
 def _is_rule(body: str) -> bool:

@@ -1,7 +1,5 @@
 """Abbreviations whose full stop does not end a sentence."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

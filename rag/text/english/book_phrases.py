@@ -1,7 +1,5 @@
 """Phrases of textbooks: titles of sections without answers, sentences about the book itself, verbs that define."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

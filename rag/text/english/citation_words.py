@@ -1,7 +1,5 @@
 """Regular expressions for the words of a citation: "[Sources 1 and 2]", "[1, p. 3]", "(see Smith and Jones, 2020)"."""
 
-from __future__ import annotations
-
 from typing import Final
 
 SOURCE_WORD: Final = (

@@ -1,7 +1,5 @@
 """Words that limit or bound a statement ("only", "at least"), and spans of time."""
 
-from __future__ import annotations
-
 from typing import Final
 
 LIMITS: Final = frozenset({"only", "solely", "exclusively"})

@@ -1,7 +1,5 @@
 """Capitalized words that are no names, and the names of months and days."""
 
-from __future__ import annotations
-
 from typing import Final
 
 # A sentence may begin with a word of these endings; it is then no name.

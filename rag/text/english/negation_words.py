@@ -1,7 +1,5 @@
 """Words that deny something, and words that decide how much a "not" denies."""
 
-from __future__ import annotations
-
 from typing import Final
 
 _CUE_WORDS: Final = "not no never nor neither without none nobody nothing nowhere cannot non hardly scarcely barely"

@@ -1,7 +1,5 @@
 """Numerals, and units of measure with the one name that each is compared by."""
 
-from __future__ import annotations
-
 from typing import Final
 
 _ONES: Final = """

@@ -1,7 +1,5 @@
 """What an answer says about itself and its sources, and the phrases around a claim ("According to the text, ...")."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Words of questions: stop words, words that prove little, and words that an answer replaces by others."""
 
-from __future__ import annotations
-
 from typing import Final
 
 # Words of a question that its answer need not hold. Sparse vectors do not use them: Qdrant has its own stop words.
