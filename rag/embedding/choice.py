@@ -1,4 +1,4 @@
-"""Which embedding model a book is asked with: the one inside this process, or a hosted one when a key is set."""
+"""Choose the embedding model of a book: the one inside this process, or a hosted one when a key is set."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CHOICE: Final = "ASKBOOK_EMBEDDING_MODEL"
 COHERE_KEY: Final = "COHERE_API_KEY"
 COHERE_MODEL: Final = "embed-multilingual-v3.0"
-# Names under which the packaged model is known, in settings and in profiles of books that others have made.
+# Names of the packaged model, in settings and in profiles of foreign collections.
 _PACKAGED: Final = frozenset({"packaged", PACKAGED, "all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"})
 _KEYS: Final[dict[Provider, str]] = {"cohere": COHERE_KEY, "openai": OPENAI_KEY}
 _PREFIXES: Final[dict[str, Provider]] = {
@@ -33,9 +33,9 @@ _PREFIXES: Final[dict[str, Provider]] = {
 
 
 class Embedding(NamedTuple):
-    """A choice. Without a provider the model runs in this process, from `folder` or packaged.
+    """The chosen model. Without a provider it runs in this process, from `folder`, or packaged if that is None.
 
-    `missing` is the variable of the key that the profile's own model would need and that is not set.
+    `missing` names the variable of the key that the profile's model needs, if that key is not set.
     """
 
     model: str = PACKAGED
@@ -45,10 +45,10 @@ class Embedding(NamedTuple):
 
 
 def embedding_of(settings: Settings, profile: Profile | None = None, collection: str | None = None) -> Embedding:
-    """The embedding model of a collection in this process. Nothing is loaded or called.
+    """The embedding model of a collection. Nothing is loaded or called.
 
-    The environment beats the profile, whose model counts for the profile's own collection alone: the two belong
-    together. Raises `UsageError` for a model of a profile that nobody here can run.
+    The environment overrides the profile, whose model counts only for the profile's own collection. Raises `UsageError`
+    for a model of the profile that askbook does not know.
     """
     if settings.embedding_model is not None:
         return _of_environment(settings.embedding_model)
@@ -71,7 +71,7 @@ def embedding_of(settings: Settings, profile: Profile | None = None, collection:
 
 
 def model_id_of(name: str) -> str:
-    """The id that the model of a profile embeds under, which an index is compared with; an unknown name is its own."""
+    """The model id for a name in a profile, as an index records it; an unknown name is its own id."""
     if name in _PACKAGED:
         return PACKAGED
     hosted = _hosted(name)
@@ -79,26 +79,26 @@ def model_id_of(name: str) -> str:
 
 
 def local(settings: Settings) -> Embedding:
-    """The model inside this process, which costs nothing: for the manual, and for sentences that are quoted."""
+    """The model inside this process, which is free: for the manual, and for the answerer that quotes."""
     folder = settings.embedding_model
     return Embedding(folder=folder) if folder and not _is_name(folder) else Embedding()
 
 
 def is_local(embedder: Embedder) -> bool:
-    """Whether it runs in this process."""
+    """Whether the model runs in this process."""
     return getattr(embedder, "service", None) is None
 
 
 def place_of(part: Embedder | Reranker) -> str:
-    """Where it runs, in words."""
+    """Where the model runs, for messages."""
     service = getattr(part, "service", None)
     return f"at {service.place}" if service else "inside this process"
 
 
 def build_embedder(choice: Embedding, settings: Settings) -> Embedder:
-    """The chosen model; a hosted one is not called. Raises `UsageError` when it is not what it should be.
+    """The chosen model; a hosted one is not called. Raises `UsageError` if a file, a key or an address is not usable.
 
-    A key of its own goes to its service, or to the address that its variable names, and nowhere else.
+    A key is sent only to its service, or to the address in the service's variable.
     """
     if choice.provider is None:
         from rag.embedding.local import OnnxEmbeddings
@@ -113,9 +113,10 @@ def build_embedder(choice: Embedding, settings: Settings) -> Embedder:
 
 
 def service_of(provider: Provider, settings: Settings, *, needs: str, variable: str) -> Service:
-    """Where a hosted model is, with its key, which goes there and nowhere else.
+    """The service of a hosted model. Its key is sent nowhere else.
 
-    `needs` says what needs the key, `variable` is the one that asked for it.
+    For the error of a missing key, `needs` says what needs it, and `variable` is the setting that chose the model.
+    Raises `UsageError` for a missing key or a broken address.
     """
     from rag.embedding.hosted_errors import Service
 
@@ -141,15 +142,18 @@ def _of_environment(value: Path) -> Embedding:
 
 
 def _is_name(value: Path) -> bool:
-    """Whether the setting names a model rather than a folder."""
+    """Whether the setting is the name of a model, not a folder."""
     return not value.is_dir() and (str(value) in _PACKAGED or _hosted(str(value)) is not None)
 
 
 def _hosted(name: str) -> Embedding | None:
-    """The hosted model of that name. One that is not listed is told by its beginning, or has its provider in front."""
+    """The hosted model of that name, None if there is none.
+
+    A name that is not in `HOSTED` is recognised by its prefix, such as `embed-` or `cohere:`.
+    """
     if name in HOSTED:
         return Embedding(name, HOSTED[name].provider)
-    prefix = next((one for one in _PREFIXES if name.startswith(one)), None)
+    prefix = next((known for known in _PREFIXES if name.startswith(known)), None)
     if prefix is None:
         return None
     return Embedding(name.removeprefix(prefix) if prefix.endswith(":") else name, _PREFIXES[prefix])

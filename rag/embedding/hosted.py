@@ -1,7 +1,7 @@
-"""Embedding models behind an address: Cohere's, and any that speaks OpenAI's wire format.
+"""Hosted embedding models: Cohere's, and those of any endpoint with OpenAI's wire format.
 
-Each call is billed, so nothing is called but for a text that has to be embedded: not at construction, not to learn a
-dimension. Clients do not retry and have timeouts; who calls decides whether to try again.
+Every call is billed. So there is none at construction and none to find out a dimension, only to embed texts. Clients
+have timeouts and do not retry; retrying is up to the caller.
 """
 
 from __future__ import annotations
@@ -25,16 +25,19 @@ if TYPE_CHECKING:
 Kind = Literal["search_document", "search_query"]
 Wire = Callable[[list[str], Kind], Any]
 
-BATCH: Final = 96  # texts of one request; Cohere takes no more
+BATCH: Final = 96  # texts of one request, Cohere's limit
 TIMEOUT = 10.0  # seconds for the connection, and for each read of the answer
+_UNIT: Final = re.compile(r"[^\W\d_]+|[\d_]|[^\w\s]")
+_WORD: Final = re.compile(r"\s*\S+")
+_WIDE: Final = 0x2E7F  # scripts beyond it take about one token per letter
 
 
 class HostedEmbeddings(Embeddings):
     """An `rag.ports.Embedder` on a service, and a LangChain `Embeddings`. Thread-safe.
 
-    `dimension` is 0 for a model that is not in `HOSTED`, until its first vector. A text that is longer than the model
-    sees is embedded in pieces, and its vector is the mean of theirs: nothing is cut off. Every method that embeds
-    raises `AskbookError` with a code that begins with "embedding_".
+    `dimension` is 0 until the first vector for a model that is not in `HOSTED`. A text longer than `max_tokens` is
+    embedded in pieces, and its vector is their mean. Methods that embed return unit vectors, and raise `AskbookError`
+    with a code that begins with "embedding_".
     """
 
     batch_size = BATCH
@@ -50,7 +53,7 @@ class HostedEmbeddings(Embeddings):
         self._guard = threading.Lock()
 
     def count_tokens(self, text: str) -> int:
-        """At least as many tokens as the model counts; its own tokenizer would have to be downloaded."""
+        """An upper bound of the model's tokens, whose tokenizer would have to be downloaded."""
         return most_tokens(text)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -63,19 +66,19 @@ class HostedEmbeddings(Embeddings):
         return self._embed(texts, "search_query")
 
     def _embed(self, texts: Sequence[str], kind: Kind) -> list[list[float]]:
-        cut = [pieces(text, self.max_tokens) for text in texts]
-        flat = [piece for parts in cut for piece in parts]
+        texts_in_pieces = [pieces(text, self.max_tokens) for text in texts]
+        flat = [piece for parts in texts_in_pieces for piece in parts]
         rows: list[NDArray[np.float64]] = []
         for begin in range(0, len(flat), BATCH):
             rows.extend(self._request(flat[begin : begin + BATCH], kind))
         vectors, start = [], 0
-        for parts in cut:
-            vectors.append(self._direction(rows[start : start + len(parts)], parts))
+        for parts in texts_in_pieces:
+            vectors.append(self._mean(rows[start : start + len(parts)], parts))
             start += len(parts)
         return vectors
 
     def _request(self, texts: list[str], kind: Kind) -> NDArray[np.float64]:
-        """One request: a row of the matrix for each text."""
+        """The answer to one request: a matrix with a row for each text."""
         import numpy as np
 
         with hosted_faults("embedding", self.service):
@@ -93,8 +96,8 @@ class HostedEmbeddings(Embeddings):
         self.dimension = width
         return rows
 
-    def _direction(self, rows: Sequence[NDArray[np.float64]], parts: Sequence[str]) -> list[float]:
-        """The mean of the pieces' directions, each weighing as much as it is long, as a unit vector."""
+    def _mean(self, rows: Sequence[NDArray[np.float64]], parts: Sequence[str]) -> list[float]:
+        """The mean of the pieces' unit vectors, weighted by their tokens, as a unit vector."""
         import numpy as np
 
         with hosted_faults("embedding", self.service):
@@ -107,7 +110,7 @@ class HostedEmbeddings(Embeddings):
         return vector
 
     def _connected(self) -> Wire:
-        # The client's library takes a second to load, so that waits for the first text.
+        # The client's library takes a second to load, so it is loaded for the first text only.
         with self._guard:
             if self._wire is None:
                 self._wire = self._connect(self.model_id, self.service)
@@ -115,15 +118,15 @@ class HostedEmbeddings(Embeddings):
 
 
 def cohere_wire(model: str, service: Service) -> Wire:
-    """langchain-cohere's embeddings, one request a call and without its retries.
+    """langchain-cohere's embeddings with one request per call, without retries.
 
-    They would be nested: three by tenacity for any exception, a wrong key too, and in each of them three by the SDK.
+    Its retries are nested: three by tenacity for any exception, even a wrong key, with three by the SDK in each.
     """
     from langchain_cohere import CohereEmbeddings
 
     class Once(CohereEmbeddings):
         def embed(self, texts: list[str], *, input_type: Any = None) -> Any:
-            # The SDK's batching has threads of its own, and trips over an answer without billed units.
+            # The SDK's own batching starts threads, and fails on an answer without billed units.
             answer = self.client.embed(
                 texts=texts,
                 model=self.model,
@@ -138,10 +141,10 @@ def cohere_wire(model: str, service: Service) -> Wire:
     client = Once.model_validate(
         {
             "model": model,
-            "cohere_api_key": service.key.get_secret_value(),  # of a SecretStr it would send the asterisks
+            "cohere_api_key": service.key.get_secret_value(),  # a SecretStr would be sent as asterisks
             "base_url": service.base_url,
             "request_timeout": TIMEOUT,
-            "truncate": "NONE",  # a text that is too long is an error instead of a vector of its beginning
+            "truncate": "NONE",  # a text that is too long is an error, and not embedded in part
         }
     )
     return lambda texts, kind: client.embed(texts, input_type=kind)
@@ -150,7 +153,7 @@ def cohere_wire(model: str, service: Service) -> Wire:
 def openai_wire(model: str, service: Service) -> Wire:
     """langchain-openai's embeddings, without its retries and its tokenizer.
 
-    The service has an address, so that no other variable can lead the key elsewhere.
+    `service.base_url` is always set, so no variable of the library can send the key to another address.
     """
     from langchain_openai import OpenAIEmbeddings
 
@@ -167,17 +170,16 @@ def openai_wire(model: str, service: Service) -> Wire:
     return lambda texts, _kind: client.embed_documents(texts)
 
 
-_UNIT: Final = re.compile(r"[^\W\d_]+|[\d_]|[^\w\s]")
-_WORD: Final = re.compile(r"\s*\S+")
-_WIDE: Final = 0x2E7F  # beyond it stand the scripts that take about a token a letter
-
-
 def most_tokens(text: str) -> int:
-    """At least as many as a subword tokenizer makes of the text: three letters a token, two outside of ASCII.
+    """An upper bound of the tokens that a subword tokenizer makes of the text.
 
-    Digits, marks, and letters of scripts without spaces count one each. Of 2,112 pieces of 1,400 characters from three
-    textbooks in Markdown, BERT's word pieces were 70 % of this in the middle and 97 % at most (see
-    `bench/token_bound.py`). The estimate in `rag.prompt.budget` is right on average and too low for one piece in ten.
+    A word counts one token for every three letters, for every two if it is all capitals or not ASCII. Digits, marks,
+    and letters of scripts without spaces count one each. In 2,112 pieces of 1,400 characters from three textbooks in
+    Markdown, BERT's word pieces were 70 % of this bound in the median and 97 % at most (see `bench/token_bound.py`).
+    The estimate in `rag.prompt.budget` is right on average, but too low for one piece in ten.
+
+    >>> most_tokens("A robot uses ROS 2.")  # 1 + 2 + 2 + 2 + 1 + 1
+    9
     """
     total = 0
     for found in _UNIT.finditer(text):
@@ -193,18 +195,18 @@ def most_tokens(text: str) -> int:
 
 
 def pieces(text: str, most: int) -> list[str]:
-    """The text cut between words into pieces of at most `most` tokens; nothing is left out. One that fits is itself."""
+    """The text cut between words into pieces of at most `most` tokens. Joined, they are the whole text."""
     if most_tokens(text) <= most:
         return [text]
     found: list[str] = []
     room = 0
     for word in _WORD.findall(text):
-        # A token is at least one character, so a slice of `most` characters always fits.
+        # A longer word is cut into slices of `most` characters, which fit: a token is at least one character.
         whole = most_tokens(word) <= most
         for begin in range(0, len(word), len(word) if whole else most):
             part = word if whole else word[begin : begin + most]
             cost = most_tokens(part)
-            if begin or cost > room or not found:  # two slices of one word may cost more together
+            if begin or cost > room or not found:  # two slices of a word may take more tokens together
                 found.append("")
                 room = most
             found[-1] += part

@@ -1,8 +1,8 @@
-"""What the clients of hosted embedding and reranking models raise, as errors of ours: their one border.
+"""Turn the exceptions of hosted embedding and reranking clients into ours.
 
-Classes are told apart by the status they carry and by their names, so that the clients' libraries need not be loaded
-to say what they raised. No text of theirs passes: `str` of Cohere's `ApiError` holds the answer's headers and body, and
-a service that refuses a key may repeat it there.
+Exceptions are recognised by their status and by the names of their classes, so that the clients' libraries need not be
+loaded. None of their texts is passed on: `str` of Cohere's `ApiError` holds the answer's headers and body, and a
+service that rejects a key may repeat it there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ Part = Literal["embedding", "rerank"]
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A hosted service: where it is, its key, and the variables that a hint names. `base_url` is None for its own."""
+    """A hosted service: its address, its key, and the variables that hints name.
+
+    Without a `base_url` the client's default address is used.
+    """
 
     name: str
     key: SecretStr
@@ -34,14 +37,14 @@ class Service:
 
     @property
     def place(self) -> str:
-        """The service as messages name it, without credentials."""
+        """The service's name and host, for messages."""
         return f"{self.name} ({host(self.base_url)})" if self.base_url else self.name
 
 
 class _Kind(NamedTuple):
-    """Type, end of the code, whether the same request may succeed later, what to do.
+    """The type of an error, the end of its code, whether the same request may succeed later, and a hint.
 
-    In a hint {key}, {url} and {model} stand for the variables of the service.
+    {key}, {url} and {model} in a hint stand for the variables of the service.
     """
 
     error_type: ErrorType
@@ -67,9 +70,9 @@ _BY_STATUS: Final = {
     504: _TIMEOUT,
 }
 
-# Classes by name, of whichever library, in the order in which they are looked for; what is said of the service {place}.
-# A client that meets an answer of another shape trips over it in its own way. "ApiError" and "ParsingError" are
-# Cohere's, with a status of 200; "HTTPError" covers httpx's answers that cannot be decoded or lead round in circles.
+# Names of classes, of any library, in the order in which they are tried; the message about the service {place}.
+# An unexpected answer makes a client raise one of many built-in exceptions. "ApiError" and "ParsingError" are Cohere's,
+# with a status of 200; "HTTPError" covers answers that httpx cannot decode, and loops of redirects.
 _BY_CLASS: Final = (
     ({"TimeoutException", "APITimeoutError", "TimeoutError"}, _TIMEOUT, "{place} did not answer in time."),
     (
@@ -90,14 +93,14 @@ _BY_CLASS: Final = (
     ),
 )
 _FAILED: Final = _Kind("retrieval_error", "failed", False, "Try again; report it if it stays.")
-_DOES: Final[dict[Part, str]] = {"embedding": "Embedding failed", "rerank": "Reranking failed"}
+_FAILURES: Final[dict[Part, str]] = {"embedding": "Embedding failed", "rerank": "Reranking failed"}
 
 
 @contextmanager
 def hosted_faults(part: Part, service: Service) -> Iterator[None]:
-    """Turn whatever a client raises in the block into an `AskbookError`.
+    """Turn every exception of a client in the block into an `AskbookError`.
 
-    The foreign exception is not kept as its cause: a log that prints causes would print the key that it may repeat.
+    It has no cause: a log that prints causes would print a key that the client's exception may repeat.
     """
     try:
         yield
@@ -106,22 +109,22 @@ def hosted_faults(part: Part, service: Service) -> Iterator[None]:
 
 
 def hosted_error(failure: Exception, part: Part, service: Service) -> AskbookError:
-    """The failure of a call, in our terms. An `AskbookError` passes unchanged.
+    """Our error for the failure of a call. An `AskbookError` is returned unchanged.
 
-    Codes are the part and an ending, such as "embedding_timeout".
+    A code is the part and an ending, such as "embedding_timeout".
     """
     if isinstance(failure, AskbookError):
         return failure
     status = getattr(failure, "status_code", None)
     if isinstance(status, int) and status >= 300:
         kind = _BY_STATUS.get(status, _SERVER if status >= 500 else _REFUSED)
-        said = f"{service.place} answered {status}."
+        message = f"{service.place} answered {status}."
     else:
-        kind, said = _by_class(failure, service)
+        kind, message = _by_class(failure, service)
     return AskbookError(
         kind.error_type,
         f"{part}_{kind.ending}",
-        f"{_DOES[part]}: {said}",
+        f"{_FAILURES[part]}: {message}",
         hint=kind.hint.format(key=service.key_variable, url=service.url_variable, model=service.model_variable),
         retry_after=retry_after(failure),
         retryable=kind.retryable,
@@ -129,14 +132,14 @@ def hosted_error(failure: Exception, part: Part, service: Service) -> AskbookErr
 
 
 def codes() -> set[tuple[ErrorType, str]]:
-    """Every type with its code that this border can give."""
+    """Every pair of type and code that `hosted_error` can make."""
     kinds = [*_BY_STATUS.values(), *(kind for _, kind, _ in _BY_CLASS), _REFUSED, _FAILED]
-    return {(kind.error_type, f"{part}_{kind.ending}") for kind in kinds for part in _DOES}
+    return {(kind.error_type, f"{part}_{kind.ending}") for kind in kinds for part in _FAILURES}
 
 
 def _by_class(failure: Exception, service: Service) -> tuple[_Kind, str]:
-    names = {one.__name__ for one in type(failure).__mro__}
-    for known, kind, said in _BY_CLASS:
+    names = {base.__name__ for base in type(failure).__mro__}
+    for known, kind, message in _BY_CLASS:
         if names & known:
-            return kind, said.format(place=service.place)
+            return kind, message.format(place=service.place)
     return _FAILED, f"the client of {service.place} raised {type(failure).__name__}."

@@ -1,4 +1,4 @@
-"""The embedding models that are known by name: the packaged one, and what services document of theirs."""
+"""The embedding models known by name: the packaged one, and those that services document."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ PACKAGED: Final = "all-MiniLM-L6-v2-int8"
 
 
 class HostedModel(NamedTuple):
-    """What the documentation of a service says of a model. `max_tokens` is the longest text, without its marks."""
+    """A model as its service documents it. `max_tokens` is the longest text, without special tokens."""
 
     provider: Provider
     dimension: int
     max_tokens: int
 
 
-# A service says of itself only what is asked and billed, so what it documents stands here.
+# From the services' documentation: asking a service is billed.
 HOSTED: Final = {
     "embed-v4.0": HostedModel("cohere", 1536, 128_000),
     "embed-multilingual-v3.0": HostedModel("cohere", 1024, 510),
@@ -28,4 +28,4 @@ HOSTED: Final = {
     "text-embedding-3-large": HostedModel("openai", 3072, 8_000),
     "text-embedding-ada-002": HostedModel("openai", 1536, 8_000),
 }
-UNKNOWN_TOKENS: Final = 510  # of a model that is not listed: what the smallest ones see
+UNKNOWN_TOKENS: Final = 510  # `max_tokens` of a model that is not listed, as of the smallest ones

@@ -63,7 +63,7 @@ class Server:
             raise _no_address() from error
 
     def _options(self) -> dict[str, Any]:
-        """The arguments of both clients. The key is sent as a header: with `api_key` the client warns without TLS."""
+        """The arguments of both clients. The key is a header: the client warns about an `api_key` without TLS."""
         if self.key is not None and not _KEY.fullmatch(self.key):
             hint = "Copy the whole key, without spaces or line breaks."
             raise UsageError("QDRANT_API_KEY has a character that no key has.", code="qdrant_key", hint=hint)
