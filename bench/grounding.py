@@ -137,10 +137,10 @@ def _with_mutants(
         yield Case(part, source, mutant.kind, mutant.text, tuple(passages))
 
 
-def table(found: Sequence[Case], supported: Sequence[bool], part: str) -> None:
+def table(checked: Sequence[Case], supported: Sequence[bool], part: str) -> None:
     for source in ("reference", "passage"):
         rows: dict[str, list[bool]] = defaultdict(list)
-        for case, kept in zip(found, supported, strict=True):
+        for case, kept in zip(checked, supported, strict=True):
             if case.part == part and case.source == source:
                 rows[case.kind].append(not kept)
         if not rows:
@@ -159,31 +159,31 @@ def main() -> None:
     parser.add_argument("--show", help="print sentences that went wrong: PART/SOURCE/KIND")
     parser.add_argument("--limit", type=int, default=30)
     arguments = parser.parse_args()
-    found = list(cases(arguments.data))
+    checked = list(cases(arguments.data))
     supported, seconds = [], []
-    for case in found:
+    for case in checked:
         begin = time.perf_counter()
         supported.append(check(case.sentence, case.passages).supported)
         seconds.append(time.perf_counter() - begin)
     if arguments.show:
-        show(found, supported, arguments.show.split("/"), arguments.limit)
+        show(checked, supported, arguments.show.split("/"), arguments.limit)
         return
-    for part in dict.fromkeys(case.part for case in found):
-        table(found, supported, part)
-    size = statistics.median(sum(map(len, case.passages)) for case in found)
+    for part in dict.fromkeys(case.part for case in checked):
+        table(checked, supported, part)
+    size = statistics.median(sum(map(len, case.passages)) for case in checked)
     quick = sorted(seconds)
     print(
-        f"\n{len(found)} checks: median {1000 * statistics.median(quick):.2f} ms, "
+        f"\n{len(checked)} checks: median {1000 * statistics.median(quick):.2f} ms, "
         f"95th percentile {1000 * quick[int(0.95 * len(quick))]:.2f} ms, slowest {1000 * quick[-1]:.1f} ms; "
         f"passages of {size:.0f} characters at the median"
     )
 
 
-def show(found: Sequence[Case], supported: Sequence[bool], which: Sequence[str], limit: int) -> None:
+def show(checked: Sequence[Case], supported: Sequence[bool], which: Sequence[str], limit: int) -> None:
     """Print true sentences that were removed or false ones that were kept, drawn by a fixed seed."""
     wrong = [
         case
-        for case, kept in zip(found, supported, strict=True)
+        for case, kept in zip(checked, supported, strict=True)
         if [case.part, case.source, case.kind] == list(which) and kept == (case.kind != AS_IS)
     ]
     for case in random.Random(1).sample(wrong, min(limit, len(wrong))):

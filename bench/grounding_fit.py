@@ -32,21 +32,21 @@ LOWERED = {"name": 0.2, "number": 0.5, "comparison": 0.8, "negation": 0.9, "deni
 SIDE = 2  # tokens; a change this close to a turning word may belong to it
 
 
-def standings(said: SourceLine, passages: tuple[str, ...]) -> Iterator[tuple[str, int, int, Standing]]:
+def standings(claim: SourceLine, passages: tuple[str, ...]) -> Iterator[tuple[str, int, int, Standing]]:
     """Kind, first token, last token and standing of every fact in the sentence that has a standing."""
     sources = Sources([read(passage) for passage in passages], frozenset())
-    words = words_of(said, sources)
-    slots = Slots(said, words, sources)
-    for name, fact in zip(names_of(said, sources), names(said, sources, slots), strict=True):
+    words = words_of(claim, sources)
+    slots = Slots(claim, words, sources)
+    for name, fact in zip(names_of(claim, sources), names(claim, sources, slots), strict=True):
         if fact.standing:
             yield "name", name.first, name.last, fact.standing
-    stated = [quantity for quantity in said.quantities if not quantity.vague]
-    for quantity, fact in zip(stated, numbers(said, sources, slots), strict=True):
+    stated = [quantity for quantity in claim.quantities if not quantity.vague]
+    for quantity, fact in zip(stated, numbers(claim, sources, slots), strict=True):
         if fact.standing:
             yield "number", quantity.first, quantity.last, fact.standing
-    for turn in turns(said, words, slots):
+    for turn in turns(claim, words, slots):
         yield turn.sort, turn.index - SIDE, turn.index + 1, turn.standing
-    for turn in denials(said, words, slots):
+    for turn in denials(claim, words, slots):
         yield "denial", turn.index, turn.index, turn.standing
 
 
@@ -67,13 +67,13 @@ def examples(found: Iterator[Case]) -> dict[str, list[tuple[tuple[float, ...], b
         sort, text = claim_of(case.sentence)
         if case.part not in ("tuned", "paraphrases") or case.kind in SEPARATE:
             continue
-        said = line(text, 0, len(text))
+        claim = line(text, 0, len(text))
         if case.kind == AS_IS:
-            true = said
+            true = claim
         if sort != "claim":
             continue
-        touched = changed(true, said) if case.kind != AS_IS else set()
-        for kind, first, last, standing in standings(said, case.passages):
+        touched = changed(true, claim) if case.kind != AS_IS else set()
+        for kind, first, last, standing in standings(claim, case.passages):
             false = not touched.isdisjoint(range(first, last + 1))
             if false or case.kind == AS_IS:
                 rows[kind].append((standing.features(), false))

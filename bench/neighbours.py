@@ -18,7 +18,7 @@ from rag.search.retriever import Retriever
 from rag.types import Passage
 
 
-def said(passages: list[Passage], keywords: list[str]) -> list[bool]:
+def holds(passages: list[Passage], keywords: list[str]) -> list[bool]:
     """For each keyword, whether it is in a passage or its heading."""
     text = "\n".join(f"{passage.heading}\n{passage.text}" for passage in passages).lower()
     return [keyword.lower() in text for keyword in keywords]
@@ -28,7 +28,7 @@ async def row(retriever: Retriever, questions: list[dict[str, Any]], k: int, nei
     shares, whole, length, count = 0.0, 0, 0, 0
     for question in questions:
         found = await retriever.retrieve(question["query"], k=k, threshold=0.2, neighbours=neighbours)
-        hits = said(found.passages, question["keywords"])
+        hits = holds(found.passages, question["keywords"])
         shares += sum(hits) / len(hits) / len(questions)
         whole += all(hits)
         length += sum(len(passage.text) for passage in found.passages)
