@@ -1,4 +1,4 @@
-# `make` lists what there is to do. Everything runs in .venv, from the locked versions and nothing else.
+# `make` lists the targets. Everything runs in .venv, with the locked versions only.
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
@@ -14,45 +14,49 @@ help: ## list the targets
 
 install: .venv/product ## make .venv with the product in it
 
-chat: .venv/product ## install if need be, then chat with the book
+chat: .venv/product ## install if needed, then chat with the book
 	@$(BIN)/python run.py
 
-test: .venv/development ## install what tests need and run the whole suite
+test: .venv/development ## install the test dependencies and run the whole suite
 	@$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
-check: .venv/development ## what CI checks: style, types, tests
+check: .venv/development ## check style, types and tests, as CI does
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
-studio: .venv/development ## LangGraph Studio's server on 127.0.0.1:2024, offline and without an account
+studio: .venv/development ## start LangGraph Studio's server on 127.0.0.1:2024, offline and without an account
 	@$(BIN)/python -m graph.studio $(ARGS)
 
-ingest: .venv/product ## make ingest SOURCE=folder: read a book into the index
+ingest: .venv/product ## read a book into the index: make ingest SOURCE=folder
 	@$(BIN)/python run.py ingest $(SOURCE) $(ARGS)
 
-bench: .venv/development ## measure start-up and the first answer
-	@$(BIN)/python bench/startup.py
+bench: .venv/development ## measure start-up, the first answer and the code it runs; list the other measurements
+	@$(BIN)/python -m bench.startup
+	@$(BIN)/python -m bench.files_of_a_turn
+	@echo 'All measurements, each run by "python -m NAME":'
+	@awk 'FNR == 1 { name = FILENAME; gsub(/^bench.|[.]py$$/, "", name); sub(/^"""/, ""); \
+		printf "  bench.%-16s %s\n", name, $$0 }' $$(grep -l __main__ bench/*.py)
 
-manual: .venv/product ## embed the manual anew, after a page of docs/ has changed
+manual: .venv/product ## embed the manual again after a page of docs/ has changed
 	@$(BIN)/python -m rag.ingest.manual
 
-lock: .venv/development ## resolve the versions anew (needs the package index)
+lock: .venv/development ## resolve the versions again (needs the package index)
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml --group dev -o requirements-dev.lock
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml -c requirements-dev.lock -o requirements.lock
 
 clean: ## remove .venv and caches; books and conversations in .askbook stay
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .langgraph_api
 
-# The marks are as old as the installation: a newer lock is installed, an older one costs nothing.
+# Timestamps of the two installations: pip runs again only when a lock file is newer.
 .venv/product: requirements.lock | .venv/bin/python
 	@echo "Installing askbook into .venv (once, about a minute) ..." >&2
 	@$(BIN)/pip install --quiet --require-hashes -r requirements.lock
 	@touch $@
 
 .venv/development: requirements-dev.lock | .venv/bin/python
-	@echo "Installing what tests need into .venv (once, about a minute) ..." >&2
+	@echo "Installing the test dependencies into .venv (once, about a minute) ..." >&2
 	@$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
 	@touch .venv/product $@
 

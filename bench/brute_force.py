@@ -1,4 +1,4 @@
-"""Hybrid search over a whole book in memory: what the index does, without one, for measurements."""
+"""Hybrid search over a whole book in memory, as a reference for measurements without an index."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from rag.embedding.sparse import Bm25Encoder
 from rag.ingest import chunking, loaders
 from rag.types import Passage
 
-RRF = 60  # Cormack, Clarke and Büttcher 2009
+RRF = 60  # constant of reciprocal rank fusion, from Cormack, Clarke and Büttcher 2009
+LEG_HITS = 50  # hits of each leg that are fused
 
 
 class BruteForce:
-    """A book's chunks with their vectors, kept in `cache` between runs."""
+    """A book's chunks with their dense vectors, which `cache` keeps between runs, and their BM25 vectors."""
 
     def __init__(self, source: Path, embedder: OnnxEmbeddings, cache: Path) -> None:
         documents = loaders.load_source(source).documents
@@ -34,17 +35,17 @@ class BruteForce:
         self.encoder = Bm25Encoder()
         vectors = [self.encoder.encode_document(c.worded_text) for c in self.chunks]
         self.bags = [dict(zip(v.indices, v.values, strict=True)) for v in vectors]
-        spread = Counter(word for bag in self.bags for word in bag)
-        self.idf = {w: math.log(1 + (len(self.bags) - n + 0.5) / (n + 0.5)) for w, n in spread.items()}
+        frequency = Counter(word for bag in self.bags for word in bag)
+        self.idf = {w: math.log(1 + (len(self.bags) - n + 0.5) / (n + 0.5)) for w, n in frequency.items()}
 
     def search(self, question: str, limit: int = 5) -> tuple[list[Passage], float]:
-        """The best chunks by reciprocal rank fusion, numbered, and the best cosine of all chunks."""
+        """The `limit` best chunks by reciprocal rank fusion, numbered from 1, and the best cosine of all chunks."""
         cosines = self.vectors @ np.array(self.embedder.embed_query(question), dtype=np.float32)
         words = [w for w in self.encoder.encode_query(question).indices if w in self.idf]
         sparse = np.array([sum(self.idf[w] * bag[w] for w in words if w in bag) for bag in self.bags])
         fused: dict[int, float] = {}
         for scores in (cosines, sparse):
-            for rank, index in enumerate(np.argsort(-scores)[:50].tolist()):
+            for rank, index in enumerate(np.argsort(-scores)[:LEG_HITS].tolist()):
                 if scores[index] > 0:
                     fused[index] = fused.get(index, 0.0) + 1 / (RRF + rank + 1)
         best = sorted(fused, key=lambda i: -fused[i])[:limit]

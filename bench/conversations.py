@@ -1,13 +1,13 @@
-"""Retrieval that follows a conversation, measured through the product: its ingestion, its index, its retriever.
+"""Recall and nDCG of searches that follow a conversation, on MTRAG.
 
     python -m bench.conversations ../shared/data/mtrag/clapnq --home /tmp/askbook-bench
 
-The folder has `passages.jsonl` and `turns.jsonl` of MTRAG (Katsis et al. 2025). Every passage becomes a page of its own
-and is ingested into the index in HOME, which is kept: the first run embeds for some ten minutes. Prints recall and nDCG
-of the last turn alone, of a person's rewrite alone, and of the conversation, with 95% intervals by bootstrap over
-conversations, and the same for the turns whose rewrite changes nothing. Then the conversation with a rewrite as one
-more query: a person's, which is about the best that a model could write, one of another conversation, and the question
-before, as a model that has lost the thread would write it.
+The folder has `passages.jsonl` and `turns.jsonl` of MTRAG (Katsis et al. 2025). Every passage becomes a page and is
+ingested into the index in HOME, which is kept: the first run embeds for some ten minutes. Searches go through the
+product's own ingestion, index and retriever. Prints recall and nDCG of the last turn alone, of a person's rewrite alone
+and of the conversation, with 95% intervals by bootstrap over conversations, and the same for the turns whose rewrite
+changes nothing. Then adds a rewrite to the conversation as one more query: a person's, which is about the best that a
+model could write; one of another conversation; and the previous question, as a confused model would write it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from rag.search.retriever import Retriever
 from rag.types import Exchange
 
 K: Final = 5
-CHUNKS: Final = 20  # asked for, since a passage may be several chunks
-SAMPLES: Final = 2_000
+CHUNKS: Final = 20  # hits requested, since a passage may be several chunks
+SAMPLES: Final = 2_000  # of the bootstrap
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A question, how a person rewrote it, what was said before, and the passages that answer it."""
+    """A question, a person's rewrite of it, the earlier exchanges, and the ids of the passages that answer it."""
 
     conversation: str
     question: str
@@ -47,7 +47,7 @@ class Turn:
 
 
 def read_turns(folder: Path) -> list[Turn]:
-    """The turns that some passage answers."""
+    """The turns that at least one passage answers."""
     found = []
     for line in (folder / "turns.jsonl").read_text("utf-8").splitlines():
         turn: Mapping[str, Any] = json.loads(line)
@@ -60,7 +60,7 @@ def read_turns(folder: Path) -> list[Turn]:
 
 
 def write_pages(folder: Path, pages: Path) -> None:
-    """Each passage as a Markdown page that is named after its id, with its title as heading."""
+    """Write each passage as a Markdown page, named by its id and with its title as heading."""
     pages.mkdir(parents=True, exist_ok=True)
     for line in (folder / "passages.jsonl").read_text("utf-8").splitlines():
         passage = json.loads(line)
@@ -74,17 +74,17 @@ def write_pages(folder: Path, pages: Path) -> None:
 async def measure(
     retriever: Retriever, turn: Turn, question: str, past: Sequence[Exchange], rewrite: str = ""
 ) -> tuple[float, float]:
-    """Recall and nDCG (binary gains) of the first five passages."""
+    """Recall and nDCG with binary gains of the first `K` passages."""
     found = await retriever.retrieve(question, k=CHUNKS, threshold=0.0, history=past, rewrite=rewrite)
     best = list(dict.fromkeys(Path(passage.source_file_path).stem for passage in found.passages))[:K]
     gains = [float(name in turn.relevant) for name in best]
-    discounts = [1 / math.log2(place + 2) for place in range(K)]
-    gained = sum(gain * discount for gain, discount in zip(gains, discounts, strict=False))
-    return sum(gains) / len(turn.relevant), gained / sum(discounts[: len(turn.relevant)])
+    discounts = [1 / math.log2(rank + 2) for rank in range(K)]
+    dcg = sum(gain * discount for gain, discount in zip(gains, discounts, strict=False))
+    return sum(gains) / len(turn.relevant), dcg / sum(discounts[: len(turn.relevant)])
 
 
 def interval(values: NDArray[np.float64], conversations: Sequence[str]) -> tuple[float, float]:
-    """The 95% interval of the mean, drawing whole conversations: turns of one are not independent."""
+    """The 95% bootstrap interval of the mean. Draws whole conversations, since turns of one are not independent."""
     names = sorted(set(conversations))
     groups = [values[[name == one for one in conversations]] for name in names]
     draws = np.random.default_rng(0).integers(0, len(groups), (SAMPLES, len(groups)))
@@ -104,16 +104,16 @@ def show(name: str, scores: NDArray[np.float64], base: NDArray[np.float64], conv
 
 
 def same(turn: Turn) -> bool:
-    """Whether a later turn's rewrite is the question itself."""
+    """Whether a later turn's rewrite equals its question but for case and punctuation."""
     bare = [re.sub(r"\W+", " ", text.lower()).strip() for text in (turn.question, turn.rewrite)]
     return bool(turn.past) and bare[0] == bare[1]
 
 
 def strangers(turns: Sequence[Turn]) -> list[str]:
     """For each later turn the rewrite of a later turn of another conversation, drawn by a fixed seed."""
-    drawn, later = random.Random(7), [turn for turn in turns if turn.past]
-    others = [[one for one in later if one.conversation != turn.conversation] for turn in turns]
-    return [drawn.choice(other).rewrite if turn.past else "" for turn, other in zip(turns, others, strict=True)]
+    rng, later = random.Random(7), [turn for turn in turns if turn.past]
+    others = [[other for other in later if other.conversation != turn.conversation] for turn in turns]
+    return [rng.choice(choices).rewrite if turn.past else "" for turn, choices in zip(turns, others, strict=True)]
 
 
 async def run(folder: Path, home: Path) -> None:

@@ -1,4 +1,4 @@
-"""How many files and functions of the product one question enters.
+"""Files and functions of the product that one question enters.
 
     python -m bench.files_of_a_turn [--book FOLDER] [--list]
 

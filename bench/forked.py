@@ -1,4 +1,4 @@
-"""Processes that are forked from one that has imported everything."""
+"""Fork processes from one that has imported everything."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 
 def forked(work: Callable[[], int]) -> int:
-    """The id of a child that does `work` and exits with what it gives; it never goes on with what its parent does."""
+    """The process id of a child that calls `work`, exits with its result and never returns to the caller's code."""
     child = os.fork()
     if child:
         return child
     code = 1
     try:
         code = work()
-    except BaseException:  # whatever it is, the clean-up of the parent is not the child's to do
+    except BaseException:  # any exception would run the parent's clean-up in the child
         traceback.print_exc()
     os._exit(min(code, 255))

@@ -1,11 +1,11 @@
-"""How many false sentences does the support check remove, and how many true ones? A mutation test, and the time.
+"""False and true sentences that the grounding check removes, by mutation, and its time.
 
     python -m bench.grounding ../shared/data
 
-Sentences of MTRAG's reference answers and of the passages that they rest on are checked as they are, and with one
-thing changed at a time. A hash parts the conversations: two thirds were looked at while the check was made ("tuned"),
-one third was not ("kept"). Sentences of three technical books are checked against the pages that hold them, and so are
-sentences written for this test that say in other words what those pages say ("paraphrases"; looked at as well).
+Checks sentences of MTRAG's reference answers and of their relevant passages unchanged, and with one change at a time. A
+hash splits the conversations: two thirds were used while the check was written ("tuned"), one third was not ("kept").
+Sentences of three technical books are checked against their pages, and so are paraphrases of those pages that were
+written for this test ("paraphrases"; used while the check was written as well).
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.grounding_mutations import mutants, names
+from bench.product import BOOKS
 from rag.grounding.verdict import check
 from rag.text.sentences import sentence_spans, units
 
-BOOKS = {"physical-ai": "physical-ai/docs", "rust": "rust/src", "react-native": "react-native/docs"}
 PARAPHRASES = Path(__file__).parent / "paraphrases.txt"
 AS_IS = "as it is"
-BESIDES = ("of another answer", "names exchanged")  # not in the total
+SEPARATE = ("of another answer", "names exchanged")  # kinds that the total leaves out
 _NEXT_ITEM = re.compile(r" \d{1,2}\.$")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A sentence to check against passages; `part` is "tuned", "kept", "paraphrases" or a book's name."""
+    """A sentence to check against passages. `part` is "tuned", "kept", "paraphrases" or a book's name."""
 
     part: str
     source: str
@@ -45,7 +45,7 @@ class Case:
 
 
 def conversations(folder: Path) -> list[tuple[str, str, list[str]]]:
-    """The part, the reference answer and the relevant passages' texts of each turn that has some."""
+    """Part, reference answer and relevant passages of each turn that has relevant passages."""
     lines = (folder / "passages.jsonl").read_text(encoding="utf-8").splitlines()
     texts = {row["_id"]: row["text"] for row in map(json.loads, lines)}
     turns = map(json.loads, (folder / "turns.jsonl").read_text(encoding="utf-8").splitlines())
@@ -61,13 +61,13 @@ def part_of(turn: str) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """Its sentences; of a list run into the text ("1. Drugs 2. Infection"), without the number of the next item."""
+    """The sentences of a text, without the number of the next item where a list runs on ("1. Drugs 2. Infection")."""
     found = [text[start:end] for start, end in sentence_spans(text)]
     return [_NEXT_ITEM.sub("", sentence) for sentence in found] if " 1. " in text and " 2. " in text else found
 
 
 def whole_sentences(text: str) -> list[str]:
-    """Sentences of running text, of six words at least, that end in a full stop, each on one line."""
+    """The sentences of running text with at least six words and a full stop, each on one line."""
     title = text.partition("\n")[0]
     found = [u.text.removeprefix(f"{title}\n") for u in units(text) if u.kind == "sentence" and u.text.endswith(".")]
     return [" ".join(sentence.split()) for sentence in found if len(sentence.split()) >= 6]
@@ -99,14 +99,14 @@ def chunks_of(folder: Path) -> list[str]:
 
 
 def paraphrases(books: Mapping[str, Sequence[str]]) -> Iterator[Case]:
-    """Each block of the file: a book and words that one of its passages alone holds, then sentences that rest on it."""
+    """The cases of the file: a block names a book and words of one of its passages, then has sentences based on it."""
     for block in PARAPHRASES.read_text(encoding="utf-8").strip().split("\n\n"):
-        head, *said = block.split("\n")
+        head, *paraphrased = block.split("\n")
         book, _, words = head.partition(": ")
         rng = random.Random(head)
         passages = [next(c for c in books[book] if words in c), *rng.sample(list(books[book]), 2)]
         stock = [name for chunk in books[book][::15] for name in names(chunk)]
-        for sentence in said:
+        for sentence in paraphrased:
             yield from _with_mutants("paraphrases", "reference", sentence, passages, stock, rng)
 
 
@@ -137,10 +137,10 @@ def _with_mutants(
         yield Case(part, source, mutant.kind, mutant.text, tuple(passages))
 
 
-def table(found: Sequence[Case], supported: Sequence[bool], part: str) -> None:
+def table(checked: Sequence[Case], supported: Sequence[bool], part: str) -> None:
     for source in ("reference", "passage"):
         rows: dict[str, list[bool]] = defaultdict(list)
-        for case, kept in zip(found, supported, strict=True):
+        for case, kept in zip(checked, supported, strict=True):
             if case.part == part and case.source == source:
                 rows[case.kind].append(not kept)
         if not rows:
@@ -148,7 +148,7 @@ def table(found: Sequence[Case], supported: Sequence[bool], part: str) -> None:
         print(f"\n{part}: sentences of the {source}{'s' if source == 'passage' else ' answers'}")
         for kind, removed in rows.items():
             print(f"  {kind:24} {len(removed):5}  removed {100 * sum(removed) / len(removed):5.1f}%")
-        false = [r for kind, removed in rows.items() if kind not in (AS_IS, *BESIDES) for r in removed]
+        false = [r for kind, removed in rows.items() if kind not in (AS_IS, *SEPARATE) for r in removed]
         if false:
             print(f"  {'all made false':24} {len(false):5}  removed {100 * sum(false) / len(false):5.1f}%")
 
@@ -159,31 +159,31 @@ def main() -> None:
     parser.add_argument("--show", help="print sentences that went wrong: PART/SOURCE/KIND")
     parser.add_argument("--limit", type=int, default=30)
     arguments = parser.parse_args()
-    found = list(cases(arguments.data))
+    checked = list(cases(arguments.data))
     supported, seconds = [], []
-    for case in found:
+    for case in checked:
         begin = time.perf_counter()
         supported.append(check(case.sentence, case.passages).supported)
         seconds.append(time.perf_counter() - begin)
     if arguments.show:
-        show(found, supported, arguments.show.split("/"), arguments.limit)
+        show(checked, supported, arguments.show.split("/"), arguments.limit)
         return
-    for part in dict.fromkeys(case.part for case in found):
-        table(found, supported, part)
-    size = statistics.median(sum(map(len, case.passages)) for case in found)
+    for part in dict.fromkeys(case.part for case in checked):
+        table(checked, supported, part)
+    size = statistics.median(sum(map(len, case.passages)) for case in checked)
     quick = sorted(seconds)
     print(
-        f"\n{len(found)} checks: median {1000 * statistics.median(quick):.2f} ms, "
+        f"\n{len(checked)} checks: median {1000 * statistics.median(quick):.2f} ms, "
         f"95th percentile {1000 * quick[int(0.95 * len(quick))]:.2f} ms, slowest {1000 * quick[-1]:.1f} ms; "
         f"passages of {size:.0f} characters at the median"
     )
 
 
-def show(found: Sequence[Case], supported: Sequence[bool], which: Sequence[str], limit: int) -> None:
-    """Sentences that were lost, or, of those made false, kept."""
+def show(checked: Sequence[Case], supported: Sequence[bool], which: Sequence[str], limit: int) -> None:
+    """Print true sentences that were removed or false ones that were kept, drawn by a fixed seed."""
     wrong = [
         case
-        for case, kept in zip(found, supported, strict=True)
+        for case, kept in zip(checked, supported, strict=True)
         if [case.part, case.source, case.kind] == list(which) and kept == (case.kind != AS_IS)
     ]
     for case in random.Random(1).sample(wrong, min(limit, len(wrong))):

@@ -1,10 +1,10 @@
-"""The weights of `rag.grounding.facts`, fitted by logistic regression.
+"""Weights of `rag.grounding.facts`, fitted by logistic regression.
 
     python -m bench.grounding_fit ../shared/data
 
-Reads the conversations that `bench.grounding` calls "tuned" and the paraphrases: what stands in true sentences against
-what was changed in the false ones. `LOWERED` is then taken off the constants: the fit asks which is likelier, and among
-sentences that a person wrote the true ones are many more than the test has.
+Fits on the cases that `bench.grounding` calls "tuned" and "paraphrases": facts of true sentences against the changed
+facts of false ones. `LOWERED` is then subtracted from the constants, since sentences of real answers are true more
+often than those of this test.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.grounding import AS_IS, BESIDES, Case, cases
+from bench.grounding import AS_IS, SEPARATE, Case, cases
+from bench.logistic import fit_logistic
 from rag.grounding.evidence import Sources, words_of
 from rag.grounding.facts import Standing, names, numbers
 from rag.grounding.names import names_of
@@ -28,29 +29,29 @@ from rag.grounding.verdict import claim_of
 
 RIDGE = 0.3
 LOWERED = {"name": 0.2, "number": 0.5, "comparison": 0.8, "negation": 0.9, "denial": 0.8}
-SIDE = 2  # tokens: a word this near to a change may be turned round by it
+SIDE = 2  # tokens; a change this close to a turning word may belong to it
 
 
-def standings(said: SourceLine, passages: tuple[str, ...]) -> Iterator[tuple[str, int, int, Standing]]:
-    """Kind, first and last token, and standing of everything in the sentence that has one."""
+def standings(claim: SourceLine, passages: tuple[str, ...]) -> Iterator[tuple[str, int, int, Standing]]:
+    """Kind, first token, last token and standing of every fact in the sentence that has a standing."""
     sources = Sources([read(passage) for passage in passages], frozenset())
-    words = words_of(said, sources)
-    slots = Slots(said, words, sources)
-    for name, fact in zip(names_of(said, sources), names(said, sources, slots), strict=True):
+    words = words_of(claim, sources)
+    slots = Slots(claim, words, sources)
+    for name, fact in zip(names_of(claim, sources), names(claim, sources, slots), strict=True):
         if fact.standing:
             yield "name", name.first, name.last, fact.standing
-    stated = [quantity for quantity in said.quantities if not quantity.vague]
-    for quantity, fact in zip(stated, numbers(said, sources, slots), strict=True):
+    stated = [quantity for quantity in claim.quantities if not quantity.vague]
+    for quantity, fact in zip(stated, numbers(claim, sources, slots), strict=True):
         if fact.standing:
             yield "number", quantity.first, quantity.last, fact.standing
-    for turn in turns(said, words, slots):
+    for turn in turns(claim, words, slots):
         yield turn.sort, turn.index - SIDE, turn.index + 1, turn.standing
-    for turn in denials(said, words, slots):
+    for turn in denials(claim, words, slots):
         yield "denial", turn.index, turn.index, turn.standing
 
 
 def changed(before: SourceLine, after: SourceLine) -> set[int]:
-    """The tokens of `after` that are not those of `before`; beside what was left out, its neighbours."""
+    """The indices of the tokens in `after` that differ from `before`; for a deletion, its two neighbours."""
     old, new = [token.word for token in before.tokens], [token.word for token in after.tokens]
     found: set[int] = set()
     for tag, _, _, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -64,15 +65,15 @@ def examples(found: Iterator[Case]) -> dict[str, list[tuple[tuple[float, ...], b
     true = line("", 0, 0)
     for case in found:
         sort, text = claim_of(case.sentence)
-        if case.part not in ("tuned", "paraphrases") or case.kind in BESIDES:
+        if case.part not in ("tuned", "paraphrases") or case.kind in SEPARATE:
             continue
-        said = line(text, 0, len(text))
+        claim = line(text, 0, len(text))
         if case.kind == AS_IS:
-            true = said
+            true = claim
         if sort != "claim":
             continue
-        touched = changed(true, said) if case.kind != AS_IS else set()
-        for kind, first, last, standing in standings(said, case.passages):
+        touched = changed(true, claim) if case.kind != AS_IS else set()
+        for kind, first, last, standing in standings(claim, case.passages):
             false = not touched.isdisjoint(range(first, last + 1))
             if false or case.kind == AS_IS:
                 rows[kind].append((standing.features(), false))
@@ -80,15 +81,10 @@ def examples(found: Iterator[Case]) -> dict[str, list[tuple[tuple[float, ...], b
 
 
 def fit(rows: list[tuple[tuple[float, ...], bool]]) -> list[float]:
-    """Newton's method on the ridge-penalised log likelihood."""
+    """The weights of one kind of fact, in the order of `Standing.features`."""
     x = np.array([features for features, _ in rows], dtype=float)
     y = np.array([false for _, false in rows], dtype=float)
-    weights = np.zeros(x.shape[1])
-    penalty = RIDGE * np.eye(x.shape[1])
-    for _ in range(60):
-        p = 1 / (1 + np.exp(-x @ weights))
-        slope = x.T @ (p - y) + RIDGE * weights
-        weights -= np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x + penalty, slope)
+    weights = fit_logistic(x, y, np.ones(len(y)), np.full(x.shape[1], RIDGE))
     return [round(float(weight), 2) for weight in weights]
 
 

@@ -1,7 +1,7 @@
-"""Sentences made false: one number, name, unit, negation or comparison of each changed.
+"""Make sentences false by changing one number, name, unit, negation or comparison.
 
-A change is kept only where it changes what is said: a name is not swapped for one that the passages list beside it, a
-number not for one that the sentence holds. Nothing here asks the check that is measured.
+A change must change the meaning: a name is not replaced by one that the passages list beside it, nor a number by one
+that the sentence holds. Nothing here calls the check that is measured.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WORDS: Final = _SPELT.split()
 _NUMBER_WORD: Final = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
 _NAME: Final = re.compile(
     r"(?<=[a-z,;] )[A-Z][^\W\d_]{2,}(?: (?:of |the )?[A-Z][^\W\d_]{2,}){0,2}"
-)  # not at a beginning
+)  # not at the beginning of a sentence
 _NOT_NAMES: Final = """
 the a an in on at for but and however while although after before when since this that these those it he she they his
 her its their there if as by from to with some many most both also yes no according during january february march april
@@ -71,12 +71,14 @@ safe unsafe|valid invalid
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
+    """A false sentence and the kind of change that made it so."""
+
     kind: str
     text: str
 
 
 def mutants(sentence: str, passages: Sequence[str], others: Sequence[str], rng: random.Random) -> Iterator[Mutant]:
-    """At most one mutant of each kind. `others`: names of other texts."""
+    """At most one mutant of each kind. `others` are names from other texts."""
     makers = (
         ("number", _number(sentence, passages, rng)),
         ("number of the passages", _number_near(sentence, passages, rng)),
@@ -94,7 +96,12 @@ def mutants(sentence: str, passages: Sequence[str], others: Sequence[str], rng: 
 
 
 def names(text: str) -> list[str]:
-    return [m[0] for m in _NAME.finditer(text) if not _NO_NAMES & set(m[0].lower().split())]
+    """The names in a text, but not those at the beginning of a sentence."""
+    return [match[0] for match in _names(text)]
+
+
+def _names(text: str) -> list[re.Match[str]]:
+    return [m for m in _NAME.finditer(text) if not _NO_NAMES & set(m[0].lower().split())]
 
 
 def _numbers(sentence: str) -> list[re.Match[str]]:
@@ -102,7 +109,7 @@ def _numbers(sentence: str) -> list[re.Match[str]]:
 
 
 def _number(sentence: str, passages: Sequence[str], rng: random.Random) -> str:
-    """A number that stands nowhere in the passages."""
+    """The sentence with a number that is not in the passages; empty when it has no number to change."""
     found = _numbers(sentence)
     if not found:
         return ""
@@ -130,7 +137,7 @@ def _changed(number: str, rng: random.Random) -> str:
 
 
 def _number_near(sentence: str, passages: Sequence[str], rng: random.Random) -> str:
-    """Another number of the same shape from the passages."""
+    """The sentence with another number of the same shape from the passages; empty when there is none."""
     found = _numbers(sentence)
     rng.shuffle(found)
     for match in found:
@@ -150,10 +157,10 @@ def _shape(number: str) -> str:
 
 
 def _name(sentence: str, passages: Sequence[str], stock: Sequence[str], rng: random.Random) -> str:
-    places = [m for m in _NAME.finditer(sentence) if not _NO_NAMES & set(m[0].lower().split())]
-    if not places:
+    found = _names(sentence)
+    if not found:
         return ""
-    match = rng.choice(places)
+    match = rng.choice(found)
     lower = sentence.lower()
     fresh = [n for n in sorted(set(stock)) if not set(n.lower().split()) & set(lower.split())]
     rng.shuffle(fresh)
@@ -164,9 +171,8 @@ def _name(sentence: str, passages: Sequence[str], stock: Sequence[str], rng: ran
 
 
 def _exchanged(sentence: str, passages: Sequence[str]) -> str:
-    """The first two names of the sentence, each where the other was; not where the passages list them."""
-    places = [m for m in _NAME.finditer(sentence) if not _NO_NAMES & set(m[0].lower().split())]
-    for one, other in pairwise(places):
+    """The sentence with two successive names exchanged, unless the passages list them together; else empty."""
+    for one, other in pairwise(_names(sentence)):
         apart = sentence[one.end() : other.start()].split()
         if len([word for word in apart if word.isalpha()]) < 2 or _same(one[0], other[0], passages):
             continue
@@ -177,7 +183,7 @@ def _exchanged(sentence: str, passages: Sequence[str]) -> str:
 
 
 def _beside(one: str, other: str, passages: Sequence[str]) -> bool:
-    """Do the passages list the two: "Erie, Huron and Ontario"?"""
+    """Whether the passages list the two together, as in "Erie, Huron and Ontario"."""
     link = r"(?:[\s,;()&/]|\b(?:and|or|the|of|also|to|in|is)\b|--?|[A-Z]\w*|``|''|\")*"
     for a, b in ((one, other), (other, one)):
         if any(re.search(rf"\b{re.escape(a)}\b{link}\b{re.escape(b)}\b", p) for p in passages):
@@ -186,7 +192,7 @@ def _beside(one: str, other: str, passages: Sequence[str]) -> bool:
 
 
 def _same(one: str, other: str, passages: Sequence[str]) -> bool:
-    """Is one a longer form of the other, or the title's name of it?"""
+    """Whether the names share a word, or a title has both."""
     title = " ".join(p.split("\n")[0] for p in passages).lower()
     both = one.lower() in title and other.lower() in title
     return both or bool(set(one.lower().split()) & set(other.lower().split()))

@@ -1,9 +1,9 @@
-"""Does the first passage come from the chapter that answers the question, alone and after a change of subject?
+"""Questions whose first passage is from the right chapter, alone and after a change of subject.
 
     python -m bench.labelled ../shared/data/books/physical-ai --home /tmp/askbook-bench
 
 The folder has `docs/` and `labelled_queries.json`. The book is ingested into the index in HOME. Every question is
-searched alone, after five turns on something else, and after five turns about other chapters of the same book, which
+searched alone, after five turns about something else, and after five turns about other chapters of the same book, which
 are drawn four times by a fixed seed.
 """
 
@@ -36,7 +36,7 @@ class Label:
 
 
 async def chapter(retriever: Retriever, question: str, past: list[Exchange]) -> tuple[int, str]:
-    """The number of the first passage's chapter, which its folder begins with, and the passage's text."""
+    """The chapter of the first passage, a number at the start of its folder's name, and the passage's text."""
     found = await retriever.retrieve(question, k=1, threshold=0.0, history=past)
     first = found.passages[0]
     return int(first.source_file_path[:2]), first.text
@@ -47,22 +47,22 @@ async def run(folder: Path, home: Path) -> None:
     labels = [Label(entry["query"], entry["expected_chapter"]) for entry in entries]
     retriever = await open_book(folder / "docs", home, folder.name)
     answers = {label: (await chapter(retriever, label.question, []))[1] for label in labels}
-    drawn = random.Random(1)
+    rng = random.Random(1)
     talks: list[tuple[str, list[list[Exchange]]]] = [
         ("alone", [[] for _ in labels]),
         ("after five turns on something else", [ELSEWHERE for _ in labels]),
     ]
     for draw in range(1, DRAWS + 1):
-        others = [[one for one in labels if one.chapter != label.chapter] for label in labels]
-        picked = [drawn.sample(other, 5) for other in others]
-        talk = [[Exchange(one.question, answers[one]) for one in five] for five in picked]
+        others = [[other for other in labels if other.chapter != label.chapter] for label in labels]
+        picked = [rng.sample(choices, 5) for choices in others]
+        talk = [[Exchange(earlier.question, answers[earlier]) for earlier in five] for five in picked]
         talks.append((f"after five turns on other chapters ({draw})", talk))
     for name, pasts in talks:
         missed = []
         for label, past in zip(labels, pasts, strict=True):
-            got, _ = await chapter(retriever, label.question, past)
-            if got != label.chapter:
-                missed.append(f"{label.question} ({got} instead of {label.chapter})")
+            found, _ = await chapter(retriever, label.question, past)
+            if found != label.chapter:
+                missed.append(f"{label.question} ({found} instead of {label.chapter})")
         print(f"{name:40s} {len(labels) - len(missed)} of {len(labels)}  {'; '.join(missed)}")
 
 

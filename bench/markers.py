@@ -1,6 +1,8 @@
-"""What reading a megabyte of unfinished markers costs, in milliseconds of one core: `python bench/markers.py`.
+"""CPU time to read a megabyte of unfinished citation markers.
 
-The parser alone, and the whole writer of an answer, fed at once and by tokens.
+    python -m bench.markers
+
+Prints milliseconds for the parser alone, and for the whole answer writer, fed at once and in pieces of 4 KB.
 """
 
 from __future__ import annotations
@@ -17,13 +19,13 @@ UNITS = ("[1, ", "[", "[1] ", "[a](", "<a ", "【1†", "`")
 
 
 def cost(work: Callable[[], object]) -> float:
-    """The least CPU time of three runs, in milliseconds."""
-    found = []
+    """The shortest CPU time of three runs, in milliseconds."""
+    times = []
     for _ in range(3):
         began = time.process_time()
         work()
-        found.append((time.process_time() - began) * 1000)
-    return min(found)
+        times.append((time.process_time() - began) * 1000)
+    return min(times)
 
 
 def write(text: str, step: int) -> AnswerWriter:
@@ -39,7 +41,7 @@ def main() -> None:
     for unit in UNITS:
         text = unit * (MEGABYTE // len(unit))
         times = [cost(partial(parse, text)), cost(partial(write, text, len(text))), cost(partial(write, text, 4096))]
-        print(f"{unit!r:10} " + " ".join(f"{one:8.0f}" for one in times))
+        print(f"{unit!r:10} " + " ".join(f"{milliseconds:8.0f}" for milliseconds in times))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""Measures a long conversation: bytes on the disk, cost of its last turn beside its tenth, time of a cold start.
+"""Disk space of a long conversation, its last turn compared with its tenth, and its cold start.
 
-A turn has 5 passages of 1,500 characters and an answer of about 200 tokens that cites all of them; the model is a
-script. Run: .venv/bin/python -m bench.memory [--turns 1000] [--postgres | --both]
+    python -m bench.memory [--turns 1000] [--keep 20] [--postgres | --both]
+
+A turn has 5 passages of 1,500 characters and an answer of about 200 tokens that cites all of them. The model is
+scripted.
 """
 
 from __future__ import annotations
@@ -31,9 +33,9 @@ from tests.machine import Machine
 PASSAGES = 5
 PASSAGE_CHARACTERS = 1500
 SENTENCE_WORDS = 26  # five sentences are about 200 tokens
-VOCABULARY = 5000  # words of the book, as many as a textbook has
+VOCABULARY = 5000  # different words, as many as a textbook has
 STARTS = 9
-AROUND = 10  # turns that a figure is the median of
+AROUND = 10  # turns of which a figure is the median
 WHAT = {"cpu": "CPU", "wall": "time", "prompt": "prompt", "peak": "peak memory"}
 
 
@@ -57,13 +59,13 @@ def passages(source: random.Random) -> list[Passage]:
 
 
 def answer(found: Sequence[Passage]) -> str:
-    """A sentence of each passage, since what no passage says would not be kept."""
-    return " ".join(f"{one.text.partition('.')[0]} [{one.number}]." for one in found)
+    """A sentence from each passage, since the grounding check removes others."""
+    return " ".join(f"{source.text.partition('.')[0]} [{source.number}]." for source in found)
 
 
 @dataclass
 class Turn:
-    """Seconds of CPU and of the clock, tokens of the prompt, megabytes that the process has at most had until here."""
+    """CPU seconds, wall seconds, tokens of the prompt, and the process's peak memory so far in megabytes."""
 
     cpu: float
     wall: float
@@ -86,17 +88,17 @@ async def converse(memory: Memory, thread: str, turns: int) -> list[Turn]:
             raise RuntimeError(f"turn {number} became {response}")
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
         measured.append(Turn(cpu, wall, tokens(machine), peak()))
-        machine.searcher.asked.clear()  # what only the script remembers
+        machine.searcher.asked.clear()  # the fake's own memory is not measured
     return measured
 
 
 def tokens(machine: Machine) -> int:
-    """The estimate for the last prompt. Raises `RuntimeError` where it is beyond the profile's window."""
-    found = sum(estimate_tokens(message.text) for message in machine.model.prompts[-1])
+    """The estimated tokens of the last prompt. Raises `RuntimeError` when they exceed the profile's context window."""
+    estimate = sum(estimate_tokens(message.text) for message in machine.model.prompts[-1])
     window = machine.services.parts(None).profile.model.context_window
-    if found > window:
-        raise RuntimeError(f"a prompt of {found} tokens for a window of {window}")
-    return found
+    if estimate > window:
+        raise RuntimeError(f"a prompt of {estimate} tokens for a window of {window}")
+    return estimate
 
 
 def peak() -> float:
@@ -104,14 +106,14 @@ def peak() -> float:
 
 
 def around(measured: Sequence[Turn], number: int, what: str) -> float:
-    """The median of the turns around turn `number`."""
+    """The median of the field `what` in the turns around turn `number`."""
     half = AROUND // 2
     costs = [float(getattr(turn, what)) for turn in measured[max(0, number - half) : number + half]]
     return statistics.median(costs)
 
 
 async def cold_start(home: Path, options: MemoryOptions, thread: str) -> float:
-    """Seconds to open the memory and read a conversation's state."""
+    """The seconds to open the memory and read a conversation's state."""
     began = time.perf_counter()
     async with open_memory(home, options=options) as memory:
         await Machine(memory=memory).graph.aget_state(thread_config(thread))
@@ -135,7 +137,7 @@ async def database_bytes(url: SecretStr, *, vacuum: bool = False) -> int:
 
 
 async def measure(home: Path, options: MemoryOptions, turns: int) -> float:
-    """Print the figures of one database. Returns its megabytes for the long conversation."""
+    """Print the figures of one database. Returns the megabytes of the long conversation."""
 
     async def stored(*, vacuum: bool = False) -> float:
         url = options.database_url
@@ -151,9 +153,10 @@ async def measure(home: Path, options: MemoryOptions, turns: int) -> float:
     after = "after a vacuum" if options.database_url else "once closed"
     print(f"{turns} turns: {opened - short:.2f} MB, {closed - short:.2f} MB {after}; 10 turns {short - empty:.2f} MB")
     for number in sorted({10, min(100, turns), turns}):
-        cpu, wall, prompt, most = (around(measured, number, what) for what in ("cpu", "wall", "prompt", "peak"))
-        print(f"turn {number:>5}: {cpu * 1000:6.1f} ms CPU {wall * 1000:7.1f} ms, {prompt:,.0f} tokens, {most:.1f} MB")
-    for what in ("cpu", "wall", "prompt", "peak"):
+        cpu, wall, prompt, memory_peak = (around(measured, number, what) for what in WHAT)
+        times = f"{cpu * 1000:6.1f} ms CPU {wall * 1000:7.1f} ms"
+        print(f"turn {number:>5}: {times}, {prompt:,.0f} tokens, {memory_peak:.1f} MB")
+    for what in WHAT:
         ratio = around(measured, turns, what) / around(measured, 10, what)
         print(f"{WHAT[what]} of turn {turns} to turn 10: {ratio:.3f}")
     short_start, long_start = [await cold_starts(home, options, thread) for thread in ("short", "long")]
@@ -162,17 +165,17 @@ async def measure(home: Path, options: MemoryOptions, turns: int) -> float:
 
 
 async def cold_starts(home: Path, options: MemoryOptions, thread: str) -> float:
-    """The median of several."""
+    """The median of `STARTS` cold starts, in seconds."""
     return statistics.median([await cold_start(home, options, thread) for _ in range(STARTS)])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--turns", type=int, default=1000)
     parser.add_argument("--keep", type=int, default=20)
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--postgres", action="store_true", help="in a PostgreSQL server of its own, not in a file")
-    which.add_argument("--both", action="store_true", help="first in a file, then in PostgreSQL")
+    which.add_argument("--postgres", action="store_true", help="use a temporary PostgreSQL server")
+    which.add_argument("--both", action="store_true", help="use a SQLite file, then PostgreSQL")
     chosen = parser.parse_args()
     sizes = []
     for postgres in [False, True] if chosen.both else [chosen.postgres]:

@@ -1,8 +1,10 @@
-"""Kills a process with SIGKILL in the middle of its turns, again and again, and counts what the conversation lost.
+"""Turns lost or doubled when processes are killed with SIGKILL in the middle of them.
 
-Each life of the process goes on where the last one was killed: it finishes the turn that was broken off, then asks on.
-No finished turn may be lost or doubled, and every life must be able to go on. Processes are forked from one that has
-imported everything. Run: .venv/bin/python -m bench.memory_kill [--kills 100] [--turns 200] [--postgres]
+    python -m bench.memory_kill [--kills 100] [--turns 200] [--postgres]
+
+Each process continues where the last one was killed: it finishes the interrupted turn, then asks more questions. No
+finished turn may be lost or doubled, and every process must be able to continue. Processes are forked from one that has
+imported everything.
 """
 
 from __future__ import annotations
@@ -24,46 +26,46 @@ from graph.memory import MemoryOptions, open_memory
 from tests.fakes import passage
 from tests.machine import ANSWER, Machine
 
-LONGEST = 0.25  # seconds from the first turn of a life to its end; a life has some turns
+LONGEST = 0.25  # seconds from a process's first turn until it is killed, enough for some turns
 
 
-async def live(home: Path, options: MemoryOptions, turns: int, told: int) -> None:
-    """Finish what was broken off, then ask until there are enough turns; each finished one is told through a pipe."""
+async def converse(home: Path, options: MemoryOptions, turns: int, pipe: int) -> None:
+    """Finish an interrupted turn, then ask until there are enough turns. Writes a line to `pipe` for each turn."""
     async with open_memory(home, options=options) as memory:
         machine = Machine(memory=memory, passages=[passage(text="A node is a process. " * 70)])
         found = await memory.conversation("t")
-        os.write(told, b"begun\n")
+        os.write(pipe, b"begun\n")
         if await machine.agent.unfinished("t") is not None:
             machine.model.script[:] = [ANSWER]
             events = [event async for event in machine.agent.resume("t")]
-            _tell(told, events[-1].response)
+            _report(pipe, events[-1].response)
             found = await memory.conversation("t")
         number = found["turn_count"] if found else 0
         while number < turns:
             machine.model.script[:] = [ANSWER]
             response = await machine.agent.ask(f"Question {number + 1}?", thread_id="t")
-            _tell(told, response)
+            _report(pipe, response)
             number += 1
 
 
-def _tell(told: int, response: Any) -> None:
+def _report(pipe: int, response: Any) -> None:
     if response.error is not None:
-        os.write(told, f"failed {response.error.code}\n".encode())
+        os.write(pipe, f"failed {response.error.code}\n".encode())
         os._exit(1)
-    os.write(told, f"{response.id}\n".encode())
+    os.write(pipe, f"{response.id}\n".encode())
 
 
-def one_life(home: Path, options: MemoryOptions, turns: int, seconds: float | None) -> list[str]:
-    """What a forked process told before it was killed `seconds` after its beginning, or ended by itself."""
-    reading, told = os.pipe()
+def one_process(home: Path, options: MemoryOptions, turns: int, seconds: float | None) -> list[str]:
+    """The lines of a forked process that is killed `seconds` after its first turn began; None lets it end by itself."""
+    reading, writing = os.pipe()
 
     def work() -> int:
         os.close(reading)
-        asyncio.run(live(home, options, turns, told))
+        asyncio.run(converse(home, options, turns, writing))
         return 0
 
     child = forked(work)
-    os.close(told)
+    os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         first = pipe.readline()
         if seconds is not None:
@@ -80,15 +82,15 @@ async def stored(home: Path, options: MemoryOptions) -> dict[str, Any]:
 
 
 def in_a_child(work: Any) -> Any:
-    """What `work` gives, from a forked process: this one stays without threads, so that it can be forked."""
+    """The result of the coroutine `work`, run in a forked process: this one stays free of threads and can be forked."""
     reading, writing = os.pipe()
 
-    def tell() -> int:
+    def send() -> int:
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(json.dumps(asyncio.run(work)).encode())
         return 0
 
-    child = forked(tell)
+    child = forked(send)
     work.close()
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
@@ -97,39 +99,39 @@ def in_a_child(work: Any) -> Any:
     return json.loads(data)
 
 
-def problems(told: list[str], turns: list[dict[str, Any]]) -> dict[str, int]:
-    """Finished turns that are lost or doubled, turns whose number is taken, lives that failed."""
+def problems(reported: list[str], turns: list[dict[str, Any]]) -> dict[str, int]:
+    """Counts of finished turns that are lost or doubled, of wrongly numbered turns, and of processes that failed."""
     ids, numbers = [turn["id"] for turn in turns], [turn["turn_number"] for turn in turns]
     asked = [turn["question"] for turn in turns]
-    finished = [one for one in told if not one.startswith("failed")]
+    finished = [line for line in reported if not line.startswith("failed")]
     return {
         "lost": len(set(finished) - set(ids)),
         "doubled": len(ids) - len(set(ids)) + len(asked) - len(set(asked)),
         "out_of_order": int(numbers != sorted(set(numbers))),
-        "failed": len(told) - len(finished),
+        "failed": len(reported) - len(finished),
     }
 
 
 def kill_test(home: Path, options: MemoryOptions, kills: int, turns: int) -> dict[str, Any]:
-    """Kill `kills` processes at random moments, let the last one finish, and count."""
-    source, told, began = random.Random(kills), list[str](), time.monotonic()
-    broken_off = 0
+    """Kill `kills` processes at random moments, let a last one finish, and count the problems."""
+    rng, reported, began = random.Random(kills), list[str](), time.monotonic()
+    interrupted = 0
     for _ in range(kills):
-        told += one_life(home, options, 10**9, source.uniform(0, LONGEST))
-        broken_off += in_a_child(stored(home, options))["unanswered"] is not None
+        reported += one_process(home, options, 10**9, rng.uniform(0, LONGEST))
+        interrupted += in_a_child(stored(home, options))["unanswered"] is not None
     done = len(in_a_child(stored(home, options))["turns"])
-    told += one_life(home, options, max(turns, done + 1), None)
+    reported += one_process(home, options, max(turns, done + 1), None)
     turns_stored = in_a_child(stored(home, options))["turns"]
-    counts = {"kills": kills, "turns": len(turns_stored), "in_the_middle_of_a_turn": broken_off}
-    return counts | problems(told, turns_stored) | {"seconds": round(time.monotonic() - began)}
+    counts = {"kills": kills, "turns": len(turns_stored), "in_the_middle_of_a_turn": interrupted}
+    return counts | problems(reported, turns_stored) | {"seconds": round(time.monotonic() - began)}
 
 
 def main() -> int:
-    """Print the counts as JSON. Exit code 1 when anything was lost or doubled, or could not go on."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Print the counts as JSON. Exit code 1 when a turn was lost or doubled, or a process failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--turns", type=int, default=200)
-    parser.add_argument("--postgres", action="store_true", help="in a PostgreSQL server of its own, not in a file")
+    parser.add_argument("--postgres", action="store_true", help="use a temporary PostgreSQL server")
     chosen = parser.parse_args()
     with temporary_place(postgres=chosen.postgres) as (home, url):
         counts = kill_test(home, MemoryOptions(url), chosen.kills, chosen.turns)

@@ -1,8 +1,8 @@
-"""Many conversations at once: every answer on its own thread, none lost, through one process or two.
+"""Turns lost or mixed up when many conversations run at once, in one process or several.
 
-With --graph the turns run through the compiled graph itself, as programs use it, and not through the agent's methods.
+    python -m bench.memory_many [--threads 200] [--turns 10] [--processes 1] [--postgres] [--graph]
 
-Run: .venv/bin/python -m bench.memory_many [--threads 200] [--turns 10] [--processes 1] [--postgres] [--graph]
+With --graph the turns run through the compiled graph instead of the agent's methods.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ async def through_graph(agent: Agent, question: str, thread: str) -> Response:
     return Response.model_validate((await agent.graph.ainvoke(given, thread_config(thread)))["response"])
 
 
-class Asked(NamedTuple):
+class Load(NamedTuple):
     """What a process asks on each thread, and how."""
 
     name: str
@@ -47,46 +47,46 @@ class Asked(NamedTuple):
     ask: Callable[[Agent, str, str], Awaitable[Response]]
 
 
-async def converse(home: Path, options: MemoryOptions, threads: list[str], asked: Asked) -> int:
-    """Ask the questions on each thread, all threads at once. Returns how many turns failed."""
+async def converse(home: Path, options: MemoryOptions, threads: list[str], load: Load) -> int:
+    """Ask the questions on all threads concurrently. Returns how many turns failed."""
     async with open_memory(home, options=options) as memory:
-        machine = Machine(*[ANSWER] * len(threads) * asked.turns, memory=memory)
+        machine = Machine(*[ANSWER] * len(threads) * load.turns, memory=memory)
 
-        async def one(thread: str) -> int:
+        async def on(thread: str) -> int:
             failed = 0
-            for number in range(asked.turns):
-                response = await asked.ask(machine.agent, f"{asked.name} {thread} {number}?", thread)
+            for number in range(load.turns):
+                response = await load.ask(machine.agent, f"{load.name} {thread} {number}?", thread)
                 failed += response.error is not None or response.thread_id != thread
             return failed
 
-        return sum(await asyncio.gather(*(one(thread) for thread in threads)))
+        return sum(await asyncio.gather(*(on(thread) for thread in threads)))
 
 
-def in_a_process(home: Path, options: MemoryOptions, threads: list[str], asked: Asked) -> int:
-    return asyncio.run(converse(home, options, threads, asked))
+def in_a_process(home: Path, options: MemoryOptions, threads: list[str], load: Load) -> int:
+    return asyncio.run(converse(home, options, threads, load))
 
 
 async def wrong(home: Path, options: MemoryOptions, threads: list[str], turns: int, names: list[str]) -> int:
-    """How many conversations are not exactly what was asked on them, each process's questions in their order."""
-    found = 0
+    """How many conversations do not hold exactly the questions asked, those of each process in their order."""
+    count = 0
     async with open_memory(home, options=options) as memory:
         for thread in threads:
             whole = await memory.conversation(thread)
             asked = [turn["question"] for turn in whole["turns"]] if whole else []
             numbers = [turn["turn_number"] for turn in whole["turns"]] if whole else []
             expected = {name: [f"{name} {thread} {number}?" for number in range(turns)] for name in names}
-            mine = {name: [question for question in asked if question.startswith(f"{name} ")] for name in names}
-            found += mine != expected or numbers != list(range(1, turns * len(names) + 1))
-    return found
+            by_name = {name: [question for question in asked if question.startswith(f"{name} ")] for name in names}
+            count += by_name != expected or numbers != list(range(1, turns * len(names) + 1))
+    return count
 
 
 def main() -> int:
     """Print the counts as JSON. Exit code 1 when a turn failed or a conversation is wrong."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=200)
     parser.add_argument("--turns", type=int, default=10)
     parser.add_argument("--processes", type=int, default=1, help="each asks on all threads")
-    parser.add_argument("--postgres", action="store_true", help="in a PostgreSQL server of its own, not in a file")
+    parser.add_argument("--postgres", action="store_true", help="use a temporary PostgreSQL server")
     parser.add_argument("--graph", action="store_true", help="through the compiled graph")
     chosen = parser.parse_args()
     threads = [f"thread {number}" for number in range(chosen.threads)]
@@ -94,13 +94,13 @@ def main() -> int:
     with temporary_place(postgres=chosen.postgres) as (home, url):
         options, began, children = MemoryOptions(url, wait_seconds=600), time.monotonic(), list[int]()
         for name in names:
-            asked = Asked(name, chosen.turns, through_graph if chosen.graph else through_agent)
-            children.append(forked(partial(in_a_process, home, options, threads, asked)))
+            load = Load(name, chosen.turns, through_graph if chosen.graph else through_agent)
+            children.append(forked(partial(in_a_process, home, options, threads, load)))
         failed = sum(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
         seconds = round(time.monotonic() - began)
         bad = asyncio.run(wrong(home, options, threads, chosen.turns, names))
-    whole = chosen.threads * chosen.turns * chosen.processes
-    print(json.dumps({"turns": whole, "failed": failed, "wrong_conversations": bad, "seconds": seconds}))
+    total = chosen.threads * chosen.turns * chosen.processes
+    print(json.dumps({"turns": total, "failed": failed, "wrong_conversations": bad, "seconds": seconds}))
     return int(bool(failed or bad))
 
 

@@ -1,4 +1,4 @@
-"""Where a benchmark keeps its conversations: a file in a folder that is thrown away, or a server of its own."""
+"""A temporary place for a benchmark's conversations: a SQLite file or a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from tests.postgres import cluster, programs
 
 @contextmanager
 def temporary_place(*, postgres: bool) -> Iterator[tuple[Path, SecretStr | None]]:
-    """A home folder, and the address of an empty database or None for SQLite in the folder. Ends the program where
-    PostgreSQL is wanted and not there.
+    """A home folder, and the address of an empty PostgreSQL database or None for SQLite in the folder.
+
+    Raises `SystemExit` when PostgreSQL is wanted and not installed.
     """
     with ExitStack() as opened:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))

@@ -1,10 +1,10 @@
-"""Do the neighbours of good passages say what is asked for, at the same length of text?
+"""Keywords of good answers in the best passages, with and without their neighbours.
 
     python -m bench.neighbours ../shared/data/books/physical-ai --home /tmp/askbook-bench
 
-The folder has `docs/` and `labelled_queries.json`, whose questions have keywords that a good answer holds. The book is
-ingested into the index in HOME. Prints the share of the keywords that stand in the passages, for how many questions all
-of them do, and how long the passages are: for the best k, and for the best k with neighbours.
+The folder has `docs/` and `labelled_queries.json`, whose questions have keywords of a good answer. The book is ingested
+into the index in HOME. Prints the share of keywords found in the passages, the number of questions with all keywords
+found, and the length of the passages: for the best k, and for the best k with neighbours.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from rag.search.retriever import Retriever
 from rag.types import Passage
 
 
-def said(passages: list[Passage], keywords: list[str]) -> list[bool]:
-    """For each keyword whether it stands in the passages or above them."""
+def holds(passages: list[Passage], keywords: list[str]) -> list[bool]:
+    """For each keyword, whether it is in a passage or its heading."""
     text = "\n".join(f"{passage.heading}\n{passage.text}" for passage in passages).lower()
     return [keyword.lower() in text for keyword in keywords]
 
 
 async def row(retriever: Retriever, questions: list[dict[str, Any]], k: int, neighbours: int) -> None:
     shares, whole, length, count = 0.0, 0, 0, 0
-    for one in questions:
-        found = await retriever.retrieve(one["query"], k=k, threshold=0.2, neighbours=neighbours)
-        stand = said(found.passages, one["keywords"])
-        shares += sum(stand) / len(stand) / len(questions)
-        whole += all(stand)
+    for question in questions:
+        found = await retriever.retrieve(question["query"], k=k, threshold=0.2, neighbours=neighbours)
+        hits = holds(found.passages, question["keywords"])
+        shares += sum(hits) / len(hits) / len(questions)
+        whole += all(hits)
         length += sum(len(passage.text) for passage in found.passages)
         count += len(found.passages)
     print(f"best {k:2}, {neighbours} neighbours at most:  keywords {shares:.3f}, all of them {whole:2}", end="")

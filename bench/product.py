@@ -1,4 +1,4 @@
-"""A book in the product's own index, for measurements through the product's own retriever."""
+"""Open a book in the product's own index, for measurements through the product's retriever."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Final
 
 from rag.embedding.local import OnnxEmbeddings
 from rag.embedding.sparse import Bm25Encoder
@@ -14,9 +15,11 @@ from rag.index.catalog import open_index
 from rag.ingest.pipeline import ingest
 from rag.search.retriever import Retriever
 
+BOOKS: Final = {"physical-ai": "physical-ai/docs", "rust": "rust/src", "react-native": "react-native/docs"}  # folders
+
 
 async def open_book(source: Path, home: Path, collection: str) -> Retriever:
-    """The retriever on a folder of pages, which are ingested into the index in `home` first if that is not done."""
+    """The retriever over a folder of pages, which is first ingested into the index in `home` as far as needed."""
     embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
     index = open_index(home=home, collection=collection)
     await ingest(
@@ -26,7 +29,7 @@ async def open_book(source: Path, home: Path, collection: str) -> Retriever:
 
 
 def start(run: Callable[[Path, Path], Awaitable[None]], description: str | None) -> None:
-    """Run a benchmark with the arguments of its command line: a folder to read, and a home for the index."""
+    """Run a benchmark with its command-line arguments: a folder to read and a home for the index."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--home", type=Path, required=True)

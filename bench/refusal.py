@@ -1,10 +1,10 @@
-"""When should the answerer that quotes refuse? Fits the weights of `rag.quoting.answerer` and shows what they do.
+"""Refusals of the quoting answerer, with fitted weights for `rag.quoting.answerer`.
 
     python -m bench.refusal ../shared/data/books --cache /tmp/askbook-bench
 
-Each book is asked its own questions, its near misses (same field, not in the book), questions that nobody would ask
-it, and the other books' questions. A question counts as answerable where its chapter is among the five passages found:
-what the search did not find nobody can quote. Half of the questions, drawn by a hash of their text, fit the weights.
+Each book is asked its own questions, near misses (same field, not in the book), far-off questions, and the other books'
+questions. A question counts as answerable when its chapter is among the five passages found; otherwise it is left out,
+since the answerer can only quote what was found. A hash chooses half of the questions to fit the weights.
 """
 
 from __future__ import annotations
@@ -21,24 +21,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.brute_force import BruteForce
+from bench.logistic import fit_logistic
+from bench.product import BOOKS
 from rag.embedding.local import OnnxEmbeddings
 from rag.prompt.passage_format import format_passages, parse_passages
 from rag.quoting.answerer import THRESHOLD, WITH_EMBEDDER, WORDS_ONLY, ConfidenceWeights, Features, features
 from rag.quoting.relevance import read
 
-FOLDERS = {"physical-ai": "physical-ai/docs", "rust": "rust/src", "react-native": "react-native/docs"}
-KINDS = {"labelled": 3.0, "answerable": 1.0, "near": 2.0, "cross": 0.6, "far": 1.0}  # weight of a question in the fit
+KINDS = {"labelled": 3.0, "answerable": 1.0, "near": 2.0, "cross": 0.6, "far": 1.0}  # weights in the fit
 RIDGE = 0.002
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
+    """A question with the features of its passages."""
+
     book: str
     kind: str
     question: str
-    gate: float  # the best cosine of question and chunk: what a threshold of the search compares with
+    gate: float  # the best cosine of question and chunk, which a score threshold compares with
     seen: Features
-    words: Features  # without an embedder
+    words: Features  # without an embedding model
 
     @property
     def tunes(self) -> bool:
@@ -50,7 +53,7 @@ class Case:
 
 
 def questions(book: str, written: dict[str, Any], books: Path) -> Iterator[tuple[str, str, str]]:
-    """Kind, question, and the beginning of the path of the page that answers ("" for none)."""
+    """Kind, question, and the prefix of the answering page's path ("" for none)."""
     labels = books / book / "labelled_queries.json"
     if labels.is_file():
         for query in json.loads(labels.read_text(encoding="utf-8"))["test_queries"]:
@@ -61,7 +64,7 @@ def questions(book: str, written: dict[str, Any], books: Path) -> Iterator[tuple
         yield "near", question, ""
     for question in written["far"]:
         yield "far", question, ""
-    for other in FOLDERS:
+    for other in BOOKS:
         if other != book:
             for entry in written[other]["answerable"][::2]:
                 if entry["q"] not in written["answered_elsewhere"][book]:
@@ -71,7 +74,7 @@ def questions(book: str, written: dict[str, Any], books: Path) -> Iterator[tuple
 def cases(books: Path, cache: Path) -> Iterator[Case]:
     written = json.loads((Path(__file__).parent / "data" / "refusal_questions.json").read_text(encoding="utf-8"))
     embedder = OnnxEmbeddings()
-    for book, folder in FOLDERS.items():
+    for book, folder in BOOKS.items():
         index = BruteForce(books / folder, embedder, cache)
         for kind, question, expects in questions(book, written, books):
             found, gate = index.search(question)
@@ -85,20 +88,13 @@ def cases(books: Path, cache: Path) -> Iterator[Case]:
 
 
 def fit(x: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weighted logistic regression with a small ridge, by Newton's method; the last coefficient is the bias."""
-    x = np.c_[x, np.ones(len(x))]
-    ridge = np.diag([RIDGE] * (x.shape[1] - 1) + [1e-9])
-    b = np.zeros(x.shape[1])
-    for _ in range(50):
-        p = 1 / (1 + np.exp(-x @ b))
-        gradient = x.T @ (weight * (p - y)) / weight.sum() + ridge @ b
-        hessian = (x * (weight * p * (1 - p))[:, None]).T @ x / weight.sum() + ridge
-        b -= np.linalg.solve(hessian, gradient)
-    return b
+    """The fitted weights; the last one is the bias, which has no penalty to speak of."""
+    ridge = np.array([RIDGE] * x.shape[1] + [1e-9])
+    return fit_logistic(np.c_[x, np.ones(len(x))], y, weight / weight.sum(), ridge)
 
 
 def study(name: str, rows: list[Case], x: NDArray[np.float64], used: ConfidenceWeights) -> NDArray[np.float64]:
-    """Print the fit, and how the weights in use refuse; return their probabilities."""
+    """Print the fitted weights and the refusals by the weights in use. Returns the latter's probabilities."""
     tunes = np.array([case.tunes for case in rows])
     y = np.array([float(case.answerable) for case in rows])
     weight = np.array([KINDS[case.kind] for case in rows])
@@ -115,7 +111,7 @@ def study(name: str, rows: list[Case], x: NDArray[np.float64], used: ConfidenceW
 
 
 def gate_curve(rows: list[Case]) -> None:
-    """How many questions of each kind a threshold of the search alone would turn away."""
+    """Print the share of questions of each kind that a score threshold alone would refuse."""
     print("\n## A threshold on the cosine of question and chunk: share turned away\nthreshold  " + "  ".join(KINDS))
     for threshold in (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4):
         shares = [np.mean([c.gate < threshold for c in rows if c.kind == kind]) for kind in KINDS]
@@ -126,7 +122,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("books", type=Path)
     parser.add_argument("--cache", type=Path, required=True, help="folder for the vectors of the books")
-    parser.add_argument("--show", action="store_true", help="list the questions decided wrongly")
+    parser.add_argument("--show", action="store_true", help="list wrongly decided questions")
     args = parser.parse_args()
     rows = list(cases(args.books, args.cache))
     p = study("With the embedding model", rows, np.array([astuple(c.seen) for c in rows]), WITH_EMBEDDER)

@@ -1,10 +1,10 @@
-"""How long does a search take, and what does a conversation add? On the embedded engine, in one process.
+"""Time of a search in the embedded index, alone and in a conversation.
 
     python -m bench.search_time --home /tmp/askbook-bench [--chunks 2000 20000 100000]
 
-The chunks are made up: words drawn by Zipf's law, random unit vectors. The embedding of the question is real. Prints
-milliseconds: the 50th and the 95th percentile of the whole search, and of its part in the engine (opening the index,
-one batched request, closing it) and in the embedding model.
+The chunks are synthetic: words drawn by Zipf's law, random unit vectors. The embedding of the question is real. Prints
+the 50th and 95th percentile in milliseconds of the whole search, of its time in the index engine (opening the index,
+one batched request, closing it) and of its time in the embedding model.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from rag.index.edge import EdgeIndex
 from rag.search.retriever import Retriever
 from rag.types import Exchange
 
-WORDS: Final = 20_000  # of the made-up language
+WORDS: Final = 20_000  # of the synthetic vocabulary
 LENGTH: Final = 120  # words of a chunk
-TIMES: Final = 60
+TIMES: Final = 60  # searches; the first five are not counted
 QUESTION: Final = "How does a w17 keep its w230 when the w4 is restarted?"
 TALK: Final = [
     Exchange("What is a w17 and where does it come from?", " ".join(f"w{i % 400}" for i in range(90))),
@@ -36,7 +36,7 @@ TALK: Final = [
 
 
 class Timed:
-    """An index or an embedder that adds up the time spent in it."""
+    """A wrapper for an index or an embedder that adds up the time spent in it."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
@@ -100,7 +100,7 @@ async def measure(index: EdgeIndex, embedder: OnnxEmbeddings, sparse: Bm25Encode
     rows = []
     for _ in range(TIMES):
         engine, model = Timed(index), Timed(embedder)
-        retriever = Retriever(model, sparse, engine)  # type: ignore[arg-type]  # of the ports only what a search needs
+        retriever = Retriever(model, sparse, engine)  # type: ignore[arg-type]  # only what a search needs
         began = time.perf_counter()
         await retriever.retrieve(QUESTION, k=5, threshold=0.0, history=past)
         rows.append((time.perf_counter() - began, engine.seconds, model.seconds))

@@ -1,7 +1,9 @@
-"""Times what a person waits for: `run.py --help`, and the first answer of `ask` in a new process.
+"""Time of `run.py --help` and of the first answer of `run.py ask` in a new process.
 
-Each command runs as a whole process, after one run that is not counted; the ratio to an empty Python process says how
-much of the time is ours on a machine of any speed. Run: make bench
+    python -m bench.startup
+
+Each command runs as a process of its own, after one run that is not counted. The ratio to an empty Python process is
+comparable between machines.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What does a threshold on the score turn away? Through the product's retriever, on two books.
+"""Questions that a score threshold leaves without passages, on two books.
 
     python -m bench.threshold ../shared/data/books --home /tmp/askbook-bench
 
-Questions are those of `bench/data/refusal_questions.json`: some that a page of the book answers, near misses (the same
-field, not in the book), and some that nobody would ask it. For each threshold: of the questions that are answered, the
-share that loses every passage of the right page; of the others, the share that keeps no passage at all.
+The questions of `bench/data/refusal_questions.json` are searched with the product's retriever: questions that a page
+answers, near misses (same field, not in the book) and far-off questions. Prints for each threshold the share of the
+answered questions that lose every passage of the right page, and of the others that keep no passage at all.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from bench.product import open_book, start
+from bench.product import BOOKS, open_book, start
 from rag.search.retriever import Retriever
 
-BOOKS: Final = {"physical-ai": "physical-ai/docs", "rust": "rust/src"}
+TITLES: Final = ("physical-ai", "rust")
 THRESHOLDS: Final = (0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 K: Final = 5
 
 
 async def best(retriever: Retriever, question: str, page: str | None = None) -> float | None:
-    """The largest score among the first passages: of any page, or of the right one; None where none of it is there."""
+    """The largest score among the first passages, of any page or of `page`; None when there is none."""
     found = await retriever.retrieve(question, k=K, threshold=0.0)
     places = [(p.source_file_path, p.source_file_path.rpartition("/")[2], p.score) for p in found.passages]
     scores = [score for path, name, score in places if page is None or path.startswith(page) or name.startswith(page)]
@@ -41,8 +41,8 @@ async def run(books: Path, home: Path) -> None:
     data = Path(__file__).parent / "data" / "refusal_questions.json"
     written: dict[str, Any] = json.loads(data.read_text("utf-8"))
     print(f"{'':22s}  of   " + "  ".join(f"{threshold:5.2f}" for threshold in THRESHOLDS))
-    for book, folder in BOOKS.items():
-        retriever = await open_book(books / folder, home, book)
+    for book in TITLES:
+        retriever = await open_book(books / BOOKS[book], home, book)
         asked = [(entry["q"], entry["expects"]) for entry in written[book]["answerable"]]
         right = [await best(retriever, question, page) for question, page in asked]
         row(f"{book}: answered", [score for score in right if score is not None])

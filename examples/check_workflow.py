@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Walk the whole way that a question takes, over whatever is configured here, and print a checklist.
+"""Check every step of a question with the configuration of this machine, and print a checklist.
 
-`python examples/check_workflow.py [--profile P]`. The questions are made of the book's own headings, so any book will
-do. The conversation it has is forgotten at the end. Exit code 1 when a check failed.
+    python examples/check_workflow.py [--profile P]
+
+The questions are headings of the book, so any book will do. The conversation is deleted at the end. Exit code 1 when a
+check failed.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # a script sees its own folder only
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # Python adds only the script's own folder
 
 from cli.terminal import counted, printable, progress_bar
 from graph.agent import Agent, open_agent
@@ -26,35 +28,35 @@ from rag.settings import Settings
 from rag.types import Citation, Quote, Response, new_id
 from state import Context
 
-BESIDE: Final = "Which zorblax did Quenda Vimpelström juggle in Ombrifax?"  # of words that no book has
+UNRELATED: Final = "Which zorblax did Quenda Vimpelström juggle in Ombrifax?"  # made of words that no book has
 FOLLOW_UP: Final = "Tell me more about that."
-TRIES: Final = 8  # headings that are asked until one is answered: "Overview" is no question
-ADVICE: Final = 'Mend that, then run this again; "python run.py doctor" checks each part by itself.'
+TRIES: Final = 8  # headings to try, since not every heading can be answered ("Overview")
+ADVICE: Final = 'Fix that, then run this again; "python run.py doctor" checks each part by itself.'
 
 
 class CheckError(Exception):
-    """A check that failed: what was found, and what to do about it."""
+    """A failed check, with a problem and an advice what to do."""
 
-    def __init__(self, found: str, advice: str) -> None:
-        super().__init__(found)
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(problem)
         self.advice = advice
 
 
 class Asked(NamedTuple):
-    """A question that was put, with its answer."""
+    """A question and its response."""
 
     question: str
     response: Response
 
 
 class Checklist:
-    """Prints a line for each check as it is made. Once a check has failed, those that rest on it are left out."""
+    """Prints a line for each check. After a failed check the others are skipped, since they depend on it."""
 
     def __init__(self) -> None:
         self.failed = False
 
     async def check(self, name: str, work: Callable[[], Awaitable[str]]) -> None:
-        """Make one check, which returns what it found."""
+        """Run one check. `work` returns the text of its line."""
         if self.failed:
             print(f"-     {name:<13} not checked, since a check before it failed")
             return
@@ -64,12 +66,12 @@ class Checklist:
             self._fail(name, str(failure), failure.advice)
         except AskbookError as failure:
             self._fail(name, failure.message, failure.hint or ADVICE)
-        except Exception as failure:  # a checklist says also this in a line; there is nobody above to tell
+        except Exception as failure:  # a bug is a line of the checklist too
             self._fail(name, f"{type(failure).__name__}: {failure}", ADVICE)
 
-    def _fail(self, name: str, found: str, advice: str) -> None:
+    def _fail(self, name: str, problem: str, advice: str) -> None:
         self.failed = True
-        self._line("FAIL", name, found)
+        self._line("FAIL", name, problem)
         print(f"      {'':<13} {printable(advice)}")
 
     def _line(self, mark: str, name: str, text: str) -> None:
@@ -77,7 +79,7 @@ class Checklist:
 
 
 class Workflow:
-    """The checks in their order; each leaves what the next ones need."""
+    """The checks, in order. Each sets the attributes that later ones need."""
 
     settings: Settings
     profile: Profile
@@ -138,7 +140,7 @@ class Workflow:
         )
 
     async def _headings(self) -> list[str]:
-        """Headings from all over the book, none twice, those with most below them first."""
+        """Different headings from all over the book, those with the longest text first."""
         index = self.agent.services.index
         ids = sorted(entry.id for entry in await index.entries())
         chunks = sorted(await index.fetch(ids[:: max(1, len(ids) // 40)]), key=lambda chunk: -len(chunk.text))
@@ -165,14 +167,14 @@ class Workflow:
 
     async def refuse(self) -> str:
         sentence = self.agent.services.parts(None).profile.answer.refusal
-        response = await self._ask(BESIDE)
-        self.turns.append(Asked(BESIDE, response))
+        response = await self._ask(UNRELATED)
+        self.turns.append(Asked(UNRELATED, response))
         if response.status != "fallback" or response.content != sentence or response.citations:
             raise CheckError(
-                f"a question beside the book was answered: {response.content[:80]}",
+                f"a question outside the book was answered: {response.content[:80]}",
                 "Take a model that follows instructions, or unset its key to have the book quoted.",
             )
-        return f"beside the book: {sentence}"
+        return f"outside the book: {sentence}"
 
     async def follow_up(self) -> str:
         response = await self._ask(FOLLOW_UP)
@@ -199,8 +201,8 @@ class Workflow:
         return "the conversation of this check is gone"
 
     async def _tidy(self) -> None:
-        """Leave no conversation behind, also where a check failed before the one that clears it."""
-        with suppress(MemoryFailureError):  # a memory that fails has been reported by then
+        """Delete the conversation when a failed check has kept `forget` from doing so."""
+        with suppress(MemoryFailureError):  # a check has reported it already
             await self.agent.clear(self.thread)
 
     async def _stored(self, expected: Sequence[Asked]) -> None:
@@ -218,7 +220,7 @@ class Workflow:
 
 
 async def walk(profile: str | None) -> bool:
-    """Make every check. Returns whether all of them passed."""
+    """Run every check. Returns whether all of them passed."""
     checklist = Checklist()
     async with AsyncExitStack() as opened:
         workflow = Workflow(profile, opened)
@@ -238,7 +240,7 @@ async def walk(profile: str | None) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code 0 when every check passed, 1 when one failed, 130 when it was interrupted."""
-    parser = argparse.ArgumentParser(prog="check_workflow.py", description="Check the whole way of a question.")
+    parser = argparse.ArgumentParser(prog="check_workflow.py", description="Check every step of a question.")
     parser.add_argument("--profile", metavar="P", help="the profile that answers (default: ASKBOOK_PROFILE or default)")
     try:
         return 0 if asyncio.run(walk(parser.parse_args(arguments).profile)) else 1

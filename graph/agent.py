@@ -198,10 +198,10 @@ class Agent:
 
     async def conversation(self, thread_id: str) -> dict[str, Any]:
         """A stored conversation in the format of `rag.conversation.transcript`. Raises `UsageError` if unknown."""
-        found = await self.memory.conversation(thread_id)
-        if found is None:
+        stored = await self.memory.conversation(thread_id)
+        if stored is None:
             raise unknown_thread(thread_id)
-        return found
+        return stored
 
     async def last_retrieval(self, thread_id: str) -> RetrievalContext | None:
         """The passages of the newest turn that searched, with their text as stored now; None before any search.

@@ -33,13 +33,13 @@ def descriptions(settings: Settings, broken: Callable[[UsageError], object]) -> 
 
     Raises `UsageError` when no profile can be offered.
     """
-    found = {}
+    by_name = {}
     for name in offer_of(settings).names:
         try:
-            found[name] = profile_of(settings, name).said()
+            by_name[name] = profile_of(settings, name).said()
         except UsageError as error:  # one broken profile must not hide the others
             broken(error)
-    return found
+    return by_name
 
 
 def create_assistants(address: str, profiles: Mapping[str, str]) -> None:

@@ -95,7 +95,7 @@ def retry_policies(patience: Patience) -> tuple[RetryPolicy, ...]:
     LangGraph fixes a policy's interval when the graph is built, but applies the first policy whose `retry_on` is true,
     so a list of policies lets the interval follow the exception. Attempts are counted over all policies of a node.
     """
-    told = tuple(
+    timed = tuple(
         RetryPolicy(
             initial_interval=seconds * patience.pace,
             max_interval=seconds * patience.pace,
@@ -112,7 +112,7 @@ def retry_policies(patience: Patience) -> tuple[RetryPolicy, ...]:
         jitter=patience.pace > 0,
         retry_on=patience.may_retry,
     )
-    return (*told, unnamed)
+    return (*timed, unnamed)
 
 
 def _asks_to_wait(patience: Patience, seconds: int, failure: Exception) -> bool:

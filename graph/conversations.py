@@ -35,10 +35,10 @@ async def conversation(saver: Saver, store: BaseStore, thread_id: str) -> dict[s
     `unanswered` is the question of an interrupted turn, or None. `missing_turns` counts archived turns that are no
     longer in the database; only another program can have deleted them.
     """
-    found = await _newest(saver, thread_id)
-    if found is None:
+    newest = await _newest(saver, thread_id)
+    if newest is None:
         return None
-    values, updated_at = found
+    values, updated_at = newest
     messages, past = values.get("messages", []), _past(values)
     archived = await get_blocks(store, thread_id, range(1, past["blocks"] + 1))
     earlier: list[BaseMessage] = [message for block in archived for message in block]
@@ -49,10 +49,10 @@ async def conversation(saver: Saver, store: BaseStore, thread_id: str) -> dict[s
 
 async def summary(saver: Saver, thread_id: str) -> dict[str, Any] | None:
     """A conversation's entry in a list; None when there is none. Reads no archived turns, so its cost is constant."""
-    found = await _newest(saver, thread_id)
-    if found is None:
+    newest = await _newest(saver, thread_id)
+    if newest is None:
         return None
-    values, updated_at = found
+    values, updated_at = newest
     messages, past = values.get("messages", []), _past(values)
     finished = turns(messages)
     first = past["first_question"] if past["turns"] else next((turn["question"] for turn in finished), None)
@@ -66,8 +66,8 @@ async def summary(saver: Saver, thread_id: str) -> dict[str, Any] | None:
 
 
 async def _newest(saver: Saver, thread_id: str) -> tuple[Mapping[str, Any], str] | None:
-    found = await saver.aget_tuple(thread_config(thread_id))
-    return (found.checkpoint["channel_values"], found.checkpoint["ts"]) if found else None
+    stored = await saver.aget_tuple(thread_config(thread_id))
+    return (stored.checkpoint["channel_values"], stored.checkpoint["ts"]) if stored else None
 
 
 def _past(values: Mapping[str, Any]) -> Past:
@@ -110,7 +110,7 @@ async def _with_older_turns(
     number = past["blocks"]
     if not number or len(turns(messages)) >= WINDOW:
         return list(messages), past
-    found = await get_blocks(store, thread_id, range(number, number + 1))
-    if not found:
+    blocks = await get_blocks(store, thread_id, range(number, number + 1))
+    if not blocks:
         raise broken_conversation(thread_id, saver.place)
-    return [*found[0], *messages], without_block(past, found[0])
+    return [*blocks[0], *messages], without_block(past, blocks[0])

@@ -109,8 +109,8 @@ class Memory:
         checkpoint = empty_checkpoint()
         try:
             await self.database.saver.aput(config, checkpoint, {"source": "input", "step": -1, "parents": {}}, {})
-            found = await self.database.saver.aget_tuple(config)
-            if found is None or found.checkpoint["id"] != checkpoint["id"]:
+            stored = await self.database.saver.aget_tuple(config)
+            if stored is None or stored.checkpoint["id"] != checkpoint["id"]:
                 raise broken_conversation(thread_id, self.database.place)
         finally:
             await self.database.delete(thread_id)

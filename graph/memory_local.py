@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Final
+from typing import Any, Final
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -52,9 +52,8 @@ class LocalDatabase:
     async def delete(self, thread_id: str) -> None:
         await self.saver.adelete_thread(thread_id)
         space = namespace_of(thread_id)
-        (found,) = await self.store.abatch([SearchOp(space, limit=_ALL)])
-        if isinstance(found, list):
-            await self.store.abatch([PutOp(space, one.key, None) for one in found if one.namespace == space])  # type: ignore[union-attr]  # a search finds items
+        items: Any = (await self.store.abatch([SearchOp(space, limit=_ALL)]))[0]
+        await self.store.abatch([PutOp(space, item.key, None) for item in items if item.namespace == space])
 
     async def prune(self) -> int:
         return sum([await self.saver.drop_old(thread, 0) for thread in await self.thread_ids()])

@@ -15,16 +15,16 @@ _TODAY: Final = {"idle": "IDLE", "retrieve": "RETRIEVING", "generate": "GENERATI
 _TRIGGER: Final = "branch:to:"
 
 
-def with_todays_node_ids(found: CheckpointTuple) -> CheckpointTuple:
+def with_todays_node_ids(stored: CheckpointTuple) -> CheckpointTuple:
     """The checkpoint with today's node ids; the same object when it has them already.
 
     >>> _channel("branch:to:retrieve"), _channel("messages")
     ('branch:to:RETRIEVING', 'messages')
     """
-    checkpoint: Any = found.checkpoint
+    checkpoint: Any = stored.checkpoint
     seen: Mapping[str, Any] = checkpoint.get("versions_seen") or {}
     if not any(_TRIGGER + old in (checkpoint.get("channel_versions") or {}) for old in _TODAY):
-        return found
+        return stored
     renamed: Any = {
         **checkpoint,
         "channel_values": _channels(checkpoint["channel_values"]),
@@ -33,8 +33,8 @@ def with_todays_node_ids(found: CheckpointTuple) -> CheckpointTuple:
     }
     if checkpoint.get("updated_channels"):
         renamed["updated_channels"] = sorted(_channel(name) for name in checkpoint["updated_channels"])
-    writes = [(task, _channel(channel), value) for task, channel, value in found.pending_writes or []]
-    return found._replace(checkpoint=renamed, pending_writes=writes)
+    writes = [(task, _channel(channel), value) for task, channel, value in stored.pending_writes or []]
+    return stored._replace(checkpoint=renamed, pending_writes=writes)
 
 
 def _channels(values: Mapping[str, Any]) -> dict[str, Any]:

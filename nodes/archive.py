@@ -97,7 +97,8 @@ def _after(messages: Sequence[AnyMessage], update: Sequence[BaseMessage]) -> lis
     """The messages once the update is applied: with the answer, or without a question that was refused."""
     removed = {message.id for message in update if isinstance(message, RemoveMessage)}
     added = [message for message in update if not isinstance(message, RemoveMessage)]
-    return [*(message for message in messages if message.id not in removed), *added]  # type: ignore[list-item]  # an AIMessage
+    kept = [message for message in messages if message.id not in removed]
+    return [*kept, *added]  # type: ignore[list-item]  # an AIMessage
 
 
 async def _block(store: BaseStore, thread_id: str, number: int) -> list[BaseMessage]:

@@ -64,19 +64,19 @@ class SecondOpinion:
             return frozenset()
         self.opinion.calls += 1
         try:
-            told = await self._task(claims)
+            verdict = await self._task(claims)
         except (AskbookError, NodeTimeoutError) as failure:
             self.failure = failure.code if isinstance(failure, AskbookError) else "timeout"
             log.warning("the judge failed: %s (%s)", self.opinion.model, self.failure)
             return frozenset()
-        self.tokens = added(self.tokens, told["tokens"])
-        if told["rejected"] is None:
+        self.tokens = added(self.tokens, verdict["tokens"])
+        if verdict["rejected"] is None:
             self.failure = "unreadable"
             log.warning("the judge failed: %s gave no verdict", self.opinion.model)
             return frozenset()
         self.opinion.sentences += len(claims)
-        self.opinion.removed += len(told["rejected"])
-        return frozenset(told["rejected"])
+        self.opinion.removed += len(verdict["rejected"])
+        return frozenset(verdict["rejected"])
 
     @property
     def notices(self) -> list[str]:

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from rag.answer.writer import AnswerWriter, Manner
-from rag.text.english.orders import is_order, task_verb, without_orders
+from rag.text.english.requests import is_order, task_verb, without_orders
 from rag.text.sentences import units
 from tests.conftest import SHARED
 from tests.fakes import passage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.text.english.questions import shape
+from rag.text.english.requests import shape
 
 
 @pytest.mark.parametrize(

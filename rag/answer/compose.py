@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-from rag.text.english.answer_phrases import ATTRIBUTED, SEE
+from rag.text.english.phrases import ATTRIBUTED, SEE
 from rag.text.markup import MarkedText, Segment, addresses_in, parse, safe_address, same_address, written_addresses
 
 _BETWEEN: Final = " \t.,;:|*_"

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from rag.answer.citations import CitationForms
 from rag.answer.pieces import PieceCutter, Raw, TextPiece
-from rag.text.english.answer_phrases import SOURCES_TITLE
+from rag.text.english.phrases import SOURCES_TITLE
 from rag.text.markup import MarkedText, without_markers
 from rag.types import Quote
 

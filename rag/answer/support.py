@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from rag.answer.citations import best_quote, clip
 from rag.grounding.verdict import Verdict, check
-from rag.text.english.orders import Demand, asked, blanked, is_order, without_orders
+from rag.text.english.requests import Demand, asked, blanked, is_order, without_orders
 from rag.text.english.stopwords import IDLE
 from rag.text.sentences import Unit, code_spans, units
 from rag.text.terms import is_english, keys

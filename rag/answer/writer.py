@@ -20,7 +20,7 @@ from rag.answer.judging import Claim
 from rag.answer.lines import AnswerLine, Intake, is_delimiter, with_markers
 from rag.answer.output import HeldLines, LeftOut, Shown
 from rag.answer.support import SupportCheck, telling_words
-from rag.text.english.answer_phrases import POINTING
+from rag.text.english.phrases import POINTING
 from rag.text.english.talk import HEADING_WORDS, is_refusal, is_talk, words
 from rag.text.language import Tongue
 from rag.text.markup import MarkedText

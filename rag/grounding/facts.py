@@ -12,8 +12,8 @@ from rag.grounding.numbers import Quantity
 from rag.grounding.passages import SourceLine
 from rag.grounding.slots import Slots
 from rag.grounding.words import Token
-from rag.text.english.name_words import DATES
 from rag.text.english.numerals import LIST_SEPARATORS
+from rag.text.english.word_lists import DATES
 
 MOST_ITEMS: Final = 12  # of a list that a number may count
 OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of the passages stands in this place

@@ -11,7 +11,7 @@ from rag.grounding.evidence import Sources
 from rag.grounding.passages import SourceLine
 from rag.grounding.slots import Slots
 from rag.grounding.words import Token
-from rag.text.english.name_words import COMMON_ENDINGS, DATES, TITLES
+from rag.text.english.word_lists import COMMON_ENDINGS, DATES, TITLES
 from rag.text.terms import is_english
 
 UNCOMMON: Final = 0.8  # least weight of a name at the beginning of a sentence

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from rag.grounding.words import Token, key_of
-from rag.text.english.negation_words import CARRIERS, CUES, DENYING_NOTHING, IMPLYING, SCOPE_ENDS, WHOLES
+from rag.text.english.word_lists import CARRIERS, CUES, DENYING_NOTHING, IMPLYING, SCOPE_ENDS, WHOLES
 
 REACH: Final = 6  # tokens after a cue that it may deny
 SCOPE: Final = 2  # content words that one cue denies

@@ -12,8 +12,7 @@ from rag.grounding.facts import AFFIRMED, DENIED, TURNED, Standing, doubt
 from rag.grounding.negation import REACH, SCOPE, cues, implied, opposites, scopes
 from rag.grounding.passages import SourceLine
 from rag.grounding.slots import Slots
-from rag.text.english.limit_words import DEGREES, EXTREMES, LIMITING, LIMITS, TIME_SPANS, UNLIMITED_AFTER
-from rag.text.english.negation_words import CUES
+from rag.text.english.word_lists import CUES, DEGREES, EXTREMES, LIMITING, LIMITS, TIME_SPANS, UNLIMITED_AFTER
 from rag.text.terms import stem
 
 LEAST: Final = 0.2  # fit up to which an opposite is about something else

@@ -15,7 +15,7 @@ from rag.grounding.names import exchanged
 from rag.grounding.passages import SourceLine, line, read
 from rag.grounding.polarity import contradictions, unlimited
 from rag.grounding.slots import Slots
-from rag.text.english.remarks import ADDRESSES, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
+from rag.text.english.phrases import ADDRESSES, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import IDLE, LIGHT
 
 Sort = Literal["claim", "heading", "lead", "code", "remark"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rag.quoting.relevance import ScoredSentence, SentenceScores, is_quotable, share, speaks_of_itself
-from rag.text.english.book_phrases import LEANS_BACK
+from rag.text.english.phrases import LEANS_BACK
 from rag.text.markup import parse
 from rag.text.terms import Term, keys
 

@@ -13,8 +13,8 @@ from typing import Final
 
 from rag.ports import Embedder
 from rag.prompt.passage_format import NumberedPassage
-from rag.text.english.book_phrases import ABOUT_ITSELF, ASIDE, CAPTION, COPULA, POINTER, WALKS_THROUGH
-from rag.text.english.questions import QuestionShape, shape
+from rag.text.english.phrases import ABOUT_ITSELF, ASIDE, CAPTION, COPULA, POINTER, WALKS_THROUGH
+from rag.text.english.requests import QuestionShape, shape
 from rag.text.sentences import Unit, units
 from rag.text.terms import Term, keys, stem, terms, weigh
 

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Final, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from rag.text.english import citation_words as cited
-from rag.text.english.orders import without_orders
+from rag.text.english import word_lists as cited
+from rag.text.english.requests import without_orders
 from rag.text.sentences import code_spans
 
 Kind = Literal["text", "code", "marker", "link", "tag", "author", "strange", "void"]

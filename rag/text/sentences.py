@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from rag.text.english.abbreviations import ABBREVIATION, MAY_END_SENTENCE
+from rag.text.english.word_lists import ABBREVIATION, MAY_END_SENTENCE
 
 Kind = Literal["sentence", "lead", "item", "table", "row", "code", "heading"]
 

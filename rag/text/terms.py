@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from rag.text.english.questions import FOLLOW_UP, REFERS_BACK, SPOKEN_CODE
+from rag.text.english.requests import FOLLOW_UP, REFERS_BACK, SPOKEN_CODE
 from rag.text.english.stopwords import FACTS, IDLE, LIGHT, SAYS_ALSO, SOFT
 from rag.text.english.word_forms import AMERICAN, BRITISH
 

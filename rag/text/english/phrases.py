@@ -1,7 +1,63 @@
-"""What an answer says about itself and its sources, and the phrases around a claim ("According to the text, ...")."""
+"""Patterns of English phrases that carry no claim: of textbooks, of answers, and around a claim."""
+
+from __future__ import annotations
 
 import re
 from typing import Final
+
+# Titles of sections that ask questions or list literature, and so answer nothing.
+ASIDE: Final = re.compile(
+    r"(?:chapter |section )?(?:(?:review|discussion|practice|study|check|self-assessment|hands-on|coding)\s+)*"
+    r"(?:exercises?|questions?|references|further reading|bibliography|learning objectives|see also|quiz)",
+    re.IGNORECASE,
+)
+# Sentences that point to another part of the book.
+POINTER: Final = re.compile(
+    r"(?:previous|next) (?:chapter|page|section)\b|after (?:completing|reading) this", re.IGNORECASE
+)
+ABOUT_ITSELF: Final = re.compile(
+    r"(?:in )?(?:this|the next|the previous) (?:chapter|section|page|guide|book|tutorial|lesson)\b", re.IGNORECASE
+)
+CAPTION: Final = re.compile(r"\W*(?:listing|figure|fig\.|table|filename|file)\b[ \d.-]*:", re.IGNORECASE)
+# Sentences that make sense only beside the listing or section that they refer to.
+WALKS_THROUGH: Final = re.compile(
+    r"\bListing \d|\b[Ll]et['’]s\b|\b(?:earlier|previous|next|last) (?:section|chapter|example|exercise)\b|"
+    r"\b(?:section|discussed|covered|saw|learned) in Chapter \d|\]\["
+)
+COPULA: Final = re.compile(
+    r"\b(?:is|are|was|means?|refers? to|represents?|describes?|stands? for|consists? of|provides?|enables?|allows?|"
+    r"lets?|combines?|denotes?|defines?)\b"
+)
+# First words of a sentence that needs the one before it.
+LEANS_BACK: Final = re.compile(
+    r"(?:It|Its|This|That|These|Those|They|Their|He|She|Such|Here|However|Instead|Then|Thus|Therefore|Also|But|And|So|"
+    r"Otherwise|Similarly|Likewise|For example|For instance|In contrast|Both|Each|Unlike)\b"
+)
+
+# Words of a sentence that only points at an address: "Visit the page now". Without the address it says nothing.
+POINTING: Final = frozenset(
+    {"address", "check", "click", "download", "find", "go", "here", "install", "link", "more", "now", "open", "page"}
+    | {"read", "see", "site", "today", "visit", "website"}
+)
+# "(see )", "(cf.)" and the like, left over when their markers are removed.
+SEE: Final = re.compile(r"[ \t]*\((?:see|cf\.?|(?:source|passage|ref|reference)s?:?)[ \t,;]*\)", re.IGNORECASE)
+_SAYS: Final = (
+    r"(?:say|state|explain|describe|note|mention|show|indicate|report|add|define|list|specifie|recommend|suggest)s?"
+)
+_SOURCE: Final = r"(?:the |this )?(?:(?:source|passage|text|book|section|document|chapter)s? )?"
+# "According to [1]," and "Passage [2] says that", at the beginning of a sentence.
+ATTRIBUTED: Final = re.compile(
+    rf"^(?P<lead>\W*)(?:(?:according to|as (?:stated|described|shown|noted|mentioned|explained) (?:in|by)|based on|"
+    rf"in|per|from|see) {_SOURCE}(?:\[\d+\][ ,]*(?:and )?)+[,:]?\s*"
+    rf"|{_SOURCE}(?:\[\d+\][ ,]*(?:and )?)+ ?{_SAYS}(?: that|:)? )",
+    re.IGNORECASE,
+)
+# The title of a list of sources that the model wrote itself.
+SOURCES_TITLE: Final = re.compile(
+    r"\W*(?:sources?|references?|citations?|works cited|bibliography|footnotes?|links?|further reading|learn more|"
+    r"see also)(?:\s+(?:used|cited|consulted))?\W*",
+    re.IGNORECASE,
+)
 
 _OF_SOURCES: Final = (
     "the|these|this|those|my|your|our|any|both|provided|given|cited|retrieved|available|above|following|reference"

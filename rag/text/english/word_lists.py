@@ -1,0 +1,87 @@
+"""Closed lists of English words: abbreviations, names, negation, limits, and the words of a citation."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+ABBREVIATION: Final = re.compile(
+    r"(?:\b(?i:e\.?g|i\.?e|cf|vs|etc|approx|resp|fig|figs|eq|eqs|sec|no|nos|vol|pp?|ch|dr|mr|mrs|ms|prof|st|jr|sr|inc|"
+    r"ltd|al|ca|ed|eds|dept|est|incl|min|max)|(?<![\w.])[A-Z]|\b[A-Z](?:\.[A-Z])+)\.$"
+)
+# Abbreviations that may also be the last word of a sentence; a capital letter after them tells.
+MAY_END_SENTENCE: Final = re.compile(r"\b(?:etc|al|no|min|max|ed|inc|ltd|jr|sr)\.$", re.IGNORECASE)
+
+# A sentence may begin with a word of these endings; it is then no name.
+COMMON_ENDINGS: Final = ("ly", "ing", "ed", "tion", "ment", "ness", "ity")  # fmt: skip
+_DATE_WORDS: Final = """
+january february march april may june july august september october november december
+monday tuesday wednesday thursday friday saturday sunday
+"""
+DATES: Final = frozenset(_DATE_WORDS.split())
+TITLES: Final = frozenset({"mr", "mrs", "ms", "dr", "prof", "tv"})
+
+_CUE_WORDS: Final = "not no never nor neither without none nobody nothing nowhere cannot non hardly scarcely barely"
+CUES: Final = frozenset(_CUE_WORDS.split())
+
+# After these words a cue denies nothing: "not only", "no more than".
+DENYING_NOTHING: Final = {
+    "not": frozenset({"only", "just", "merely", "simply", "solely"}),
+    "no": frozenset({"more", "less", "fewer", "matter", "doubt", ".", "one"}),
+}
+
+# Words that deny without a "not".
+_IMPLYING_WORDS: Final = """
+fail lack absent absence unable refuse deny reject prevent avoid prohibit forbid ban cease impossible unlikely rare
+rarely seldom little few only except instead rather unlike unless despite stop lose deprive exclude abolish disallow
+free unknown unclear uncertain disputed false wrong myth fewer loss abandon decline unsuccessful insufficient
+independent minus outside beyond neglect ignore omit exempt limit until yet empty
+"""
+IMPLYING: Final = frozenset(_IMPLYING_WORDS.split())
+
+SCOPE_ENDS: Final = frozenset({"but", "because", "although", "and", "which"})
+
+# Stems of verbs that are denied together with their object: "does not need a master" means "has no master".
+_CARRIER_STEMS: Final = "need requir use have contain includ involv provid offer support give take make"
+CARRIERS: Final = frozenset(_CARRIER_STEMS.split())
+
+# "Not all of them run" denies "all", but not "run".
+_WHOLE_WORDS: Final = "all every each everyone everything both always necessarily entirely completely fully quite"
+WHOLES: Final = frozenset(_WHOLE_WORDS.split())
+
+LIMITS: Final = frozenset({"only", "solely", "exclusively"})
+
+# Words of a passage that limit something.
+_LIMITING_WORDS: Final = (
+    "only solely exclusively exclusive sole merely just alone single unique except limited restricted nothing"
+)
+LIMITING: Final = frozenset(_LIMITING_WORDS.split())
+
+# After "only" these speak of an amount or a condition ("only a part", "only if"), which other checks compare.
+_DEGREE_WORDS: Final = "a an one some few part partly partially half slightly about if when after once"
+DEGREES: Final = frozenset(_DEGREE_WORDS.split())
+
+# After these words "only" limits nothing: "not only", "the only son".
+UNLIMITED_AFTER: Final = frozenset({"not", "the", "'s"})
+
+# After "at" these compare nothing.
+EXTREMES: Final = frozenset({"least", "most"})
+
+_TIME_SPAN_WORDS: Final = "century decade decades year years month months week weeks day days few couple"
+TIME_SPANS: Final = frozenset(_TIME_SPAN_WORDS.split())
+
+SOURCE_WORD: Final = (
+    r"(?:[Ss]ources?|[Pp]assages?|[Rr]ef(?:erence)?s?|[Cc]it(?:e|ations?)|[Dd]oc(?:ument)?s?|[Cc]hunks?|[Cc]ontext)"
+)
+# Lookbehinds, of fixed width each.
+AFTER_SOURCE_WORD: Final = r"(?:(?<=[Ss]ource \()|(?<=ources \()|(?<=assage \()|(?<=assages \())"
+DASHES: Final = "‐‑‒–—―−~-"
+SEPARATOR: Final = rf"(?:,[ \t]{{0,3}}and|[,;/{DASHES}]|and|to|&)"
+RANGE_SIGN: Final = rf"[{DASHES}]|\bto\b"
+PLACE_WORD: Final = r"p\.|pp\.|page|sec|ch|line|§"
+_AUTHORS: Final = r"[A-Z][\w'’-]{1,40}(?:,? (?:et al\.?|and|&|[A-Z][\w'’.-]{0,40})){0,6}"
+_WORK: Final = rf"{_AUTHORS},? (?:1[5-9]|20)\d\d[a-z]?(?:, pp?\. ?\d{{1,5}})?"
+_WORKS: Final = rf"{_WORK}(?:; ?{_WORK}){{0,5}}"
+WORKS: Final = rf"(?:see |cf\. )?{_WORKS}"
+WORKS_IN_PARENTHESES: Final = rf"(?:see |cf\. |e\.g\.,? )?{_WORKS}"
+SEE: Final = "(?:see )?"
