@@ -40,10 +40,6 @@ class Context(BaseModel):
         GroundingMode | None, Field(description="What becomes of sentences that the passages do not support")
     ] = None
 
-    def knobs(self) -> dict[str, Any]:
-        """The options that are set, as arguments of `Profile.overridden`."""
-        return self.model_dump(exclude={"profile", "filter"}, exclude_none=True)
-
 
 class Turn(TypedDict):
     """The current question, and the profile and model that answer it.

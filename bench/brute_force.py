@@ -11,7 +11,7 @@ import numpy as np
 
 from rag.book import Chunk
 from rag.embedding.local import OnnxEmbeddings
-from rag.embedding.sparse import Bm25Encoder
+from rag.embedding.vectors import Bm25Encoder
 from rag.ingest import chunking, loaders
 from rag.types import Passage
 

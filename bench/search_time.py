@@ -20,7 +20,7 @@ import numpy as np
 
 from rag.book import RECIPE, Chunk, Hit, IndexInfo, Point, SparseVector, Where
 from rag.embedding.local import OnnxEmbeddings
-from rag.embedding.sparse import Bm25Encoder
+from rag.embedding.vectors import Bm25Encoder
 from rag.index.edge import EdgeIndex
 from rag.search.retriever import Retriever
 from rag.types import Exchange

@@ -56,7 +56,7 @@ async def check_book(
 
 async def _searched(index: ChunkIndex, info: IndexInfo, embedder: Embedder) -> None:
     """One search by meaning, as a question makes it."""
-    from rag.embedding.sparse import Bm25Encoder
+    from rag.embedding.vectors import Bm25Encoder
     from rag.index.catalog import checked
 
     await checked(index, embedder, Bm25Encoder())

@@ -27,7 +27,7 @@ def ingest(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, progress: Any) -> Any:
-    from rag.embedding.sparse import Bm25Encoder
+    from rag.embedding.vectors import Bm25Encoder
     from rag.ingest.pipeline import ingest as run_ingestion
     from rag.services import BOOK, MANUAL, build_embedder, collection_index, vector_cache
 

@@ -67,7 +67,7 @@ async def _rewritten(parts: Parts, query: str, past: Sequence[Exchange]) -> str:
     if not wants_rewrite(parts, past):
         return ""
     from nodes.error import as_failure
-    from nodes.rewrite import ask_rewrite, no_rewrite, written_in
+    from nodes.retrieve import ask_rewrite, no_rewrite, written_in
 
     prompt = rewrite_prompt(parts.profile, query, past)
     if not prompt:

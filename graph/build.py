@@ -17,8 +17,7 @@ from graph.compiled import MachineBuilder
 from nodes.error import error, last_resort, make_to_fallback, to_error
 from nodes.generate import make_generate
 from nodes.idle import make_idle
-from nodes.retrieve import make_retrieve
-from nodes.rewrite import make_rewrite, without_rewrite
+from nodes.retrieve import make_retrieve, make_rewrite, without_rewrite
 from nodes.tools import make_tools
 from rag.errors import AskbookError
 from rag.ports import Services

@@ -23,8 +23,7 @@ from rag.answer.writer import AnswerWriter, Manner
 from rag.conversation.turns import history
 from rag.ports import Parts, PartsOf
 from rag.prompt.budget import Fitted, fit
-from rag.prompt.prompts import build_prompt, fixed_text
-from rag.prompt.tool import given, said
+from rag.prompt.prompts import build_prompt, fixed_text, given, said
 from rag.retry import USUAL, Patience
 from rag.text.english.talk import is_small_talk
 from rag.types import Grounding, Passage, ToolCall

@@ -17,8 +17,8 @@ from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
 from rag.profiles.schema import ToolSection
 from rag.prompt.budget import estimate_tokens, least_worth, room_for_result
-from rag.prompt.prompts import fixed_text
-from rag.prompt.tool import CALLS_A_ROUND, failed_answer, given, read_arguments, refused_answer, said, tool_answer
+from rag.prompt.prompts import fixed_text, given, said
+from rag.prompt.tool import CALLS_A_ROUND, failed_answer, read_arguments, refused_answer, tool_answer
 from rag.types import Passage, Retrieval
 from state import AgentState, Context
 

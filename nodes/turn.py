@@ -58,4 +58,5 @@ def run_of(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
     """
     context = runtime.context or Context()
     parts = parts_of(context.profile)
-    return replace(parts, profile=parts.profile.overridden(**context.knobs()))
+    overrides = context.model_dump(exclude={"profile", "filter"}, exclude_none=True)
+    return replace(parts, profile=parts.profile.overridden(**overrides))

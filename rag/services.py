@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Final
 
 from rag.embedding import choice as embedding_choice
-from rag.embedding.sparse import Bm25Encoder
 from rag.embedding.vector_cache import ShippedVectors, SqliteVectorCache
+from rag.embedding.vectors import Bm25Encoder
 from rag.index.catalog import list_collections, open_index
 from rag.index.field_mapping import Layout, layout_of
 from rag.index.server_client import Server
@@ -79,12 +79,11 @@ class LiveServices:
         # The quoting answerer embeds every sentence of the passages: dozens of texts per turn, too many for a service.
         embedder = self.embedder if endpoint.key else self.local_embedder
         model, model_name, quotes = build_model(profile, self.settings, embedder)
-        if (
-            quotes
-        ):  # the quoting answerer takes all text after "Question:" as the question, and refuses by the best hits
-            without_neighbours = profile.retrieval.model_copy(update={"neighbours": 0})
-            profile = profile.model_copy(update={"prompt": PromptSection(), "retrieval": without_neighbours})
         tool_name = profile.tool.name if profile.tool else "retrieve"
+        if quotes:  # it takes all text after "Question:" as the question, calls no tool, and refuses by the best hits
+            without_neighbours = profile.retrieval.model_copy(update={"neighbours": 0})
+            changes = {"prompt": PromptSection(), "retrieval": without_neighbours, "tool": None}
+            profile = profile.model_copy(update=changes)
         return Parts(
             profile,
             model,

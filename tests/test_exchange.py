@@ -7,8 +7,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from rag.profiles.profile import Profile, load_profile
 from rag.prompt.budget import estimate_tokens, room_for_result
-from rag.prompt.prompts import fixed_text
-from rag.prompt.tool import given, said
+from rag.prompt.prompts import fixed_text, given, said
 from rag.types import Passage
 from tests.fakes import passage, tool_call
 from tests.machine import Machine

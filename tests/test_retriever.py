@@ -188,7 +188,7 @@ async def test_a_real_book_answers_from_the_right_chapter(index: EdgeIndex) -> N
     if not DATA.is_dir():
         pytest.skip("needs shared/data/books/physical-ai")
     from rag.embedding.local import OnnxEmbeddings
-    from rag.embedding.sparse import Bm25Encoder
+    from rag.embedding.vectors import Bm25Encoder
 
     embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
     info = IndexInfo("book", embedder.model_id, embedder.dimension, sparse.model_id, 0)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from rag.embedding.local import OnnxEmbeddings
-from rag.embedding.sparse import Bm25Encoder
 from rag.embedding.vector_cache import ShippedVectors, read_vectors, text_key, write_vectors
+from rag.embedding.vectors import Bm25Encoder
 from rag.index.catalog import open_index
 from rag.ingest.manual import VECTORS, index_manual
 

@@ -11,9 +11,8 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
-from graph.memory import Memory, MemoryOptions, open_memory
+from graph.memory import Memory, MemoryOptions, ThreadLocks, open_memory
 from graph.memory_sqlite import FileLocks
-from graph.turn_locks import ThreadLocks
 from rag.errors import MemoryFailureError
 from tests.machine import ANSWER, Machine
 

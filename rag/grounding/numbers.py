@@ -93,7 +93,7 @@ def _digits(tokens: Sequence[Token], at: int) -> tuple[str, int, str, bool] | No
     if suffix in ("s", "'s"):
         unit = "decade"
     elif suffix and suffix not in numerals.ORDINAL_SUFFIXES:
-        unit = numerals.UNITS.get(suffix, "")
+        unit = numerals.units().get(suffix, "")
         if suffix in numerals.MULTIPLIERS:
             return _plain(digits, numerals.MULTIPLIERS[suffix]), at, "", False
         if not unit:
@@ -200,10 +200,10 @@ def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
             at += 1
     if at < len(tokens) and tokens[at].word == "°" and at + 1 < len(tokens):
         at += 1
-        return at, numerals.UNITS.get("°" + tokens[at].word, "degree")
+        return at, numerals.units().get("°" + tokens[at].word, "degree")
     if at + 1 < len(tokens) and tokens[at].word == "per" and tokens[at + 1].word == "cent":
         return at + 1, "%"
-    if at < len(tokens) and (unit := numerals.UNITS.get(tokens[at].word)):
+    if at < len(tokens) and (unit := numerals.units().get(tokens[at].word)):
         return at, dimension + unit
     return last, ""
 

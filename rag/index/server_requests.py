@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from rag.book import Chunk, Hit, Point, SparseVector, Where
-from rag.embedding.cosine import cosines
+from rag.embedding.vectors import cosines
 from rag.errors import RetrievalError
 from rag.index.collection_schema import UNNAMED, CollectionSchema
 from rag.index.field_mapping import FieldMap

@@ -58,7 +58,7 @@ async def _is_encoded_by(index: ports.ChunkIndex, embedder: ports.Embedder, spar
 def embed_manual(file: Path) -> int:
     """Embed the manual as it is now, and write its vectors to a file; how many they are."""
     from rag.embedding.local import OnnxEmbeddings
-    from rag.embedding.sparse import Bm25Encoder
+    from rag.embedding.vectors import Bm25Encoder
     from rag.index.catalog import open_index
 
     embedder = OnnxEmbeddings()

@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from rag.profiles.profile import Profile
 from rag.profiles.schema import ToolSection
 from rag.prompt.passage_format import format_passages, format_question, new_boundary
-from rag.prompt.tool import given, tool_schema
+from rag.prompt.tool import tool_schema
 from rag.types import Exchange, GroundingMode, Passage
 
 # Appended to a profile's instructions, which may describe another way to search and to cite.
@@ -88,3 +88,17 @@ def build_prompt(
 
 def _offered_tool(profile: Profile) -> ToolSection | None:
     return profile.tool if profile.tool and profile.tool.max_rounds > 0 else None
+
+
+def given(exchange: Sequence[AnyMessage]) -> set[int]:
+    """The numbers of the passages in tool results, which the rest of the prompt does not repeat."""
+    results = [message for message in exchange if isinstance(message, ToolMessage)]
+    return {number for result in results for number in result.artifact or []}
+
+
+def said(exchange: Sequence[AnyMessage]) -> str:
+    """All text of the exchange including the tool calls, for counting tokens."""
+    texts = [message.text for message in exchange]
+    calls = [call for message in exchange if isinstance(message, AIMessage) for call in message.tool_calls]
+    broken = [call for message in exchange if isinstance(message, AIMessage) for call in message.invalid_tool_calls]
+    return "\n".join([*texts, *(json.dumps(call) for call in [*calls, *broken])])

@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
-
 from rag.errors import AskbookError
 from rag.profiles.schema import Parameter, ResultField, ToolSection
 from rag.prompt.passage_format import as_data, format_passages, new_boundary
@@ -60,20 +58,6 @@ def read_arguments(tool: ToolSection, args: Any) -> SearchArguments | str:
     if values.get("top_k") is not None:
         values["top_k"] = int(values["top_k"])
     return SearchArguments(**values)
-
-
-def given(exchange: Sequence[AnyMessage]) -> set[int]:
-    """The numbers of the passages in tool results, which the rest of the prompt does not repeat."""
-    results = [message for message in exchange if isinstance(message, ToolMessage)]
-    return {number for result in results for number in result.artifact or []}
-
-
-def said(exchange: Sequence[AnyMessage]) -> str:
-    """All text of the exchange including the tool calls, for counting tokens."""
-    texts = [message.text for message in exchange]
-    calls = [call for message in exchange if isinstance(message, AIMessage) for call in message.tool_calls]
-    broken = [call for message in exchange if isinstance(message, AIMessage) for call in message.invalid_tool_calls]
-    return "\n".join([*texts, *(json.dumps(call) for call in [*calls, *broken])])
 
 
 def tool_answer(tool: ToolSection, passages: Sequence[Passage], seen: int, search: Retrieval) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from rag.book import Chunk, Hit
-from rag.embedding.cosine import cosines
+from rag.embedding.vectors import cosines
 from rag.search.followups import context_weight, rewrite_weight
 from rag.types import Candidate, Kind
 

@@ -1,5 +1,6 @@
 """Numerals, and units of measure with the one name that each is compared by."""
 
+from functools import cache
 from typing import Final
 
 _ONES: Final = """
@@ -66,14 +67,13 @@ mph; kmh: kph; rpm; fps; dof; fold: folds
 _AMBIGUOUS: Final = frozenset({"in", "s", "us", "x", "l", "pa", "min", "second", "quarter"})
 
 
-def _units() -> dict[str, str]:
-    units: dict[str, str] = {"%": "%", "min": "minute"}
+@cache
+def units() -> dict[str, str]:
+    """The name of each unit by each of its forms: "kilometres" and "km" are both "kilometre"."""
+    names: dict[str, str] = {"%": "%", "min": "minute"}
     for entry in _UNITS.split(";"):
         name, _, forms = entry.partition(":")
         for form in (name.strip(), *forms.split()):
             if form not in _AMBIGUOUS:
-                units[form] = name.strip()
-    return units
-
-
-UNITS: Final = _units()
+                names[form] = name.strip()
+    return names

@@ -1,12 +1,14 @@
-"""BM25 term weights (Robertson and Zaragoza 2009), computed here and completed by the index.
+"""Vectors: BM25 term weights (Robertson and Zaragoza 2009), and cosines of dense vectors.
 
-A document's vector holds the saturated term frequencies, a query's a 1.0 for each term. The inverse document frequency
-belongs to the collection, which changes with every ingestion, so Qdrant multiplies it in at search time.
+The sparse vector of a document holds the saturated term frequencies, that of a query a 1.0 for each term. The inverse
+document frequency belongs to the collection, which changes with every ingestion, so Qdrant multiplies it in at search
+time.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from rag.book import SparseVector
 from rag.errors import UsageError
@@ -50,3 +52,21 @@ def _ordered(vector: Any) -> SparseVector:
         weights[index] = weights.get(index, 0.0) + value
     ordered = sorted(weights)
     return SparseVector(ordered, [weights[index] for index in ordered])
+
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
+
+
+def cosines(rows: Sequence[Sequence[float]], columns: Sequence[Sequence[float]]) -> NDArray[float64]:
+    """The matrix of cosines, a row for each of `rows`, a column for each of `columns`; 0 for a vector of length 0."""
+    import numpy as np
+
+    if not rows or not columns:
+        return np.zeros((len(rows), len(columns)))
+    left, right = np.asarray(rows, dtype=np.float64), np.asarray(columns, dtype=np.float64)
+    lengths = np.linalg.norm(left, axis=1)[:, None] * np.linalg.norm(right, axis=1)[None, :]
+    similarities: NDArray[float64] = np.zeros(lengths.shape)
+    np.divide(left @ right.T, lengths, out=similarities, where=lengths > 0)
+    return similarities
