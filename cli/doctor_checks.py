@@ -128,9 +128,8 @@ async def check_model(settings: Settings, profile: Profile, embedder: Embedder) 
     endpoint = endpoint_of(profile, settings)
     model, name, quotes = build_model(profile, settings, embedder)
     if quotes:
-        hint = f"To have answers written by a model, set {endpoint.variable}"
-        own = endpoint.variable == OPENAI_KEY
-        hint += " (and OPENAI_BASE_URL)." if own else ", the key of the profile's endpoint."
+        key = " (and OPENAI_BASE_URL)" if endpoint.variable == OPENAI_KEY else ", the key of the profile's endpoint"
+        hint = f"To have answers written by a model, set {endpoint.variable}{key}."
         return None, "none; answers quote the book's own sentences", hint
     where = urlsplit(endpoint.base_url).hostname
     refused = await _first_token(model, name, _options(profile))

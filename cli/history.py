@@ -24,9 +24,9 @@ def forget(home: Path, questions: Collection[str]) -> None:
     prompt_toolkit writes an entry as a line with "# " and the time, then each line of the text after a "+".
     """
     path = home / FILE
-    if not questions or not path.is_file():
-        return
     forgotten = {question.strip() for question in questions}
+    if not forgotten or not path.is_file():
+        return
     entries = path.read_text(encoding="utf-8", errors="replace").split("\n# ")
     kept = [entry for entry in entries if _text(entry) not in forgotten]
     if len(kept) == len(entries):

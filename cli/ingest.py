@@ -33,10 +33,8 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
 
     name = options.collection or settings.qdrant_collection_name or BOOK
     if name == MANUAL:
-        hint = "Choose another --collection."
-        raise UsageError(
-            f'The collection "{MANUAL}" is reserved for askbook\'s own manual.', code="collection", hint=hint
-        )
+        problem = f'The collection "{MANUAL}" is reserved for askbook\'s own manual.'
+        raise UsageError(problem, code="collection", hint="Choose another --collection.")
     index = collection_index(settings, name, profile)
     try:
         return await run_ingestion(

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 def threads(options: argparse.Namespace) -> int:
     """Exit code 0, or 2 for an unknown or missing id."""
     if options.action in ("show", "export", "delete") and not options.id:
-        hint = 'See "python run.py threads list".'
-        raise UsageError(f"threads {options.action} needs the id of a conversation.", hint=hint)
+        raise UsageError(f"threads {options.action} needs the id of a conversation.", hint='See "threads list".')
     result = asyncio.run(_run(options, Settings.from_env()))
     if options.json:
         print_json(result)

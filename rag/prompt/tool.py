@@ -71,9 +71,9 @@ def given(exchange: Sequence[AnyMessage]) -> set[int]:
 def said(exchange: Sequence[AnyMessage]) -> str:
     """All text of the exchange including the tool calls, for counting tokens."""
     texts = [message.text for message in exchange]
-    calls = [call for message in exchange if isinstance(message, AIMessage) for call in message.tool_calls]
-    broken = [call for message in exchange if isinstance(message, AIMessage) for call in message.invalid_tool_calls]
-    return "\n".join([*texts, *(json.dumps(call) for call in [*calls, *broken])])
+    answers = [message for message in exchange if isinstance(message, AIMessage)]
+    calls = [json.dumps(call) for answer in answers for call in [*answer.tool_calls, *answer.invalid_tool_calls]]
+    return "\n".join([*texts, *calls])
 
 
 def tool_answer(tool: ToolSection, passages: Sequence[Passage], seen: int, search: Retrieval) -> str:
@@ -159,9 +159,7 @@ def _record(passage: Passage, rank: int, fields: Mapping[str, ResultField]) -> d
 def _as_passages(passages: Sequence[Passage], seen: int) -> str:
     new = [passage for passage in passages if passage.number > seen]
     known = [passage for passage in passages if passage.number <= seen]
-    lines = []
-    if known:
-        lines.append("Already given: " + ", ".join(f"[{passage.number}]" for passage in known) + ".")
-    if new or not known:
-        lines.append(format_passages(new, new_boundary()) if new else NOTHING_FOUND)
-    return "\n".join(lines)
+    if not passages:
+        return NOTHING_FOUND
+    lines = ["Already given: " + ", ".join(f"[{passage.number}]" for passage in known) + "."] if known else []
+    return "\n".join([*lines, *([format_passages(new, new_boundary())] if new else [])])
