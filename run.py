@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command line of askbook. Everything that costs time to import is imported by the command that needs it."""
+"""The command line of askbook. Slow imports are left to the command that needs them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
-# An option may stand before the command or after it. What the command does not name must not undo what stands before,
-# so these have no default of their own; the main parser sets it.
-_EARLIER: Final = argparse.SUPPRESS
+# An option may precede the command or follow it. With a default, the command's parser would overwrite a value given
+# before the command, so only the main parser sets the defaults.
+_NO_DEFAULT: Final = argparse.SUPPRESS
 
 
 class _Parser(argparse.ArgumentParser):
-    """Wrong usage is one line and exit code 2, without the usage text in front of it."""
+    """Reports wrong usage in one line, without the usage text, and exits with code 2."""
 
     def error(self, message: str) -> NoReturn:
         print(f'{self.prog}: {message}. See "{self.prog} --help".', file=sys.stderr)
@@ -27,80 +27,82 @@ class _Parser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     """The commands and their options, as `--help` and the manual show them."""
-    parser = _Parser(prog="run.py", description="Ask a book, and trust the answer. Without a command: the chat.")
+    parser = _Parser(prog="run.py", description="Answers questions about a book. Without a command, opens the chat.")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     chat = _command(commands, "chat", "chat with the book (the default)")
-    for one in (parser, chat):
-        _profile(one)
-        _collection(one)
-        one.add_argument("--thread", metavar="ID", default=_EARLIER, help="go on with this conversation")
-        one.add_argument(
-            "-c", dest="newest", action="store_true", default=_EARLIER, help="go on with the newest conversation"
+    for target in (parser, chat):
+        _profile(target)
+        _collection(target)
+        target.add_argument("--thread", metavar="ID", default=_NO_DEFAULT, help="continue this conversation")
+        target.add_argument(
+            "-c", dest="newest", action="store_true", default=_NO_DEFAULT, help="continue the newest conversation"
         )
-        _filter(one)
+        _filter(target)
     parser.set_defaults(profile=None, collection=None, thread=None, newest=False, filter=None)
     ask = _command(commands, "ask", "ask one question, then exit")
     ask.add_argument("question", metavar="QUESTION", help="the question, or - to read it from standard input")
     _profile(ask)
-    ask.add_argument("--thread", metavar="ID", default=_EARLIER, help="the conversation that the question belongs to")
+    ask.add_argument(
+        "--thread", metavar="ID", default=_NO_DEFAULT, help="the conversation to continue, or the id of a new one"
+    )
     _retrieval(ask)
-    ask.add_argument("--threshold", metavar="X", help="least score of a passage, 0 to 1")
+    ask.add_argument("--threshold", metavar="X", help="minimum score of a passage, 0 to 1")
     _common(ask)
-    search = _command(commands, "search", "show the passages that a question finds")
+    search = _command(commands, "search", "show the passages found for a query")
     search.add_argument("query", metavar="QUERY", help="what to search for")
     search.add_argument("--history", metavar="FILE", help="the conversation so far: a JSON list of {role, content}")
     _retrieval(search)
     _common(search)
-    _keeping(commands)
+    _add_storage_commands(commands)
     return parser
 
 
-def _keeping(commands: argparse._SubParsersAction[_Parser]) -> None:
-    """The commands on what is stored: books and conversations."""
+def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None:
+    """The commands on stored books and conversations, and `doctor`."""
     ingest = _command(commands, "ingest", "read a book into the index")
     ingest.add_argument("sources", metavar="SOURCE", nargs="+", help="a folder or file of Markdown or MDX")
-    ingest.add_argument("--base-url", metavar="URL", help="where the book's pages are on the web")
-    ingest.add_argument("--rebuild", action="store_true", help="encode the whole book again, with the models in use")
-    ingest.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    ingest.add_argument("--base-url", metavar="URL", help="address of the book's web site")
+    ingest.add_argument("--rebuild", action="store_true", help="embed the whole book again with the current models")
+    ingest.add_argument("--dry-run", action="store_true", help="report what would be done without doing it")
     _profile(ingest)
     _common(ingest)
-    passages = _command(commands, "passages", "print stored passages whole")
-    passages.add_argument("ids", metavar="CHUNK_ID", nargs="+", help="ids as search and citations give them")
+    passages = _command(commands, "passages", "print stored passages in full")
+    passages.add_argument("ids", metavar="CHUNK_ID", nargs="+", help="ids from search results and citations")
     _common(passages)
     threads = _command(commands, "threads", "list, show, export, delete or prune stored conversations")
     threads.add_argument("action", choices=["list", "show", "export", "delete", "prune"], help="what to do")
     threads.add_argument("id", metavar="ID", nargs="?", help="the conversation, for show, export and delete")
     threads.add_argument("--json", action="store_true", help="print JSON")
-    verify = _command(commands, "verify", "check a stored conversation's citations against the book as it is now")
+    verify = _command(commands, "verify", "check the citations of a stored conversation against the current book")
     verify.add_argument("id", metavar="ID", help="the conversation")
     _common(verify)
-    doctor = _command(commands, "doctor", "check what is configured, and say what to do")
+    doctor = _command(commands, "doctor", "check the configuration and suggest fixes")
     _profile(doctor)
     _common(doctor)
 
 
-def _command(commands: argparse._SubParsersAction[_Parser], name: str, does: str) -> argparse.ArgumentParser:
-    return commands.add_parser(name, help=does, description=f"{does[0].upper()}{does[1:]}.")
+def _command(commands: argparse._SubParsersAction[_Parser], name: str, text: str) -> argparse.ArgumentParser:
+    return commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
 
 
 def _profile(parser: argparse.ArgumentParser) -> None:
-    does = "the profile that answers (default: ASKBOOK_PROFILE or default)"
-    parser.add_argument("--profile", metavar="P", default=_EARLIER, help=does)
+    text = "the profile to use (default: ASKBOOK_PROFILE, else default)"
+    parser.add_argument("--profile", metavar="P", default=_NO_DEFAULT, help=text)
 
 
 def _collection(parser: argparse.ArgumentParser) -> None:
-    does = "the book (default: book if there is one, else manual)"
-    parser.add_argument("--collection", metavar="NAME", default=_EARLIER, help=does)
+    text = "the book (default: QDRANT_COLLECTION_NAME, else book if it exists, else manual)"
+    parser.add_argument("--collection", metavar="NAME", default=_NO_DEFAULT, help=text)
 
 
 def _retrieval(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-k", dest="top_k", metavar="N", help="how many passages, 1 to 20")
+    parser.add_argument("-k", dest="top_k", metavar="N", help="number of passages, 1 to 20")
     _filter(parser)
 
 
 def _filter(parser: argparse.ArgumentParser) -> None:
-    does = "only pages whose url starts with this, or title:PREFIX"
-    parser.add_argument("--filter", metavar="PREFIX", default=_EARLIER, help=does)
+    text = "search only pages whose URL starts with this, or title:PREFIX"
+    parser.add_argument("--filter", metavar="PREFIX", default=_NO_DEFAULT, help=text)
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
@@ -109,15 +111,15 @@ def _common(parser: argparse.ArgumentParser) -> None:
 
 
 def _chosen(name: str | None) -> Callable[[argparse.Namespace], int]:
-    """The function that carries the command out; its module is imported only now."""
+    """The function of the command, imported on demand."""
     if name in (None, "chat"):
         from cli.chat import chat as command
     elif name == "ask":
         from cli.ask import ask as command
     elif name in ("search", "passages"):
-        from cli import search as searching
+        from cli import search as module
 
-        command = getattr(searching, name)
+        command = getattr(module, name)
     elif name == "ingest":
         from cli.ingest import ingest as command
     elif name == "threads":
@@ -130,39 +132,39 @@ def _chosen(name: str | None) -> Callable[[argparse.Namespace], int]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out one command and return its exit code. No traceback leaves here."""
+    """Run one command and return its exit code. Exceptions are reported without a traceback."""
     options = build_parser().parse_args(arguments)
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a narrow locale costs a character its form, and nobody the answer
+    if isinstance(sys.stdout, io.TextIOWrapper):  # replace characters that the terminal cannot encode
         sys.stdout.reconfigure(errors="replace")
-    logging.basicConfig(handlers=[logging.NullHandler()])  # what a person should know is said in words
+    logging.basicConfig(handlers=[logging.NullHandler()])  # commands print their own messages
     try:
         code = _chosen(options.command)(options)
-        if sys.stdout is not None:  # it is None where the caller has closed it
-            sys.stdout.flush()  # what fails here would otherwise fail after the last line of this program
+        if sys.stdout is not None:  # None if the caller has closed it
+            sys.stdout.flush()  # report a write error here rather than at exit
         return code
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader of our output has gone, which is its right
+    except BrokenPipeError:  # for example `run.py ... | head`
         _drop_output()
         return 0
     except Exception as error:
         from cli.terminal import report
 
-        if _is_unwritten(error):
+        if _is_write_error(error):
             _drop_output()
         return report(error)
 
 
-def _is_unwritten(error: Exception) -> bool:
-    """Whether standard output took no more: a full disk behind a redirection."""
+def _is_write_error(error: Exception) -> bool:
+    """Whether the error may come from standard output, such as a full disk behind a redirection."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 def _drop_output() -> None:
-    """Lead standard output nowhere, so that what is left in its buffer cannot fail at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+    """Redirect standard output to the null device, so that flushing its buffer at exit cannot fail."""
+    null_device = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null_device, sys.stdout.fileno())
+    os.close(null_device)
 
 
 if __name__ == "__main__":

@@ -29,15 +29,19 @@ class Context(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    profile: Annotated[str | None, Field(description="Which profile answers", max_length=64)] = None
-    top_k: Annotated[int | None, Field(ge=1, le=20, description="How many passages the model is shown")] = None
-    score_threshold: Annotated[float | None, Field(ge=0, le=1, description="Least score of a passage")] = None
-    filter: Annotated[str | None, Field(max_length=2000, description="Pages whose url begins so, or title:ROS")] = None
+    profile: Annotated[str | None, Field(description="Profile that answers", max_length=64)] = None
+    top_k: Annotated[int | None, Field(ge=1, le=20, description="Number of passages for the model")] = None
+    score_threshold: Annotated[float | None, Field(ge=0, le=1, description="Minimum score of a passage")] = None
+    filter: Annotated[
+        str | None, Field(max_length=2000, description="URL prefix of the pages to search, or title:PREFIX")
+    ] = None
     temperature: Annotated[float | None, Field(ge=0, le=1, description="Sampling temperature of the model")] = None
-    max_tokens: Annotated[int | None, Field(ge=1, le=100_000, description="Longest answer, in tokens")] = None
-    citation_style: Annotated[CitationStyle | None, Field(description="How citations are written")] = None
+    max_tokens: Annotated[int | None, Field(ge=1, le=100_000, description="Maximum length of the answer in tokens")] = (
+        None
+    )
+    citation_style: Annotated[CitationStyle | None, Field(description="Style of the citations")] = None
     grounding: Annotated[
-        GroundingMode | None, Field(description="What becomes of sentences that the passages do not support")
+        GroundingMode | None, Field(description="Treatment of sentences that the passages do not support")
     ] = None
 
 

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from cli.startup import opened, preload
-from cli.terminal import number, print_json, printable, report, say, waiting
+from cli.terminal import number, print_json, printable, report, say, say_failure, waiting
 from rag.conversation.turns import check_question, check_thread_id, failed_response
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import profile_of
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from state import Context
 
 
-_PIPE_LIMIT: Final = 1_000_000  # bytes read from standard input; far beyond what a question may have
+_PIPE_LIMIT: Final = 1_000_000  # bytes read from standard input, far more than a question may have
 
 
 def ask(options: argparse.Namespace) -> int:
-    """Exit code 0 answered or refused, 1 an error turn, 2 invalid input, of which nothing is stored."""
+    """Exit code 0 for an answer or a refusal, 1 for a failed turn, 2 for invalid input, which is not stored."""
     try:
         response = _asked(options)
     except AskbookError as error:
@@ -49,7 +49,7 @@ def _asked(options: argparse.Namespace) -> Response:
         "score_threshold": number(options.threshold, "--threshold", 0, 1, whole=False),
         "filter": options.filter,
     }
-    parse_filter(options.filter)  # refused before anything is loaded
+    parse_filter(options.filter)  # reject an invalid filter before anything is loaded
     question = _piped() if options.question == "-" else options.question
     check_question(question, profile.limits.max_question_characters)
     if options.thread is not None:
@@ -59,7 +59,7 @@ def _asked(options: argparse.Namespace) -> Response:
 
 
 def _piped() -> str:
-    """Standard input as UTF-8, whatever the locale; other bytes become lone surrogates, which no question may have."""
+    """Standard input as UTF-8 in any locale; other bytes become lone surrogates, which `check_question` rejects."""
     return sys.stdin.buffer.read(_PIPE_LIMIT).decode("utf-8-sig", "surrogateescape")
 
 
@@ -76,7 +76,7 @@ async def _turn(
 
 
 async def _answer(agent: Agent, question: str, thread: str | None, context: Context) -> Response:
-    """The response; a wait that a service asked for is told on the way."""
+    """The response. While a service asks to wait, a line says so."""
     async for event in agent.stream(question, thread_id=thread, context=context):
         if event.type == "waiting":
             say(waiting(event.data))
@@ -91,13 +91,11 @@ def _show(response: Response) -> None:
         for notice in response.notices:
             say(notice)
         return
-    say(response.error.user_message)
-    if detail := " ".join(part for part in (response.error.message, response.error.hint) if part):
-        say(detail)
+    say_failure(response.error)
 
 
 def exit_code(response: Response) -> int:
-    """2 for input that was turned away, 1 for an error turn, else 0."""
+    """2 for rejected input, 1 for a failed turn, else 0."""
     if response.error is None:
         return 0
     return 2 if response.error.code in ("empty_question", "question_too_long", "not_text", "unknown_profile") else 1

@@ -14,7 +14,7 @@ from typing import Any
 from cli.commands import COMMANDS, ChatSession, Leave
 from cli.history import history_file
 from cli.startup import opened, preload
-from cli.terminal import console, counted, printable, report, say, waiting
+from cli.terminal import console, counted, printable, report, say, say_failure, waiting
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import profile_of
 from rag.search.retriever import parse_filter
@@ -23,10 +23,10 @@ from rag.types import Event, Response
 
 
 def chat(options: argparse.Namespace) -> int:
-    """Chat until /quit, Ctrl-D or the end of the input. Exit code 0; 1 when, in a pipe, a turn failed."""
+    """Chat until /quit, Ctrl-D or the end of the input. Exit code 0, or 1 if a turn failed and input is a pipe."""
     settings = Settings.from_env()
     profile_of(settings, options.profile)
-    parse_filter(options.filter)  # refused before anything is loaded
+    parse_filter(options.filter)  # reject an invalid filter before anything is loaded
     preload()
     return asyncio.run(_chat(options, settings))
 
@@ -34,9 +34,9 @@ def chat(options: argparse.Namespace) -> int:
 async def _chat(options: argparse.Namespace, settings: Settings) -> int:
     async with opened(options, settings) as agent:
         session = ChatSession(agent, settings, options.profile or settings.profile, options.filter)
-        usual = agent.services.parts(session.profile).profile.memory.thread
-        if options.thread is not None or options.newest or usual:
-            await session.resume(usual if options.thread is None and not options.newest else options.thread)
+        default = agent.services.parts(session.profile).profile.memory.thread
+        if options.thread is not None or options.newest or default:
+            await session.resume(default if options.thread is None and not options.newest else options.thread)
         await greet(session)
         await _offer(session)
         async for line in _lines(settings):
@@ -50,7 +50,7 @@ async def _chat(options: argparse.Namespace, settings: Settings) -> int:
 
 
 async def greet(session: ChatSession) -> None:
-    """Say which parts are in use, so that nobody takes a quoted sentence for a written one."""
+    """Print the book, the embedding model, what writes the answers, the filter and the conversation."""
     parts = session.agent.services.parts(session.profile)
     info = await session.book()
     say(f"{parts.profile.display_name or 'askbook'} · the book is {info}.")
@@ -63,16 +63,16 @@ async def greet(session: ChatSession) -> None:
     else:
         say(f"Answers are written by {parts.model_name}.")
     if session.where:
-        say(f"Only pages that the filter lets through are searched: {printable(session.where)}")
+        say(f"Searching only pages that match the filter {printable(session.where)}")
     if session.resumed:
-        say(f"Going on with conversation {session.thread_id} ({counted(session.resumed, 'turn')}).")
+        say(f"Continuing conversation {session.thread_id} ({counted(session.resumed, 'turn')}).")
     say("Ask a question, or type /help.\n")
 
 
 async def _lines(settings: Settings) -> AsyncIterator[str]:
-    """The lines that are typed, with history and editing on a terminal; plain lines from a pipe."""
+    """The lines of input, with history and editing on a terminal."""
     if not sys.stdin.isatty():
-        if isinstance(sys.stdin, io.TextIOWrapper):  # other bytes are refused as a question and do not end the chat
+        if isinstance(sys.stdin, io.TextIOWrapper):  # bytes that are not UTF-8 must not end the chat
             sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
         while line := await asyncio.to_thread(sys.stdin.readline):
             yield line
@@ -95,14 +95,15 @@ async def _lines(settings: Settings) -> AsyncIterator[str]:
 
 
 async def _offer(session: ChatSession) -> None:
-    """Offer to finish the turn that was broken off, by Ctrl-C or with the process."""
+    """Offer to finish a turn that was interrupted by Ctrl-C or by the end of the process."""
     question = await session.agent.unfinished(session.thread_id)
     if question is not None:
         session.offered = True
-        say(f'The answer to "{printable(question)}" was broken off. Finish it? [Y/n]')
+        say(f'The answer to "{printable(question)}" was interrupted. Finish it? [Y/n]')
 
 
 async def _do(session: ChatSession, line: str) -> None:
+    """Carry out a line of input: the reply to an offer, a command or a question."""
     offered, session.offered = session.offered, False
     if offered and line.lower() in ("", "y", "yes"):
         line = "/resume"
@@ -119,7 +120,7 @@ async def _do(session: ChatSession, line: str) -> None:
     elif name in COMMANDS:
         await COMMANDS[name].run(session, rest.strip())
     else:
-        raise UsageError(f"There is no command {word}.", hint="Type /help for those there are.")
+        raise UsageError(f"There is no command {word}.", hint="Type /help for a list.")
 
 
 def _asked(session: ChatSession, question: str) -> AsyncIterator[Event]:
@@ -127,7 +128,7 @@ def _asked(session: ChatSession, question: str) -> AsyncIterator[Event]:
 
 
 async def _answer(session: ChatSession, events: AsyncIterator[Event]) -> None:
-    """Show a turn as it happens. Ctrl-C stops the answer and not the program."""
+    """Show a turn as it happens. Ctrl-C stops the answer but not the program."""
     task = asyncio.ensure_future(_stream(session, events))
     loop = asyncio.get_running_loop()
     with suppress(NotImplementedError, RuntimeError):
@@ -135,7 +136,7 @@ async def _answer(session: ChatSession, events: AsyncIterator[Event]) -> None:
     try:
         await task
     except asyncio.CancelledError:
-        say("\nStopped. The question is kept: /resume finishes its answer, /retry asks it again.")
+        say("\nStopped. Type /resume to finish the answer or /retry to ask the question again.")
     finally:
         with suppress(NotImplementedError, RuntimeError):
             loop.remove_signal_handler(signal.SIGINT)
@@ -156,7 +157,7 @@ async def _stream(session: ChatSession, events: AsyncIterator[Event]) -> None:
 
 
 class _View:
-    """An answer on its way: Markdown as it arrives on a terminal, the whole text once in a pipe."""
+    """Shows an answer: streamed as Markdown on a terminal, or as one text in a pipe."""
 
     def __init__(self) -> None:
         self._stream: Any = None
@@ -175,7 +176,7 @@ class _View:
         elif event.type == "waiting":
             self._wait(waiting(event.data))
         elif event.type == "sentence" and self._stream is not None:
-            self._quiet()
+            self._stop_spinner()
             self._stream.feed(event.data["text"])
         elif event.type == "retract" and self._stream is not None:
             self._stream.retract()
@@ -183,7 +184,7 @@ class _View:
             self._finish(event.response)
 
     def _wait(self, line: str) -> None:
-        """On a terminal the line stands beside the spinner until the step begins again."""
+        """Show the line beside the spinner if there is one, until the step starts again."""
         if self._status is not None:
             self._status.update(line)
         else:
@@ -192,20 +193,18 @@ class _View:
     def _finish(self, response: Response) -> None:
         self.close()
         if response.error is not None:
-            say(response.error.user_message)
-            if detail := " ".join(part for part in (response.error.message, response.error.hint) if part):
-                say(detail)
+            say_failure(response.error)
         elif self._stream is None:
             print(printable(response.content) + "\n", flush=True)
         for notice in response.notices:
             say(notice)
 
     def close(self) -> None:
-        self._quiet()
+        self._stop_spinner()
         if self._stream is not None:
             self._stream.close()
 
-    def _quiet(self) -> None:
+    def _stop_spinner(self) -> None:
         if self._status is not None:
             self._status.stop()
             self._status = None

@@ -1,4 +1,4 @@
-"""What `/why` says of a search: its queries, the scores of each leg, the sum, and the gate."""
+"""The slash commands of the chat, and the session that they act on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from cli.terminal import console, counted, printable, say
+from cli.terminal import clipped, console, counted, printable, say
 from rag.conversation.turns import check_thread_id
 from rag.errors import UsageError
 from rag.profiles.profile import profile_folders, profile_names, profile_of
@@ -19,69 +19,34 @@ if TYPE_CHECKING:
     from state import Context
 
 
-WORDS = {
+_OUTCOMES: Final = {
     "kept": "",
-    "neighbour": "beside a better one",
+    "neighbour": "neighbour of a better one",
     "below_threshold": "below the threshold",
-    "duplicate": "said already",
-    "beyond_k": "enough were better",
+    "duplicate": "duplicate of a better one",
+    "beyond_k": "ranked too low",
 }
+_UNUSED_SHOWN: Final = 5  # candidates that `/why` shows after the used ones
 
 
-def why_lines(trace: Mapping[str, Any]) -> Iterator[str]:
-    """The lines for a trace as `Trace.as_data` gives it; candidates that were not used are shown while they are few."""
-    for query in trace["queries"]:
-        mark = "rewritten: " if query["kind"] == "rewrite" else ""
-        yield f"  weight {query['weight']:.2f}  {mark}{printable(_short(query['text']))}"
-    kinds = [query["kind"] for query in trace["queries"]]
-    yield f"  scores    {', '.join(_legs(kinds))}; threshold {trace['threshold']:g}"
-    used = sum(candidate["outcome"] == "kept" for candidate in trace["candidates"])
-    for place, candidate in enumerate(trace["candidates"][: used + 5], 1):
-        scores = "  ".join(f"{score:.3f}" for score in candidate["scores"])
-        fate = WORDS[candidate["outcome"]]
-        yield (
-            f"  {place:2}. sum {candidate['fused']:.3f}  score {candidate['cosine']:.3f}  ({scores})  "
-            f"{printable(candidate['heading'] or candidate['title'])}{f': {fate}' if fate else ''}"
-        )
-
-
-def checked_line(grounding: Grounding) -> str:
-    """`5 sentences, 4 supported, 1 removed; gpt-4o judged 5 and rejected 1`"""
-    counts = f"{grounding.sentences} sentences, {grounding.supported} supported, {grounding.removed} removed"
-    judge = grounding.judge
-    return counts + (f"; {judge.model} judged {judge.sentences} and rejected {judge.removed}" if judge else "")
-
-
-def _legs(kinds: list[str]) -> Iterator[str]:
-    """`cosine, BM25, cosine in context 1, ...`: the raw question has two legs, every other query one."""
-    yield from ("cosine", "BM25")
-    for number, kind in enumerate(kinds[1:], 1):
-        yield "cosine of the rewrite" if kind == "rewrite" else f"cosine in context {number}"
-
-
-def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= 100 else f"{flat[:99]}…"
-
-
-class Leave(Exception):  # noqa: N818  # it is no error
-    """The user wants to go."""
+class Leave(Exception):  # noqa: N818  # not an error
+    """Raised by `/quit`."""
 
 
 class ChatSession:
-    """One chat: the agent, the conversation it is in, and the last answer."""
+    """One chat: the agent, the current conversation, and the last answer."""
 
     def __init__(self, agent: Agent, settings: Settings, profile: str, where: str | None = None) -> None:
         self.agent = agent
         self.settings = settings
         self.profile = profile
-        self.where = where  # the filter of every search, as it was written
+        self.where = where  # the filter of every search, as typed
         self.thread_id = new_id()
-        self.resumed = 0
+        self.resumed = 0  # turns of the continued conversation
         self.last: Response | None = None
-        self.trace: Mapping[str, Any] | None = None  # of the search that opened the last turn
-        self.failed = False
-        self.offered = False  # to finish the turn that was broken off
+        self.trace: Mapping[str, Any] | None = None  # of the first search of the last turn
+        self.failed = False  # whether any turn failed
+        self.offered = False  # whether the user was just asked to finish an interrupted turn
 
     def context(self) -> Context:
         from state import Context
@@ -89,7 +54,7 @@ class ChatSession:
         return Context(profile=self.profile, filter=self.where)
 
     async def resume(self, thread_id: str | None) -> None:
-        """Go on with a stored conversation, the newest unless one is named; one that is new begins under its name."""
+        """Continue a conversation, by default the newest; an unknown `thread_id` starts a new one with that id."""
         known = await self.agent.threads()
         self.thread_id = check_thread_id(thread_id) if thread_id is not None else next(iter(known), self.thread_id)
         if self.thread_id in known:
@@ -97,19 +62,19 @@ class ChatSession:
             self.resumed = found["turns"] if found else 0
 
     async def book(self) -> str:
-        """The book in words: its name and size."""
+        """The name and size of the book, for display."""
         from rag.services import MANUAL
 
         index = self.agent.services.index
         info = await index.info()
         name = "askbook's own manual" if index.collection == MANUAL else f'"{index.collection}"'
-        return f"{name} ({counted(info.chunks, 'passage')})" if info else f"{name}, which is not indexed yet"
+        return f"{name} ({counted(info.chunks, 'passage')})" if info else f"{name} (not indexed yet)"
 
     async def take_back(self) -> str:
-        """Undo the last turn and return its question. Raises `UsageError` where there is none."""
+        """Undo the last turn and return its question. Raises `UsageError` if there is none."""
         question = await self.agent.undo(self.thread_id) if self.thread_id in await self.agent.threads() else None
         if question is None:
-            raise UsageError("There is no turn to take back.")
+            raise UsageError("There is no turn to undo.")
         self.last = None
         return question
 
@@ -126,7 +91,6 @@ async def _help(_session: ChatSession, _rest: str) -> None:
 
 
 async def _sources(session: ChatSession, _rest: str) -> None:
-    """The passages that the last answer cites; a refusal has none."""
     for citation in _citations(session):
         print(f"  [{citation.marker}] {printable(citation.breadcrumb or citation.title)}  ({citation.score:.2f})")
         print(f"      {printable(citation.url)}")
@@ -135,17 +99,17 @@ async def _sources(session: ChatSession, _rest: str) -> None:
 
 
 async def _show(session: ChatSession, rest: str) -> None:
-    """The whole passage, with the quoted stretches marked."""
-    chosen = next((one for one in _citations(session) if str(one.marker) == rest.strip("[]")), None)
+    citations = {str(citation.marker): citation for citation in _citations(session)}
+    chosen = citations.get(rest.strip("[]"))
     if chosen is None:
-        numbers = ", ".join(str(one.marker) for one in _citations(session))
-        raise UsageError(f"There is no source {rest or 'without a number'}.", hint=f"Sources: {numbers}.")
+        problem = f"There is no source {rest}." if rest else "/show needs the number of a source."
+        raise UsageError(problem, hint=f"Sources: {', '.join(citations)}.")
     chunks = await session.agent.services.index.fetch([chosen.chunk_id])
     if not chunks:
         raise UsageError("The passage is no longer in the index.")
     from rich.text import Text
 
-    text = Text(printable(chunks[0].text, "�"))  # one for one, so that the quote's place stays right
+    text = Text(printable(chunks[0].text, "�"))  # same length, so the offsets of the quotes stay right
     for quote in [Quote.of(chosen), *chosen.occurrences]:
         text.stylize("reverse", quote.start, quote.end)
     screen = console()
@@ -154,12 +118,13 @@ async def _show(session: ChatSession, rest: str) -> None:
 
 
 async def _why(session: ChatSession, _rest: str) -> None:
-    """How the last answer came about: searches, scores, gate, times."""
     last = _last(session)
     threshold = session.agent.services.parts(session.profile).profile.retrieval.score_threshold
-    for one in last.retrievals:
-        print(f"  searched  {printable(one.query)}")
-        print(f"            {one.total_chunks_found} candidates, {one.results_count} used, threshold {threshold:g}")
+    for search in last.retrievals:
+        print(f"  searched  {printable(search.query)}")
+        print(
+            f"            {search.total_chunks_found} candidates, {search.results_count} used, threshold {threshold:g}"
+        )
     for line in why_lines(session.trace) if session.trace else ():
         print(line)
     for chunk in last.retrieved_chunks:
@@ -170,8 +135,39 @@ async def _why(session: ChatSession, _rest: str) -> None:
     print(f"  time      {last.timings_ms.total:.0f} ms, of which searching {last.timings_ms.retrieval:.0f} ms")
 
 
+def why_lines(trace: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of `/why` for a trace from `Trace.as_data`: queries, legs, then the used candidates and five more."""
+    for query in trace["queries"]:
+        mark = "rewritten: " if query["kind"] == "rewrite" else ""
+        yield f"  weight {query['weight']:.2f}  {mark}{printable(clipped(' '.join(query['text'].split()), 100))}"
+    kinds = [query["kind"] for query in trace["queries"]]
+    yield f"  scores    {', '.join(_legs(kinds))}; threshold {trace['threshold']:g}"
+    used = sum(candidate["outcome"] == "kept" for candidate in trace["candidates"])
+    for place, candidate in enumerate(trace["candidates"][: used + _UNUSED_SHOWN], 1):
+        scores = "  ".join(f"{score:.3f}" for score in candidate["scores"])
+        outcome = _OUTCOMES[candidate["outcome"]]
+        yield (
+            f"  {place:2}. sum {candidate['fused']:.3f}  score {candidate['cosine']:.3f}  ({scores})  "
+            f"{printable(candidate['heading'] or candidate['title'])}{f': {outcome}' if outcome else ''}"
+        )
+
+
+def checked_line(grounding: Grounding) -> str:
+    """For example "5 sentences, 4 supported, 1 removed; gpt-4o judged 5 and rejected 1"."""
+    counts = f"{grounding.sentences} sentences, {grounding.supported} supported, {grounding.removed} removed"
+    judge = grounding.judge
+    return counts + (f"; {judge.model} judged {judge.sentences} and rejected {judge.removed}" if judge else "")
+
+
+def _legs(kinds: list[str]) -> Iterator[str]:
+    """Names of the legs, such as "cosine", "BM25", "cosine in context 1": two for the question, one per other query."""
+    yield from ("cosine", "BM25")
+    for number, kind in enumerate(kinds[1:], 1):
+        yield "cosine of the rewrite" if kind == "rewrite" else f"cosine in context {number}"
+
+
 async def _undo(session: ChatSession, _rest: str) -> None:
-    say(f"Took back: {printable(await session.take_back())}")
+    say(f"Removed from the conversation: {printable(await session.take_back())}")
 
 
 async def _clear(session: ChatSession, _rest: str) -> None:
@@ -179,14 +175,14 @@ async def _clear(session: ChatSession, _rest: str) -> None:
 
     await delete(session.agent.memory, session.settings.home, session.thread_id)
     session.last = None
-    say("The conversation is forgotten.")
+    say("The conversation was deleted.")
 
 
 async def _threads(session: ChatSession, _rest: str) -> None:
     from cli.threads import row, summaries
 
-    for one in (await summaries(session.agent.memory))[:20]:
-        print(f" {'*' if one['thread_id'] == session.thread_id else ' '}{row(one)}")
+    for summary in (await summaries(session.agent.memory))[:20]:
+        print(f" {'*' if summary['thread_id'] == session.thread_id else ' '}{row(summary)}")
 
 
 async def _profile(session: ChatSession, rest: str) -> None:
@@ -194,7 +190,7 @@ async def _profile(session: ChatSession, rest: str) -> None:
         before, chosen = profile_of(session.settings, session.profile), profile_of(session.settings, rest)
         session.profile = chosen.name
         if before.memory.persistent and not chosen.memory.persistent:
-            say(f"This chat is stored all the same. Start with --profile {chosen.name} for one that is not.")
+            say(f"This chat is still stored. Start with --profile {chosen.name} for one that is not.")
     for name in profile_names(profile_folders(session.settings)):
         mark = "*" if name == session.profile else " "
         print(f" {mark}{name:<20} {profile_of(session.settings, name).said()}")
@@ -216,7 +212,7 @@ def _write_new(name: str, text: str) -> Path:
         with os.fdopen(private, "w", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
-        raise UsageError(f"{path} exists already.", hint="Name another file.") from error
+        raise UsageError(f"{path} already exists.", hint="Choose another file name.") from error
     except OSError as error:
         raise UsageError(f"{path} cannot be written.") from error
     return path
@@ -226,8 +222,8 @@ async def _quit(_session: ChatSession, _rest: str) -> None:
     raise Leave
 
 
-async def _answered_by_the_chat(_session: ChatSession, _rest: str) -> None:
-    raise AssertionError("the chat answers by itself")
+async def _handled_by_the_chat(_session: ChatSession, _rest: str) -> None:
+    raise AssertionError("cli.chat handles this command itself")
 
 
 def _last(session: ChatSession) -> Response:
@@ -237,7 +233,7 @@ def _last(session: ChatSession) -> Response:
 
 
 def _citations(session: ChatSession) -> list[Citation]:
-    """At least one. Raises `UsageError` where nothing was cited."""
+    """The citations of the last answer, at least one. Raises `UsageError` if there are none."""
     if not (found := _last(session).citations):
         raise UsageError("The last answer has no sources.")
     return found
@@ -246,14 +242,14 @@ def _citations(session: ChatSession) -> list[Citation]:
 COMMANDS: Final = {
     "help": Command("show this list", _help),
     "sources": Command("the sources of the last answer, with their quotes", _sources),
-    "show": Command("N: the whole passage, its quote marked", _show),
-    "why": Command("how the last answer came about", _why),
-    "retry": Command("ask the last question again", _answered_by_the_chat),
-    "resume": Command("finish the answer that was broken off", _answered_by_the_chat),
-    "undo": Command("take the last turn back", _undo),
-    "clear": Command("forget this conversation", _clear),
-    "threads": Command("the stored conversations", _threads),
-    "profile": Command("[NAME]: show or change the profile", _profile),
-    "export": Command("FILE: write this conversation as Markdown", _export),
-    "quit": Command("leave", _quit),
+    "show": Command("N: source N in full, with its quotes marked", _show),
+    "why": Command("how the last answer was found and checked", _why),
+    "retry": Command("ask the last question again", _handled_by_the_chat),
+    "resume": Command("finish the interrupted answer", _handled_by_the_chat),
+    "undo": Command("remove the last turn", _undo),
+    "clear": Command("delete this conversation", _clear),
+    "threads": Command("list the stored conversations", _threads),
+    "profile": Command("[NAME]: list the profiles, or switch to one", _profile),
+    "export": Command("FILE: save this conversation as Markdown", _export),
+    "quit": Command("leave the chat", _quit),
 }

@@ -1,4 +1,4 @@
-"""`run.py doctor`: what is configured, reachable and matching; one line a check, and what to do about each failure."""
+"""`run.py doctor`: checks the configuration, one line per check, and says how to fix each failure."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from cli.doctor_checks import check_book, check_model, proposal
-from cli.terminal import counted, print_json, printable
+from cli.terminal import clipped, counted, print_json, printable
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import EffectiveValue, effective, profile_of
 from rag.settings import Settings
 
-_SHOWN: Final = 72  # characters of a value on its line; the whole of it is in the JSON
+_SHOWN: Final = 72  # characters of a value on its line; the JSON has the whole value
 
 
 @dataclass(frozen=True)
 class Check:
-    """One finding. `detail` says what is in use, or what is wrong; `hint` what to do about it."""
+    """One finding. `detail` says what is in use or what is wrong, `hint` what to do about it."""
 
     name: str
     ok: bool
@@ -31,7 +31,7 @@ class Check:
 
 
 def doctor(options: argparse.Namespace) -> int:
-    """Exit code 1 when a check failed, 2 when the settings are broken, so that nothing can be checked."""
+    """Exit code 0, 1 if a check failed, or 2 if the settings are invalid, so that nothing can be checked."""
     try:
         settings = Settings.from_env()
     except UsageError as error:
@@ -59,7 +59,7 @@ def doctor(options: argparse.Namespace) -> int:
 
 
 def _values(options: argparse.Namespace, settings: Settings) -> list[EffectiveValue]:
-    """The profile as it runs; empty where a check has said already that there is none."""
+    """The effective values of the profile; empty if it is invalid, which its check reports."""
     try:
         return effective(options.profile or settings.profile, settings)
     except UsageError:
@@ -67,18 +67,17 @@ def _values(options: argparse.Namespace, settings: Settings) -> list[EffectiveVa
 
 
 def _print_profile(values: list[EffectiveValue]) -> None:
-    """One line a value, and where each came from."""
+    """One line per value, with its source."""
     width = max((len(value.key) for value in values), default=0)
     for value in values:
-        shown = json.dumps(value.value, ensure_ascii=False)
-        shown = shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 1]}…"
+        shown = clipped(json.dumps(value.value, ensure_ascii=False), _SHOWN)
         print(f"{value.key:<{width}}  {printable(shown)}  · {printable(value.source)}")
     if values:
         print()
 
 
 async def _checks(options: argparse.Namespace, settings: Settings) -> list[Check]:
-    """Each check is made even when an earlier one failed, except that nothing can be checked without a profile."""
+    """Make every check, even if an earlier one failed; without a valid profile the others are skipped."""
     checks: list[Check] = []
     if settings.profiles is not None:
         await _attempt(checks, "offer", lambda: _offer(settings))
@@ -97,7 +96,7 @@ async def _checks(options: argparse.Namespace, settings: Settings) -> list[Check
 
 
 async def _attempt(checks: list[Check], name: str, work: Callable[[], Awaitable[tuple[Any, str, str]]]) -> Any:
-    """Run one check: what it built is passed on, its finding is noted; a failure is a finding too."""
+    """Run one check, append its finding, and return the object that it built; None if it failed."""
     try:
         built, detail, hint = await work()
     except AskbookError as error:
@@ -118,11 +117,11 @@ async def _offer(settings: Settings) -> tuple[Any, str, str]:
     from rag.profiles.offered import offer_of
 
     offer = offer_of(settings)
-    return offer, f"others may choose {', '.join(offer.names)}; {offer.usual} answers where none is named", ""
+    return offer, f"others may choose {', '.join(offer.names)}; the default is {offer.usual}", ""
 
 
 async def _collection(options: argparse.Namespace, settings: Settings, profile: Any) -> str | AskbookError:
-    """The book, or why that cannot be said: a finding of its own check."""
+    """The book, or the error in choosing it, which the check "book" reports."""
     from rag.services import choose_collection
 
     try:
@@ -132,7 +131,7 @@ async def _collection(options: argparse.Namespace, settings: Settings, profile: 
 
 
 async def _embedding(settings: Settings, profile: Any, collection: str | AskbookError) -> tuple[Any, str, str]:
-    """One vector, for real. Where only the manual is there, of the model that a book would be encoded by."""
+    """Embed one text. If the book is the manual, use the model that a book of the user would be embedded with."""
     from rag.embedding.choice import embedding_of, place_of
     from rag.services import BOOK, MANUAL, build_embedder
 
@@ -156,11 +155,11 @@ async def _rerank(settings: Settings) -> tuple[Any, str, str]:
 
 
 async def _memory(settings: Settings, profile: Any) -> tuple[Any, str, str]:
-    """One checkpoint, for real."""
+    """Store and delete one checkpoint."""
     from graph.memory import MemoryOptions, open_memory
 
     if not profile.memory.persistent:
-        return None, "conversations end with the process, as the profile says", ""
+        return None, "conversations are not stored, as the profile says", ""
     async with open_memory(settings.home, options=MemoryOptions.of(settings)) as memory:
         await memory.probe()
         stored = len(await memory.threads())

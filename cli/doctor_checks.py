@@ -1,4 +1,4 @@
-"""What `run.py doctor` tries for real: the book is searched, the model is asked for a few tokens."""
+"""The checks of `run.py doctor` that search the book and call the model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from rag.settings import Settings
 
 
-_UNMAPPED: Final = frozenset({"embedding_unknown", "payload_mapping", "index_vectors"})
+_UNMAPPED: Final = frozenset({"embedding_unknown", "payload_mapping", "index_vectors"})  # codes of a missing mapping
+_TOKENS: Final = 16  # asked for in the model's check, since OpenAI's newer models reject fewer
 
 Finding = tuple[None, str, str]
 
@@ -27,7 +28,7 @@ Finding = tuple[None, str, str]
 async def check_book(
     settings: Settings, profile: Profile, collection: str | AskbookError, embedder: Embedder | None
 ) -> Finding:
-    """The finding, with what to do. Raises `AskbookError` for a book that cannot be searched."""
+    """The finding, with a hint. Raises `AskbookError` if the book cannot be searched."""
     from rag.services import MANUAL, build_embedder, collection_index
 
     if isinstance(collection, AskbookError):
@@ -36,7 +37,7 @@ async def check_book(
     try:
         info = await index.info()
         if info is None and collection == MANUAL:
-            return None, f"the manual, indexed {_place(settings)} when it is first asked", ""
+            return None, f"the manual; it will be indexed {_place(settings)} at the first question", ""
         if info is None:
             raise RetrievalError(
                 "no_index",
@@ -46,16 +47,16 @@ async def check_book(
         if collection == MANUAL:
             embedder = build_embedder(settings, profile, MANUAL)
         if embedder is not None:
-            await _searched(index, info, embedder)
+            await _check_search(index, info, embedder)
     finally:
         await index.aclose()
-    made = ", made by somebody else" if info.foreign else ""
+    made = ", not created by askbook" if info.foreign else ""
     detail = f'"{collection}"{made}, {counted(info.chunks, "passage")}, {_place(settings)}'
     return None, detail, _hint(settings, info, is_manual=collection == MANUAL)
 
 
-async def _searched(index: ChunkIndex, info: IndexInfo, embedder: Embedder) -> None:
-    """One search by meaning, as a question makes it."""
+async def _check_search(index: ChunkIndex, info: IndexInfo, embedder: Embedder) -> None:
+    """Make one dense search. Raises `AskbookError` if it fails, or finds nothing in a collection with points."""
     from rag.embedding.vectors import Bm25Encoder
     from rag.index.catalog import checked
 
@@ -84,14 +85,17 @@ def _hint(settings: Settings, info: IndexInfo, *, is_manual: bool) -> str:
 
     server = server_of(settings)
     if server is not None and server.sends_key_openly:
-        return "QDRANT_API_KEY can be read on the way: use an address that begins with https://."
+        return "QDRANT_API_KEY is sent unencrypted: use an address that begins with https://."
     if is_manual:
-        return "Yours: python run.py ingest PATH"
+        return 'To add your own book, run "python run.py ingest PATH".'
     return "" if info.chunks else f'It is empty. Run "python run.py ingest PATH --collection {info.collection}".'
 
 
 async def proposal(settings: Settings, profile: Profile, collection: str | AskbookError, code: str) -> str:
-    """A mapping for somebody else's collection, where `code` says that one is wanting; else nothing."""
+    """A profile with a mapping for a collection that askbook did not create, if the error `code` says that it has none.
+
+    Empty for any other code, for askbook's own collections, and if the collection cannot be read.
+    """
     from rag.index.collection_schema import is_ours
     from rag.index.mapping_proposal import POINTS, proposed_profile
     from rag.index.server import ServerIndex
@@ -105,7 +109,7 @@ async def proposal(settings: Settings, profile: Profile, collection: str | Askbo
         if not isinstance(index, ServerIndex):
             return ""
         described, payloads = await index.look_inside(POINTS)
-    except AskbookError:  # that it cannot be looked into is the finding already
+    except AskbookError:  # the check "book" has reported it
         return ""
     finally:
         if index is not None:
@@ -117,26 +121,21 @@ async def proposal(settings: Settings, profile: Profile, collection: str | Askbo
     return f'\nA profile for it, such as {settings.home}/profiles/theirs.toml:\n\nextends = "default"\n\n{shown}\n'
 
 
-# Asked for more than one, since OpenAI's newer models refuse to begin with fewer; the first that comes is enough.
-_TOKENS: Final = 16
-
-
-async def check_model(settings: Settings, profile: Profile, embedder: Embedder) -> tuple[None, str, str]:
-    """What answers, and what to do about it. Raises `AskbookError`, as a turn would, but waits and retries nothing."""
+async def check_model(settings: Settings, profile: Profile, embedder: Embedder) -> Finding:
+    """The finding, with a hint. Raises `AskbookError` like a turn, but without retries."""
     from rag.model.endpoint import OPENAI_KEY, build_model, endpoint_of
 
     endpoint = endpoint_of(profile, settings)
     model, name, quotes = build_model(profile, settings, embedder)
     if quotes:
-        hint = f"To have answers written by a model, set {endpoint.variable}"
-        own = endpoint.variable == OPENAI_KEY
-        hint += " (and OPENAI_BASE_URL)." if own else "; the profile's endpoint asks for it."
-        return None, "none; the book's own sentences are quoted", hint
+        key = " (and OPENAI_BASE_URL)" if endpoint.variable == OPENAI_KEY else ", the key of the profile's endpoint"
+        hint = f"To have answers written by a model, set {endpoint.variable}{key}."
+        return None, "none; answers quote the book's own sentences", hint
     where = urlsplit(endpoint.base_url).hostname
     refused = await _first_token(model, name, _options(profile))
     detail, hint = f"{name} at {where} answers", ""
     if "tools" in refused:
-        hint = "It knows no tools, so it is asked without them: each question is searched once."
+        hint = "It does not support tools, so the book is searched once per question."
     others = [profile.model.fallback, profile.model.judge if profile.answer.judge == "model" else None]
     for other in filter(None, others):
         await _first_token(model, other, _options(profile) | {"model": other})
@@ -156,7 +155,7 @@ def _options(profile: Profile) -> dict[str, Any]:
 
 
 async def _first_token(model: BaseChatModel, name: str, options: dict[str, Any]) -> set[str]:
-    """Ask until something of an answer comes; returns the options that were refused on the way."""
+    """Call the model until it sends the first token, leaving out rejected options; return these options."""
     from rag.model.endpoint_errors import model_error
 
     dialect, refused = Dialect(), set[str]()

@@ -1,4 +1,4 @@
-"""The lines that were typed in the chat, for the arrow keys: a file of the user's own."""
+"""The file with the input history of the chat, for the arrow keys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FILE: Final = "history"
 
 
 def history_file(home: Path) -> Path:
-    """The file, made where it is missing, for its owner only."""
+    """The file, created if missing, readable only by its owner."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = home / FILE
     path.touch(mode=0o600)
@@ -19,15 +19,16 @@ def history_file(home: Path) -> Path:
 
 
 def forget(home: Path, questions: Collection[str]) -> None:
-    """Take what was asked in a deleted conversation out of the file.
+    """Remove the questions of a deleted conversation from the file.
 
-    An entry, as prompt_toolkit writes it, is a line with "# " and the time, then each line of the text after a "+".
+    prompt_toolkit writes an entry as a line with "# " and the time, then each line of the text after a "+".
     """
     path = home / FILE
-    if not questions or not path.is_file():
+    forgotten = {question.strip() for question in questions}
+    if not forgotten or not path.is_file():
         return
     entries = path.read_text(encoding="utf-8", errors="replace").split("\n# ")
-    kept = [entry for entry in entries if _text(entry) not in {question.strip() for question in questions}]
+    kept = [entry for entry in entries if _text(entry) not in forgotten]
     if len(kept) == len(entries):
         return
     new = path.with_suffix(".new")

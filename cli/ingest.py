@@ -1,4 +1,4 @@
-"""`run.py ingest`: a book into the index."""
+"""`run.py ingest`: reads a book into the index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rag.settings import Settings
 
 
 def ingest(options: argparse.Namespace) -> int:
-    """Exit code 0, or 1 when a source failed after everything else was done; 2 for invalid input, nothing written."""
+    """Exit code 0, 1 if a source failed (the others are ingested), or 2 for invalid input (nothing is written)."""
     settings = Settings.from_env()
     profile = profile_of(settings, options.profile)
     with progress_bar("Indexing") as progress:
@@ -33,8 +33,8 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
 
     name = options.collection or settings.qdrant_collection_name or BOOK
     if name == MANUAL:
-        hint = "Choose another --collection."
-        raise UsageError(f'The collection "{MANUAL}" is kept for askbook\'s own manual.', code="collection", hint=hint)
+        problem = f'The collection "{MANUAL}" is reserved for askbook\'s own manual.'
+        raise UsageError(problem, code="collection", hint="Choose another --collection.")
     index = collection_index(settings, name, profile)
     try:
         return await run_ingestion(
@@ -63,8 +63,8 @@ def _show(report: Any, *, dry_run: bool) -> None:
     )
     has = "would have" if dry_run else "has"
     print(
-        f'The book "{report.collection}" {has} {chunks.total} passages, encoded by {report.embedding_model} '
+        f'The book "{report.collection}" {has} {chunks.total} passages, embedded with {report.embedding_model} '
         f"({report.seconds:.1f} s)."
     )
     if not dry_run:
-        print('Ask it: python run.py ask "What is this book about?"')
+        print('To ask it a question, run: python run.py ask "What is this book about?"')

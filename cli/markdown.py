@@ -1,4 +1,4 @@
-"""An answer on a terminal while it arrives: finished blocks as Markdown, the block in the making redrawn in place."""
+"""Streams an answer to a terminal: finished blocks as Markdown, the unfinished block redrawn in place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cli.terminal import printable
 
 
 class MarkdownStream:
-    """Takes pieces of Markdown and shows them. A block is finished at an empty line outside a fence."""
+    """Shows Markdown that arrives in pieces. A block ends at an empty line outside a fence."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -26,12 +26,12 @@ class MarkdownStream:
             self._draw()
 
     def close(self) -> None:
-        """Show what is left as final."""
+        """Print the rest as finished."""
         self._settle(self._tail)
         self._tail = ""
 
     def retract(self) -> None:
-        """Drop the block in the making and say that what stands above does not count."""
+        """Drop the unfinished block and mark the text above as withdrawn."""
         self._stop()
         self._tail = ""
         self._console.print("(withdrawn)", style="dim italic")

@@ -1,4 +1,4 @@
-"""`run.py search` and `run.py passages`: retrieval alone, and stored passages whole."""
+"""`run.py search` and `run.py passages`: retrieval without an answer, and the full text of stored passages."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from rag.types import Exchange
 
 
 def search(options: argparse.Namespace) -> int:
-    """Exit code 0 also when nothing was found, 1 when the search failed, 2 for invalid input."""
+    """Exit code 0 (also if nothing is found), 1 if the search failed, 2 for invalid input."""
     try:
         result = asyncio.run(_searched(options))
     except AskbookError as error:
         if not options.json:
             raise
-        print_json(_nothing(options.query, options.filter) | {"error": error.info().model_dump(mode="json")})
+        print_json(_empty_result(options.query, options.filter) | {"error": error.info().model_dump(mode="json")})
         return 2 if isinstance(error, UsageError) else 1
     if options.json:
         print_json(result)
@@ -63,7 +63,7 @@ async def _searched(options: argparse.Namespace) -> dict[str, Any]:
 
 
 async def _rewritten(parts: Parts, query: str, past: Sequence[Exchange]) -> str:
-    """The model's rewrite where the profile asks for one, as in a turn; without one a line says why."""
+    """The model's rewrite of the query if the profile wants one, else empty. If there is none, a line says why."""
     if not wants_rewrite(parts, past):
         return ""
     from nodes.error import as_failure
@@ -86,14 +86,14 @@ async def _rewritten(parts: Parts, query: str, past: Sequence[Exchange]) -> str:
 
 
 def found_json(query: str, prefix: str | None, found: Any) -> dict[str, Any]:
-    """What `search --json` prints of a `rag.types.Found`."""
+    """The object for `search --json` from a `rag.types.Found`."""
     names = (
         "chunk_id", "chunk_index", "text", "title", "heading", "breadcrumb", "url", "source_file_path", "score",
     )  # fmt: skip
     results = [
         {"rank": passage.number} | {name: getattr(passage, name) for name in names} for passage in found.passages
     ]
-    return _nothing(query, prefix) | {
+    return _empty_result(query, prefix) | {
         "total_results": len(results),
         "retrieval_time_ms": found.retrieval.retrieval_time_ms,
         "results": results,
@@ -101,7 +101,7 @@ def found_json(query: str, prefix: str | None, found: Any) -> dict[str, Any]:
     }
 
 
-def _nothing(query: str, prefix: str | None) -> dict[str, Any]:
+def _empty_result(query: str, prefix: str | None) -> dict[str, Any]:
     return {
         "query": query,
         "filter_applied": prefix,
@@ -132,7 +132,7 @@ def _show(results: list[dict[str, Any]]) -> None:
 
 
 def passages(options: argparse.Namespace) -> int:
-    """Exit code 2 when an id is unknown; those that are known are printed all the same."""
+    """Exit code 2 if an id is unknown; the known passages are printed anyway."""
     settings = Settings.from_env()
 
     async def run() -> list[dict[str, Any]]:
@@ -157,7 +157,7 @@ def passages(options: argparse.Namespace) -> int:
         for chunk in found:
             print(f"{chunk['chunk_id']}  {printable(chunk['title'])}\n{printable(chunk['text'])}\n")
     known = {chunk["chunk_id"] for chunk in found}
-    missing = [one for one in options.ids if one not in known]
+    missing = [chunk_id for chunk_id in options.ids if chunk_id not in known]
     if missing:
         say(f"There is no passage {', '.join(missing)}.")
     return 2 if missing else 0

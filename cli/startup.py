@@ -1,4 +1,4 @@
-"""How a command opens the agent: settings, preloading, progress, and the choice of words about what is used."""
+"""Opens the agent for a command, with preloading and a progress bar."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def preload() -> None:
-    """Begin to load the embedding model's libraries while LangGraph is imported; together they cost most of a start."""
+    """Load the embedding model's libraries in a thread while LangGraph is imported; both take most of the start."""
     threading.Thread(target=_import_libraries, daemon=True).start()
 
 
@@ -30,7 +30,7 @@ def _import_libraries() -> None:
 
 @asynccontextmanager
 async def opened(options: argparse.Namespace, settings: Settings) -> AsyncIterator[Agent]:
-    """The agent that the options ask for. The manual is indexed with a progress bar when it has to be."""
+    """The agent for the given options. If the manual has to be indexed, a progress bar is shown."""
     from graph.agent import open_agent
 
     with progress_bar("Indexing the manual") as progress:

@@ -1,4 +1,4 @@
-"""What every command shares of the terminal: where output goes, how failures and progress look."""
+"""Terminal output for all commands: results, remarks, errors and progress."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from rag.text.visible import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from rag.types import ErrorInfo
+
 
 def printable(text: str, instead: str = "") -> str:
-    """The text without what would repaint a screen or hide on it; with `instead`, one for each such character."""
+    """The text with control and invisible characters removed, or each replaced by `instead`."""
     return visible(text, instead)
 
 
@@ -28,20 +30,23 @@ def print_json(data: Any) -> None:
     text = json.dumps(data, ensure_ascii=False, indent=2)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
-    except UnicodeEncodeError:  # a narrow locale, or bytes that were no text: JSON has its own way to write them
+    except UnicodeEncodeError:  # the locale lacks a character, or there is a lone surrogate: use \u escapes
         text = json.dumps(data, indent=2)
     print(text)
 
 
+def clipped(text: str, longest: int) -> str:
+    """The text, cut to `longest` characters with an ellipsis at the end."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def one_line(text: str, taken: int) -> str:
-    """The text on what is left of a terminal line, in which `taken` columns are used."""
-    flat = " ".join(printable(text).split())
-    room = max(20, shutil.get_terminal_size().columns - taken)
-    return flat if len(flat) <= room else flat[: room - 1] + "…"
+    """The text on one line, cut to the width of the terminal minus `taken` columns, at least 20."""
+    return clipped(" ".join(printable(text).split()), max(20, shutil.get_terminal_size().columns - taken))
 
 
 def say(text: str) -> None:
-    """A remark to the person, never to the program that reads the results; on a terminal it is cut between words."""
+    """Print a remark for the user to standard error, wrapped at the width of a terminal."""
     text = printable(text)
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns
@@ -50,9 +55,9 @@ def say(text: str) -> None:
 
 
 def waiting(data: Mapping[str, Any]) -> str:
-    """The line for an event `waiting`."""
-    what = "is busy" if "rate_limit" in data["reason"] else "failed"
-    return f"The service {what} and asks to wait. Trying again in {counted(data['seconds'], 'second')}."
+    """The line for the data of a `waiting` event."""
+    problem = "is busy" if "rate_limit" in data["reason"] else "failed"
+    return f"The service {problem} and asks to wait. Trying again in {counted(data['seconds'], 'second')}."
 
 
 def counted(number: int, noun: str) -> str:
@@ -61,21 +66,29 @@ def counted(number: int, noun: str) -> str:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A rich console: colour only on a terminal, and not where NO_COLOR is set."""
+    """A rich console, with colour only on a terminal and unless NO_COLOR is set."""
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, soft_wrap=False)
 
 
+def say_failure(failure: ErrorInfo) -> None:
+    """Print the sentence of a failure, then what happened and what to do, if known."""
+    say(failure.user_message)
+    if detail := " ".join(filter(None, (failure.message, failure.hint))):
+        say(detail)
+
+
 def report(error: Exception) -> int:
-    """Tell a failure in one line, with what to do; return the exit code. Unknown failures go to the log whole."""
+    """Print a failure and what to do about it, and return the exit code. An unexpected one is logged with traceback."""
+    if isinstance(error, UsageError):
+        say(" ".join(filter(None, (error.message, error.hint))))
+        return 2
     if isinstance(error, AskbookError):
-        if not isinstance(error, UsageError):
-            say(error.info().user_message)
-        say(" ".join(part for part in (error.message, error.hint) if part))
-        return 2 if isinstance(error, UsageError) else 1
+        say_failure(error.info())
+        return 1
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        say("There is no room on the disk. Make room, then try again.")
+        say("The disk is full. Free some space, then try again.")
         return 1
     logging.getLogger("askbook").debug("unexpected", exc_info=error)
     say(f"Something went wrong inside askbook ({type(error).__name__}). Please report it.")
@@ -83,7 +96,7 @@ def report(error: Exception) -> int:
 
 
 def number(text: str | None, name: str, low: float, high: float, *, whole: bool) -> float | None:
-    """The number that an option names. Raises `UsageError` when it is none or out of range."""
+    """The number given for the option `name`; None stays None. Raises `UsageError` if it is invalid or out of range."""
     if text is None:
         return None
     kind = "whole number" if whole else "number"
@@ -98,18 +111,18 @@ def number(text: str | None, name: str, low: float, high: float, *, whole: bool)
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on standard error, there only while something is reported and only on a terminal.
+    """A progress bar on standard error, shown from the first report on; one line if that is not a terminal.
 
-    Elsewhere it is one line at the beginning. Yields the function to report to: (done, total).
+    Yields the function to report to, with (done, total) as arguments.
     """
     if not sys.stderr.isatty():
-        said = False
+        printed = False
 
         def once(_done: int, total: int) -> None:
-            nonlocal said
-            if not said and total:
+            nonlocal printed
+            if not printed and total:
                 say(f"{label}: {total} passages")
-                said = True
+                printed = True
 
         yield once
         return

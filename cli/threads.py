@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def threads(options: argparse.Namespace) -> int:
-    """Exit code 2 for an unknown id or one that is missing."""
+    """Exit code 0, or 2 for an unknown or missing id."""
     if options.action in ("show", "export", "delete") and not options.id:
-        raise UsageError(f"threads {options.action} needs the id of a conversation.", hint="See threads list.")
+        raise UsageError(f"threads {options.action} needs the id of a conversation.", hint='See "threads list".')
     result = asyncio.run(_run(options, Settings.from_env()))
     if options.json:
         print_json(result)
@@ -32,7 +32,7 @@ async def _run(options: argparse.Namespace, settings: Settings) -> Any:
     from graph.memory import FILE, MemoryOptions, open_memory
     from rag.conversation.turns import unknown_thread
 
-    # Looking for a conversation makes no memory.
+    # Do not create a database only to look for a conversation.
     if settings.database_url is None and not (settings.home / FILE).exists():
         if options.action in ("list", "prune"):
             return [] if options.action == "list" else {"checkpoints_deleted": 0}
@@ -51,43 +51,43 @@ async def _run(options: argparse.Namespace, settings: Settings) -> Any:
 
 
 async def stored(settings: Settings, thread_id: str) -> dict[str, Any]:
-    """A stored conversation as `threads show` prints it. Raises `UsageError` for an unknown one; makes no memory."""
+    """A stored conversation as in `threads show --json`. Raises `UsageError` for an unknown id; creates no database."""
     found: dict[str, Any] = await _run(argparse.Namespace(action="show", id=thread_id), settings)
     return found
 
 
 async def summaries(memory: Memory) -> list[dict[str, Any]]:
-    """Every conversation in short, newest first. One that cannot be read is told, and the others are listed."""
+    """A summary of every conversation, newest first. For one that cannot be read, it holds only the `error` code."""
     found = []
     for thread in await memory.threads():
         try:
-            one = await memory.summary(thread)
+            summary = await memory.summary(thread)
         except MemoryFailureError as error:
             if error.code not in ("conversation_broken", "memory_key"):
                 raise
-            one = {"thread_id": thread, "error": error.code}
+            summary = {"thread_id": thread, "error": error.code}
             say(f"{thread}: {error.message} {error.hint}")
-        if one and ("error" in one or one["first_question"]):
-            found.append(one)
+        if summary and ("error" in summary or summary["first_question"]):
+            found.append(summary)
     return found
 
 
 async def delete(memory: Memory, home: Path, thread_id: str) -> None:
-    """Forget a conversation, and the lines that were typed in it."""
+    """Delete a conversation, and its questions from the input history."""
     try:
-        whole = await memory.conversation(thread_id)
-    except MemoryFailureError:  # what cannot be read can be deleted all the same
-        whole = None
+        conversation = await memory.conversation(thread_id)
+    except MemoryFailureError:  # a conversation that cannot be read can still be deleted
+        conversation = None
     await memory.delete(thread_id)
-    asked = [turn["question"] for turn in whole["turns"]] if whole else []
-    forget(home, {*asked, (whole or {}).get("unanswered") or ""} - {""})
+    asked = [turn["question"] for turn in conversation["turns"]] if conversation else []
+    forget(home, {*asked, (conversation or {}).get("unanswered") or ""} - {""})
 
 
 def _text(action: str, result: Any) -> str:
     if action == "list":
         if not result:
             say("There are no stored conversations.")
-        return "\n".join(row(one) for one in result)
+        return "\n".join(row(summary) for summary in result)
     if action == "delete":
         return f"Deleted {result['deleted']}."
     if action == "prune":
@@ -95,23 +95,23 @@ def _text(action: str, result: Any) -> str:
     return as_markdown(result)
 
 
-def row(one: dict[str, Any]) -> str:
-    """A conversation in short, on one line."""
-    if "error" in one:
-        return f"{printable(one['thread_id'])}  cannot be read ({one['error']})"
-    when = one["updated_at"][:16].replace("T", " ")
-    size = counted(one["turns"], "turn")
-    return f"{printable(one['thread_id'])}  {when}  {size:>9}  {one_line(one['first_question'], 68)}"
+def row(summary: dict[str, Any]) -> str:
+    """The summary of a conversation on one line."""
+    if "error" in summary:
+        return f"{printable(summary['thread_id'])}  cannot be read ({summary['error']})"
+    when = summary["updated_at"][:16].replace("T", " ")
+    size = counted(summary["turns"], "turn")
+    return f"{printable(summary['thread_id'])}  {when}  {size:>9}  {one_line(summary['first_question'], 68)}"
 
 
-def as_markdown(one: dict[str, Any]) -> str:
-    """A conversation to read: each question as a heading, the answer with its sources below."""
-    lines = [f"# Conversation {printable(one['thread_id'])}", ""]
-    if one["missing_turns"]:
-        missing = counted(one["missing_turns"], "turn")
-        lines += [f"({missing} missing: not in the database any more. A copy of it may have them.)", ""]
-    for turn in one["turns"]:
+def as_markdown(conversation: dict[str, Any]) -> str:
+    """A conversation as Markdown: each question as a heading above its answer with sources."""
+    lines = [f"# Conversation {printable(conversation['thread_id'])}", ""]
+    if conversation["missing_turns"]:
+        missing = counted(conversation["missing_turns"], "turn")
+        lines += [f"({missing} missing: no longer in the database. A backup may still have them.)", ""]
+    for turn in conversation["turns"]:
         lines += [f"## {turn['turn_number']}. {printable(turn['question'])}", "", printable(turn["content"]), ""]
-    if one["unanswered"]:
-        lines += [f"## {printable(one['unanswered'])}", "", "(not answered)", ""]
+    if conversation["unanswered"]:
+        lines += [f"## {printable(conversation['unanswered'])}", "", "(not answered)", ""]
     return "\n".join(lines)

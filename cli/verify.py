@@ -1,4 +1,4 @@
-"""`run.py verify`: a stored conversation's citations against the index as it is now."""
+"""`run.py verify`: checks the citations of a stored conversation against the current index."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from typing import Final
 
-from cli.terminal import counted, print_json, printable
+from cli.terminal import clipped, counted, print_json, printable
 from cli.threads import stored
 from rag.book import Chunk
 from rag.conversation.verification import Book, CheckedCitation, Verification, citations_of, verify
@@ -15,58 +15,52 @@ from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings
 
 _QUOTE: Final = 80  # characters of a quote on its line
-_MEANING: Final = {
-    "valid": "the passage is as it was cited",
-    "stale": "the passage has changed",
-    "gone": "the book has no such passage",
-}
 
 
 def verify_thread(options: argparse.Namespace) -> int:
-    """Exit code 0 when every citation is valid, 1 when one is not, 2 for an unknown id."""
+    """Exit code 0 if every citation is valid, 1 if one is not, 2 for an unknown id."""
     result = asyncio.run(_verified(options, Settings.from_env()))
     if options.json:
         print_json(result.as_json())
     else:
         _show(result)
-    return int(any(one.status != "valid" for one in result.citations))
+    return int(any(citation.status != "valid" for citation in result.citations))
 
 
 async def _verified(options: argparse.Namespace, settings: Settings) -> Verification:
-    """Each citation is looked for in the book that is given, else in the one that its turn asked, read as it was."""
+    """Check each citation in the given book, else in the book of its turn, read with the profile of that turn."""
+    from rag.services import choose_collection
+
     conversation = await stored(settings, options.id)
     cited = citations_of(conversation["turns"])
     notices: list[str] = []
     by_book: dict[Book, tuple[str, dict[str, Chunk]]] = {}
-    for book in dict.fromkeys(one.book for one in cited):
-        ids = list(dict.fromkeys(one.citation.chunk_id for one in cited if one.book == book))
+    for book in dict.fromkeys(item.book for item in cited):
+        ids = list(dict.fromkeys(item.citation.chunk_id for item in cited if item.book == book))
         profile = _profile(settings, book, notices)
         name = options.collection or book.collection
         if name is None:
-            name = await _usual(settings, profile)
-            notices.append(f"Some turns do not say which book they asked; they were checked against {name}.")
+            name = await choose_collection(settings, profile, None)
+            notices.append(f"Some turns were stored without the name of their book; they were checked against {name}.")
         by_book[book] = (name, await _chunks(settings, name, profile, ids))
-    checked = [verify(one, by_book[one.book][1].get(one.citation.chunk_id), by_book[one.book][0]) for one in cited]
+    checked = []
+    for item in cited:
+        name, chunks = by_book[item.book]
+        checked.append(verify(item, chunks.get(item.citation.chunk_id), name))
     return Verification(thread_id=options.id, citations=checked, notices=list(dict.fromkeys(notices)))
 
 
 def _profile(settings: Settings, book: Book, notices: list[str]) -> Profile:
-    """The profile of the turn, else today's: it says how somebody else's collection is read."""
+    """The profile of the turn, which says how to read the collection; the current one if it no longer exists."""
     try:
         return profile_of(settings, book.profile)
     except UsageError:
-        notices.append(f"The profile {book.profile} is not there any more; {settings.profile} was taken in its place.")
+        notices.append(f"The profile {book.profile} no longer exists; {settings.profile} was used instead.")
         return profile_of(settings)
 
 
-async def _usual(settings: Settings, profile: Profile) -> str:
-    from rag.services import choose_collection
-
-    return await choose_collection(settings, profile, None)
-
-
 async def _chunks(settings: Settings, name: str, profile: Profile, ids: list[str]) -> dict[str, Chunk]:
-    """The chunks of a collection that there are, by their ids."""
+    """The chunks of a collection by id, without those that do not exist."""
     from rag.services import collection_index
 
     index = collection_index(settings, name, profile)
@@ -77,9 +71,9 @@ async def _chunks(settings: Settings, name: str, profile: Profile, ids: list[str
 
 
 def _show(result: Verification) -> None:
-    """A line for each citation, with what is wrong with it, and one for them all."""
-    for one in result.citations:
-        print(f"{one.status:<6} turn {one.turn_number} [{one.marker}]  {_told(one)}")
+    """One line per citation, with what is wrong with it, then the notices and the counts."""
+    for citation in result.citations:
+        print(f"{citation.status:<6} turn {citation.turn_number} [{citation.marker}]  {_description(citation)}")
     for notice in result.notices:
         print(printable(notice))
     counts = ", ".join(f"{number} {status}" for status, number in result.counts.items() if number)
@@ -88,20 +82,20 @@ def _show(result: Verification) -> None:
     print(f"{summary}: {counts}." if counts else f"{summary}.")
 
 
-def _told(one: CheckedCitation) -> str:
-    source = f"{printable(one.title)} ({printable(one.url)})"
-    if one.status == "valid":
+def _description(citation: CheckedCitation) -> str:
+    source = f"{printable(citation.title)} ({printable(citation.url)})"
+    if citation.status == "valid":
         return source
-    quote = " ".join(one.quote.split())
-    shown = quote if len(quote) <= _QUOTE else f"{quote[: _QUOTE - 1]}…"
-    return f"{source}: {_finding(one)} “{printable(shown)}” {one.chunk_id}"
+    quote = clipped(" ".join(citation.quote.split()), _QUOTE)
+    return f"{source}: {_finding(citation)} “{printable(quote)}” {citation.chunk_id}"
 
 
-def _finding(one: CheckedCitation) -> str:
-    meaning = _MEANING[one.status].capitalize()
-    if one.status == "gone":
-        return f"{meaning}."
-    if one.quotes_found == one.quotes:
-        return f"{meaning}; every quote is still in it."
-    kept = f"{one.quotes_found} of {one.quotes} quotes are" if one.quotes > 1 else "the quote is not"
-    return f"{meaning}; {kept} still in it." if one.quotes > 1 else f"{meaning}; {kept} in it any more."
+def _finding(citation: CheckedCitation) -> str:
+    if citation.status == "gone":
+        return "The book no longer has this passage."
+    found, total = citation.quotes_found, citation.quotes
+    if found == total:
+        return "The passage has changed; every quote is still in it."
+    if total == 1:
+        return "The passage has changed; the quote is no longer in it."
+    return f"The passage has changed; {found} of {total} quotes are still in it."

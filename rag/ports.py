@@ -114,10 +114,7 @@ class ChunkIndex(Protocol):
 
 
 class VectorCache(Protocol):
-    """Vectors by model and text, so that an interrupted or repeated ingestion embeds nothing twice.
-
-    Called from worker threads, one call at a time. Both methods block.
-    """
+    """Vectors by model and text, so that no ingestion embeds a text twice. Called from one worker thread at a time."""
 
     def get(self, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
         """The stored vectors, by text; unknown texts are left out."""
@@ -150,8 +147,7 @@ class Searcher(Protocol):
         ...
 
 
-# Two names of the limit on the answer's length. Many endpoints know only the first, OpenAI's newer models only the
-# second.
+# The limit on the answer's length. Many endpoints know only the first name, OpenAI's newer models only the second.
 _LENGTH: Final = "max_tokens"
 _NEWER_LENGTH: Final = "max_completion_tokens"
 _COUNTING: Final = "stream_options"  # asks the endpoint to count tokens
@@ -195,10 +191,9 @@ class Dialect:
 class Parts:
     """What a turn works with: a profile and the live objects that it names.
 
-    `quotes` is true when no model answers, because the key in the variable `key_variable` is not set: `model` then
-    quotes sentences of the book, and its calls do not count as model calls. `dialect` holds the options that the
-    endpoint has rejected since the process started. `searched_with` describes the embedding model and the reranker and
-    where they run. `collection` is the book.
+    `quotes` is true if the variable `key_variable` is not set: `model` then quotes the book, and its calls do not count
+    as model calls. `dialect` holds the options that the endpoint rejected so far. `searched_with` names the embedding
+    model and the reranker, and where they run. `collection` is the book.
     """
 
     profile: Profile

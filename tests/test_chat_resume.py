@@ -19,7 +19,7 @@ from state import InputState
 from tests.machine import ANSWER, Machine
 from tests.mending import damage
 
-OFFER = 'The answer to "What is a node?" was broken off. Finish it? [Y/n]'
+OFFER = 'The answer to "What is a node?" was interrupted. Finish it? [Y/n]'
 
 
 async def broken_off(memory: Memory, home: Path, *script: str) -> ChatSession:

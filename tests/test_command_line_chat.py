@@ -44,13 +44,13 @@ def test_a_chat_answers_shows_its_sources_and_takes_a_turn_back(run: CommandLine
     assert f"“{answered.data['citations'][0]['quote']}”" in done.out
     assert "searched  How many teeth" in done.out
     assert "weight 1.00  How many teeth" in done.out
-    assert "Took back: How many teeth" in done.err
+    assert "Removed from the conversation: How many teeth" in done.err
 
 
 def test_a_filter_holds_for_every_question_of_a_chat(run: CommandLine) -> None:
     elsewhere = chat(run, QUESTION, QUESTION, options=("--filter", "https://elsewhere.example"))
     assert elsewhere.out.count("I don't have information about that in the book content") == 2
-    assert "Only pages that the filter lets through are searched: https://elsewhere.example" in elsewhere.err
+    assert "Searching only pages that match the filter https://elsewhere.example" in elsewhere.err
     assert chat(run, QUESTION, options=("--filter", "author:me")).code == 2
 
 
@@ -62,7 +62,7 @@ def test_what_was_taken_back_is_not_in_the_conversation(run: CommandLine) -> Non
 
 def test_the_newest_conversation_is_gone_on_with(run: CommandLine) -> None:
     chat(run, QUESTION, options=("--thread", "newest"))
-    assert "Going on with conversation newest (1 turn)." in chat(run, "/quit", options=("-c",)).err
+    assert "Continuing conversation newest (1 turn)." in chat(run, "/quit", options=("-c",)).err
 
 
 def test_a_command_that_cannot_be_done_is_one_line_and_the_chat_goes_on(run: CommandLine) -> None:
@@ -70,11 +70,11 @@ def test_a_command_that_cannot_be_done_is_one_line_and_the_chat_goes_on(run: Com
     assert done.code == 0
     assert "/sources" in done.out
     assert done.err.partition("/help.\n\n")[2].splitlines() == [
-        "There is no command /bogus. Type /help for those there are.",
+        "There is no command /bogus. Type /help for a list.",
         "There is no answer yet.",
         "There is no answer yet.",
-        "There is no turn to take back.",
-        "There is no turn to take back.",
+        "There is no turn to undo.",
+        "There is no turn to undo.",
         "/export needs the name of a file.",
         f'There is no profile "nobody". Profiles: {", ".join(profile_names())}.',
     ]
@@ -83,7 +83,7 @@ def test_a_command_that_cannot_be_done_is_one_line_and_the_chat_goes_on(run: Com
 def test_a_conversation_is_exported_to_a_new_file_only(run: CommandLine) -> None:
     done = chat(run, QUESTION, "/export talk.md", "/export talk.md")
     assert QUESTION in (run.folder / "talk.md").read_text()
-    assert "talk.md exists already." in done.err
+    assert "talk.md already exists." in done.err
 
 
 def test_a_failed_turn_in_a_pipe_is_exit_code_1(run: CommandLine) -> None:

@@ -34,7 +34,7 @@ def test_every_value_is_one_line_with_its_source(
 
 def test_the_variable_of_a_key_that_is_not_set_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--profile", "isaac-sim"]) == 0
-    assert "set OPENROUTER_API_KEY; the profile's endpoint asks for it." in capsys.readouterr().out
+    assert "set OPENROUTER_API_KEY, the key of the profile's endpoint." in capsys.readouterr().out
 
 
 def test_a_key_that_cannot_be_one_is_a_finding_that_does_not_show_it(
@@ -103,7 +103,7 @@ def test_a_profile_is_shown_with_its_own_name(capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("listed", "code", "said"),
     [
-        ("book-agent,isaac-sim", 0, "others may choose book-agent, isaac-sim; book-agent answers where none is named"),
+        ("book-agent,isaac-sim", 0, "others may choose book-agent, isaac-sim; the default is book-agent"),
         ("nobody", 1, "ASKBOOK_PROFILES lists 'nobody', but there is no such profile."),
     ],
 )

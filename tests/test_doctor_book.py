@@ -67,7 +67,7 @@ def test_a_book_on_a_server_is_searched_for_real(
 
 
 def test_a_server_without_books_has_the_manual(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "the manual, indexed on the Qdrant server 127.0.0.1" in book(capsys)["detail"]
+    assert "the manual; it will be indexed on the Qdrant server 127.0.0.1" in book(capsys)["detail"]
 
 
 def test_a_book_that_is_not_there_is_named_with_the_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +129,7 @@ def test_a_mapping_is_proposed_that_can_be_pasted_into_a_profile(
     (home / "profiles" / "theirs.toml").write_text(filled, encoding="utf-8")
     check = book(capsys, "--profile", "theirs")
     assert check["ok"], check
-    assert check["detail"].startswith(f'"{name}", made by somebody else, 3 passages')
+    assert check["detail"].startswith(f'"{name}", not created by askbook, 3 passages')
     assert check["proposal"] == ""
 
 

@@ -36,7 +36,7 @@ async def test_a_model_that_only_began_has_answered(reply: Reply, endpoint: Endp
 async def test_a_model_without_tools_is_said_to_have_none(endpoint: Endpoint) -> None:
     detail, hint = await checked(endpoint, refuses(400, "x does not support tools"), YES)
     assert detail.endswith("answers")
-    assert hint == "It knows no tools, so it is asked without them: each question is searched once."
+    assert hint == "It does not support tools, so the book is searched once per question."
 
 
 async def test_the_fallback_is_asked_too(endpoint: Endpoint) -> None:
@@ -68,5 +68,5 @@ async def test_a_failure_is_a_finding_with_what_to_do_and_is_not_retried(
 async def test_without_a_key_it_says_which_one_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
     settings: Any = Settings(_env_file=None, openai_api_key=None)  # type: ignore[call-arg]  # pydantic-settings' own
     _, detail, hint = await check_model(settings, load_profile("default"), FakeEmbedder())
-    assert detail == "none; the book's own sentences are quoted"
+    assert detail == "none; answers quote the book's own sentences"
     assert "OPENAI_API_KEY" in hint

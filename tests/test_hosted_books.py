@@ -67,7 +67,7 @@ def test_the_words_for_people_name_the_model(
     server: CohereServer, tiny_source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["ingest", str(tiny_source)]) == 0
-    assert "4 passages, encoded by embed-multilingual-v3.0" in capsys.readouterr().out
+    assert "4 passages, embedded with embed-multilingual-v3.0" in capsys.readouterr().out
 
 
 def test_another_collection_of_the_same_text_is_not_billed_again(

@@ -40,7 +40,7 @@ def test_output_that_cannot_be_written_is_one_line_and_code_1(tmp_path: Path) ->
     full = os.open("/dev/full", os.O_WRONLY)
     done = _run(["threads", "list", "--json"], full, tmp_path)
     os.close(full)
-    assert (done.returncode, done.stderr.decode()) == (1, "There is no room on the disk. Make room, then try again.\n")
+    assert (done.returncode, done.stderr.decode()) == (1, "The disk is full. Free some space, then try again.\n")
 
 
 def test_a_narrow_encoding_costs_a_character_and_not_the_answer(tmp_path: Path) -> None:

@@ -165,5 +165,5 @@ async def test_a_chat_that_is_stored_says_so_when_it_changes_to_this_profile(
         session = Session(agent, Settings.from_env(None), "default")
         await COMMANDS["profile"].run(session, NAME)
         await COMMANDS["profile"].run(session, "default")
-    said = f"This chat is stored all the same. Start with --profile {NAME} for one that is not.\n"
+    said = f"This chat is still stored. Start with --profile {NAME} for one that is not.\n"
     assert capsys.readouterr().err == said

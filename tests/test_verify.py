@@ -137,7 +137,9 @@ async def test_each_turn_is_checked_against_the_book_that_it_asked(
     _show(elsewhere)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(elsewhere.citations) + 1
-    assert any(line.startswith("gone   turn 2 [") and "The book has no such passage. “" in line for line in lines)
+    assert any(
+        line.startswith("gone   turn 2 [") and "The book no longer has this passage. “" in line for line in lines
+    )
 
 
 def test_an_unknown_conversation_is_wrong_usage(run: CommandLine) -> None:

@@ -51,23 +51,15 @@ class RetrievalContext(Record):
 
     def format_for_agent(self) -> str:
         """URL, score and text of each passage in the format of the profile `book-agent`; `NOTHING_FOUND` if none."""
-        if not self.results:
-            return NOTHING_FOUND
-        lines: list[str] = []
-        for passage in self.results:
-            lines += [
-                f"[{passage.number}] Source: {passage.url}",
-                f"    Score: {passage.score:.2f}",
-                f"    Content: {passage.text}",
-                "",
-            ]
-        return "\n".join(lines)
+        blocks = [
+            f"[{passage.number}] Source: {passage.url}\n    Score: {passage.score:.2f}\n    Content: {passage.text}\n"
+            for passage in self.results
+        ]
+        return "\n".join(blocks) or NOTHING_FOUND
 
     def format_for_prompt(self) -> str:
         """Title, URL and text of each passage in the format of the profile `isaac-sim`; empty if none."""
-        blocks = [
-            f"[{passage.number}] Source: {passage.title} ({passage.url})\n{passage.text}" for passage in self.results
-        ]
+        blocks = [f"[{p.number}] Source: {p.title} ({p.url})\n{p.text}" for p in self.results]
         return "\n\n".join(["Context from book:", *blocks]) if blocks else ""
 
     def format_sources_footer(self) -> str:

@@ -16,11 +16,8 @@ STATUSES: Final[tuple[CitationStatus, ...]] = ("valid", "stale", "gone")
 
 
 class CheckedCitation(Record):
-    """A checked citation of a stored answer.
-
-    "valid" means that the passage is unchanged, "stale" that its text has changed, "gone" that the book has no passage
-    with this id. `quotes` counts the quotes, `quotes_found` those that are still in the passage. `collection` is the
-    book that it was checked against.
+    """A citation checked against `collection`: "valid" if the passage is unchanged, "stale" if its text has changed,
+    "gone" if no passage has this id. `quotes` counts the quotes, `quotes_found` those that are still in the passage.
     """
 
     turn_number: int
@@ -75,15 +72,11 @@ class Verification(Record):
 
 def citations_of(turns: Sequence[Mapping[str, Any]]) -> list[Cited]:
     """The citations of a conversation's turns. Turns stored by earlier versions do not name their book."""
-    return [
-        Cited(
-            Citation.model_validate(data),
-            int(turn["turn_number"] or 0),
-            Book(turn.get("collection"), turn.get("profile")),
-        )
-        for turn in turns
-        for data in turn.get("citations") or []
-    ]
+    found = []
+    for turn in turns:
+        book, number = Book(turn.get("collection"), turn.get("profile")), int(turn["turn_number"] or 0)
+        found += [Cited(Citation.model_validate(data), number, book) for data in turn.get("citations") or []]
+    return found
 
 
 def verify(cited: Cited, chunk: Chunk | None, collection: str) -> CheckedCitation:

@@ -57,9 +57,8 @@ class EndpointChatModel(ChatOpenAI):
         sent = {"stream_options", *options}
         if "max_tokens" in options:
             sent.add("max_completion_tokens")
-        return model_error(
-            failure, RequestInfo(options.get("model", self.model_name), self.key_variable, frozenset(sent))
-        )
+        request = RequestInfo(options.get("model", self.model_name), self.key_variable, frozenset(sent))
+        return model_error(failure, request)
 
     def _get_request_payload(
         self, input_: LanguageModelInput, *, stop: list[str] | None = None, **kwargs: Any

@@ -16,16 +16,10 @@ class Offer(NamedTuple):
     usual: str
 
     def choose(self, name: str | None) -> str:
-        """The profile for a request; None means the default.
-
-        Raises the same `UsageError` for a profile that is not on offer as for one that does not exist.
-        """
-        if name is not None and name not in self.names:
-            raise UsageError(
-                f'There is no profile "{name[:64]}".',
-                code="unknown_profile",
-                hint=f"Profiles: {', '.join(self.names)}.",
-            )
+        """The profile for a request; None means the default. Raises `UsageError` for one that is not on offer."""
+        if name is not None and name not in self.names:  # the same message as for a profile that does not exist
+            hint = f"Profiles: {', '.join(self.names)}."
+            raise UsageError(f'There is no profile "{name[:64]}".', code="unknown_profile", hint=hint)
         return name or self.usual
 
 

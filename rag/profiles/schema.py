@@ -122,13 +122,12 @@ class RetrievalSection(Section):
 
 
 class AnswerSection(Section):
-    """The form of the answer and the checks on it.
+    """`smalltalk` answers a greeting. `accepts` names citation forms that the instructions ask for, besides `[n]`.
 
-    `smalltalk` is the answer to a greeting. `accepts` names citation forms that the instructions ask for, besides
-    `[n]`. `grounding` removes ("strict"), marks ("flag") or keeps ("off") sentences that their citations do not
-    support. `judge` "model" also lets a model reject sentences. `context_title` is a line above the passages in the
-    prompt. `marker_rule` appends askbook's rule about numbered passages to the instructions. `footer` applies only to
-    the style "numbered".
+    `grounding` removes ("strict"), marks ("flag") or keeps ("off") sentences that their citations do not support;
+    `judge` "model" also lets a model reject sentences. `context_title` is a line above the passages in the prompt.
+    `marker_rule` appends askbook's rule about numbered passages to the instructions. `footer` applies only to the style
+    "numbered".
     """
 
     refusal: Text = "I don't have information about that in the book content"
@@ -257,9 +256,7 @@ class ToolResult(Section):
 
 
 class ToolErrors(Section):
-    """What the model reads when its search fails; {message} says what happened, {user_message} is the fixed sentence
-    of the error's type.
-    """
+    """The answer to a failed search. {message} says what happened; {user_message} is the error's fixed sentence."""
 
     embedding: Text = "{user_message}"
     search: Text = "{user_message}"

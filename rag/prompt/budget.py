@@ -15,8 +15,8 @@ from rag.profiles.schema import BudgetSection
 from rag.types import Exchange, Passage
 
 # Four characters per token fit English and German text; code has fewer. With the margin, 99% of chunks have no more
-# tokens than estimated, measured with o200k. Other alphabets take more tokens per letter; scripts without spaces and
-# emoji take about one token per character.
+# tokens than estimated, measured with o200k. Other alphabets take more tokens per letter, up to one in older
+# vocabularies; scripts without spaces and emoji take about one token per character.
 _CHARACTERS_PER_TOKEN: Final = 4.0
 _MARGIN: Final = 1.3
 _OTHER_ALPHABETS: Final = re.compile("[\u0370-\u2e7f]")  # Greek, Cyrillic, Hebrew, Arabic, Devanagari, Thai, ...

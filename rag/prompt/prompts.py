@@ -99,6 +99,6 @@ def given(exchange: Sequence[AnyMessage]) -> set[int]:
 def said(exchange: Sequence[AnyMessage]) -> str:
     """All text of the exchange including the tool calls, for counting tokens."""
     texts = [message.text for message in exchange]
-    calls = [call for message in exchange if isinstance(message, AIMessage) for call in message.tool_calls]
-    broken = [call for message in exchange if isinstance(message, AIMessage) for call in message.invalid_tool_calls]
-    return "\n".join([*texts, *(json.dumps(call) for call in [*calls, *broken])])
+    answers = [message for message in exchange if isinstance(message, AIMessage)]
+    calls = [json.dumps(call) for answer in answers for call in [*answer.tool_calls, *answer.invalid_tool_calls]]
+    return "\n".join([*texts, *calls])

@@ -143,9 +143,7 @@ def _record(passage: Passage, rank: int, fields: Mapping[str, ResultField]) -> d
 def _as_passages(passages: Sequence[Passage], seen: int) -> str:
     new = [passage for passage in passages if passage.number > seen]
     known = [passage for passage in passages if passage.number <= seen]
-    lines = []
-    if known:
-        lines.append("Already given: " + ", ".join(f"[{passage.number}]" for passage in known) + ".")
-    if new or not known:
-        lines.append(format_passages(new, new_boundary()) if new else NOTHING_FOUND)
-    return "\n".join(lines)
+    if not passages:
+        return NOTHING_FOUND
+    lines = ["Already given: " + ", ".join(f"[{passage.number}]" for passage in known) + "."] if known else []
+    return "\n".join([*lines, *([format_passages(new, new_boundary())] if new else [])])
