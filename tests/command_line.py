@@ -84,7 +84,8 @@ class CommandLine:
         )
 
     def _environment(self, more: dict[str, str]) -> dict[str, str]:
-        return {"PATH": os.environ["PATH"], "HOME": str(self.folder), "ASKBOOK_HOME": str(self.home)} | more
+        kept = {name: os.environ[name] for name in ("PATH", "SSL_CERT_FILE") if name in os.environ}
+        return kept | {"HOME": str(self.folder), "ASKBOOK_HOME": str(self.home)} | more
 
 
 def _bytes(stdin: str | bytes) -> bytes:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Final
 
+import certifi
 import pytest
 from pydantic import SecretStr
 
@@ -37,7 +38,7 @@ LONGEST: Final = (
     "test_books.py",
     "test_injection_turns.py",
 )
-MOST_WORKERS: Final = 4  # each takes half a gigabyte
+MOST_WORKERS: Final = 4  # each takes up to a gigabyte
 
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 
@@ -94,6 +95,22 @@ async def index_book(
         )
     finally:
         await index.aclose()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let clients trust a single authority. None of their servers has a certificate, but a client reads those of every
+    authority when it is made, a fiftieth of a second each time. A real Qdrant server may need them.
+    """
+    if os.environ.get("QDRANT_TEST_URL"):
+        yield
+        return
+    end = "-----END CERTIFICATE-----\n"
+    file = tmp_path_factory.mktemp("authority") / "one.pem"
+    file.write_text(Path(certifi.where()).read_text(encoding="utf-8").partition(end)[0] + end, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(file))
+        yield
 
 
 @pytest.fixture(autouse=True)
