@@ -7,8 +7,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Final
 
-from cli.startup import opened, preload
-from cli.terminal import number, print_json, printable, report, say, say_failure, waiting
+from cli.terminal import number, opened, preload, print_json, printable, report, say, say_failure, waiting
 from rag.conversation.turns import check_question, check_thread_id, failed_response
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import profile_of

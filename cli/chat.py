@@ -13,8 +13,7 @@ from typing import Any
 
 from cli.commands import COMMANDS, ChatSession, Leave
 from cli.history import history_file
-from cli.startup import opened, preload
-from cli.terminal import console, counted, printable, report, say, say_failure, waiting
+from cli.terminal import console, counted, opened, preload, printable, report, say, say_failure, waiting
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import profile_of
 from rag.search.retriever import parse_filter

@@ -1,15 +1,17 @@
-"""Terminal output for all commands: results, remarks, errors and progress."""
+"""What all commands share: results, remarks, errors and progress on the terminal, and an agent opened behind them."""
 
 from __future__ import annotations
 
+import argparse
 import errno
 import json
 import logging
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rag.errors import AskbookError, UsageError
@@ -18,6 +20,8 @@ from rag.text.visible import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from graph.agent import Agent
+    from rag.settings import Settings
     from rag.types import ErrorInfo
 
 
@@ -132,3 +136,30 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None, visible=False)
         yield lambda done, total: bar.update(task, completed=done, total=total, visible=total > 0)
+
+
+def preload() -> None:
+    """Load the embedding model's libraries in a thread while LangGraph is imported; both take most of the start."""
+    threading.Thread(target=_import_libraries, daemon=True).start()
+
+
+def _import_libraries() -> None:
+    import tokenizers  # noqa: F401
+
+    from rag.embedding.local import onnx_runtime
+
+    onnx_runtime()
+
+
+@asynccontextmanager
+async def opened(options: argparse.Namespace, settings: Settings) -> AsyncIterator[Agent]:
+    """The agent for the given options. If the manual has to be indexed, a progress bar is shown."""
+    from graph.agent import open_agent
+
+    with progress_bar("Indexing the manual") as progress:
+        manager = open_agent(settings, options.profile, collection=options.collection, progress=progress)
+        agent = await manager.__aenter__()
+    try:
+        yield agent
+    finally:
+        await manager.__aexit__(None, None, None)
