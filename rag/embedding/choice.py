@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rag.profiles.profile import Profile
     from rag.settings import Settings
 
-
 CHOICE: Final = "ASKBOOK_EMBEDDING_MODEL"
 COHERE_KEY: Final = "COHERE_API_KEY"
 COHERE_MODEL: Final = "embed-multilingual-v3.0"

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
 Kind = Literal["search_document", "search_query"]
 Wire = Callable[[list[str], Kind], Any]
 

@@ -86,14 +86,8 @@ def record_of(info: IndexInfo, *, complete: bool) -> dict[str, Any]:
 
 
 def _recorded(collection: str, record: Mapping[str, Any], chunks: int) -> IndexInfo:
-    return IndexInfo(
-        collection=collection,
-        embedding_model=str(record.get("embedding_model", "")),
-        dimension=int(record.get("dimension", 0)),
-        sparse_model=str(record.get("sparse_model", "")),
-        chunks=chunks,
-        recipe=str(record.get("recipe", "")),
-    )
+    embedding, sparse, recipe = (str(record.get(key, "")) for key in ("embedding_model", "sparse_model", "recipe"))
+    return IndexInfo(collection, embedding, int(record.get("dimension", 0)), sparse, chunks, recipe=recipe)
 
 
 def _dense(collection: str, vectors: Any, layout: Layout) -> tuple[str, Any]:

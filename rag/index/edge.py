@@ -24,7 +24,6 @@ from rag.index.payload import ENTRY_KEYS, from_payload, point_ids, to_entry
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
 
-
 WAIT: Final = 2.0  # seconds that a search waits for the lock
 BUILD_WAIT: Final = 10.0  # seconds that an ingestion waits for searches of other processes
 BATCH: Final = 256  # points of one write

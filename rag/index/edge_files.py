@@ -30,9 +30,14 @@ _POINTER: Final = "current"
 _EXCLUSIVE: Final = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
 
 
+def is_collection_name(name: str) -> bool:
+    """Whether a name is valid. It becomes a folder, so it must not be a path."""
+    return _NAME.fullmatch(name) is not None
+
+
 def collection_name(name: str) -> str:
-    """The name, if it is valid. Raises `UsageError` otherwise: it becomes a folder, so it must not be a path."""
-    if not _NAME.fullmatch(name):
+    """The name, if it is valid. Raises `UsageError` otherwise."""
+    if not is_collection_name(name):
         raise UsageError(
             f'"{name[:100]}" cannot be the name of a collection.',
             code="collection_name",

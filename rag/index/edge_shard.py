@@ -19,7 +19,6 @@ from rag.index.server_requests import FILTERS
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
 
-
 PAGE: Final = 512  # points of one `page`
 
 
@@ -166,7 +165,7 @@ def _restriction(where: Where | None) -> Any:
 
     conditions: list[Any] = [
         FieldCondition(key=f"{METADATA}.{field}", match=MatchPrefix(value))
-        for name, (field, _) in FILTERS.items()
+        for name, field in FILTERS.items()
         if (value := getattr(where, name, ""))
     ]
     return Filter(must=conditions) if conditions else None

@@ -32,7 +32,6 @@ from rag.index.server_requests import INDEXED, chunk_of, hits, quantization, req
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient
 
-
 BATCH: Final = 64  # points of one upsert: 64 vectors of 1,024 numbers are about a megabyte of JSON
 PAGE: Final = 512  # points of one scroll or delete
 DEEPEST: Final = 1000  # limit from which on a query that finds points without text is not repeated

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from rag.book import Chunk, Hit, Point, SparseVector, Where
 from rag.embedding.cosine import cosines
@@ -14,20 +14,16 @@ from rag.index.payload import DENSE, METADATA, SPARSE, from_payload, to_payload
 
 OVERSAMPLING: Final = 2.0  # of a quantized collection: this many times the limit are rescored with the full vectors
 
-Match = Literal["prefix"]
-# For each field of a `Where`: the field of a chunk that it restricts, and how the two are compared.
-FILTERS: Final[dict[str, tuple[str, Match]]] = {
-    "url_prefix": ("url", "prefix"),
-    "title": ("title", "prefix"),
-    "heading": ("heading", "prefix"),
-    "file": ("source_file_path", "prefix"),
-    "chapter": ("chapter", "prefix"),
+# For each field of a `Where`: the field of a chunk whose prefix it is.
+FILTERS: Final[dict[str, str]] = {
+    "url_prefix": "url",
+    "title": "title",
+    "heading": "heading",
+    "file": "source_file_path",
+    "chapter": "chapter",
 }
 # The fields with a payload index in our collections, and whether the index is for prefixes.
-INDEXED: Final[dict[str, bool]] = {
-    f"{METADATA}.{name}": name in {field for field, match in FILTERS.values() if match == "prefix"}
-    for name in dict.fromkeys(["source", *(field for field, _ in FILTERS.values())])
-}
+INDEXED: Final = {f"{METADATA}.source": False} | {f"{METADATA}.{field}": True for field in FILTERS.values()}
 
 
 def request(schema: CollectionSchema, leg: Sequence[float] | SparseVector, limit: int, where: Where | None) -> Any:
@@ -70,7 +66,7 @@ def _restriction(schema: CollectionSchema, where: Where | None) -> Any:
     from qdrant_client import models
 
     conditions: list[Any] = []
-    for name, (field, _) in FILTERS.items():
+    for name, field in FILTERS.items():
         value = getattr(where, name, None)
         if not value:
             continue

@@ -48,7 +48,7 @@ class MarkdownText:
         Inline markup is parsed only in headings: nothing else needs it, and it takes most of a parser's time.
         """
         references: dict[str, Any] = {}
-        root = SyntaxTreeNode(_block_parser().parse(self.text, references))
+        root = SyntaxTreeNode(markdown_parser("inline").parse(self.text, references))
         return tuple(_blocks(root, references))
 
     @property
@@ -79,14 +79,9 @@ def parsed(document: Document) -> MarkdownText:
 
 
 @cache
-def markdown_parser() -> MarkdownIt:
+def markdown_parser(*disabled: str) -> MarkdownIt:
     """CommonMark with tables. HTML is plain text here: cleaning has removed the tags that were markup."""
-    return MarkdownIt("commonmark").enable("table").disable(["html_block", "html_inline"])
-
-
-@cache
-def _block_parser() -> MarkdownIt:
-    return MarkdownIt("commonmark").enable("table").disable(["html_block", "inline"])
+    return MarkdownIt("commonmark").enable("table").disable(["html_block", "html_inline", *disabled])
 
 
 def _blocks(parent: SyntaxTreeNode, references: dict[str, Any]) -> Iterator[Block]:

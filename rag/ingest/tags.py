@@ -120,7 +120,8 @@ def strip_tags(text: str, *, mdx: bool, inline: Callable[[str], str | None] = la
     """
     tags = [t for m in _OPEN.finditer(text) if (t := read_tag(text, m.start())) and _known(t)]
     pairs = _pairs(tags)
-    labels = {m["value"]: m["label"] for t in tags if t.name == "Tabs" for m in _LABEL.finditer(_values(t))}
+    tabs = [tag.attributes.get("values{}", "") for tag in tags if tag.name == "Tabs"]
+    labels = {m["value"]: m["label"] for values in tabs for m in _LABEL.finditer(values)}
     pieces: list[str] = []
     at = 0
     for n, tag in enumerate(tags):
@@ -139,10 +140,6 @@ def strip_tags(text: str, *, mdx: bool, inline: Callable[[str], str | None] = la
 
 def _known(tag: Tag) -> bool:
     return tag.name[0].isupper() or tag.name.lower() in HTML
-
-
-def _values(tabs: Tag) -> str:
-    return tabs.attributes.get("values{}", "")
 
 
 def _pairs(tags: list[Tag]) -> set[int]:

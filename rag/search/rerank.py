@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rag.settings import Settings
     from rag.types import Candidate
 
-
 MODEL: Final = "rerank-v3.5"
 MOST: Final = 50  # passages of one request: up to 100 are billed as one search, few good ones rank lower than 50
 
