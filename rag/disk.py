@@ -25,8 +25,5 @@ def check_room(folder: Path, needed: int) -> None:
     """
     free = shutil.disk_usage(folder).free
     if free < needed:
-        raise RetrievalError(
-            "index_write",
-            f"The index needs about {needed / 1e6:,.0f} MB in {folder}, and {free / 1e6:,.0f} MB are free.",
-            hint="Make room on the disk; the book is as before.",
-        )
+        message = f"The index needs about {needed / 1e6:,.0f} MB in {folder}, and {free / 1e6:,.0f} MB are free."
+        raise RetrievalError("index_write", message, hint="Make room on the disk; the book is as before.")

@@ -47,11 +47,9 @@ class OnnxEmbeddings(Embeddings):
         vocabulary = folder / "vocab.txt" if folder else VOCABULARY
         for path in (model, vocabulary):
             if not path.is_file():
-                raise UsageError(
-                    f"The embedding model has no {path.name} in {path.parent}.",
-                    code="embedding_model",
-                    hint="Set ASKBOOK_EMBEDDING_MODEL to a folder with model.onnx and vocab.txt, or unset it.",
-                )
+                message = f"The embedding model has no {path.name} in {path.parent}."
+                hint = "Set ASKBOOK_EMBEDDING_MODEL to a folder with model.onnx and vocab.txt, or unset it."
+                raise UsageError(message, code="embedding_model", hint=hint)
         self._model = _loaded(_File.of(model), _File.of(vocabulary), None if folder else MINILM_SHA256, threads)
         self.model_id = f"onnx-{self._model.digest[:16]}" if folder else PACKAGED
         self.max_tokens = WINDOW - 2
@@ -126,11 +124,8 @@ def _loaded(model: _File, vocabulary: _File, known: str | None, threads: int | N
     weights = model.path.read_bytes()
     digest = hashlib.sha256(weights).hexdigest()
     if known and digest != known:
-        raise UsageError(
-            f"The packaged embedding model has the hash {digest[:12]}, not {known[:12]}.",
-            code="embedding_model",
-            hint="Install again: make install.",
-        )
+        message = f"The packaged embedding model has the hash {digest[:12]}, not {known[:12]}."
+        raise UsageError(message, code="embedding_model", hint="Install again: make install.")
     onnxruntime = onnx_runtime()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
@@ -139,9 +134,8 @@ def _loaded(model: _File, vocabulary: _File, known: str | None, threads: int | N
     try:
         session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own exceptions have no common base class
-        raise UsageError(
-            f"The embedding model could not be loaded: {str(error).splitlines()[0]}", code="embedding_model"
-        ) from error
+        message = f"The embedding model could not be loaded: {str(error).splitlines()[0]}"
+        raise UsageError(message, code="embedding_model") from error
     tokenizer: Any = BertWordPieceTokenizer(str(vocabulary.path), lowercase=True)
     tokenizer.enable_truncation(WINDOW)
     tokenizer.enable_padding(pad_id=0, pad_token="[PAD]")

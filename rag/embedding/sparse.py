@@ -27,11 +27,9 @@ class Bm25Encoder:
         try:
             self._engine = qdrant_edge.Bm25(qdrant_edge.Bm25Config(language=language))
         except ValueError as error:
-            raise UsageError(
-                f'There is no stemmer for the language "{language}".',
-                code="sparse_language",
-                hint="Use a Snowball language such as english, german or french.",
-            ) from error
+            message = f'There is no stemmer for the language "{language}".'
+            hint = "Use a Snowball language such as english, german or french."
+            raise UsageError(message, code="sparse_language", hint=hint) from error
         self.model_id = f"qdrant-edge-bm25-{language}-{ENGINE}"
 
     def encode_document(self, text: str) -> SparseVector:

@@ -94,11 +94,8 @@ class SqliteVectorCache:
             self.path.replace(self.path.with_name(self.path.name + ".broken"))
 
     def _unusable(self, error: Exception) -> UsageError:
-        return UsageError(
-            f"The vector cache {self.path} cannot be used: {error}.",
-            code="vector_cache",
-            hint="Make the file and its folder writable, or delete the file.",
-        )
+        hint = "Make the file and its folder writable, or delete the file."
+        return UsageError(f"The vector cache {self.path} cannot be used: {error}.", code="vector_cache", hint=hint)
 
 
 def _prepare(db: sqlite3.Connection) -> None:
@@ -134,13 +131,9 @@ def _vectors(rows: Iterable[tuple[bytes, object]]) -> dict[bytes, list[float]]:
 
 
 def _write(db: sqlite3.Connection, rows: Sequence[tuple[str, bytes, bytes]]) -> None:
-    db.execute("BEGIN IMMEDIATE")
-    try:
+    with db:  # commits, or rolls back
+        db.execute("BEGIN IMMEDIATE")
         db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
 
 
 def _batches(items: Iterable[tuple[bytes, str]]) -> Iterator[list[tuple[bytes, str]]]:

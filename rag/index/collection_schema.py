@@ -112,11 +112,9 @@ def _sparse(collection: str, vectors: Mapping[str, Any], layout: Layout) -> str 
     if layout.sparse is None or layout.sparse in vectors:
         return layout.sparse
     known = f"it has {_listed(vectors)}" if vectors else "it has none"
-    raise RetrievalError(
-        "index_vectors",
-        f'The collection "{collection}" has no sparse vector "{layout.sparse}"; {known}.',
-        hint="Correct sparse_vector in the section [book] of the profile, or leave it out.",
-    )
+    message = f'The collection "{collection}" has no sparse vector "{layout.sparse}"; {known}.'
+    hint = "Correct sparse_vector in the section [book] of the profile, or leave it out."
+    raise RetrievalError("index_vectors", message, hint=hint)
 
 
 def _listed(named: Mapping[str, Any]) -> str:

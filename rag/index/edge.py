@@ -227,8 +227,6 @@ def _files(collection: str) -> Iterator[None]:
         yield
     except OSError as error:
         is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        raise RetrievalError(
-            "index_files",
-            f'The folder of the index "{collection}" cannot be used: {error.strerror or error}.',
-            hint="Make room on the disk." if is_full else "Make the folder in ASKBOOK_HOME readable and writable.",
-        ) from error
+        message = f'The folder of the index "{collection}" cannot be used: {error.strerror or error}.'
+        hint = "Make room on the disk." if is_full else "Make the folder in ASKBOOK_HOME readable and writable."
+        raise RetrievalError("index_files", message, hint=hint) from error

@@ -70,18 +70,13 @@ def engine_faults(collection: str, *, writing: bool = False) -> Iterator[None]:
         if type(error) is not Exception and type(error).__name__ != "PanicException":
             raise
         if "WouldBlock" in str(error):  # open in a program that does not take our lock
-            raise RetrievalError(
-                "index_locked",
-                f'The index of "{collection}" is open in another program.',
-                hint="Close it. A book that several programs share needs a Qdrant server: set QDRANT_URL.",
-                retryable=True,
-            ) from error
+            message = f'The index of "{collection}" is open in another program.'
+            hint = "Close it. A book that several programs share needs a Qdrant server: set QDRANT_URL."
+            raise RetrievalError("index_locked", message, hint=hint, retryable=True) from error
         if writing:
-            raise RetrievalError(
-                "index_write",
-                f'The index of "{collection}" could not be written: {" ".join(str(error).split())[:200]}.',
-                hint="Look for space on the disk. The index is as it was before.",
-            ) from error
+            message = f'The index of "{collection}" could not be written: {" ".join(str(error).split())[:200]}.'
+            hint = "Look for space on the disk. The index is as it was before."
+            raise RetrievalError("index_write", message, hint=hint) from error
         raise broken(collection, str(error)) from error
 
 

@@ -19,11 +19,8 @@ def no_collection(collection: str) -> RetrievalError:
 
 def not_ours(collection: str) -> UsageError:
     """The error for a write to a foreign collection. The program that made it would not know our points."""
-    return UsageError(
-        f'The collection "{collection}" was not made by askbook, so nothing is written into it.',
-        code="foreign_collection",
-        hint="Ingest into another collection: --collection NAME.",
-    )
+    message = f'The collection "{collection}" was not made by askbook, so nothing is written into it.'
+    return UsageError(message, code="foreign_collection", hint="Ingest into another collection: --collection NAME.")
 
 
 def mismatch(

@@ -72,11 +72,9 @@ def _restriction(schema: CollectionSchema, where: Where | None) -> Any:
             continue
         paths = _paths(schema.fields, field)
         if not paths:
-            raise RetrievalError(
-                "index_filter",
-                f'The points of the collection "{schema.info.collection}" have no {field} to filter by.',
-                hint=f"Map {field} in the section [book.payload] of the profile, or leave the filter out.",
-            )
+            message = f'The points of the collection "{schema.info.collection}" have no {field} to filter by.'
+            hint = f"Map {field} in the section [book.payload] of the profile, or leave the filter out."
+            raise RetrievalError("index_filter", message, hint=hint)
         conditions.append(_first_of(paths, models.MatchPrefix(prefix=value)))
     return models.Filter(must=conditions) if conditions else None
 
@@ -117,12 +115,10 @@ def hits(
     for point in points:
         dense = _dense(schema, point.vector, legs)
         if dense is None and not isinstance(leg, SparseVector):
-            raise RetrievalError(
-                "index_vectors",
-                f'The points of the collection "{schema.info.collection}" came without their vectors, which scores are '
-                "made of.",
-                hint="The key, or a proxy before the server, must let vectors be read.",
-            )
+            name = schema.info.collection
+            message = f'The points of the collection "{name}" came without their vectors, which scores are made of.'
+            hint = "The key, or a proxy before the server, must let vectors be read."
+            raise RetrievalError("index_vectors", message, hint=hint)
         if chunk := chunk_of(schema, point):
             found.append(Hit(chunk, sign * float(point.score), dense or [0.0] * schema.info.dimension))
     return found
@@ -139,11 +135,9 @@ def unmapped(collection: str, fields: FieldMap, payload: Mapping[str, Any] | Non
     """The error for points without text in the mapped fields. Of `payload`, one of theirs, only the names are shown."""
     sought = " or ".join(f'"{path}"' for path in fields.text)
     names = ", ".join(f'"{name}"' for name in sorted(map(str, payload or {}))[:20]) or "none"
-    return RetrievalError(
-        "payload_mapping",
-        f'The points of the collection "{collection}" have no text in {sought}; their fields are {names[:300]}.',
-        hint=f'Run "python run.py doctor --collection {collection}": it proposes a mapping for the profile.',
-    )
+    message = f'The points of the collection "{collection}" have no text in {sought}; their fields are {names[:300]}.'
+    hint = f'Run "python run.py doctor --collection {collection}": it proposes a mapping for the profile.'
+    return RetrievalError("payload_mapping", message, hint=hint)
 
 
 def _dense(schema: CollectionSchema, vector: Any, legs: Sequence[Any]) -> list[float] | None:

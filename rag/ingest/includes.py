@@ -66,9 +66,7 @@ def _included(match: re.Match[str], *, file: Path, root: Path, fenced: bool) -> 
 
 
 def _part(lines: list[str], part: str) -> list[str]:
-    """The lines of a range or an anchor, all for an empty `part`, without the comments that mark anchors.
-
-    Ranges count from 1 and include both ends:
+    """The lines of a range, counted from 1, or of an anchor; all for an empty `part`. Anchor comments are left out.
 
     >>> [_part(["a", "b", "c"], part) for part in ("2", "2:", ":2")]
     [['b'], ['b', 'c'], ['a', 'b']]

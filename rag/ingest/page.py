@@ -64,18 +64,16 @@ class MarkdownText:
 
 @dataclass(frozen=True, slots=True)
 class Page(Document):
-    """A document that brings the blocks of its text along. Raises `ValueError` if they are of another text."""
+    """A document with the blocks of its text."""
 
     parsed: MarkdownText = field(kw_only=True, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        if self.parsed.text != self.text:
-            raise ValueError("The blocks are not those of the page's text.")
-
 
 def parsed(document: Document) -> MarkdownText:
-    """The document's text with its blocks: those of a `Page`, or not parsed yet."""
-    return document.parsed if isinstance(document, Page) else MarkdownText(document.text)
+    """The document's text with its blocks: those of a `Page`, unless its text was replaced."""
+    if isinstance(document, Page) and document.parsed.text == document.text:
+        return document.parsed
+    return MarkdownText(document.text)
 
 
 @cache

@@ -156,11 +156,9 @@ def _check_sources(collection: str, entries: Sequence[IndexEntry], loaded: Seque
     others = {entry.source for entry in entries} - {result.source for result in loaded}
     if others:
         named = ", ".join(sorted(others)) if all(others) else "points that askbook did not make"
-        raise UsageError(
-            f"The collection {collection!r} also holds {named}, which --rebuild would lose.",
-            code="rebuild",
-            hint="Name all of its sources in one command, or ingest into another --collection.",
-        )
+        message = f"The collection {collection!r} also holds {named}, which --rebuild would lose."
+        hint = "Name all of its sources in one command, or ingest into another --collection."
+        raise UsageError(message, code="rebuild", hint=hint)
 
 
 def _check_models(

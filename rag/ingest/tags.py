@@ -33,10 +33,7 @@ _LABEL: Final = re.compile(r"label:\s*(['\"])(?P<label>.*?)\1\s*,\s*value:\s*(['
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A tag at `text[begin:end]`.
-
-    `attributes` holds string values under their names, and expressions (`x={1}`) under the name followed by `{}`.
-    """
+    """A tag at `text[begin:end]`. An attribute that is an expression (`x={1}`) is stored under its name and `{}`."""
 
     begin: int
     end: int

@@ -23,12 +23,7 @@ MOST: Final = 50  # passages of one request: up to 100 are billed as one search,
 
 
 async def reranked(
-    reranker: Reranker | None,
-    question: str,
-    candidates: Sequence[Candidate],
-    chunks: Mapping[str, Chunk],
-    *,
-    k: int,
+    reranker: Reranker | None, question: str, candidates: Sequence[Candidate], chunks: Mapping[str, Chunk], *, k: int
 ) -> list[Candidate]:
     """The candidates above the threshold in the reranker's order, the first `k` of them kept, then the others.
 
