@@ -9,24 +9,21 @@ from rag.errors import RetrievalError
 
 
 def private_folder(path: Path) -> Path:
-    """Make the folder and what is missing above it, closed to other users. What exists keeps its permissions."""
+    """Make the folder and its missing parents, closed to other users. Existing folders keep their permissions."""
     if not path.is_dir():
-        # Not `parents=True`: pathlib makes the parents with the default permissions.
+        # Not `parents=True`, which makes the parents with the default permissions.
         private_folder(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)
     return path
 
 
 def check_room(folder: Path, needed: int) -> None:
-    """Raise `RetrievalError` where the folder's disk has fewer than `needed` bytes free.
+    """Raise `RetrievalError` if the folder's disk has fewer than `needed` bytes free.
 
-    To be asked before the engine writes: its files are mapped into memory, and a disk that fills up under a mapped file
-    ends the process without a word (SIGBUS).
+    Call it before the engine writes: its files are mapped into memory, and when the disk fills up under a mapped file
+    the process is killed without a message (SIGBUS).
     """
     free = shutil.disk_usage(folder).free
     if free < needed:
-        raise RetrievalError(
-            "index_write",
-            f"The index needs about {needed / 1e6:,.0f} MB in {folder}, and {free / 1e6:,.0f} MB are free.",
-            hint="Make room on the disk; the book is as before.",
-        )
+        message = f"The index needs about {needed / 1e6:,.0f} MB in {folder}, and {free / 1e6:,.0f} MB are free."
+        raise RetrievalError("index_write", message, hint="Make room on the disk; the book is as before.")

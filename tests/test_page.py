@@ -59,11 +59,11 @@ def test_a_page_with_a_title_that_is_not_chunked_is_not_parsed(tmp_path: Path, p
     assert parsed_texts == []
 
 
-def test_a_page_cannot_have_the_blocks_of_another_text(tmp_path: Path) -> None:
+def test_a_page_whose_text_is_replaced_is_parsed_again(tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text(BODY, encoding="utf-8")
     (document,) = load_source(tmp_path).documents
-    with pytest.raises(ValueError, match="not those of the page's text"):
-        replace(document, text="Another.")
+    (only,) = chunk(replace(document, text="## New\n\nAnother."), count_tokens=count_words)
+    assert (only.heading, only.text) == ("New", "Another.")
 
 
 def test_a_heading_has_the_text_that_a_reader_sees_and_the_id_that_it_sets() -> None:

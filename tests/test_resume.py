@@ -16,7 +16,7 @@ from state import Context, InputState
 from tests.fakes import passage
 from tests.machine import ANSWER, Machine
 
-STEPS = ("idle", "retrieve", "generate")
+STEPS = ("IDLE", "RETRIEVING", "GENERATING")
 
 
 async def broken_off(machine: Machine, before: str, question: str = "What is a node?", **context: Any) -> None:
@@ -49,7 +49,7 @@ async def test_a_turn_is_finished_where_it_was_broken_off(memory: Memory, before
 
 
 async def test_what_was_found_is_not_searched_again(memory: Memory) -> None:
-    await broken_off(Machine(memory=memory, passages=[passage(text="A node is found.")]), "generate")
+    await broken_off(Machine(memory=memory, passages=[passage(text="A node is found.")]), "GENERATING")
     machine = Machine("A node is found [1].", memory=memory, passages=[])
     response = await resumed(machine)
     assert machine.searcher.asked == []
@@ -57,14 +57,14 @@ async def test_what_was_found_is_not_searched_again(memory: Memory) -> None:
 
 
 async def test_a_turn_is_finished_with_the_knobs_that_it_began_with(memory: Memory) -> None:
-    await broken_off(Machine(memory=memory), "generate", citation_style="chapter", temperature=0.5)
+    await broken_off(Machine(memory=memory), "GENERATING", citation_style="chapter", temperature=0.5)
     machine = Machine(ANSWER, memory=memory)
     assert (await resumed(machine)).content == "A node is a process (from Page 1)."
     assert machine.model.options[-1]["temperature"] == 0.5
 
 
 async def test_a_turn_whose_search_was_done_and_not_yet_taken_is_finished_without_another(memory: Memory) -> None:
-    await broken_off(Machine(memory=memory), "retrieve")
+    await broken_off(Machine(memory=memory), "RETRIEVING")
     head = await Machine(memory=memory).graph.aget_state(thread_config("t"))
     found = {"phase": "GENERATING", "passages": [passage().model_dump(mode="json")], "branch:to:generate": None}
     await memory.database.saver.aput_writes(head.config, list(found.items()), head.tasks[0].id)
@@ -97,7 +97,7 @@ async def test_a_conversation_tells_of_the_question_that_was_broken_off(memory: 
     machine = Machine(ANSWER, memory=memory)
     await machine.agent.ask("What is a node?", thread_id="t")
     assert (await machine.agent.conversation("t"))["unanswered"] is None
-    await broken_off(machine, "generate", "And then?")
+    await broken_off(machine, "GENERATING", "And then?")
     assert (await machine.agent.conversation("t"))["unanswered"] == "And then?"
     summary = await memory.summary("t")
     assert summary is not None

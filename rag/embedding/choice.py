@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rag.profiles.profile import Profile
     from rag.settings import Settings
 
-
 CHOICE: Final = "ASKBOOK_EMBEDDING_MODEL"
 COHERE_KEY: Final = "COHERE_API_KEY"
 COHERE_MODEL: Final = "embed-multilingual-v3.0"
@@ -60,11 +59,9 @@ def embedding_of(settings: Settings, profile: Profile | None = None, collection:
         return usual
     named = _hosted(own)
     if named is None and own not in _PACKAGED:
-        raise UsageError(
-            f'The book of the profile was encoded by "{own}", which is no embedding model that askbook knows.',
-            code="embedding_model",
-            hint='Write "openai:NAME" or "cohere:NAME" for a model of such an endpoint.',
-        )
+        message = f'The book of the profile was encoded by "{own}", which is no embedding model that askbook knows.'
+        hint = 'Write "openai:NAME" or "cohere:NAME" for a model of such an endpoint.'
+        raise UsageError(message, code="embedding_model", hint=hint)
     if named is None or named.provider is None:
         return Embedding()
     return named if _key(settings, named.provider) else usual._replace(missing=_KEYS[named.provider])
@@ -122,19 +119,14 @@ def service_of(provider: Provider, settings: Settings, *, needs: str, variable: 
 
     key, key_variable, url_variable = _key(settings, provider), _KEYS[provider], f"{provider.upper()}_BASE_URL"
     if key is None:
-        raise UsageError(
-            f"{needs} needs {key_variable}, which is not set.",
-            code="missing_key",
-            hint=f"Set {key_variable}, or unset {variable}.",
-        )
+        hint = f"Set {key_variable}, or unset {variable}."
+        raise UsageError(f"{needs} needs {key_variable}, which is not set.", code="missing_key", hint=hint)
     address = settings.cohere_base_url if provider == "cohere" else settings.openai_base_url
     if address and not address.startswith(("http://", "https://")):
         raise UsageError(f"{url_variable} must start with http:// or https://.", code="settings")
-    if provider == "cohere":
-        return Service("Cohere", key, address, key_variable, url_variable, variable)
-    return Service(
-        "the endpoint" if address else "OpenAI", key, address or OPENAI, key_variable, url_variable, variable
-    )
+    name = "Cohere" if provider == "cohere" else "the endpoint" if address else "OpenAI"
+    base_url = address if provider == "cohere" else address or OPENAI
+    return Service(name, key, base_url, key_variable, url_variable, variable)
 
 
 def _of_environment(value: Path) -> Embedding:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
 Kind = Literal["search_document", "search_query"]
 Wire = Callable[[list[str], Kind], Any]
 
@@ -87,11 +86,10 @@ class HostedEmbeddings(Embeddings):
                 raise ValueError("not a vector of numbers for each text")
         width = rows.shape[1]
         if width != (self.dimension or width) or not width:
+            sent = f"{self.service.place} sent vectors of {width} numbers"
+            hint = f"Check {self.service.model_variable} and {self.service.url_variable}."
             raise RetrievalError(
-                "embedding_dimension",
-                f"{self.service.place} sent vectors of {width} numbers for {self.model_id}, which has "
-                f"{self.dimension}.",
-                hint=f"Check {self.service.model_variable} and {self.service.url_variable}.",
+                "embedding_dimension", f"{sent} for {self.model_id}, which has {self.dimension}.", hint=hint
             )
         self.dimension = width
         return rows

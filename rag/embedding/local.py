@@ -1,4 +1,4 @@
-"""Sentence embeddings by an ONNX model inside the process: no server, no key, no download at run time."""
+"""Sentence embeddings with an ONNX model inside the process: no server, no key, no download at run time."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from langchain_core.embeddings import Embeddings
 from rag.embedding.known_models import PACKAGED
 from rag.errors import UsageError
 
+MINILM_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+VOCABULARY: Final = Path(__file__).parent.parent / "data" / "vocab.txt"
+BATCH: Final = 4  # texts of one run; more are no faster on a CPU and cost 45 MB of memory each
+WINDOW: Final = 256  # word pieces that the model was trained on, including [CLS] and [SEP]
+
 
 def onnx_runtime() -> Any:
-    """The library, imported with its telemetry off.
+    """Load onnxruntime with its telemetry turned off.
 
-    The variable is read once, when the library is loaded. Without it a device id and a store of events appear in the
-    user's cache folder, and the library knows an address to send them to. A value that the user has set is left alone.
+    The variable is read once, when the library is loaded. Without it the library writes a device id and a store of
+    events to the user's cache folder, and knows an address to send them to. A value set by the user is kept.
     """
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
@@ -27,44 +32,35 @@ def onnx_runtime() -> Any:
     return onnxruntime
 
 
-MINILM_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-VOCABULARY: Final = Path(__file__).parent.parent / "data" / "vocab.txt"
-BATCH: Final = 4  # larger batches are no faster on a CPU and cost 45 MB of memory for each text
-WINDOW: Final = 256  # word pieces the model was trained on, [CLS] and [SEP] among them
-
-
 class OnnxEmbeddings(Embeddings):
     """An `rag.ports.Embedder` on onnxruntime, and a LangChain `Embeddings`.
 
-    `folder` holds `model.onnx` and a BERT `vocab.txt` of one's own; without it the packaged model is used.
-    The files are loaded once in a process, 130 MB and half a second, however many objects use them. Thread-safe:
-    onnxruntime sessions and tokenizers may be shared. Raises `UsageError` when the model is missing,
-    unreadable, or not the one whose hash is known.
+    `folder` holds a `model.onnx` and a BERT `vocab.txt`; without it the packaged model is used. A process loads the
+    files once (130 MB, half a second), however many objects use them. Thread-safe: onnxruntime sessions and tokenizers
+    may be shared. Raises `UsageError` if the model is missing or unreadable, or if the packaged one has another hash.
     """
 
-    batch_size = 32  # texts between two steps of a progress bar: about two seconds
+    batch_size = 32  # texts per step of a progress bar, about two seconds
 
     def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
         model = folder / "model.onnx" if folder else _packaged_model()
         vocabulary = folder / "vocab.txt" if folder else VOCABULARY
         for path in (model, vocabulary):
             if not path.is_file():
-                raise UsageError(
-                    f"The embedding model has no {path.name} in {path.parent}.",
-                    code="embedding_model",
-                    hint="Set ASKBOOK_EMBEDDING_MODEL to a folder with model.onnx and vocab.txt, or unset it.",
-                )
+                message = f"The embedding model has no {path.name} in {path.parent}."
+                hint = "Set ASKBOOK_EMBEDDING_MODEL to a folder with model.onnx and vocab.txt, or unset it."
+                raise UsageError(message, code="embedding_model", hint=hint)
         self._model = _loaded(_File.of(model), _File.of(vocabulary), None if folder else MINILM_SHA256, threads)
         self.model_id = f"onnx-{self._model.digest[:16]}" if folder else PACKAGED
         self.max_tokens = WINDOW - 2
         self.dimension = len(self.embed_query("dimension"))
 
     def count_tokens(self, text: str) -> int:
-        """Word pieces of the text, [CLS] and [SEP] not counted; the model sees the first `max_tokens`."""
+        """The word pieces of the text, without [CLS] and [SEP]; the model sees the first `max_tokens` of them."""
         return len(self._model.counter.encode(text, add_special_tokens=False).ids)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """One unit vector a text. Texts run in order of length, so that little padding is computed."""
+        """One unit vector per text, the mean of its tokens' states. Sorted by length, batches need little padding."""
         import numpy as np
 
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
@@ -87,7 +83,7 @@ class OnnxEmbeddings(Embeddings):
         return self.embed_documents([text])[0]
 
     def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
-        """One by one: in a batch a short question is padded to the length of its contexts, twice the work."""
+        """One vector per text. Not batched: padding a short question to the length of its contexts doubles the work."""
         return [self.embed_query(text) for text in texts]
 
 
@@ -98,7 +94,7 @@ def _packaged_model() -> Path:
 
 
 class _Model(NamedTuple):
-    """What is read from the files of a model."""
+    """A loaded model. `counter` is the tokenizer without truncation and padding."""
 
     digest: str
     session: Any
@@ -108,7 +104,7 @@ class _Model(NamedTuple):
 
 
 class _File(NamedTuple):
-    """A file, unequal to itself once another has taken its place."""
+    """A version of a file: unequal to the file after a change, so that a cache loads it again."""
 
     path: Path
     changed: int
@@ -122,17 +118,14 @@ class _File(NamedTuple):
 
 @lru_cache(maxsize=2)
 def _loaded(model: _File, vocabulary: _File, known: str | None, threads: int | None) -> _Model:
-    """The model in these files, whose weights must have the hash that is known, if one is."""
+    """The model in these files. Raises `UsageError` if its weights have another hash than `known`, if that is given."""
     from tokenizers import BertWordPieceTokenizer
 
     weights = model.path.read_bytes()
     digest = hashlib.sha256(weights).hexdigest()
     if known and digest != known:
-        raise UsageError(
-            f"The packaged embedding model has the hash {digest[:12]}, not {known[:12]}.",
-            code="embedding_model",
-            hint="Install again: make install.",
-        )
+        message = f"The packaged embedding model has the hash {digest[:12]}, not {known[:12]}."
+        raise UsageError(message, code="embedding_model", hint="Install again: make install.")
     onnxruntime = onnx_runtime()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
@@ -140,10 +133,9 @@ def _loaded(model: _File, vocabulary: _File, known: str | None, threads: int | N
         options.intra_op_num_threads = threads
     try:
         session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime raises its own pybind classes, which share no base
-        raise UsageError(
-            f"The embedding model could not be loaded: {str(error).splitlines()[0]}", code="embedding_model"
-        ) from error
+    except Exception as error:  # onnxruntime's own exceptions have no common base class
+        message = f"The embedding model could not be loaded: {str(error).splitlines()[0]}"
+        raise UsageError(message, code="embedding_model") from error
     tokenizer: Any = BertWordPieceTokenizer(str(vocabulary.path), lowercase=True)
     tokenizer.enable_truncation(WINDOW)
     tokenizer.enable_padding(pad_id=0, pad_token="[PAD]")

@@ -1,4 +1,4 @@
-"""Vectors that were computed before, so that ingesting a book again embeds only what is new."""
+"""Caches of vectors, so that ingesting a book again embeds only new texts."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from rag.errors import UsageError
 from rag.ports import VectorCache
 
 T = TypeVar("T")
-APPLICATION: Final = 0x61736B76  # "askv" in the file's header: another program's database is not ours to write in
-BATCH: Final = 500  # parameters of one statement; SQLite has a limit
-WAIT: Final = 10.0  # seconds for another process to finish writing
+APPLICATION: Final = 0x61736B76  # "askv" in the file's header, which tells our database from another program's
+BATCH: Final = 500  # parameters of one statement, below SQLite's limit
+WAIT: Final = 10.0  # seconds to wait for a writing process
 _TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS vectors (model TEXT, text BLOB, vector BLOB, PRIMARY KEY (model, text)) WITHOUT ROWID"
 )
@@ -29,11 +29,11 @@ _SELECT: Final = "SELECT text, vector FROM vectors WHERE model = ?"
 
 
 class SqliteVectorCache:
-    """A SQLite file of float32 vectors under (model id, SHA-256 of the text).
+    """A SQLite file of float32 vectors, keyed by model id and the SHA-256 of the text.
 
-    Usable from several threads and processes at once. What is broken or not ours is set aside as `<name>.broken` and a
-    new file begun: a cache may forget. A file that cannot be opened or written raises one `UsageError`. A file that
-    another process keeps locked is treated as empty for the moment.
+    Several threads and processes may use it at once. A broken file, or one of another program, is renamed to
+    `<name>.broken`, and a new one is made. While another process keeps the file locked, reads find nothing and writes
+    are dropped. Raises `UsageError` if the file cannot be opened or written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -41,22 +41,22 @@ class SqliteVectorCache:
         self._guard = threading.Lock()
 
     def get(self, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
-        """The vectors that are known, by text. Texts without one are left out. Asking makes no file."""
+        """The known vectors, by text; unknown texts are left out. Does not create the file."""
         if not self.path.exists():
             return {}
-        return self._mended(lambda db: _read(db, model_id, texts), {})
+        return self._run(lambda db: _read(db, model_id, texts), {})
 
     def all(self, model_id: str) -> dict[bytes, list[float]]:
         """Every vector of a model, by `text_key`."""
-        return self._mended(lambda db: _vectors(db.execute(f"{_SELECT} ORDER BY text", [model_id])), {})
+        return self._run(lambda db: _vectors(db.execute(f"{_SELECT} ORDER BY text", [model_id])), {})
 
     def put(self, model_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
-        """Remember vectors by text; float32, which is what embedding models compute in."""
+        """Store vectors by text, as float32, the precision of embedding models."""
         rows = [(model_id, text_key(text), array("f", vector).tobytes()) for text, vector in vectors.items()]
-        self._mended(lambda db: _write(db, rows), None)
+        self._run(lambda db: _write(db, rows), None)
 
-    def _mended(self, work: Callable[[sqlite3.Connection], T], missed: T) -> T:
-        """Do the work; where the file turns out broken, begin a new one and do it once more."""
+    def _run(self, work: Callable[[sqlite3.Connection], T], missed: T) -> T:
+        """Do the work, once more on a new file if the file is broken; `missed` if the file is locked."""
         with self._guard:
             for last in (False, True):
                 try:
@@ -75,9 +75,9 @@ class SqliteVectorCache:
         return missed
 
     def _open(self) -> sqlite3.Connection:
-        # A connection for each call: there is nothing to close at the end, and none is shared between threads.
+        # One connection per call: nothing is left to close, and threads share none.
         private_folder(self.path.parent)
-        # Made before SQLite opens it: its journals take over the permissions of the file.
+        # Create the file before SQLite does: SQLite's journals get the permissions of the file.
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         connection = sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)
         try:
@@ -94,15 +94,12 @@ class SqliteVectorCache:
             self.path.replace(self.path.with_name(self.path.name + ".broken"))
 
     def _unusable(self, error: Exception) -> UsageError:
-        return UsageError(
-            f"The vector cache {self.path} cannot be used: {error}.",
-            code="vector_cache",
-            hint="Make the file and its folder writable, or delete the file.",
-        )
+        hint = "Make the file and its folder writable, or delete the file."
+        return UsageError(f"The vector cache {self.path} cannot be used: {error}.", code="vector_cache", hint=hint)
 
 
 def _prepare(db: sqlite3.Connection) -> None:
-    db.execute("BEGIN")  # one snapshot: another process may be making the file right now
+    db.execute("BEGIN")  # a snapshot: another process may be creating the tables
     tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     owner = db.execute("PRAGMA application_id").fetchone()[0]
     db.execute("COMMIT")
@@ -128,24 +125,15 @@ def _read(db: sqlite3.Connection, model_id: str, texts: Sequence[str]) -> dict[s
 
 
 def _vectors(rows: Iterable[tuple[bytes, object]]) -> dict[bytes, list[float]]:
-    """The rows by key; one that holds no vector is as good as none."""
-    sound = ((key, blob) for key, blob in rows if isinstance(blob, bytes) and blob and len(blob) % 4 == 0)
-    return {key: array("f", blob).tolist() for key, blob in sound}
+    """The vectors by key. Rows without a valid vector are left out."""
+    valid = ((key, blob) for key, blob in rows if isinstance(blob, bytes) and blob and len(blob) % 4 == 0)
+    return {key: array("f", blob).tolist() for key, blob in valid}
 
 
 def _write(db: sqlite3.Connection, rows: Sequence[tuple[str, bytes, bytes]]) -> None:
-    db.execute("BEGIN IMMEDIATE")
-    try:
+    with db:  # commits, or rolls back
+        db.execute("BEGIN IMMEDIATE")
         db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
-
-
-def text_key(text: str) -> bytes:
-    """The SHA-256 that a text's vector is found by."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _batches(items: Iterable[tuple[bytes, str]]) -> Iterator[list[tuple[bytes, str]]]:
@@ -154,8 +142,13 @@ def _batches(items: Iterable[tuple[bytes, str]]) -> Iterator[list[tuple[bytes, s
         yield batch
 
 
+def text_key(text: str) -> bytes:
+    """The key of a text's vector: the SHA-256 of the text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
 class ShippedVectors:
-    """A `rag.ports.VectorCache`: the vectors of a file, before another cache for what the file has not."""
+    """A `rag.ports.VectorCache` that reads from a file first, then from another cache, to which it also writes."""
 
     def __init__(self, file: Path, others: VectorCache) -> None:
         self._file = file
@@ -172,7 +165,11 @@ class ShippedVectors:
 
 
 def read_vectors(file: Path, model_id: str) -> dict[bytes, list[float]]:
-    """The unit vectors of a file by `text_key`; none of another model's."""
+    """The unit vectors of a file, by `text_key`; empty if they are another model's.
+
+    The first line of the file is the model id. Every other line is the key in hexadecimal, a space, and the vector as
+    little-endian float16 in Base64.
+    """
     import numpy as np
 
     model, *lines = file.read_text("ascii").splitlines()
@@ -185,7 +182,7 @@ def read_vectors(file: Path, model_id: str) -> dict[bytes, list[float]]:
 
 
 def write_vectors(file: Path, model_id: str, vectors: Mapping[bytes, Sequence[float]]) -> None:
-    """What `read_vectors` reads."""
+    """Write vectors, given by `text_key`, in the format of `read_vectors`."""
     import numpy as np
 
     rows = {key.hex(): np.asarray(vector, dtype="<f2").tobytes() for key, vector in vectors.items()}

@@ -1,8 +1,7 @@
 """Vectors: BM25 term weights (Robertson and Zaragoza 2009), and cosines of dense vectors.
 
-The sparse vector of a document holds the saturated term frequencies, that of a query a 1.0 for each term. The inverse
-document frequency belongs to the collection, which changes with every ingestion, so Qdrant multiplies it in at search
-time.
+A document's sparse vector holds its saturated term frequencies, a query's vector a 1.0 for each term. The inverse
+document frequency changes with every ingestion, so Qdrant multiplies it in at search time.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 from rag.book import SparseVector
 from rag.errors import UsageError
 
-ENGINE: Final = "0.9"  # of qdrant-edge-py: its tokenizer and stop words decide which terms exist
+ENGINE: Final = "0.9"  # version of qdrant-edge-py, whose tokenizer and stop words define the terms
 
 
 class Bm25Encoder:
-    """A `rag.ports.SparseEncoder` on Qdrant's own BM25: Snowball stems, stop words and tokenizer compiled in.
+    """A `rag.ports.SparseEncoder` on Qdrant's BM25, with its tokenizer, stop words and Snowball stemmers.
 
-    `language` is one of Snowball's, in English and lower case. Raises `UsageError` for one it does not have.
-    Thread-safe: encoding changes nothing.
+    `language` is the English name of a Snowball language, in lower case. Raises `UsageError` for an unknown one.
+    Thread-safe.
     """
 
     def __init__(self, language: str = "english") -> None:
@@ -29,15 +28,13 @@ class Bm25Encoder:
         try:
             self._engine = qdrant_edge.Bm25(qdrant_edge.Bm25Config(language=language))
         except ValueError as error:
-            raise UsageError(
-                f'There is no stemmer for the language "{language}".',
-                code="sparse_language",
-                hint="Use a Snowball language such as english, german or french.",
-            ) from error
+            message = f'There is no stemmer for the language "{language}".'
+            hint = "Use a Snowball language such as english, german or french."
+            raise UsageError(message, code="sparse_language", hint=hint) from error
         self.model_id = f"qdrant-edge-bm25-{language}-{ENGINE}"
 
     def encode_document(self, text: str) -> SparseVector:
-        """Weights of the text's terms, indices ascending; empty for a text of stop words only."""
+        """The weights of the text's terms, indices ascending; empty for a text of stop words only."""
         return _ordered(self._engine.embed_document(text))
 
     def encode_query(self, text: str) -> SparseVector:
@@ -46,7 +43,7 @@ class Bm25Encoder:
 
 
 def _ordered(vector: Any) -> SparseVector:
-    # Two terms may share a hash: the index wants every one once, and the sum is what a document of both would get.
+    # Two terms may have the same index, which the collection accepts only once; their weights add up.
     weights: dict[int, float] = {}
     for index, value in zip(vector.indices, vector.values, strict=True):
         weights[index] = weights.get(index, 0.0) + value

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag.book import IndexInfo
-from rag.errors import RetrievalError, UsageError
-from rag.index.edge_files import Generations, collection_name
+from rag.errors import RetrievalError
+from rag.index.edge_files import Generations, collection_name, is_collection_name
 from rag.index.field_mapping import Layout
 from rag.index.index_errors import mismatch, no_collection
 from rag.index.server_client import Server
@@ -87,12 +87,5 @@ def _ours(stored: IndexInfo, embedder: Any, sparse: SparseEncoder) -> tuple[str,
 
 
 def _local_collections(folder: Path) -> list[str]:
-    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    return [name for name in names if (folder / name).is_dir() and _is_collection(folder, name)]
-
-
-def _is_collection(folder: Path, name: str) -> bool:
-    try:
-        return Generations(folder, name).exists()
-    except (UsageError, RetrievalError):
-        return False
+    names = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    return [name for name in names if is_collection_name(name) and Generations(folder, name).exists()]

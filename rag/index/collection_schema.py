@@ -86,14 +86,8 @@ def record_of(info: IndexInfo, *, complete: bool) -> dict[str, Any]:
 
 
 def _recorded(collection: str, record: Mapping[str, Any], chunks: int) -> IndexInfo:
-    return IndexInfo(
-        collection=collection,
-        embedding_model=str(record.get("embedding_model", "")),
-        dimension=int(record.get("dimension", 0)),
-        sparse_model=str(record.get("sparse_model", "")),
-        chunks=chunks,
-        recipe=str(record.get("recipe", "")),
-    )
+    embedding, sparse, recipe = (str(record.get(key, "")) for key in ("embedding_model", "sparse_model", "recipe"))
+    return IndexInfo(collection, embedding, int(record.get("dimension", 0)), sparse, chunks, recipe=recipe)
 
 
 def _dense(collection: str, vectors: Any, layout: Layout) -> tuple[str, Any]:
@@ -118,11 +112,9 @@ def _sparse(collection: str, vectors: Mapping[str, Any], layout: Layout) -> str 
     if layout.sparse is None or layout.sparse in vectors:
         return layout.sparse
     known = f"it has {_listed(vectors)}" if vectors else "it has none"
-    raise RetrievalError(
-        "index_vectors",
-        f'The collection "{collection}" has no sparse vector "{layout.sparse}"; {known}.',
-        hint="Correct sparse_vector in the section [book] of the profile, or leave it out.",
-    )
+    message = f'The collection "{collection}" has no sparse vector "{layout.sparse}"; {known}.'
+    hint = "Correct sparse_vector in the section [book] of the profile, or leave it out."
+    raise RetrievalError("index_vectors", message, hint=hint)
 
 
 def _listed(named: Mapping[str, Any]) -> str:

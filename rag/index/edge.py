@@ -24,7 +24,6 @@ from rag.index.payload import ENTRY_KEYS, from_payload, point_ids, to_entry
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
 
-
 WAIT: Final = 2.0  # seconds that a search waits for the lock
 BUILD_WAIT: Final = 10.0  # seconds that an ingestion waits for searches of other processes
 BATCH: Final = 256  # points of one write
@@ -228,8 +227,6 @@ def _files(collection: str) -> Iterator[None]:
         yield
     except OSError as error:
         is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        raise RetrievalError(
-            "index_files",
-            f'The folder of the index "{collection}" cannot be used: {error.strerror or error}.',
-            hint="Make room on the disk." if is_full else "Make the folder in ASKBOOK_HOME readable and writable.",
-        ) from error
+        message = f'The folder of the index "{collection}" cannot be used: {error.strerror or error}.'
+        hint = "Make room on the disk." if is_full else "Make the folder in ASKBOOK_HOME readable and writable."
+        raise RetrievalError("index_files", message, hint=hint) from error

@@ -30,24 +30,24 @@ _POINTER: Final = "current"
 _EXCLUSIVE: Final = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
 
 
+def is_collection_name(name: str) -> bool:
+    """Whether a name is valid. It becomes a folder, so it must not be a path."""
+    return _NAME.fullmatch(name) is not None
+
+
 def collection_name(name: str) -> str:
-    """The name, if it is valid. Raises `UsageError` otherwise: it becomes a folder, so it must not be a path."""
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f'"{name[:100]}" cannot be the name of a collection.',
-            code="collection_name",
-            hint='Use up to 100 letters, digits, "-", "_" and ".", beginning with a letter or a digit.',
-        )
+    """The name, if it is valid. Raises `UsageError` otherwise."""
+    if not is_collection_name(name):
+        hint = 'Use up to 100 letters, digits, "-", "_" and ".", beginning with a letter or a digit.'
+        raise UsageError(f'"{name[:100]}" cannot be the name of a collection.', code="collection_name", hint=hint)
     return name
 
 
 def broken(collection: str, what: str) -> RetrievalError:
     """The error of an index that cannot be read."""
-    return RetrievalError(
-        "index_broken",
-        f'The index of "{collection}" is broken: {" ".join(what.split())[:200]}.',
-        hint='Run "python run.py ingest" again with the book\'s sources; it is rebuilt from them.',
-    )
+    message = f'The index of "{collection}" is broken: {" ".join(what.split())[:200]}.'
+    hint = 'Run "python run.py ingest" again with the book\'s sources; it is rebuilt from them.'
+    return RetrievalError("index_broken", message, hint=hint)
 
 
 class Generations:
@@ -156,12 +156,9 @@ class NamedLock:
             holder = f"process {note['pid']} ({note['what']}, since {note['since']})"
         except (OSError, ValueError, KeyError, TypeError):  # released just now, or half written
             holder = "another process"
-        return RetrievalError(
-            "index_locked",
-            f'The index of "{self.path.parent.name}" is held by {holder}; waited {seconds:g} seconds.',
-            hint="Try again in a moment. A book that several programs share needs a Qdrant server: set QDRANT_URL.",
-            retryable=True,
-        )
+        message = f'The index of "{self.path.parent.name}" is held by {holder}; waited {seconds:g} seconds.'
+        hint = "Try again in a moment. A book that several programs share needs a Qdrant server: set QDRANT_URL."
+        return RetrievalError("index_locked", message, hint=hint, retryable=True)
 
 
 def _write(path: Path, text: str) -> None:

@@ -19,7 +19,6 @@ from rag.index.server_requests import FILTERS
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
 
-
 PAGE: Final = 512  # points of one `page`
 
 
@@ -71,18 +70,13 @@ def engine_faults(collection: str, *, writing: bool = False) -> Iterator[None]:
         if type(error) is not Exception and type(error).__name__ != "PanicException":
             raise
         if "WouldBlock" in str(error):  # open in a program that does not take our lock
-            raise RetrievalError(
-                "index_locked",
-                f'The index of "{collection}" is open in another program.',
-                hint="Close it. A book that several programs share needs a Qdrant server: set QDRANT_URL.",
-                retryable=True,
-            ) from error
+            message = f'The index of "{collection}" is open in another program.'
+            hint = "Close it. A book that several programs share needs a Qdrant server: set QDRANT_URL."
+            raise RetrievalError("index_locked", message, hint=hint, retryable=True) from error
         if writing:
-            raise RetrievalError(
-                "index_write",
-                f'The index of "{collection}" could not be written: {" ".join(str(error).split())[:200]}.',
-                hint="Look for space on the disk. The index is as it was before.",
-            ) from error
+            message = f'The index of "{collection}" could not be written: {" ".join(str(error).split())[:200]}.'
+            hint = "Look for space on the disk. The index is as it was before."
+            raise RetrievalError("index_write", message, hint=hint) from error
         raise broken(collection, str(error)) from error
 
 
@@ -166,7 +160,7 @@ def _restriction(where: Where | None) -> Any:
 
     conditions: list[Any] = [
         FieldCondition(key=f"{METADATA}.{field}", match=MatchPrefix(value))
-        for name, (field, _) in FILTERS.items()
+        for name, field in FILTERS.items()
         if (value := getattr(where, name, ""))
     ]
     return Filter(must=conditions) if conditions else None

@@ -18,7 +18,6 @@ from rag.index.payload import CONTENT, METADATA
 if TYPE_CHECKING:
     from rag.profiles.schema import BookSection
 
-
 Paths = tuple[str, ...]
 Quantization = Literal["off", "scalar", "binary"]
 

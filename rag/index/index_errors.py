@@ -19,11 +19,8 @@ def no_collection(collection: str) -> RetrievalError:
 
 def not_ours(collection: str) -> UsageError:
     """The error for a write to a foreign collection. The program that made it would not know our points."""
-    return UsageError(
-        f'The collection "{collection}" was not made by askbook, so nothing is written into it.',
-        code="foreign_collection",
-        hint="Ingest into another collection: --collection NAME.",
-    )
+    message = f'The collection "{collection}" was not made by askbook, so nothing is written into it.'
+    return UsageError(message, code="foreign_collection", hint="Ingest into another collection: --collection NAME.")
 
 
 def mismatch(
@@ -48,8 +45,8 @@ def mismatch(
     return RetrievalError(
         "embedding_mismatch",
         f'The collection "{stored.collection}" was encoded {how}.',
-        hint=f'Run "{rebuilding(stored.collection, sources)}" to encode it again{_all_of(sources)}, or '
-        f"{way_back(stored.embedding_model)}.",
+        hint=f'Run "{rebuilding(stored.collection, sources)}" to encode it again'
+        f"{'' if sources else ', with all of its sources'}, or {way_back(stored.embedding_model)}.",
     )
 
 
@@ -74,10 +71,6 @@ def rebuilding(collection: str, sources: Collection[str]) -> str:
     """The command that encodes a collection again, with `PATH` if its sources are not known."""
     paths = " ".join(shlex.quote(source) for source in sorted(sources)) or "PATH"
     return f"python run.py ingest {paths} --collection {collection} --rebuild"
-
-
-def _all_of(sources: Collection[str]) -> str:
-    return "" if sources else ", with all of its sources"
 
 
 def way_back(model: str) -> str:

@@ -62,7 +62,8 @@ def proposed_profile(collection: str, described: Any, payloads: Sequence[Any], m
     params = described.config.params
     dense = params.vectors if isinstance(params.vectors, Mapping) else {"": params.vectors} if params.vectors else {}
     sizes = {vector.size for vector in dense.values()}
-    fits = [name for name, size in _known_models() if size in sizes]
+    known = {PACKAGED: 384} | {name: model.dimension for name, model in HOSTED.items()}
+    fits = [name for name, size in known.items() if size in sizes]
     lines = ["[book]", f"collection = {_quoted(collection)}"]
     if not model:
         numbers = " or ".join(map(str, sorted(sizes))) or "no"
@@ -77,10 +78,6 @@ def proposed_profile(collection: str, described: Any, payloads: Sequence[Any], m
         names = ", ".join(map(_quoted, sorted({str(name) for payload in payloads for name in payload or {}})))
         return "\n".join([*lines, "", "[book.payload]", f"# None of its fields reads like a text: {names or 'none'}"])
     return "\n".join([*lines, "", *_payload_section(fields)])
-
-
-def _known_models() -> list[tuple[str, int]]:
-    return [(PACKAGED, 384), *((name, model.dimension) for name, model in HOSTED.items())]
 
 
 def _payload_section(fields: FieldMap) -> list[str]:

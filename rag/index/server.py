@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import replace
 from itertools import chain, islice
@@ -31,7 +31,6 @@ from rag.index.server_requests import INDEXED, chunk_of, hits, quantization, req
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient
-
 
 BATCH: Final = 64  # points of one upsert: 64 vectors of 1,024 numbers are about a megabyte of JSON
 PAGE: Final = 512  # points of one scroll or delete
@@ -71,12 +70,7 @@ class ServerIndex:
         return schema.info if schema else None
 
     async def search(
-        self,
-        legs: Sequence[Leg],
-        *,
-        limit: int,
-        where: Where | None = None,
-        complete: bool = False,
+        self, legs: Sequence[Leg], *, limit: int, where: Where | None = None, complete: bool = False
     ) -> list[list[Hit]]:
         found: list[list[Hit]] = [[] for _ in legs]
         unread: Any = None  # a point of a foreign collection in which no text was found
@@ -156,8 +150,9 @@ class ServerIndex:
             while batch := list(islice(points, BATCH)):
                 await self._client.upsert(self.collection, points=[row(point) for point in batch], wait=True)
                 unwanted -= {point.chunk.id for point in batch}
-            for ids in _batches(sorted(unwanted, key=str)):
-                selector = models.PointIdsList(points=ids)
+            ids: list[Any] = sorted(unwanted, key=str)
+            for begin in range(0, len(ids), PAGE):
+                selector = models.PointIdsList(points=ids[begin : begin + PAGE])
                 await self._client.delete(self.collection, points_selector=selector, wait=True)
             await self._remember(info, complete=True)
 
@@ -243,11 +238,9 @@ class ServerIndex:
             if not ours:
                 raise not_ours(self.collection)
             await self._client.delete_collection(self.collection)
-            raise RetrievalError(  # an older server drops fields that it does not know
-                "index_request",
-                f"The Qdrant server {self.address} does not keep a collection's metadata.",
-                hint="Qdrant 1.19 or later is needed.",
-            )
+            # An older server drops fields that it does not know.
+            message = f"The Qdrant server {self.address} does not keep a collection's metadata."
+            raise RetrievalError("index_request", message, hint="Qdrant 1.19 or later is needed.")
         if encoders(made.info) != encoders(info):
             raise mismatch(made.info, *encoders(info))
         for field, prefix in INDEXED.items():
@@ -270,8 +263,3 @@ def looked_at(client: QdrantClient, index: ServerIndex) -> CollectionSchema | No
 def _finds(schema: CollectionSchema, leg: Leg) -> bool:
     """Whether a leg can find something: it is not empty, and the collection has vectors of its kind."""
     return not is_empty(leg) and not (isinstance(leg, SparseVector) and schema.sparse is None)
-
-
-def _batches(ids: Sequence[Any]) -> Iterator[list[Any]]:
-    for begin in range(0, len(ids), PAGE):
-        yield list(ids[begin : begin + PAGE])

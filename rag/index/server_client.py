@@ -12,7 +12,6 @@ from rag.errors import UsageError, host
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient
 
-
 TIMEOUT: Final = 10  # seconds for one answer of the server
 _KEY: Final = re.compile(r"[\x21-\x7e]+")
 

@@ -131,11 +131,9 @@ def _seconds(error: Any) -> int | None:
 def _answered(error: Exception, collection: str, where: str) -> AskbookError:
     status = _status(error) or 0
     if status in (401, 403):
+        hint = "Check QDRANT_API_KEY, and that it may read this collection."
         return AskbookError(
-            "auth_error",
-            "index_auth",
-            f"The Qdrant server {where} refused the key ({status}).",
-            hint="Check QDRANT_API_KEY, and that it may read this collection.",
+            "auth_error", "index_auth", f"The Qdrant server {where} refused the key ({status}).", hint=hint
         )
     if status == 404:
         return no_collection(collection) if is_missing(error) else _not_qdrant(where, error)
@@ -144,11 +142,9 @@ def _answered(error: Exception, collection: str, where: str) -> AskbookError:
     if status in (408, 504):
         return _timed_out(where)
     if status >= 500:
+        hint = "Try again; if it stays, look at the server's log."
         return RetrievalError(
-            "index_server",
-            f"The Qdrant server {where} failed ({status}).",
-            hint="Try again; if it stays, look at the server's log.",
-            retryable=True,
+            "index_server", f"The Qdrant server {where} failed ({status}).", hint=hint, retryable=True
         )
     return _refused(error, status, collection, where)
 
@@ -156,11 +152,9 @@ def _answered(error: Exception, collection: str, where: str) -> AskbookError:
 def _refused(error: Exception, status: int, collection: str, where: str) -> RetrievalError:
     """A request that the server rejects every time. A few known texts of the server get a hint of their own."""
     if sizes := _DIMENSIONS.search(_server_text(error)):
-        return RetrievalError(
-            "embedding_mismatch",
-            f'The collection "{collection}" holds vectors of {sizes[1]} dimensions, not of {sizes[2]}.',
-            hint="Use the embedding model that the collection was made with, or another --collection.",
-        )
+        message = f'The collection "{collection}" holds vectors of {sizes[1]} dimensions, not of {sizes[2]}.'
+        hint = "Use the embedding model that the collection was made with, or another --collection."
+        return RetrievalError("embedding_mismatch", message, hint=hint)
     if status == 413:
         hint = "The server takes larger requests with a larger max_request_size_mb."
     elif "index required" in _server_text(error).lower():
@@ -182,21 +176,15 @@ def _unanswered(source: Exception, where: str) -> RetrievalError:
 
 
 def _unreachable(where: str, what: str) -> RetrievalError:
-    return RetrievalError(
-        "index_unreachable",
-        f"The Qdrant server {where} does not answer ({what}).",
-        hint="Check QDRANT_URL and that the server runs.",
-        retryable=True,
-    )
+    message = f"The Qdrant server {where} does not answer ({what})."
+    hint = "Check QDRANT_URL and that the server runs."
+    return RetrievalError("index_unreachable", message, hint=hint, retryable=True)
 
 
 def _timed_out(where: str) -> RetrievalError:
-    return RetrievalError(
-        "index_timeout",
-        f"The Qdrant server {where} did not answer within {TIMEOUT} seconds.",
-        hint="Try again; if it stays, look at the server's load.",
-        retryable=True,
-    )
+    message = f"The Qdrant server {where} did not answer within {TIMEOUT} seconds."
+    hint = "Try again; if it stays, look at the server's load."
+    return RetrievalError("index_timeout", message, hint=hint, retryable=True)
 
 
 def _busy(where: str, seconds: int | None) -> AskbookError:
@@ -211,8 +199,6 @@ def _busy(where: str, seconds: int | None) -> AskbookError:
 
 
 def _not_qdrant(where: str, error: Exception) -> RetrievalError:
-    return RetrievalError(
-        "index_response",
-        f"The answer of {where} is not one of a Qdrant server ({type(error).__name__}).",
-        hint="Check QDRANT_URL: it must be the address of a Qdrant server's REST port.",
-    )
+    message = f"The answer of {where} is not one of a Qdrant server ({type(error).__name__})."
+    hint = "Check QDRANT_URL: it must be the address of a Qdrant server's REST port."
+    return RetrievalError("index_response", message, hint=hint)

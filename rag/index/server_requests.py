@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from rag.book import Chunk, Hit, Point, SparseVector, Where
 from rag.embedding.vectors import cosines
@@ -14,20 +14,16 @@ from rag.index.payload import DENSE, METADATA, SPARSE, from_payload, to_payload
 
 OVERSAMPLING: Final = 2.0  # of a quantized collection: this many times the limit are rescored with the full vectors
 
-Match = Literal["prefix"]
-# For each field of a `Where`: the field of a chunk that it restricts, and how the two are compared.
-FILTERS: Final[dict[str, tuple[str, Match]]] = {
-    "url_prefix": ("url", "prefix"),
-    "title": ("title", "prefix"),
-    "heading": ("heading", "prefix"),
-    "file": ("source_file_path", "prefix"),
-    "chapter": ("chapter", "prefix"),
+# For each field of a `Where`: the field of a chunk whose prefix it is.
+FILTERS: Final[dict[str, str]] = {
+    "url_prefix": "url",
+    "title": "title",
+    "heading": "heading",
+    "file": "source_file_path",
+    "chapter": "chapter",
 }
 # The fields with a payload index in our collections, and whether the index is for prefixes.
-INDEXED: Final[dict[str, bool]] = {
-    f"{METADATA}.{name}": name in {field for field, match in FILTERS.values() if match == "prefix"}
-    for name in dict.fromkeys(["source", *(field for field, _ in FILTERS.values())])
-}
+INDEXED: Final = {f"{METADATA}.source": False} | {f"{METADATA}.{field}": True for field in FILTERS.values()}
 
 
 def request(schema: CollectionSchema, leg: Sequence[float] | SparseVector, limit: int, where: Where | None) -> Any:
@@ -70,17 +66,15 @@ def _restriction(schema: CollectionSchema, where: Where | None) -> Any:
     from qdrant_client import models
 
     conditions: list[Any] = []
-    for name, (field, _) in FILTERS.items():
+    for name, field in FILTERS.items():
         value = getattr(where, name, None)
         if not value:
             continue
         paths = _paths(schema.fields, field)
         if not paths:
-            raise RetrievalError(
-                "index_filter",
-                f'The points of the collection "{schema.info.collection}" have no {field} to filter by.',
-                hint=f"Map {field} in the section [book.payload] of the profile, or leave the filter out.",
-            )
+            message = f'The points of the collection "{schema.info.collection}" have no {field} to filter by.'
+            hint = f"Map {field} in the section [book.payload] of the profile, or leave the filter out."
+            raise RetrievalError("index_filter", message, hint=hint)
         conditions.append(_first_of(paths, models.MatchPrefix(prefix=value)))
     return models.Filter(must=conditions) if conditions else None
 
@@ -121,12 +115,10 @@ def hits(
     for point in points:
         dense = _dense(schema, point.vector, legs)
         if dense is None and not isinstance(leg, SparseVector):
-            raise RetrievalError(
-                "index_vectors",
-                f'The points of the collection "{schema.info.collection}" came without their vectors, which scores are '
-                "made of.",
-                hint="The key, or a proxy before the server, must let vectors be read.",
-            )
+            name = schema.info.collection
+            message = f'The points of the collection "{name}" came without their vectors, which scores are made of.'
+            hint = "The key, or a proxy before the server, must let vectors be read."
+            raise RetrievalError("index_vectors", message, hint=hint)
         if chunk := chunk_of(schema, point):
             found.append(Hit(chunk, sign * float(point.score), dense or [0.0] * schema.info.dimension))
     return found
@@ -143,11 +135,9 @@ def unmapped(collection: str, fields: FieldMap, payload: Mapping[str, Any] | Non
     """The error for points without text in the mapped fields. Of `payload`, one of theirs, only the names are shown."""
     sought = " or ".join(f'"{path}"' for path in fields.text)
     names = ", ".join(f'"{name}"' for name in sorted(map(str, payload or {}))[:20]) or "none"
-    return RetrievalError(
-        "payload_mapping",
-        f'The points of the collection "{collection}" have no text in {sought}; their fields are {names[:300]}.',
-        hint=f'Run "python run.py doctor --collection {collection}": it proposes a mapping for the profile.',
-    )
+    message = f'The points of the collection "{collection}" have no text in {sought}; their fields are {names[:300]}.'
+    hint = f'Run "python run.py doctor --collection {collection}": it proposes a mapping for the profile.'
+    return RetrievalError("payload_mapping", message, hint=hint)
 
 
 def _dense(schema: CollectionSchema, vector: Any, legs: Sequence[Any]) -> list[float] | None:

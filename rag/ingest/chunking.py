@@ -14,7 +14,7 @@ from uuid import UUID, uuid5
 from rag.book import Chunk, Document
 from rag.ingest.headings import Anchors, same_title, says_it_all
 from rag.ingest.page import Block, parsed
-from rag.ingest.splitting import pack
+from rag.ingest.splitting import longest, pack
 
 NAMESPACE: Final = UUID("6f1c1a52-6d0b-5f0e-9a3f-3b1f6f0e7c11")
 MAX_TOKENS: Final = 250  # the packaged model sees 254 word pieces
@@ -99,10 +99,7 @@ def _chapter(document: Document) -> str | None:
 
 def _line_starts(text: str) -> list[int]:
     """The offset of every line, then the text's length twice: a block may end one line after the last."""
-    starts = [0]
-    for line in text.split("\n"):
-        starts.append(min(starts[-1] + len(line) + 1, len(text)))
-    return [*starts, len(text)]
+    return [0, *(match.end() for match in re.finditer("\n", text)), len(text), len(text)]
 
 
 def _sections(document: Document) -> Iterator[_Section]:
@@ -144,9 +141,7 @@ def _breadcrumb(document: Document, path: tuple[str, ...], fits: Callable[[str],
 
 
 def _shortened(title: str, fits: Callable[[str], bool]) -> str:
-    """The longest beginning of a title that fits, found by halving; empty where not even one character does."""
-    low, high = 0, min(len(title), LONGEST_CRUMBS)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(title[:middle].rstrip() + "…") else (low, middle - 1)
-    return title[:low].rstrip() + "…" if low else ""
+    """The longest beginning of a title that fits, with an ellipsis; empty if not even one character does."""
+    sizes = range(1, min(len(title), LONGEST_CRUMBS) + 1)
+    size = longest(sizes, lambda size: fits(title[:size].rstrip() + "…"))
+    return title[:size].rstrip() + "…" if size else ""

@@ -1,6 +1,6 @@
-"""Text that a page takes from other files: mdBook's `{{#include}}` and MDX partials.
+"""Text that a page includes from other files: mdBook's `{{#include}}` and MDX partials.
 
-Only files inside `root` are read, wherever a path or a symbolic link points.
+Only files inside `root` are read, even if a path or a symbolic link points elsewhere.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _IMPORT: Final = re.compile(r"import\s+(?P<name>[A-Z]\w*)\s+from\s+(['\"])(?P<ta
 
 
 def read_inside(root: Path, path: Path) -> str | None:
-    """The text of a file, with plain newlines; None when it is outside `root`, missing, or not UTF-8 text."""
+    """The text of a file, with plain newlines; None if it is outside `root`, missing, or not UTF-8 text."""
     try:
         real = path.resolve()
         if not real.is_relative_to(root.resolve()) or not real.is_file():
@@ -32,7 +32,7 @@ def read_inside(root: Path, path: Path) -> str | None:
 
 
 def expand_includes(text: str, *, file: Path, root: Path) -> str:
-    """Replaces mdBook's include lines by what they name; a missing one vanishes, and so does a fence left empty."""
+    """Replace mdBook's includes by their files. A missing one is removed, with its fence if nothing else is inside."""
     if "{{#" not in text:
         return text
     lines = text.split("\n")
@@ -54,18 +54,23 @@ def expand_includes(text: str, *, file: Path, root: Path) -> str:
 
 
 def _included(match: re.Match[str], *, file: Path, root: Path, fenced: bool) -> str:
+    """The text that replaces an include, empty for a missing file. A playground outside a fence gets one."""
     name, _, part = match["target"].partition(":")
     content = None if match["kind"] == "title" else read_inside(root, file.parent / name)
     if content is None:
         return ""
-    chosen = "\n".join(_part(content.split("\n"), part)).strip("\n")
-    if match["kind"] in ("playground", "playpen") and not fenced and chosen:
-        return f"```rust\n{chosen}\n```"
-    return chosen
+    included = "\n".join(_part(content.split("\n"), part)).strip("\n")
+    if match["kind"] in ("playground", "playpen") and not fenced and included:
+        return f"```rust\n{included}\n```"
+    return included
 
 
 def _part(lines: list[str], part: str) -> list[str]:
-    """Lines `a:b`, from 1 and inclusive, or those of an anchor; every anchor comment is left out."""
+    """The lines of a range, counted from 1, or of an anchor; all for an empty `part`. Anchor comments are left out.
+
+    >>> [_part(["a", "b", "c"], part) for part in ("2", "2:", ":2")]
+    [['b'], ['b', 'c'], ['a', 'b']]
+    """
     if re.fullmatch(r"\d*(:\d*)?", part) and part:
         first, colon, last = part.partition(":")
         begin = max(int(first or 1), 1) - 1
@@ -78,13 +83,13 @@ def _part(lines: list[str], part: str) -> list[str]:
 
 
 def partial_imports(text: str) -> dict[str, str]:
-    """Component name to path, for every Markdown file that an MDX page imports.
+    """The paths of the Markdown files that an MDX page imports, by the name of the component.
 
-    Formatters escape the underscore of a partial's name (`./\\_partial.md`); the file has none of these backslashes.
+    Backslashes are removed: formatters escape the underscore of a partial's name (`./\\_partial.md`).
     """
     return {m["name"]: m["target"].replace("\\", "") for m in _IMPORT.finditer(text)}
 
 
 def resolve_partial(target: str, *, file: Path, root: Path) -> Path:
-    """The file that an import names; `@site` is the folder of the site, which is `root`."""
+    """The file that an import names. `@site`, the folder of the site, is `root`."""
     return root / target.removeprefix("@site/") if target.startswith("@site/") else file.parent / target

@@ -1,7 +1,7 @@
-"""The manual as a book: its pages, and the vectors of its passages, which come with the program.
+"""The manual as a book: its pages, and the vectors of its passages, which are shipped with the program.
 
-Embedding the manual takes half a minute on a small machine, which a first question should not wait for. What the file
-of vectors lacks, after a change of a page, is embedded as it is for any book. `make manual` writes the file anew.
+Without them the first question would wait for half a minute on a small machine. Texts that the file lacks, after a page
+has changed, are embedded as for any book. `make manual` writes the file again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ async def index_manual(
     vectors: ports.VectorCache,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Bring a collection up to the pages of `docs/`; costs a few file reads when it is."""
+    """Bring a collection up to date with the pages of `docs/`. If it is, this only reads the pages."""
     from rag.ingest.pipeline import ingest
 
     if not await _is_encoded_by(index, embedder, sparse):
@@ -39,13 +39,13 @@ async def index_manual(
         sparse=sparse,
         vectors=vectors,
         skip=("decisions",),
-        alone=True,  # where the program moved to another folder, the pages of the old one must go
+        alone=True,  # after the program has moved to another folder, the pages of the old one must go
         progress=progress,
     )
 
 
 async def _is_encoded_by(index: ports.ChunkIndex, embedder: ports.Embedder, sparse: ports.SparseEncoder) -> bool:
-    """Whether a collection, if there is one that can be read, was made with these models."""
+    """Whether these models encoded the collection, or there is none; False for a broken one."""
     try:
         info = await index.info()
     except RetrievalError as error:
@@ -56,7 +56,7 @@ async def _is_encoded_by(index: ports.ChunkIndex, embedder: ports.Embedder, spar
 
 
 def embed_manual(file: Path) -> int:
-    """Embed the manual as it is now, and write its vectors to a file; how many they are."""
+    """Embed the manual and write its vectors to a file. Returns their number."""
     from rag.embedding.local import OnnxEmbeddings
     from rag.embedding.vectors import Bm25Encoder
     from rag.index.catalog import open_index

@@ -48,17 +48,13 @@ def front_matter(text: str) -> tuple[str, str]:
     return (found["yaml"], text[found.end() :]) if found else ("", text)
 
 
-def clean(text: str, *, file: Path, root: Path, mdx: bool) -> MarkdownText:
+def clean(text: str, *, file: Path, root: Path, mdx: bool, depth: int = DEPTH) -> MarkdownText:
     """The page as plain Markdown, without blank lines at its ends.
 
     `text` has no front matter. `file` is the path of the page; includes outside `root` are not read. `mdx` turns on
     the rules that would be wrong for plain Markdown: import and export statements, `{/* */}`, partials, no indented
-    code. If nothing changes, the result keeps the blocks that were parsed for masking.
+    code. `depth` levels of nested partials are included. An unchanged text keeps the blocks parsed for masking.
     """
-    return _clean(text, file, root, mdx, DEPTH)
-
-
-def _clean(text: str, file: Path, root: Path, mdx: bool, depth: int) -> MarkdownText:
     if not mdx:
         text = expand_includes(text, file=file, root=root)
     source = MarkdownText(close_fences(text).strip("\n"))
@@ -66,7 +62,7 @@ def _clean(text: str, file: Path, root: Path, mdx: bool, depth: int) -> Markdown
     partials: dict[str, str] = {}
     if mdx:
         partials = partial_imports(masked)
-        masked = _without_comments(_without_statements(masked))
+        masked = _MDX_COMMENT.sub("", _ID_COMMENT.sub(r"\1 {#\2}", _without_statements(masked)))
         masked = _CODE_BLOCK.sub(lambda m: _code_block(m, kept), masked)
 
     def inline(name: str) -> str | None:
@@ -77,7 +73,7 @@ def _clean(text: str, file: Path, root: Path, mdx: bool, depth: int) -> Markdown
         content = read_inside(root, path)
         if content is None:
             return None
-        kept.append(_clean(front_matter(content)[1], path, root, mdx, depth - 1).text)
+        kept.append(clean(front_matter(content)[1], file=path, root=root, mdx=mdx, depth=depth - 1).text)
         return f"\n\n\0{len(kept) - 1}\0\n\n"
 
     masked = _HTML_COMMENT.sub("", _INVISIBLE.sub("", masked))
@@ -114,10 +110,6 @@ def _statement_end(text: str, begin: int) -> int:
         if at < 0:
             return text.find("\n\n", begin) if "\n\n" in text[begin:] else len(text)
     return at
-
-
-def _without_comments(text: str) -> str:
-    return _MDX_COMMENT.sub("", _ID_COMMENT.sub(r"\1 {#\2}", text))
 
 
 def _code_block(match: re.Match[str], kept: list[str]) -> str:

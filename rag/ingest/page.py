@@ -48,7 +48,7 @@ class MarkdownText:
         Inline markup is parsed only in headings: nothing else needs it, and it takes most of a parser's time.
         """
         references: dict[str, Any] = {}
-        root = SyntaxTreeNode(_block_parser().parse(self.text, references))
+        root = SyntaxTreeNode(markdown_parser("inline").parse(self.text, references))
         return tuple(_blocks(root, references))
 
     @property
@@ -64,29 +64,22 @@ class MarkdownText:
 
 @dataclass(frozen=True, slots=True)
 class Page(Document):
-    """A document that brings the blocks of its text along. Raises `ValueError` if they are of another text."""
+    """A document with the blocks of its text."""
 
     parsed: MarkdownText = field(kw_only=True, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        if self.parsed.text != self.text:
-            raise ValueError("The blocks are not those of the page's text.")
-
 
 def parsed(document: Document) -> MarkdownText:
-    """The document's text with its blocks: those of a `Page`, or not parsed yet."""
-    return document.parsed if isinstance(document, Page) else MarkdownText(document.text)
+    """The document's text with its blocks: those of a `Page`, unless its text was replaced."""
+    if isinstance(document, Page) and document.parsed.text == document.text:
+        return document.parsed
+    return MarkdownText(document.text)
 
 
 @cache
-def markdown_parser() -> MarkdownIt:
+def markdown_parser(*disabled: str) -> MarkdownIt:
     """CommonMark with tables. HTML is plain text here: cleaning has removed the tags that were markup."""
-    return MarkdownIt("commonmark").enable("table").disable(["html_block", "html_inline"])
-
-
-@cache
-def _block_parser() -> MarkdownIt:
-    return MarkdownIt("commonmark").enable("table").disable(["html_block", "inline"])
+    return MarkdownIt("commonmark").enable("table").disable(["html_block", "html_inline", *disabled])
 
 
 def _blocks(parent: SyntaxTreeNode, references: dict[str, Any]) -> Iterator[Block]:

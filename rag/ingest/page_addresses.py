@@ -1,6 +1,6 @@
-"""From a file's path to its address on the site that is built from the source.
+"""The address of a file on the site that is built from the source.
 
-Docusaurus: docusaurus.io/docs/create-doc#doc-urls and its default number-prefix parser. mdBook: one `.html` a file.
+Docusaurus: docusaurus.io/docs/create-doc#doc-urls and its default number-prefix parser. mdBook: one `.html` per file.
 """
 
 from __future__ import annotations
@@ -23,26 +23,23 @@ _MDX_IMPORT: Final = re.compile(r"^import\s.*from\s+['\"]@(?:theme|site|docusaur
 
 
 def checked_base_url(base_url: str) -> str:
-    """The address without a slash at its end; raises `UsageError` unless it is a plain http(s) address."""
+    """The address without a trailing slash. Raises `UsageError` unless it is a plain http(s) address."""
     try:
         parts = urlsplit(base_url.strip())
-        # A name and password in it would stand in every citation.
+        # A user name and password would be in every citation.
         plain = not (parts.query or parts.fragment or parts.username or parts.password)
         valid = parts.scheme in ("http", "https") and bool(parts.hostname) and plain
     except ValueError:
         valid = False
     if not valid:
         shown = base_url if "@" not in base_url else "https://…@" + base_url.rpartition("@")[2]
-        raise UsageError(
-            f"The base URL {shown!r} is not a plain web address.",
-            code="base_url",
-            hint="Give the address the pages stand under, such as --base-url https://example.org/docs.",
-        )
+        hint = "Give the address the pages stand under, such as --base-url https://example.org/docs."
+        raise UsageError(f"The base URL {shown!r} is not a plain web address.", code="base_url", hint=hint)
     return base_url.strip().rstrip("/")
 
 
 def detect(root: Path, folders: Iterable[Path], texts: Iterable[str]) -> Generator:
-    """The generator that a source is written for, by the files that only it has."""
+    """The site generator of a source, recognised by its files, and for Docusaurus also by imports in the pages."""
     if (root / "SUMMARY.md").is_file():
         return "mdbook"
     for folder in (root, root.parent):
@@ -54,18 +51,22 @@ def detect(root: Path, folders: Iterable[Path], texts: Iterable[str]) -> Generat
 
 
 def without_number(name: str) -> str:
-    """`03-nodes` is `nodes`, but `2021-11-news` and `7.0-changes` stay: dates and versions are no order."""
+    """The name without the number that orders it. Dates and versions are kept.
+
+    >>> [without_number(name) for name in ("03-nodes", "2021-11-news", "7.0-changes")]
+    ['nodes', '2021-11-news', '7.0-changes']
+    """
     return name if _VERSION_OR_DATE.match(name) else _NUMBER.sub("", name, count=1)
 
 
 def is_folder_page(path: str) -> bool:
-    """Whether a page stands for its folder: `index`, `README`, or named like the folder."""
+    """Whether a page is its folder's page: it is named `index`, `README`, or like the folder."""
     stem, folder = _stem(path).lower(), posixpath.basename(posixpath.dirname(path)).lower()
     return stem in ("index", "readme") or (bool(folder) and stem == folder)
 
 
 def page_url(base_url: str, path: str, generator: Generator, front_matter: Mapping[str, str]) -> str:
-    """The page's address under `base_url` (without a slash at its end); a folder's page has the folder's address."""
+    """The page's address under `base_url`, which has no trailing slash. A folder's page has the folder's address."""
     if generator == "docusaurus":
         site_path = _docusaurus_path(path, front_matter)
     elif generator == "mdbook":

@@ -1,4 +1,4 @@
-"""From sources to the index: read, compare, embed what is new, and change the index once."""
+"""From sources to the index: load, compare with the index, embed new texts, change the index in one step."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from rag.ingest.plan import Plan, make_plan
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 from rag.types import Record
 
-CHUNK_TOKENS: Final = 512  # the longest chunk, where the embedding model sees as much
-MARGIN: Final = 4  # tokens left to the embedding model's own marks
+CHUNK_TOKENS: Final = 512  # the longest chunk, if the embedding model sees as much
+MARGIN: Final = 4  # tokens reserved for the embedding model's special tokens
 
 
 class DocumentCounts(Record):
-    """Pages by their fate. A page that could not be read is `failed`, and what the index holds of it stays."""
+    """Pages by what the ingestion does with them. The chunks of a `failed` page, which cannot be read, are kept."""
 
     added: int
     changed: int
@@ -35,7 +35,7 @@ class DocumentCounts(Record):
 
 
 class ChunkCounts(Record):
-    """Chunks by their text; `total` is what the collection holds afterwards."""
+    """Chunks by what happens to their text. `total` is the size of the collection afterwards."""
 
     added: int
     deleted: int
@@ -51,7 +51,7 @@ class IngestFailure(Record):
 
 
 class IngestReport(Record):
-    """What an ingestion did, or would do; the object that `ingest --json` prints. `embedded` counts texts."""
+    """What an ingestion did, or would do: the object that `ingest --json` prints. `embedded` counts texts."""
 
     collection: str
     embedding_model: str
@@ -76,14 +76,15 @@ async def ingest(
     dry_run: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> IngestReport:
-    """Makes the index hold what the sources hold, as one change; writes nothing where nothing changed.
+    """Bring the index up to date with the sources, as one change. Writes nothing if nothing changed.
 
-    `skip` names folders or files by their path in the source. `alone`: the collection belongs to these sources, and
-    what others brought is removed. `rebuild`: the collection is made anew, whatever models it was made by; it must have
-    no other sources. `progress(done, total)` counts texts embedded. A dry run reports what would
-    happen (`embedded` too) and neither embeds nor writes. A cancelled run leaves its vectors in the cache and the
-    index as it was. Raises `UsageError`, before anything is embedded, for a source that cannot be used and for an
-    index that other models made, and `RetrievalError` when the index fails.
+    `skip` names folders or files by their path in the source. `alone` removes the chunks of all other sources.
+    `rebuild` makes the collection anew, whatever models encoded it; it must have no other sources. `progress(done,
+    total)` counts embedded texts. A dry run reports what would happen (`embedded`, too), and neither embeds nor writes.
+    A cancelled run keeps its vectors in the cache and does not change the index.
+
+    Raises `UsageError`, before anything is embedded, for a source that cannot be used and an index that other models
+    encoded, and `RetrievalError` if the index fails.
     """
     began = time.monotonic()
     loaded = await asyncio.to_thread(_load, sources, base_url, skip)
@@ -107,15 +108,15 @@ async def ingest(
         known |= await _embed(missing, embedder, vectors, progress)
         points = await asyncio.to_thread(_points, plan.write, known, sparse)
         size = embedder.dimension or (len(points[0].dense) if points else info.dimension if info else 0)
-        made = IndexInfo(index.collection, embedder.model_id, size, sparse.model_id, plan.total, recipe=RECIPE)
-        await index.replace(made, add=points, remove=replaced | set(plan.remove))
+        new_info = IndexInfo(index.collection, embedder.model_id, size, sparse.model_id, plan.total, recipe=RECIPE)
+        await index.replace(new_info, add=points, remove=replaced | set(plan.remove))
     return _report(loaded, plan, index.collection, embedder.model_id, len(missing), time.monotonic() - began)
 
 
 async def _held(index: ChunkIndex, *, dry_run: bool) -> tuple[IndexInfo | None, list[IndexEntry]]:
-    """What the index holds. One whose files are broken holds nothing any more, and is built anew.
+    """The record and the entries of the index. A broken index counts as empty and is dropped, to be built anew.
 
-    Raises `UsageError` for a collection that somebody else made, which is not read further.
+    Raises `UsageError` for a foreign collection, before its entries are read.
     """
     try:
         info = await index.info()
@@ -131,7 +132,7 @@ async def _held(index: ChunkIndex, *, dry_run: bool) -> tuple[IndexInfo | None, 
 
 
 def _load(sources: Sequence[Path], base_url: str | None, skip: Collection[str]) -> list[LoadResult]:
-    """Reads every source before anything else is done; a source given twice counts once."""
+    """Load every source. One that is given twice counts once."""
     if not sources:
         raise UsageError("No source was given.", code="source", hint="Give a folder or a file: ingest PATH.")
     loaded = (load_source(source, base_url=base_url, skip=skip) for source in sources)
@@ -151,21 +152,19 @@ def _plan(loaded: Sequence[LoadResult], entries: Sequence[IndexEntry], embedder:
 
 
 def _check_sources(collection: str, entries: Sequence[IndexEntry], loaded: Sequence[LoadResult]) -> None:
-    """A collection that is made anew loses what it has from elsewhere, so that must be nothing."""
+    """Raise `UsageError` if the collection has other sources, whose chunks a rebuild would lose."""
     others = {entry.source for entry in entries} - {result.source for result in loaded}
     if others:
         named = ", ".join(sorted(others)) if all(others) else "points that askbook did not make"
-        raise UsageError(
-            f"The collection {collection!r} also holds {named}, which --rebuild would lose.",
-            code="rebuild",
-            hint="Name all of its sources in one command, or ingest into another --collection.",
-        )
+        message = f"The collection {collection!r} also holds {named}, which --rebuild would lose."
+        hint = "Name all of its sources in one command, or ingest into another --collection."
+        raise UsageError(message, code="rebuild", hint=hint)
 
 
 def _check_models(
     info: IndexInfo | None, index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder, sources: Sequence[Path]
 ) -> None:
-    """Vectors of two models cannot be compared, so one collection has one model of each kind."""
+    """Raise `UsageError` if other models encoded the collection: vectors of two models cannot be compared."""
     if info is None:
         return
     differences = [
@@ -192,20 +191,20 @@ def _check_models(
 async def _embed(
     texts: Sequence[str], embedder: Embedder, vectors: VectorCache, progress: Callable[[int, int], None] | None
 ) -> dict[str, list[float]]:
-    """Embeds in batches and keeps each before the next, so that an interruption costs one batch at most."""
+    """Embed in batches and cache each one, so that an interruption loses one batch at most."""
 
-    def batch(part: list[str]) -> dict[str, list[float]]:
-        made = dict(zip(part, embedder.embed_documents(part), strict=True))
-        vectors.put(embedder.model_id, made)
-        return made
+    def embed_batch(batch: list[str]) -> dict[str, list[float]]:
+        embedded_batch = dict(zip(batch, embedder.embed_documents(batch), strict=True))
+        vectors.put(embedder.model_id, embedded_batch)
+        return embedded_batch
 
     embedded: dict[str, list[float]] = {}
     step = embedder.batch_size
     for begin in range(0, len(texts), step):
         if progress:
             progress(begin, len(texts))
-        # The thread finishes, and keeps its vectors, even when this task is cancelled meanwhile.
-        embedded |= await asyncio.to_thread(batch, list(texts[begin : begin + step]))
+        # If this task is cancelled, the thread still finishes and caches its vectors.
+        embedded |= await asyncio.to_thread(embed_batch, list(texts[begin : begin + step]))
     if progress and texts:
         progress(len(texts), len(texts))
     return embedded

@@ -1,4 +1,4 @@
-"""What an ingestion has to change: the difference between the sources and the index."""
+"""The plan of an ingestion: the difference between the sources and the index."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ PageId = tuple[str, str]  # source, path
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Pages by their fate, and the chunks to write and to remove.
+    """What happens to the pages, and the chunks to write and to remove.
 
-    `write` holds every chunk of the pages that are new or changed, since their record changes even where their text
-    does not. The counts are of texts: `added` and `deleted` both count a chunk whose text changed, `unchanged` one that
-    keeps its text, so that `total`, what the index holds afterwards, is before + added - deleted.
+    `write` holds all chunks of new and changed pages, since a chunk's record changes even if its text does not. The
+    counts are of texts: a chunk whose text changed counts as `added` and as `deleted`, one whose text is the same as
+    `unchanged`. So `total`, the size of the index afterwards, is its size before + added - deleted.
     """
 
     documents_added: tuple[PageId, ...]
@@ -34,7 +34,7 @@ class Plan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the index is right as it stands."""
+        """Whether the index is up to date."""
         return not self.write and not self.remove
 
 
@@ -46,11 +46,11 @@ def make_plan(
     chunk: Callable[[Document], Sequence[Chunk]],
     spared: Collection[PageId] = (),
 ) -> Plan:
-    """Compares pages with what the index holds of `sources`; other sources are left alone.
+    """Compare the pages with the index's entries of `sources`. Entries of other sources are not touched.
 
-    Only new and changed pages are chunked. Of pages with one key (an address that two sources share) the last counts.
-    Pages in `spared` could not be read this time: what the index holds of them stays. A page without chunks counts as
-    unchanged.
+    Only new and changed pages are chunked. Of several pages with the same key, such as an address in two sources, the
+    last one counts. Pages in `spared` could not be read this time, and keep their chunks. A new page without chunks
+    counts as unchanged.
     """
     stored: dict[PageId, list[IndexEntry]] = defaultdict(list)
     for entry in entries:
@@ -83,7 +83,7 @@ def make_plan(
 def _counts(
     entries: Sequence[IndexEntry], write: Mapping[str, Chunk], remove: Collection[str]
 ) -> tuple[int, int, int, int]:
-    """Chunks added, deleted, unchanged and in all, by their text: one whose text changes is deleted and added."""
+    """The counts of chunks as in `Plan`: added, deleted, unchanged, total."""
     texts = {entry.id: entry.sha256 for entry in entries}
     same = sum(texts.get(c.id) == c.sha256 for c in write.values())
     replaced = sum(c.id in texts and texts[c.id] != c.sha256 for c in write.values())

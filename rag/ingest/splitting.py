@@ -27,6 +27,7 @@ _OPENER: Final = re.compile(
 )
 _NOT_PROSE: Final = re.compile(r"[`~|>]|(?:[-*+]|\d{1,9}[.)])\s")
 _MARK: Final = re.compile(r"\w{1,6}|[^\w\s]")
+_LINE: Final = re.compile(r"([^\n]*)\n?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +147,7 @@ def _place(block: Block, packer: Packer, starts: Sequence[int], fits: Fits) -> N
 
 def _lines(text: str, begin: int, end: int) -> list[tuple[int, int]]:
     """The offsets of the lines in a range, without their line ends."""
-    spans = []
-    while begin < end:
-        stop = text.find("\n", begin, end)
-        stop = end if stop < 0 else stop
-        spans.append((begin, stop))
-        begin = stop + 1
-    return spans
+    return [line.span(1) for line in _LINE.finditer(text, begin, end) if line[0]]
 
 
 def _place_code(piece: SplitPiece, packer: Packer, fits: Fits, *, fenced: bool) -> None:
@@ -212,7 +207,7 @@ def _reach(spans: list[tuple[int, int]], line: int, packer: Packer, before: str,
     def takes(last: int) -> bool:
         return packer.takes(SplitPiece(spans[line][0], spans[last][1], before, after))
 
-    return _longest(range(line, len(spans)), takes)
+    return longest(range(line, len(spans)), takes)
 
 
 def _even_end(spans: list[tuple[int, int]], sums: list[int], text: str, line: int, limit: int) -> int:
@@ -252,13 +247,13 @@ def _cut(piece: SplitPiece, text: str, fits: Fits) -> list[SplitPiece]:
 
 def _prefix(text: str, fits: Fits) -> int:
     """The length of the longest prefix that fits, at least 1."""
-    return _longest(range(1, len(text) + 1), lambda n: fits(text[:n])) or 1
+    return longest(range(1, len(text) + 1), lambda n: fits(text[:n])) or 1
 
 
-def _longest(sizes: range, fit: Callable[[int], bool]) -> int | None:
+def longest(sizes: range, fit: Callable[[int], bool]) -> int | None:
     """The largest of the rising sizes that fits, None if the first does not, by doubling and then halving.
 
-    >>> _longest(range(1, 100), lambda size: size <= 37)
+    >>> longest(range(1, 100), lambda size: size <= 37)
     37
     """
     if not sizes or not fit(sizes[0]):

@@ -1,7 +1,7 @@
-"""Taking JSX components and HTML tags out of a text and keeping what a reader would read.
+"""Remove JSX components and HTML tags from a text, and keep the text that a reader sees.
 
-A tag goes only where it is certain to be one: it closes itself, it has its partner, or HTML knows it as void. So
-`Vec<T>`, `<angle>` and `a < b > c` in prose stay as they are. Code is masked before, see `rag.ingest.masking`.
+A tag is removed only if it is certainly one: it closes itself, it has a partner, or it is one of HTML's void elements.
+So `Vec<T>`, `<angle>` and `a < b > c` in prose are kept. Code has been masked before, see `rag.ingest.masking`.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _VOID = "br col embed hr img input link meta param source track wbr"
 _SPACED = "br dd dt li p td th tr div summary figcaption caption"
 HTML: Final = frozenset(_HTML.split())
 VOID: Final = frozenset(_VOID.split())
-SPACED: Final = frozenset(_SPACED.split())  # their text does not run into what stands beside them
+SPACED: Final = frozenset(_SPACED.split())  # replaced by a space, so that texts on both sides stay apart
+REACH: Final = 4_000  # most characters of an attribute: without a limit a hostile page takes quadratic time
 _OPEN: Final = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w.-]*)(?=[\s/>])")
 _BRACKET: Final = re.compile(r"['\"()\[\]{}]")
 _ATTRIBUTE: Final = re.compile(r"\s*(?P<key>[A-Za-z_@:][\w:.@-]*)(?P<value>\s*=\s*)?")
-REACH: Final = 4_000  # characters of an attribute; a hostile page must not cost the square of its length
 _LABEL: Final = re.compile(r"label:\s*(['\"])(?P<label>.*?)\1\s*,\s*value:\s*(['\"])(?P<value>.*?)\3")
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A tag at `text[begin:end]`. `attributes` holds the plain string values."""
+    """A tag at `text[begin:end]`. An attribute that is an expression (`x={1}`) is stored under its name and `{}`."""
 
     begin: int
     end: int
@@ -44,13 +44,19 @@ class Tag:
 
 
 def balanced(text: str, begin: int, reach: int = REACH) -> int:
-    """The index after the bracket that closes the one at `begin`, strings skipped; -1 for none within `reach`."""
+    """The index after the bracket that closes the one at `begin`; -1 if there is none within `reach` characters.
+
+    Brackets inside strings do not count:
+
+    >>> balanced("f(')', [1]) + 2", 1)
+    11
+    """
     depth, after = 0, begin
     for found in _BRACKET.finditer(text, begin, begin + reach):
         if found.start() < after:
             continue
         if found[0] in "'\"":
-            # An apostrophe in prose is no string: a string ends on its line.
+            # A string ends on its line; otherwise the quote is an apostrophe in prose.
             close = text.find(found[0], found.end(), begin + reach)
             after = close + 1 if close > 0 and "\n" not in text[found.end() : close] else found.end()
         elif found[0] in "([{":
@@ -63,7 +69,7 @@ def balanced(text: str, begin: int, reach: int = REACH) -> int:
 
 
 def read_tag(text: str, begin: int) -> Tag | None:
-    """The tag at `begin`, read by JSX's grammar: names, quoted values, braces; None where it is not one."""
+    """The tag at `begin`, by JSX's grammar: names, quoted values, braces. None if there is no tag."""
     opening = _OPEN.match(text, begin)
     if not opening:
         return None
@@ -84,7 +90,7 @@ def read_tag(text: str, begin: int) -> Tag | None:
 
 
 def _read_value(text: str, attribute: re.Match[str], attributes: dict[str, str]) -> int:
-    """Reads the value of an attribute into `attributes`; the index after it, -1 where it is malformed."""
+    """Read the value of an attribute into `attributes`. Returns the index after it, -1 if it is malformed."""
     at = attribute.end()
     if attribute["value"] is None:
         return at
@@ -106,12 +112,13 @@ def _read_value(text: str, attribute: re.Match[str], attributes: dict[str, str])
 def strip_tags(text: str, *, mdx: bool, inline: Callable[[str], str | None] = lambda _: None) -> str:
     """The text without components and HTML tags.
 
-    `inline(name)` gives the text that stands for a self-closing component, None to drop it. In MDX a component that
-    fills its line goes even without its partner.
+    `inline(name)` returns the text that replaces a self-closing component, None to remove it. In MDX a component that
+    fills its line is removed even without a partner.
     """
     tags = [t for m in _OPEN.finditer(text) if (t := read_tag(text, m.start())) and _known(t)]
     pairs = _pairs(tags)
-    labels = {m["value"]: m["label"] for t in tags if t.name == "Tabs" for m in _LABEL.finditer(_values(t))}
+    tabs = [tag.attributes.get("values{}", "") for tag in tags if tag.name == "Tabs"]
+    labels = {m["value"]: m["label"] for values in tabs for m in _LABEL.finditer(values)}
     pieces: list[str] = []
     at = 0
     for n, tag in enumerate(tags):
@@ -130,10 +137,6 @@ def strip_tags(text: str, *, mdx: bool, inline: Callable[[str], str | None] = la
 
 def _known(tag: Tag) -> bool:
     return tag.name[0].isupper() or tag.name.lower() in HTML
-
-
-def _values(tabs: Tag) -> str:
-    return tabs.attributes.get("values{}", "")
 
 
 def _pairs(tags: list[Tag]) -> set[int]:
@@ -160,7 +163,7 @@ def _fills_line(text: str, tag: Tag) -> bool:
 
 
 def _stand_in(tag: Tag, labels: dict[str, str], inline: Callable[[str], str | None], *, starts: bool) -> str:
-    """What a reader sees of a tag itself: a tab's label, a listing's caption, an image's description."""
+    """The text that replaces a tag: a tab's label, a listing's caption, an image's description, or nothing."""
     if tag.name[0].islower():
         if tag.name == "img":
             return tag.attributes.get("alt", "")

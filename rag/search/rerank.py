@@ -18,18 +18,12 @@ if TYPE_CHECKING:
     from rag.settings import Settings
     from rag.types import Candidate
 
-
 MODEL: Final = "rerank-v3.5"
 MOST: Final = 50  # passages of one request: up to 100 are billed as one search, few good ones rank lower than 50
 
 
 async def reranked(
-    reranker: Reranker,
-    question: str,
-    candidates: Sequence[Candidate],
-    chunks: Mapping[str, Chunk],
-    *,
-    k: int,
+    reranker: Reranker, question: str, candidates: Sequence[Candidate], chunks: Mapping[str, Chunk], *, k: int
 ) -> list[Candidate]:
     """The candidates above the threshold in the reranker's order, the first `k` of them kept, then the others.
 
