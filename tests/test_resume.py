@@ -66,7 +66,7 @@ async def test_a_turn_is_finished_with_the_knobs_that_it_began_with(memory: Memo
 async def test_a_turn_whose_search_was_done_and_not_yet_taken_is_finished_without_another(memory: Memory) -> None:
     await broken_off(Machine(memory=memory), "RETRIEVING")
     head = await Machine(memory=memory).graph.aget_state(thread_config("t"))
-    found = {"phase": "GENERATING", "passages": [passage().model_dump(mode="json")], "branch:to:generate": None}
+    found = {"phase": "GENERATING", "passages": [passage().model_dump(mode="json")], "branch:to:GENERATING": None}
     await memory.database.saver.aput_writes(head.config, list(found.items()), head.tasks[0].id)
     machine = Machine(ANSWER, memory=memory)
     assert await machine.agent.unfinished("t") == "What is a node?"
