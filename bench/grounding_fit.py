@@ -20,7 +20,7 @@ import numpy as np
 from bench.grounding import AS_IS, SEPARATE, Case, cases
 from bench.logistic import fit_logistic
 from rag.grounding.evidence import Sources, words_of
-from rag.grounding.facts import Standing, names, numbers
+from rag.grounding.facts import PlaceFit, names, numbers
 from rag.grounding.names import names_of
 from rag.grounding.passages import SourceLine, line, read
 from rag.grounding.polarity import denials, turns
@@ -32,7 +32,7 @@ LOWERED = {"name": 0.2, "number": 0.5, "comparison": 0.8, "negation": 0.9, "deni
 SIDE = 2  # tokens; a change this close to a turning word may belong to it
 
 
-def standings(claim: SourceLine, passages: tuple[str, ...]) -> Iterator[tuple[str, int, int, Standing]]:
+def standings(claim: SourceLine, passages: tuple[str, ...]) -> Iterator[tuple[str, int, int, PlaceFit]]:
     """Kind, first token, last token and standing of every fact in the sentence that has a standing."""
     sources = Sources([read(passage) for passage in passages], frozenset())
     words = words_of(claim, sources)
@@ -81,7 +81,7 @@ def examples(found: Iterator[Case]) -> dict[str, list[tuple[tuple[float, ...], b
 
 
 def fit(rows: list[tuple[tuple[float, ...], bool]]) -> list[float]:
-    """The weights of one kind of fact, in the order of `Standing.features`."""
+    """The weights of one kind of fact, in the order of `PlaceFit.features`."""
     x = np.array([features for features, _ in rows], dtype=float)
     y = np.array([false for _, false in rows], dtype=float)
     weights = fit_logistic(x, y, np.ones(len(y)), np.full(x.shape[1], RIDGE))

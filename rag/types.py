@@ -24,6 +24,9 @@ Status = Literal["success", "fallback", "error"]
 ProcessingState = Literal["processing", "tool_call_needed", "tool_executed", "response_generated", "failed"]
 FallbackReason = Literal["no_passage", "unsupported", "model_refused", "smalltalk"]
 GroundingMode = Literal["strict", "flag", "off"]
+
+# What the check finds of a sentence: certainly wrong, said by a passage, or everything between.
+Standing = Literal["contradicted", "supported", "unconfirmed"]
 CitationStyle = Literal["numbered", "source", "title", "chapter"]
 Footer = Literal["list", "scores", "none"]
 ErrorType = Literal[

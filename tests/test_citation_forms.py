@@ -1,4 +1,4 @@
-"""Citations in a profile's own form: read where they name one passage of this turn, taken out otherwise."""
+"""Citations in a profile's own form: resolved to passages of this turn, or removed when they name none."""
 
 from __future__ import annotations
 
@@ -67,8 +67,31 @@ def test_a_form_that_names_no_passage_is_taken_out_and_counted(form: CitationSty
     assert (writer.shown.plain, writer.grounding.unknown_markers, writer.shown.citations) == (plain, 1, {})
 
 
-def test_a_form_that_names_two_passages_names_none() -> None:
-    writer = written("It is so (from Setup).", "chapter", SAME_PAGE)
+@pytest.mark.parametrize(
+    ("form", "citation"),
+    [
+        ("chapter", "(from Setup)"),
+        ("source", "[Source: Setup](https://b.example/s)"),
+        ("title", "[Setup](https://b.example/s)"),
+    ],
+)
+def test_a_form_that_names_a_page_cites_those_of_its_passages_that_say_the_sentence(
+    form: CitationStyle, citation: str
+) -> None:
+    found = [
+        SAME_PAGE[0].model_copy(update={"text": "Run the installer with sudo on Ubuntu."}),
+        SAME_PAGE[1].model_copy(update={"text": "Open the graphical wizard on Windows."}),
+    ]
+    manner = Manner(REFUSAL, "numbered", footer="none", accepts=(form,), mode="strict")
+    writer = AnswerWriter(found, manner)
+    shown = [*writer.feed(f"Open the graphical wizard on Windows {citation}."), *writer.close()]
+    assert "".join(shown) == "Open the graphical wizard on Windows [2]."
+    assert (writer.grounding.unknown_markers, list(writer.shown.citations)) == (0, [2])
+
+
+def test_a_form_that_names_two_pages_names_none() -> None:
+    pages = [SAME_PAGE[0], SAME_PAGE[1].model_copy(update={"url": "https://b.example/t"})]
+    writer = written("It is so (from Setup).", "chapter", pages)
     assert (writer.shown.plain, writer.grounding.unknown_markers) == ("It is so.", 1)
 
 

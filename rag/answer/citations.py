@@ -157,7 +157,7 @@ class CitationForms:
         return self._form.sub(one, text), unknown
 
     def _numbers(self, groups: Mapping[str, str | None]) -> tuple[str, int]:
-        """The markers for the passages that a form names, and how many of its names fit no single passage."""
+        """The markers for the passages that a form names, and how many of its names fit no page."""
         if (label := groups.get("label")) is not None:
             named = [self._by_link(label, groups["url"] or "")]
         elif (bare := groups.get("bare")) is not None:
@@ -167,9 +167,9 @@ class CitationForms:
             if numbers := _NUMBERED.findall(name):
                 return "".join(f"[{number.strip('[]')}]" for number in numbers), 0
             whole = self._by_name(name)
-            named = [whole] if len(whole) == 1 else [self._by_name(one) for one in _AND.split(name)]
-        markers = [f"[{found[0].number}]" for found in named if len(found) == 1]
-        return "".join(markers), len(named) - len(markers)
+            named = [whole] if whole else [self._by_name(one) for one in _AND.split(name)]
+        meant = dict.fromkeys(one.number for found in named for one in found)
+        return "".join(f"[{number}]" for number in meant), sum(not found for found in named)
 
     def _is_citation(self, label: str, url: str) -> bool:
         """Whether a link cites: not when a passage contains it, nor when only `[Source: ...]` cites."""
@@ -182,7 +182,7 @@ class CitationForms:
         wanted = _plain(name)
         if not wanted:
             return []
-        return _first_few(
+        return _meant(
             [one for one in self._passages if wanted in _full_names(one)],
             [one for one in self._passages if wanted in (_plain(one.title), _plain(one.chapter or ""))],
         )
@@ -194,12 +194,17 @@ class CitationForms:
         named = [one for one in there if wanted in _full_names(one)]
         numbered = [one for one in there if wanted == str(one.number)]
         titled = [one for one in there if wanted == _plain(one.title)]
-        return _first_few(numbered, named, [one for one in titled if one in exact], exact, titled, there)
+        return _meant(numbered, named, [one for one in titled if one in exact], exact, titled, there)
 
 
-def _first_few(*candidates: list[Passage]) -> list[Passage]:
-    """The first list that names exactly one passage, else nothing."""
-    return next((found for found in candidates if len(found) == 1), [])
+def _meant(*candidates: list[Passage]) -> list[Passage]:
+    """The first list of exactly one passage, else the first of several passages of one page, else nothing.
+
+    A form such as `(from Chapter 2)` names a page, of which several passages may have been found. All of them are
+    cited then, and the support check keeps those that say what the sentence says.
+    """
+    one = next((found for found in candidates if len(found) == 1), None)
+    return one or next((found for found in candidates if len({passage.url for passage in found}) == 1), [])
 
 
 def _full_names(passage: Passage) -> set[str]:

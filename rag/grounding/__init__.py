@@ -1,4 +1,4 @@
-"""The support check: whether the cited passages say what a sentence of the answer says."""
+"""The support check: do the passages say what a sentence of the answer says?"""
 
 from rag.grounding.verdict import Verdict, check
 

@@ -20,7 +20,7 @@ OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of t
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PlaceFit:
     """Fits of one place of the sentence, 0 to 1 each (see `rag.grounding.slots`).
 
     `own`: the best place of the same word in the passages. `rival`: the best place of another word of its kind.
@@ -58,7 +58,7 @@ AFFIRMED: Final = DoubtWeights(-1.88, -2.57, 1.62, 2.67, 0.35, 2.62, 0.0)  # the
 DENIED: Final = DoubtWeights(1.69, -5.84, 3.84, 0.94, -0.12, 3.82, 0.0)  # the sentence denies it
 
 
-def doubt(standing: Standing, weights: DoubtWeights) -> float:
+def doubt(standing: PlaceFit, weights: DoubtWeights) -> float:
     """The log odds that the sentence differs from the passages in this place; above 0 it probably does."""
     weighed = zip(standing.features(), astuple(weights), strict=True)
     return float(sum(feature * weight for feature, weight in weighed))
@@ -74,11 +74,11 @@ class Fact:
     sort: str
     text: str
     fault: str
-    standing: Standing | None
+    standing: PlaceFit | None
 
 
 def doubtful_facts(sentence: SourceLine, sources: Sources, slots: Slots) -> Iterator[str]:
-    """Reasons of `rag.grounding.Verdict`: facts that the passages do not hold, or hold in another place."""
+    """Reasons of `rag.grounding.verdict.Verdict`: facts that the passages do not hold, or hold in another place."""
     for fact in [*numbers(sentence, sources, slots), *names(sentence, sources, slots)]:
         if fact.fault:
             yield f"{fact.fault}: {fact.text} is not in the passages"
@@ -87,7 +87,7 @@ def doubtful_facts(sentence: SourceLine, sources: Sources, slots: Slots) -> Iter
 
 
 def absent_numbers(sentence: SourceLine, sources: Sources) -> Iterator[str]:
-    """Reasons of `rag.grounding.Verdict`: numbers that the passages do not hold."""
+    """Reasons of `rag.grounding.verdict.Verdict`: numbers that the passages do not hold."""
     for quantity in sentence.quantities:
         if not quantity.vague and not any(quantity.same(q) for site in sources.sites for q in site.line.quantities):
             yield f"number: {sentence.text_of(quantity)} is not in the passages"
@@ -115,7 +115,7 @@ def _number(quantity: Quantity, sentence: SourceLine, sources: Sources, slots: S
         counted = rival < OF_ANOTHER * slots.usual(quantity.first) and counts_items(quantity, sentence, sources)
         return Fact("number", text, "" if counted else "unit" if same else "number", None)
     own = slots.best(quantity.first, quantity.last, fitting)
-    return Fact("number", text, "", Standing(own, rival, slots.usual(quantity.first)))
+    return Fact("number", text, "", PlaceFit(own, rival, slots.usual(quantity.first)))
 
 
 def _units_fit(quantity: Quantity, other: Quantity) -> bool:
@@ -169,11 +169,11 @@ def names(sentence: SourceLine, sources: Sources, slots: Slots) -> Iterator[Fact
             yield Fact("name", name.text, "", _standing(name, rivals, sources, slots))
 
 
-def _standing(name: Name, rivals: Sequence[tuple[int, int]], sources: Sources, slots: Slots) -> Standing:
+def _standing(name: Name, rivals: Sequence[tuple[int, int]], sources: Sources, slots: Slots) -> PlaceFit:
     """The standing of a name. Only a month or a day is the rival of one, and never of another name."""
     own = max(slots.best(name.first, name.last, slots.sites(forms)) for forms in name.forms)
     others = [
         (number, at) for number, at in rivals if (sources.sites[number].line.tokens[at].word in DATES) == name.dated
     ]
     rival = slots.best(name.first, name.last, others)
-    return Standing(own, rival, slots.usual(name.first), name.known)
+    return PlaceFit(own, rival, slots.usual(name.first), name.known)

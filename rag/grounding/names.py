@@ -128,7 +128,7 @@ class _Role:
 
 
 def exchanged(sentence: SourceLine, sources: Sources, slots: Slots) -> Iterator[str]:
-    """Reasons of `rag.grounding.Verdict`: two names or two numbers that the passages have the other way round."""
+    """Reasons of a `Verdict`: two names or two numbers that the passages have the other way round."""
     for roles in (_named_roles(sentence, sources, slots), _number_roles(sentence, sources, slots)):
         for index, role in enumerate(roles):
             for other in roles[index + 1 : index + 1 + COMPARED]:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from rag.grounding.evidence import Sources, Word
-from rag.grounding.facts import AFFIRMED, DENIED, TURNED, Standing, doubt
+from rag.grounding.facts import AFFIRMED, DENIED, TURNED, PlaceFit, doubt
 from rag.grounding.negation import REACH, SCOPE, cues, implied, opposites, scopes
 from rag.grounding.passages import SourceLine
 from rag.grounding.slots import Slots
@@ -31,11 +31,11 @@ class Reversal:
 
     index: int
     sort: str
-    standing: Standing
+    standing: PlaceFit
 
 
 def contradictions(sentence: SourceLine, words: Sequence[Word], slots: Slots) -> Iterator[str]:
-    """Reasons of `rag.grounding.Verdict`: words whose opposite the passages say, and denials that they do not hold."""
+    """Reasons of a `Verdict`: words whose opposite the passages say, and denials that they do not hold."""
     for turn in turns(sentence, words, slots):
         if doubt(turn.standing, AFFIRMED if turn.sort == "negation" else TURNED) > 0:
             yield f"{turn.sort}: the passages say the opposite of {sentence.tokens[turn.index].word!r}"
@@ -64,7 +64,7 @@ def turns(sentence: SourceLine, words: Sequence[Word], slots: Slots) -> Iterator
         rival, usual = max(own[1], turned[1]), slots.usual(index)
         sort = "negation" if own[1] >= turned[1] else "comparison"
         if rival > max(LEAST, AS_USUAL * usual) and not (sort == "negation" and index in denied):
-            yield Reversal(index, sort, Standing(max(own[0], turned[0]), rival, usual))
+            yield Reversal(index, sort, PlaceFit(max(own[0], turned[0]), rival, usual))
 
 
 def _compares_nothing(sentence: SourceLine, index: int) -> bool:
@@ -111,7 +111,7 @@ def denials(sentence: SourceLine, words: Sequence[Word], slots: Slots) -> Iterat
             sites = slots.sites(forms.get(at, {sentence.tokens[at].key}))
             affirmed = [(number, place) for number, place in sites if place not in slots.denied(number)]
             rival = max(rival, slots.best(index, index, affirmed))
-        yield Reversal(index, "negation", Standing(own, rival, slots.usual(index)))
+        yield Reversal(index, "negation", PlaceFit(own, rival, slots.usual(index)))
 
 
 def _opposite_stated(cue: int, sentence: SourceLine, slots: Slots) -> float:
@@ -125,7 +125,7 @@ def _opposite_stated(cue: int, sentence: SourceLine, slots: Slots) -> float:
 
 
 def unlimited(sentence: SourceLine, sources: Sources) -> Iterator[str]:
-    """Reasons of `rag.grounding.Verdict`: an "only" of the sentence, if no passage has a word that limits anything."""
+    """Reasons of a `Verdict`: an "only" of the sentence, if no passage has a word that limits anything."""
     tokens = sentence.tokens
     for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
         if token.word not in LIMITS or (before and before.word in UNLIMITED_AFTER):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Final, Literal
 
-from rag.grounding.code_words import unstated_code, unstated_lines
+from rag.grounding.absence import MOST_CODE, absent
+from rag.grounding.code_words import unstated_lines
 from rag.grounding.evidence import Sources, Support, Word, support, words_of
 from rag.grounding.facts import absent_numbers, doubtful_facts
 from rag.grounding.names import exchanged
@@ -17,6 +18,7 @@ from rag.grounding.polarity import contradictions, unlimited
 from rag.grounding.slots import Slots
 from rag.text.english.phrases import ADDRESSES, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import IDLE, LIGHT
+from rag.types import Standing
 
 Sort = Literal["claim", "heading", "lead", "code", "remark"]
 
@@ -25,11 +27,12 @@ LONGEST_TEXT: Final = 5000  # code points; a longer text is no sentence
 LONGEST_WRAPPED: Final = 2000  # code points; a longer sentence is taken as it is
 MOST_WRAPS: Final = 4  # phrases before a claim that are removed
 STRANGE: Final = 1  # words of a heading or a lead that may be missing in the passages
-MOST_CODE: Final = 20  # reasons about code
 CLOSE: Final = 0.4  # least share of a claim, by weight, that the passages hold
 
 _MARKER: Final = re.compile(r"[\[【]\^?\d{1,3}(?:[,\s–-]{1,3}\^?\d{1,3}){0,20}[\]】]")
 _HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s|\s*\*\*[^*\n]{1,80}\*\*:?\s*$")
+_CODE_WORD: Final = re.compile(r"[^\W\d_]\w+")
+_COMMENT: Final = re.compile(r"(?:#|//|/\*|--|<!--)")
 _FENCE: Final = re.compile(r"\s*(?:`{3,}|~{3,})")
 _BULLET: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?=\S)")
 _WORD: Final = re.compile(r"[^\W\d_]+|\d")
@@ -39,8 +42,10 @@ _WORD: Final = re.compile(r"[^\W\d_]+|\d")
 class Verdict:
     """The result of the check of one sentence.
 
-    `reasons` say why it is not supported, each as "kind: what". The kinds are number, unit, name, code, negation,
-    comparison and distant. A supported sentence has no reasons.
+    `standing` is "contradicted" when it states a number, name or code word that stands nowhere in the passages,
+    "supported" when the passages say it in these or nearly these words, "unconfirmed" in between. `reasons` say why it
+    is not supported, each as "kind: what". The kinds are number, unit, name, code, negation, comparison and distant. A
+    supported sentence has no reasons.
 
     `sort` is "claim" for a sentence that states something, else "heading", "lead" ("The steps are:"), "code" for a
     fenced block, or "remark" about the conversation or about what the passages do not say. Only claims need support,
@@ -52,13 +57,17 @@ class Verdict:
     the passages hold, 0 to 1.
     """
 
-    supported: bool
+    standing: Standing
     reasons: tuple[str, ...]
     sort: Sort
     passage: int | None
     start: int
     end: int
     score: float
+
+    @property
+    def supported(self) -> bool:
+        return self.standing == "supported"
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -77,23 +86,44 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "") -> Verdict
     >>> verdict.supported, verdict.reasons
     (False, ('number: 98 kg is not in the passages',))
     """
-    if len(sentence) > LONGEST_TEXT and not is_code(sentence):
-        return Verdict(False, ("distant: it is too long for one sentence",), "claim", None, 0, 0, 0.0)
+    if is_code(sentence):
+        return _judged_code(sentence, [*passages, known])
+    if len(sentence) > LONGEST_TEXT:
+        return Verdict("contradicted", ("distant: it is too long for one sentence",), "claim", None, 0, 0, 0.0)
     sort, text = claim_of(sentence)
-    unstated = unstated_lines(sentence, passages) if sort == "code" else unstated_code(sentence, passages)
-    code = [f"code: {word} is not in the passages" for word in islice(unstated, MOST_CODE)]
-    if sort == "code":
-        return Verdict(not code, tuple(code), sort, None, 0, 0, 0.0 if code else 1.0)
     claim = line(text, 0, len(text))
     sources = Sources([read(passage) for passage in passages], frozenset(line(known, 0, len(known)).places))
     if sort != "claim":
-        absent = (*absent_numbers(claim, sources), *code, *_strange(sort, claim, sources))
-        return Verdict(not absent, absent, sort, None, 0, 0, 0.0 if absent else 1.0)
-    if len(claim.tokens) <= LONGEST:
-        return _judged(claim, sources, code)
-    pieces = [_judged(piece, sources, code) for piece in _pieces(text, claim)]
-    reasons = tuple(dict.fromkeys(reason for piece in pieces for reason in piece.reasons))
-    return replace(pieces[0], supported=not reasons, reasons=reasons, score=min(piece.score for piece in pieces))
+        doubts = [*absent_numbers(claim, sources), *_strange(sort, claim, sources)]
+        return _verdict(tuple(absent(text, claim, passages, known, doubts)), doubts, sort)
+    pieces = [claim] if len(claim.tokens) <= LONGEST else _pieces(text, claim)
+    judged = [_judged(piece, sources) for piece in pieces]
+    doubts = [reason for _, found in judged for reason in found]
+    certain = tuple(absent(text, claim, passages, known, doubts))
+    score = min(found.share for found, _ in judged)
+    passage, start, end = _evidence(judged[0][0], words_of(pieces[0], sources), sources)
+    return replace(_verdict(certain, doubts, sort), passage=passage, start=start, end=end, score=round(score, 4))
+
+
+def _verdict(certain: Sequence[str], doubts: Sequence[str], sort: Sort) -> Verdict:
+    """The verdict from what is certainly absent and from what is in doubt."""
+    named = {reason.partition(" is not")[0] for reason in certain}
+    rest = [reason for reason in doubts if reason.partition(" is not")[0] not in named]
+    standing: Standing = "contradicted" if certain else "unconfirmed" if rest else "supported"
+    return Verdict(standing, tuple(dict.fromkeys([*certain, *rest])), sort, None, 0, 0, 0.0 if certain or rest else 1.0)
+
+
+def _judged_code(block: str, passages: Sequence[str]) -> Verdict:
+    """A fenced block: its lines stand in the passages, or at least every word of them, or a word is nowhere."""
+    held = "\n".join(passages).casefold()
+    certain: list[str] = []
+    doubts: list[str] = []
+    for count, text in enumerate(unstated_lines(block, passages)):
+        strange = [word for word in _CODE_WORD.findall(text.casefold()) if word not in held]
+        if count < MOST_CODE:
+            reason = f"code: {text} is not in the passages"
+            (certain if strange and not _COMMENT.match(text) else doubts).append(reason)
+    return _verdict(certain, doubts, "code")
 
 
 def is_code(sentence: str) -> bool:
@@ -158,21 +188,16 @@ def _pieces(text: str, sentence: SourceLine) -> list[SourceLine]:
     return [line(text, start, end) for start, end in pairwise([*starts, len(text)])]
 
 
-def _judged(claim: SourceLine, sources: Sources, code: Sequence[str]) -> Verdict:
+def _judged(claim: SourceLine, sources: Sources) -> tuple[Support, list[str]]:
+    """Where the passages support the claim best, and the reasons to doubt that they do."""
     words = words_of(claim, sources)
     slots = Slots(claim, words, sources)
     found = support(words, sources)
-    reasons = [
-        *doubtful_facts(claim, sources, slots),
-        *code,
-        *contradictions(claim, words, slots),
-        *unlimited(claim, sources),
-    ]
+    reasons = [*doubtful_facts(claim, sources, slots), *contradictions(claim, words, slots), *unlimited(claim, sources)]
     reasons += [] if reasons else exchanged(claim, sources, slots)
     if found.share < CLOSE or not sources.sites or _speaks_of_itself(claim, sources):
         reasons.append("distant: the passages say nothing like it")
-    passage, start, end = _evidence(found, words, sources)
-    return Verdict(not reasons, tuple(dict.fromkeys(reasons)), "claim", passage, start, end, round(found.share, 4))
+    return found, reasons
 
 
 def _speaks_of_itself(claim: SourceLine, sources: Sources) -> bool:

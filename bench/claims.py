@@ -1,0 +1,87 @@
+"""What the grounding check says of labelled claims: true ones, and fluent falsehoods by kind.
+
+    python -m bench.claims ../shared/data
+
+Reads the answers of `bench.claims_data` and the summaries of SummEdits. A claim is checked alone against the passages
+that it cites. SummEdits' summaries are checked sentence by sentence; a summary is as good as its worst sentence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from bench.claims_data import answers
+from rag.grounding.verdict import check
+from rag.text.sentences import sentence_spans
+from rag.types import Standing
+
+STANDINGS: Final[tuple[Standing, ...]] = ("contradicted", "unconfirmed", "supported")
+RELATIONAL: Final = frozenset(
+    {"swapped_roles", "wrong_cause", "overgeneralised", "merged_facts", "negated", "foreign_clause", "wrong_order"}
+)
+BESIDE: Final = "true, beside a falsehood"
+TRUE: Final = "true, natural answers"
+
+
+def judged(books: Path) -> Iterator[tuple[str, Standing]]:
+    """Kind and standing of every claim on which writer and second reader agree."""
+    for name in ("natural.jsonl", "falsehoods.jsonl"):
+        for answer in answers(name, books):
+            for claim in answer.claims:
+                if claim.agreed and claim.cites:
+                    cited = [number - 1 for number in claim.cites]
+                    verdict = check(
+                        claim.text,
+                        [answer.passages[i] for i in cited],
+                        known="\n".join(answer.known[i] for i in cited),
+                    )
+                    kind = answer.kind if not claim.true else TRUE if answer.kind == "natural" else BESIDE
+                    yield kind, verdict.standing
+
+
+def summedits(file: Path) -> tuple[int, float]:
+    """The number of summaries, and the balanced accuracy of "every sentence is supported" as "consistent"."""
+    hits: dict[bool, list[bool]] = defaultdict(list)
+    for line in file.read_text(encoding="utf-8").split("\n"):
+        if line:
+            row = json.loads(line)
+            spans = sentence_spans(row["summary"])
+            kept = all(check(row["summary"][a:b], [row["document"]]).supported for a, b in spans)
+            hits[bool(row["consistent"])].append(kept == bool(row["consistent"]))
+    shares = [sum(found) / len(found) for found in hits.values()]
+    return sum(map(len, hits.values())), sum(shares) / len(shares)
+
+
+def table(found: Iterable[tuple[str, Standing]]) -> str:
+    """A row for each kind: how many claims, and the share of each standing."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for kind, standing in found:
+        counts[kind][standing] += 1
+        if kind not in (TRUE, BESIDE):
+            counts["all falsehoods"][standing] += 1
+            if kind in RELATIONAL:
+                counts["relational falsehoods"][standing] += 1
+    rows = [f"{'':28}{'claims':>7}" + "".join(f"{name:>14}" for name in STANDINGS)]
+    for kind, row in counts.items():
+        shares = "".join(f"{row[name] / row.total():>14.1%}" for name in STANDINGS)
+        rows.append(f"{kind:28}{row.total():>7}{shares}")
+    return "\n".join(rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    data = parser.parse_args().data
+    print(table(judged(data / "books")))
+    for file in sorted((data / "claims").glob("summedits_*.jsonl")):
+        number, accuracy = summedits(file)
+        print(f"{file.stem:28}{number:>7}  balanced accuracy {accuracy:.1%}")
+
+
+if __name__ == "__main__":
+    main()
