@@ -154,7 +154,8 @@ def why_lines(trace: Mapping[str, Any]) -> Iterator[str]:
 
 def checked_line(grounding: Grounding) -> str:
     """For example "5 sentences, 4 supported, 1 removed; gpt-4o judged 5 and rejected 1"."""
-    counts = f"{grounding.sentences} sentences, {grounding.supported} supported, {grounding.removed} removed"
+    counts = f"{grounding.sentences} sentences, {grounding.supported} supported, "
+    counts += f"{grounding.unconfirmed} unconfirmed, {grounding.removed} removed"
     judge = grounding.judge
     return counts + (f"; {judge.model} judged {judge.sentences} and rejected {judge.removed}" if judge else "")
 

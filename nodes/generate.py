@@ -44,13 +44,13 @@ class _AnswerInProgress:
         self.show(self.writer.feed(text))
         claims = self.writer.claims if self.judge else []
         if self.judge and claims and self.judge.worth_asking(len(claims)):
-            self.show(self.writer.settle(await self.judge.rejected(claims)))
+            self.show(self.writer.settle(await self.judge.verdicts(claims)))
 
     async def close(self, *, cut: bool) -> None:
         """Check and show the rest of a finished answer."""
         self.show(self.writer.end(cut=cut))
         if self.judge:
-            self.show(self.writer.settle(await self.judge.rejected(self.writer.claims)))
+            self.show(self.writer.settle(await self.judge.verdicts(self.writer.claims)))
         self.show(self.writer.close())
 
     def show(self, pieces: Sequence[str]) -> None:
@@ -175,7 +175,7 @@ async def _finish(parts: Parts, call: _AnswerInProgress, message: AIMessage, beg
     writer = call.writer
     await call.close(cut=was_cut(message))
     if writer.refused:
-        draft = _fixed(parts, writer.refused)
+        draft = _fixed(parts, writer.refused, writer.shown.content if writer.refused == "unconfirmed" else "")
     else:
         citations = [citation.model_dump(mode="json") for citation in writer.shown.citations.values()]
         draft = Draft(
@@ -189,10 +189,9 @@ async def _finish(parts: Parts, call: _AnswerInProgress, message: AIMessage, beg
     return draft
 
 
-def _fixed(parts: Parts, reason: str) -> Draft:
-    """The profile's fixed sentence for small talk, or its refusal for any other reason."""
-    sentence = parts.profile.answer.smalltalk if reason == "smalltalk" else parts.profile.answer.refusal
-    grounding = Grounding(mode=parts.profile.answer.grounding).model_dump()
-    return Draft(
-        status="fallback", fallback_reason=reason, content=sentence, plain_content=sentence, grounding=grounding
-    )
+def _fixed(parts: Parts, reason: str, sentence: str = "") -> Draft:
+    """A fixed answer: small talk, the refusal, or the given sentence."""
+    answer = parts.profile.answer
+    content = sentence or (answer.smalltalk if reason == "smalltalk" else answer.refusal)
+    grounding = Grounding(mode=answer.grounding).model_dump()
+    return Draft(status="fallback", fallback_reason=reason, content=content, plain_content=content, grounding=grounding)

@@ -58,25 +58,26 @@ class SecondOpinion:
         """Whether to ask now: at once for the first sentence, since the user waits for it; then for several."""
         return waiting >= (ENOUGH if self.opinion.calls else 1)
 
-    async def rejected(self, claims: Sequence[Claim]) -> frozenset[int]:
-        """The indices of the claims that the model finds unsupported; empty without claims and when it fails."""
+    async def verdicts(self, claims: Sequence[Claim]) -> dict[int, bool]:
+        """Whether the model finds each claim supported, by position; empty without claims and when it fails."""
         if not claims or self.failure:
-            return frozenset()
+            return {}
         self.opinion.calls += 1
         try:
             verdict = await self._task(claims)
         except (AskbookError, NodeTimeoutError) as failure:
             self.failure = failure.code if isinstance(failure, AskbookError) else "timeout"
             log.warning("the judge failed: %s (%s)", self.opinion.model, self.failure)
-            return frozenset()
+            return {}
         self.tokens = added(self.tokens, verdict["tokens"])
-        if verdict["rejected"] is None:
+        if verdict["verdicts"] is None:
             self.failure = "unreadable"
             log.warning("the judge failed: %s gave no verdict", self.opinion.model)
-            return frozenset()
+            return {}
         self.opinion.sentences += len(claims)
-        self.opinion.removed += len(verdict["rejected"])
-        return frozenset(verdict["rejected"])
+        told = {int(place): supported for place, supported in verdict["verdicts"].items()}
+        self.opinion.removed += sum(not supported for supported in told.values())
+        return told
 
     @property
     def notices(self) -> list[str]:
@@ -110,6 +111,6 @@ class SecondOpinion:
         message = await call_model(self._parts, ModelRequest(prompt, length, False, self.opinion.model), Unseen())
         verdicts = read_verdicts(message.text, len(claims))
         return {
-            "rejected": None if verdicts is None else sorted(verdicts),
+            "verdicts": verdicts and {str(place): supported for place, supported in verdicts.items()},
             "tokens": tokens_used(self._parts, {}, prompt, message),
         }

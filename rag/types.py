@@ -22,11 +22,14 @@ Phase = Literal["IDLE", "RETRIEVING", "GENERATING", "ERROR"]
 Status = Literal["success", "fallback", "error"]
 # Progress of one request. Before the first phase it is "received".
 ProcessingState = Literal["processing", "tool_call_needed", "tool_executed", "response_generated", "failed"]
-FallbackReason = Literal["no_passage", "unsupported", "model_refused", "smalltalk"]
-GroundingMode = Literal["strict", "flag", "off"]
+FallbackReason = Literal["no_passage", "unconfirmed", "model_refused", "smalltalk"]
+GroundingMode = Literal["strict", "exact", "flag", "off"]
 
 # What the check finds of a sentence: certainly wrong, said by a passage, or everything between.
 Standing = Literal["contradicted", "supported", "unconfirmed"]
+
+# Shown behind a sentence that could not be confirmed.
+UNCONFIRMED_MARK: Final = "[?]"
 CitationStyle = Literal["numbered", "source", "title", "chapter"]
 Footer = Literal["list", "scores", "none"]
 ErrorType = Literal[
@@ -144,8 +147,20 @@ class Opinion(Record):
     calls: int = 0
 
 
+class CheckedSentence(Record):
+    """A sentence of the answer as it was checked, removed ones included. `citations` are numbers of passages.
+
+    The standing "frame" is that of a heading, a lead-in or a remark, which states nothing.
+    """
+
+    text: str
+    standing: Standing | Literal["frame"]
+    reasons: list[str] = []
+    citations: list[int] = []
+
+
 class Grounding(Record):
-    """The result of checking an answer's sentences. `removed` counts the sentences that the mode "strict" deleted.
+    """The result of checking an answer's sentences. `removed` counts those that the mode did not show.
 
     `unknown_markers` counts citations of passages that do not exist; every mode deletes these. The JSON form has no
     key `judge` when no model judged.
@@ -154,9 +169,11 @@ class Grounding(Record):
     mode: GroundingMode = "strict"
     sentences: int = 0
     supported: int = 0
+    unconfirmed: int = 0
     removed: int = 0
     unknown_markers: int = 0
     judge: Opinion | None = None
+    checked: list[CheckedSentence] = []
 
     @model_serializer(mode="wrap")
     def _omit_missing_judge(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:

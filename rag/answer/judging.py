@@ -9,8 +9,8 @@
     1. [2] A node is a process.
     <<<end 3f9c2a>>>
 
-A model answers `1 yes` or `1 no`, a line for each. Only a plain "no" counts against a sentence: nothing else that it
-says, or that a passage makes it say, adds anything to an answer.
+A model answers `1 yes` or `1 no`, a line for each. A verdict changes the standing of its own sentence and nothing else,
+whatever the model or a passage says besides.
 """
 
 from __future__ import annotations
@@ -58,8 +58,17 @@ def judging_prompt(claims: Sequence[Claim], passages: Mapping[int, Passage], bou
     ]
 
 
-def read_verdicts(reply: str, count: int) -> frozenset[int] | None:
-    """The places, from 0, of the sentences that a plain "no" was said to; None where not one could be read."""
-    said = [(int(number), word.lower()) for number, word in _VERDICT.findall(_THOUGHT.sub("", reply))]
-    known = [(number - 1, word) for number, word in said if 1 <= number <= count]
-    return frozenset(place for place, word in known if word == "no") if known else None
+def read_verdicts(reply: str, count: int) -> dict[int, bool] | None:
+    """Whether each sentence is supported, by its position from 0. None when not one verdict could be read.
+
+    A sentence without a plain "yes" or "no" is left out; of two verdicts "no" counts.
+
+    >>> read_verdicts("1 yes\\n2. no, it is not there", 3)
+    {0: True, 1: False}
+    """
+    verdicts: dict[int, bool] = {}
+    for number, word in _VERDICT.findall(_THOUGHT.sub("", reply)):
+        place = int(number) - 1
+        if 0 <= place < count:
+            verdicts[place] = verdicts.get(place, True) and word.lower() == "yes"
+    return verdicts or None

@@ -11,7 +11,7 @@ from rag.answer.citations import CitationForms
 from rag.answer.pieces import PieceCutter, Raw, TextPiece
 from rag.text.english.phrases import SOURCES_TITLE
 from rag.text.markup import MarkedText, without_markers
-from rag.types import Quote
+from rag.types import Quote, Standing
 
 Kind = Literal["sentence", "item", "heading", "lead", "row", "rule", "code", "markers", "definition", "overlong"]
 
@@ -31,9 +31,9 @@ class AnswerLine:
 
     `prefix` is the list sign or quotation mark before the text, `gap` the white space before that, `suffix` markers
     behind the text. `block` numbers paragraphs, items and the like; `run` numbers whole lists, tables and paragraphs.
-    `judged` is None until the line was checked; `waits` says that a second judge is still to be heard. A `frame` states
-    nothing and stands or falls with the lines around it; `refusal` says that it denies that the book has an answer.
-    `level` is a heading's.
+    `standing` is None until the line was checked; `reasons` say why it is not supported. `waits` says that a second
+    judge is still to be heard. A `frame` states nothing and stands or falls with the lines around it; `refusal` says
+    that it denies that the book has an answer. `level` is a heading's.
     """
 
     kind: Kind
@@ -45,7 +45,8 @@ class AnswerLine:
     level: int = 0
     frame: bool = False
     refusal: bool = False
-    judged: bool | None = None
+    standing: Standing | None = None
+    reasons: tuple[str, ...] = ()
     waits: bool = False
     suffix: str = ""
     quotes: dict[int, Quote] = field(default_factory=dict)
@@ -57,17 +58,12 @@ class AnswerLine:
     @property
     def is_open(self) -> bool:
         """Whether the line is still to be checked."""
-        return self.judged is None and not self.frame
+        return self.standing is None and not self.frame
 
     @property
     def indent(self) -> int:
         """The indentation of the line, in characters."""
         return len(self.gap.rpartition("\n")[2])
-
-    @property
-    def stands(self) -> bool:
-        """Whether the line is a supported statement for good."""
-        return bool(self.judged) and not self.frame and not self.waits
 
     @property
     def in_list(self) -> bool:

@@ -4,35 +4,55 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from rag.answer.citations import make_citation, sources_footer
+from rag.answer.citations import label, make_citation, sources_footer
 from rag.answer.lines import AnswerLine
 from rag.text.markup import MarkedText, Segment, parse
-from rag.types import Citation, CitationStyle, Footer, Grounding, Passage, Quote
+from rag.types import (
+    UNCONFIRMED_MARK,
+    Citation,
+    CitationStyle,
+    Footer,
+    Grounding,
+    GroundingMode,
+    Passage,
+    Quote,
+    Standing,
+)
 
 Fate = Literal["show", "drop", "wait"]
 
-FLAG: Final = "(unsupported)"  # behind what the book does not support, in the mode "flag"
+UNCONFIRMED: Final = "This answer could not be confirmed from the book."
+CLOSEST: Final = 3  # passages that are named when nothing could be confirmed
 _MARKER: Final = re.compile(r"\[(\d+)\]")
 _IN_ANOTHER_LANGUAGE: Final = (
-    "The answer was in another language than the passages, so it could not be checked. Ask in the book's language, or "
-    'have such sentences marked instead of removed: mode "flag".'
+    "The answer is in another language than the passages, so it could not be checked. Ask in the book's language."
 )
+_REMOVED: Final[dict[GroundingMode, str]] = {
+    "strict": "they state what stands in no cited passage, or an order from the book.",
+    "exact": "the cited passages do not say so in these or nearly these words.",
+}
 
 
 class HeldLines:
-    """A queue of lines. In `strict`, unsupported lines and headings over nothing are dropped.
+    """A queue of lines. The mode decides which are shown: see `shows`. A heading over nothing that is shown is dropped.
 
-    Of "## Nodes", "A node is green [1].", "## Topics", "A topic carries messages [1]." the second line is unsupported
-    and is dropped. So is the heading "Nodes", since the next heading follows it. The other two lines are shown.
+    Of "## Nodes", "A node is Zenoh [1].", "## Topics", "A topic carries messages [1]." the second line names what no
+    passage does and is dropped. So is the heading "Nodes", since the next heading follows it.
     """
 
-    def __init__(self, *, strict: bool) -> None:
-        self._strict = strict
+    def __init__(self, mode: GroundingMode) -> None:
+        self._mode = mode
         self._lines: deque[AnswerLine] = deque()
+
+    def shows(self, line: AnswerLine) -> bool:
+        """Whether the mode shows a checked line: "exact" only supported ones, "strict" all but contradicted ones."""
+        if self._mode in ("flag", "off"):
+            return True
+        return line.standing == "supported" or (self._mode == "strict" and line.standing == "unconfirmed")
 
     def add(self, line: AnswerLine) -> None:
         self._lines.append(line)
@@ -41,6 +61,10 @@ class HeldLines:
         """The lines of a block that are still to be checked."""
         return [line for line in self._lines if line.is_open and line.block == block]
 
+    def statements(self) -> list[AnswerLine]:
+        """The lines that state something."""
+        return [line for line in self._lines if not line.frame]
+
     def all_open(self) -> list[AnswerLine]:
         return [line for line in self._lines if line.is_open]
 
@@ -48,13 +72,20 @@ class HeldLines:
         """The lines that a second judge has to be asked about."""
         return [line for line in self._lines if line.waits]
 
-    def settle(self, line: AnswerLine, *, stands: bool) -> None:
+    def settle(self, line: AnswerLine, standing: Standing) -> None:
         """Apply the second judge's verdict. Markers behind a rejected line move to the line above that shares them."""
-        line.waits = False
-        if not stands:
-            line.judged = False
-            above = [one for one in self._lines if one.block == line.block and one is not line and one.judged]
-            if above and line.suffix and self._strict:
+        line.waits, line.standing = False, standing
+        if not self.shows(line):
+            above = [
+                one
+                for one in self._lines
+                if one.block == line.block
+                and one is not line
+                and not one.frame
+                and one.standing is not None
+                and self.shows(one)
+            ]
+            if above and line.suffix:
                 quotes = above[-1].quotes
                 above[-1].suffix = _MARKER.sub(lambda mark: mark[0] if int(mark[1]) in quotes else "", line.suffix)
                 line.suffix = ""
@@ -77,44 +108,47 @@ class HeldLines:
         if line.is_open or line.waits:
             return "wait"
         if not line.frame:
-            return "show" if line.judged or not self._strict else "drop"
+            return "show" if self.shows(line) else "drop"
+        drops = self._mode in ("strict", "exact")
         if line.refusal:  # it is the whole answer or is left out
             speaks = shown or any(not one.refusal for one in following)
-            if self._strict or (last and not speaks):
+            if drops or (last and not speaks):
                 return "drop"
             return "show" if speaks else "wait"
-        if not self._strict:
+        if not drops:
             return "show"
         if line.kind == "heading":
-            return _under_heading(line, following)
+            return self._under_heading(line, following)
         if line.kind in ("lead", "row"):
-            return _under_lead(line, following)
-        carried = any(one.stands for one in following)
+            return self._under_lead(line, following)
+        carried = any(self._stands(one) for one in following)
         return "show" if carried or (shown and line.kind != "rule") else "wait"
 
+    def _stands(self, line: AnswerLine) -> bool:
+        """Whether the line is a statement that is shown for good."""
+        return line.standing is not None and not line.frame and not line.waits and self.shows(line)
 
-def _under_heading(heading: AnswerLine, following: Sequence[AnswerLine]) -> Fate:
-    for line in following:
-        if line.kind == "heading" and line.level <= heading.level:
-            return "drop"
-        if line.stands or line.waits:
-            return "show" if line.stands else "wait"
-    return "wait"
-
-
-def _under_lead(lead: AnswerLine, following: Sequence[AnswerLine]) -> Fate:
-    """A lead introduces the next list, table, code block or paragraph, and nothing after that."""
-    served = lead.run
-    for line in following:
-        if line.kind == "heading" or (lead.in_list and line.in_list and line.indent <= lead.indent):
-            return "drop"
-        if line.run != served:
-            if served != lead.run or lead.in_list or lead.kind == "row":
+    def _under_heading(self, heading: AnswerLine, following: Sequence[AnswerLine]) -> Fate:
+        for line in following:
+            if line.kind == "heading" and line.level <= heading.level:
                 return "drop"
-            served = line.run
-        if line.stands or line.waits:
-            return "show" if line.stands else "wait"
-    return "wait"
+            if self._stands(line) or line.waits:
+                return "show" if self._stands(line) else "wait"
+        return "wait"
+
+    def _under_lead(self, lead: AnswerLine, following: Sequence[AnswerLine]) -> Fate:
+        """A lead introduces the next list, table, code block or paragraph, and nothing after that."""
+        served = lead.run
+        for line in following:
+            if line.kind == "heading" or (lead.in_list and line.in_list and line.indent <= lead.indent):
+                return "drop"
+            if line.run != served:
+                if served != lead.run or lead.in_list or lead.kind == "row":
+                    return "drop"
+                served = line.run
+            if self._stands(line) or line.waits:
+                return "show" if self._stands(line) else "wait"
+        return "wait"
 
 
 class Shown:
@@ -207,13 +241,13 @@ def wider(one: str, other: str) -> str:
 
 
 def _flag(line: AnswerLine) -> None:
-    """Mark a line as unsupported: behind its text, below a block of code, inside the last cell of a row."""
+    """Mark a line as unconfirmed: behind its text, below a block of code, inside the last cell of a row."""
     if line.kind == "code":
-        line.marked = MarkedText(f"{line.text}\n{FLAG}")
+        line.marked = MarkedText(f"{line.text}\n{UNCONFIRMED_MARK}")
     elif line.kind == "row" and line.text.rstrip().endswith("|"):
-        line.marked = MarkedText(f"{line.text.rstrip()[:-1].rstrip()} {FLAG} |")
+        line.marked = MarkedText(f"{line.text.rstrip()[:-1].rstrip()} {UNCONFIRMED_MARK} |")
     else:
-        line.marked = MarkedText(f"{line.text} {FLAG}")
+        line.marked = MarkedText(f"{line.text} {UNCONFIRMED_MARK}")
 
 
 @dataclass(slots=True)
@@ -234,8 +268,10 @@ class LeftOut:
         if self.links:
             yield f"{_were(self.links, 'link')} taken out: the cited passages have no such address."
         if counts.removed and not refused:
-            yield f"{_were(counts.removed, 'sentence')} taken out: the cited passages do not say so."
-        if counts.mode == "strict" and 2 * self.foreign > counts.sentences - counts.supported:
+            yield f"{_were(counts.removed, 'sentence')} taken out: {_REMOVED[counts.mode]}"
+        if counts.mode == "strict" and any(one.standing == "unconfirmed" for one in counts.checked) and not refused:
+            yield f"Sentences marked {UNCONFIRMED_MARK} could not be confirmed from the passages."
+        if counts.mode != "off" and 2 * self.foreign > counts.sentences - counts.supported > 0:
             yield _IN_ANOTHER_LANGUAGE
         if self.said_no and not refused:
             yield "The model also said that the book does not answer a part of the question."
@@ -245,3 +281,9 @@ class LeftOut:
 
 def _were(count: int, noun: str) -> str:
     return f"1 {noun} was" if count == 1 else f"{count:,} {noun}s were"
+
+
+def unconfirmed_answer(passages: Iterable[Passage]) -> str:
+    """What stands in place of an answer of which nothing could be shown: a sentence, and the closest passages."""
+    closest = [f"- [{one.number}] {label(one.breadcrumb or one.title)} ({one.link})" for one in passages][:CLOSEST]
+    return "\n".join([UNCONFIRMED, "", "Closest passages:", *closest])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -13,7 +14,7 @@ from rag.text.english.requests import Demand, asked, blanked, is_order, without_
 from rag.text.english.stopwords import IDLE
 from rag.text.sentences import Unit, code_spans, units
 from rag.text.terms import is_english, keys
-from rag.types import Passage, Quote
+from rag.types import Passage, Quote, Standing
 
 LONGEST_CLAIM: Final = 4000  # code points; a longer sentence is not supported
 MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
@@ -21,25 +22,30 @@ _CLAUSE: Final = 2  # content words with which a clause states something by itse
 _RELATED: Final = 0.34  # least share of the sentence's words in a passage that is cited beside a supporting one
 _BOLD: Final = re.compile(r"(\*{1,3}|_{1,3})(?P<text>[^*_]*[.!?…。！？])\1")  # a whole sentence in bold type
 _LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
+NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
+MOST_QUESTIONS: Final = 3  # questions that are set aside before a sentence counts as not said
 _SHORTEST: Final = 4  # letters; shorter words are anagrams by chance
 _FEWEST_JOINED: Final = 4  # words run together; fewer of them are a compound
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
 class Finding(NamedTuple):
-    """Whether a statement is supported: `by` holds the numbers of the passages that support it, alone or together.
+    """What the passages say of a statement. `by` holds the numbers of those that support it, alone or together.
 
     `quotes` holds, by passage number, the stretch that says it or comes nearest. `verbatim`: it is a sentence of a
-    passage.
+    passage. `score` is the share of it that the passages hold.
     """
 
+    standing: Standing
     by: tuple[int, ...]
     quotes: dict[int, Quote]
     verbatim: bool = False
+    reasons: tuple[str, ...] = ()
+    score: float = 0.0
 
     @property
     def supported(self) -> bool:
-        return bool(self.by)
+        return self.standing == "supported"
 
 
 class SupportCheck:
@@ -50,31 +56,31 @@ class SupportCheck:
         self._question = keys(question)
 
     def claim(self, sentence: str, numbers: Sequence[int]) -> Finding:
-        """Is the sentence supported by the passages with these numbers?
+        """What the passages with these numbers say of the sentence.
 
-        When one passage supports it alone, unrelated passages get no quote.
+        When one passage supports it alone, unrelated passages get no quote. Without a passage it is contradicted.
         """
         if bold := _BOLD.fullmatch(sentence):
             sentence = bold["text"]
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
-        if not sources or len(sentence) > LONGEST_CLAIM:
-            return Finding((), {})
+        if not sources or not sentence or len(sentence) > LONGEST_CLAIM:
+            return Finding("contradicted", (), {}, reasons=("citation: no passage is cited for it",))
         alone = {one.number: quote for one in sources if (quote := one.says(sentence))}
         if alone:
             verbatim = any(one.has(sentence) for one in sources)
-            return Finding(tuple(alone), alone | self._beside(sentence, sources, alone), verbatim)
-        together = _checked(sentence, sources) if len(sources) > 1 else None
-        if together is None:
-            return Finding((), {one.number: best_quote(sentence, one.text) for one in sources})
-        number, quote = together
-        quotes = {one.number: best_quote(sentence, one.text) for one in sources} | {number: quote}
-        return Finding(tuple(quotes), quotes)
+            return Finding("supported", tuple(alone), alone | self._beside(sentence, sources, alone), verbatim)
+        quotes = {one.number: best_quote(sentence, one.text) for one in sources}
+        found, where = _checked(sentence, sources)
+        if found.supported and where is not None:
+            return Finding("supported", tuple(quotes), quotes | {where[0]: where[1]})
+        standing: Standing = "unconfirmed" if found.supported else found.standing  # no sentence of a passage says it
+        return Finding(standing, (), quotes, reasons=found.reasons, score=found.score)
 
     def clauses(self, whole: Finding, parts: Sequence[tuple[str, Sequence[int]]]) -> Finding:
-        """The finding on a sentence with markers in its middle, from the finding on the whole and from its clauses.
+        """The finding on a sentence with markers in its middle: the worst of the whole and of its clauses.
 
-        The passages that a clause cites must support it, else all passages of the sentence together. A clause with few
-        content words may stand.
+        A clause is checked against the passages that it cites, else against all passages of the sentence together. A
+        clause with few content words may stand.
         """
         every = list(dict.fromkeys(number for _, numbers in parts for number in numbers))
         quotes = dict(whole.quotes)
@@ -83,19 +89,35 @@ class SupportCheck:
                 found = self.claim(text, numbers)
                 found = found if found.supported else self.claim(text, every)
                 if not found.supported:
-                    return Finding((), whole.quotes)
+                    return found._replace(by=(), quotes=whole.quotes)
                 quotes |= {number: quote for number, quote in found.quotes.items() if number not in quotes}
-        return Finding(tuple(quotes), quotes, whole.verbatim)
+        return Finding("supported", tuple(quotes), quotes, whole.verbatim)
+
+    def anywhere(self, sentence: str) -> Finding:
+        """What all passages of the turn say of a sentence without a citation: contradicted where none comes near."""
+        found = self.claim(sentence, self.numbers)
+        if found.supported or (found.standing == "unconfirmed" and found.score >= NEAR):
+            return found
+        reasons = found.reasons or ("citation: no passage is cited for it",)
+        return found._replace(standing="contradicted", reasons=reasons)
 
     def code(self, block: str, numbers: Sequence[int]) -> Finding:
-        """Does one cited passage contain every line of the code block? Indentation and fences do not count."""
+        """Whether one cited passage contains every line of the code block. Indentation and fences do not count."""
         wanted = [" ".join(line.split()) for line in block.split("\n")[1:]]
         wanted = [line for line in wanted if line and not re.fullmatch(r"[`~]{3,}", line)]
         for number in numbers:
             source = self._sources[number]
             if wanted and all(line in source.lines for line in wanted):
-                return Finding((number,), {number: best_quote(block, source.text)})
-        return Finding((), {number: best_quote(block, self._sources[number].text) for number in numbers})
+                return Finding("supported", (number,), {number: best_quote(block, source.text)})
+        quotes = {number: best_quote(block, self._sources[number].text) for number in numbers}
+        verdict = check(block, [self._sources[number].evidence for number in numbers])
+        standing: Standing = "unconfirmed" if verdict.supported else verdict.standing
+        return Finding(standing, (), quotes, reasons=verdict.reasons)
+
+    def frame(self, text: str, numbers: Sequence[int]) -> Finding:
+        """Whether a heading or lead-in holds something that stands nowhere in the passages, or an order."""
+        found, _ = _checked(text, [self._sources[number] for number in numbers or self.numbers])
+        return Finding(found.standing, (), {}, reasons=found.reasons)
 
     def stands(self, heading: str, numbers: Sequence[int] = (), more: frozenset[str] = frozenset()) -> bool:
         """May the text stand as a heading? Each word must come from the passages, the question or `more`."""
@@ -137,7 +159,8 @@ class _Source:
     def __init__(self, passage: Passage) -> None:
         self.number = passage.number
         self.text = passage.text
-        self.known = " \n".join(one for one in (passage.title, passage.heading, passage.breadcrumb) if one)
+        around = (passage.title, passage.heading, passage.breadcrumb, passage.chapter, passage.source_file_path)
+        self.known = " \n".join(one for one in around if one)
 
     @cached_property
     def evidence(self) -> str:
@@ -192,32 +215,33 @@ class _Source:
         """The stretch that says it: the same sentence, or one that the check finds."""
         if unit := self._verbatim.get(_set(sentence)):
             return clip(self.text, unit.start, unit.end)
-        found = _checked(sentence, [self])
+        _, found = _checked(sentence, [self])
         return found[1] if found else None
 
 
-def _checked(sentence: str, sources: Sequence[_Source]) -> tuple[int, Quote] | None:
-    """The passage and its stretch that support the sentence; None when it is not supported.
+def _checked(sentence: str, sources: Sequence[_Source]) -> tuple[Verdict, tuple[int, Quote] | None]:
+    """The verdict of the passages together; with the passage and its stretch that support the sentence, if one does.
 
     Questions and tasks such as "Write a poem" state nothing. When only one of them supports the sentence, the check is
     repeated without it.
     """
-    if is_order(sentence):
-        return None
     texts = [one.stating(sentence) for one in sources]
     known = "\n".join(one.known for one in sources)
-    if is_garbled(sentence, "\n".join([*texts, known]).casefold()):
-        return None
-    for _ in range(3):
-        verdict = check(sentence, texts, known=known)
+    order = is_order(sentence) or is_garbled(sentence, "\n".join([*texts, known]).casefold())
+    verdict = check(sentence, texts, known=known)
+    if order:
+        reasons = (*verdict.reasons, "order: it follows an order to the writer of the answer")
+        return replace(verdict, standing="contradicted", reasons=reasons), None
+    for _ in range(MOST_QUESTIONS):
         if not _is_support(verdict):
-            return None
+            return verdict, None
         place, start, end = verdict.passage or 0, verdict.start, verdict.end
         questions = sources[place].questions(start, end)
         if all(texts[place][a:b].isspace() for a, b in questions):
-            return sources[place].number, clip(sources[place].text, start, end)
+            return verdict, (sources[place].number, clip(sources[place].text, start, end))
         texts[place] = blanked(texts[place], questions)
-    return None
+        verdict = check(sentence, texts, known=known)
+    return replace(verdict, standing="unconfirmed", reasons=("distant: only questions say it",)), None
 
 
 def telling_words(sentence: str) -> set[str]:

@@ -10,7 +10,7 @@ against passage 1, and "A node runs [1]. It is a process [1]." goes out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,14 +18,14 @@ from rag.answer.citations import CitationForms
 from rag.answer.compose import Composer
 from rag.answer.judging import Claim
 from rag.answer.lines import AnswerLine, Intake, is_delimiter, with_markers
-from rag.answer.output import HeldLines, LeftOut, Shown
-from rag.answer.support import SupportCheck, telling_words
+from rag.answer.output import HeldLines, LeftOut, Shown, unconfirmed_answer
+from rag.answer.support import Finding, SupportCheck, telling_words
 from rag.text.english.phrases import POINTING
 from rag.text.english.talk import HEADING_WORDS, is_refusal, is_talk, words
 from rag.text.language import Tongue
 from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
-from rag.types import CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
+from rag.types import CheckedSentence, CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,17 @@ class AnswerWriter:
 
     def __init__(self, passages: Sequence[Passage], manner: Manner) -> None:
         self._manner = manner
+        self._passages = passages
         self._forms = CitationForms(manner.accepts, passages)
         self._composer = Composer({p.number: p.text for p in passages}, {p.number: (p.url, p.link) for p in passages})
-        self._judge = SupportCheck(passages, manner.question)
+        self._check = SupportCheck(passages, manner.question)
         self._asked = frozenset(words(manner.question))
         self._refusal = [words(manner.refusal[a:b]) for a, b in sentence_spans(manner.refusal)]
         self._intake = Intake(self._forms)
-        self._held = HeldLines(strict=manner.mode == "strict")
+        self._held = HeldLines(manner.mode)
         self._block = self._run = 0
+        self._cited: tuple[int, ...] = ()  # by the block so far, or by the lead-in above it
+        self._lead: tuple[int, AnswerLine] | None = None  # the last lead-in, with its run
         self._left_out = LeftOut()
         self._ended = False
         self.refused: FallbackReason | None = None
@@ -90,25 +93,29 @@ class AnswerWriter:
         """The sentences that a second judge may be asked about: those of complete paragraphs and lists."""
         return [Claim(self._composer.bare(one.marked), tuple(one.quotes)) for one in self._waiting()]
 
-    def settle(self, rejected: Collection[int]) -> list[str]:
-        """Take the second judge's verdicts: the positions in `claims` of the sentences that it rejects."""
+    def settle(self, verdicts: Mapping[int, bool]) -> list[str]:
+        """Take the second judge's verdicts by position in `claims`; a sentence without one keeps its standing."""
         for place, line in enumerate(self._waiting()):
-            self._held.settle(line, stands=place not in rejected)
-            self.grounding.supported -= place in rejected
+            standing = line.standing or "unconfirmed"
+            if place in verdicts:
+                standing = "supported" if verdicts[place] else "contradicted"
+                line.reasons = () if verdicts[place] else (*line.reasons, "judge: the passages do not say so")
+            self._held.settle(line, standing)
         self._let_go()
         return self.shown.take_out()
 
     def close(self, *, cut: bool = False) -> list[str]:
         """The rest and the footer; the refusal sentence when nothing is left."""
-        pieces = self.end(cut=cut) + self.settle(())
+        pieces = self.end(cut=cut) + self.settle({})
         self._let_go(last=True)
         if self.shown.content:
             self.shown.put_footer(self._manner.footer)
         else:
             if self.refused is None:
                 claimed = self.grounding.sentences or self.grounding.unknown_markers
-                self.refused = "model_refused" if self._left_out.said_no or not claimed else "unsupported"
-            self.shown.put_alone(self._manner.refusal)
+                self.refused = "model_refused" if self._left_out.said_no or not claimed else "unconfirmed"
+            unconfirmed = self.refused == "unconfirmed"
+            self.shown.put_alone(unconfirmed_answer(self._passages) if unconfirmed else self._manner.refusal)
         return pieces + self.shown.take_out()
 
     @property
@@ -125,7 +132,7 @@ class AnswerWriter:
             if line.block != self._block:
                 self._lead_to(line)
                 self._end_block()
-                self._block, self._run = line.block, line.run
+                self._enter(line)
             self._decide(line)
             self._let_go()
 
@@ -139,7 +146,7 @@ class AnswerWriter:
     def _decide(self, line: AnswerLine) -> None:
         """Check the line and the lines that wait for its markers, or let it wait."""
         if line.kind == "overlong":
-            self._count(line, supported=False)
+            line.standing, line.reasons = "contradicted", ("distant: it is too long for one sentence",)
         elif line.kind != "code":
             text, unknown = self._forms.as_numbers(line.text)
             line.marked = line.marked.changed(text)
@@ -162,6 +169,7 @@ class AnswerWriter:
             for one in self._held.open_lines(line.block):
                 self._judge_line(one, numbers)
             self._judge_line(line)
+            self._cited = tuple(numbers)
 
     def _is_beside_the_book(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
         """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer."""
@@ -169,7 +177,7 @@ class AnswerWriter:
         exact = words(bare) in self._refusal
         if (numbers and not exact) or not (exact or line.kind in ("sentence", "lead", "item")):
             return False
-        if exact and not self.grounding.sentences and not self._held.all_open():
+        if exact and not self.grounding.sentences and not self._held.statements():
             self.refused = "model_refused"
             return True
         line.refusal = exact or is_refusal(bare)
@@ -181,13 +189,26 @@ class AnswerWriter:
         self._held.add(line)
         return True
 
+    def _enter(self, line: AnswerLine) -> None:
+        """A new block begins. A list, table or code block under a lead-in inherits the lead-in's citations."""
+        self._block, self._run = line.block, line.run
+        under = self._lead is not None and line.run in (self._lead[0], self._lead[0] + 1)
+        self._cited = self._composer.numbers(self._lead[1].marked) if under and self._lead else ()
+
     def _frame(self, line: AnswerLine) -> None:
-        """A heading or lead claims nothing, but each of its words must come from the book or the user."""
+        """A heading or lead-in claims nothing. In "exact" each of its words must come from the book or the user."""
         self._compose(line, ())
         bare, numbers = line.marked.bare, self._composer.numbers(line.marked)
-        line.frame = line.kind == "rule" or self._judge.stands(bare, numbers, HEADING_WORDS)
+        if line.kind == "lead":
+            self._lead = (line.run, line)
+            self._cited = numbers
+        if line.kind == "rule" or self._check.stands(bare, numbers, HEADING_WORDS):
+            line.frame = True
+            return
+        found = self._check.frame(bare, numbers)
+        line.frame = self._manner.mode != "exact" and found.standing != "contradicted"
         if not line.frame:
-            self._count(line, supported=False)
+            line.standing, line.reasons = "contradicted", found.reasons
 
     def _row(self, line: AnswerLine, numbers: Sequence[int]) -> None:
         """The head of a table is a frame; a row is checked by its own markers or by those below the table."""
@@ -205,23 +226,26 @@ class AnswerWriter:
         waiting = self._held.open_lines(markers.block) if numbers else []
         for one in waiting:
             self._judge_line(one, numbers, own_place=one is waiting[-1] or one.kind == "row")
-        kept = [one for one in waiting if one.judged or self._manner.mode != "strict"]
+        kept = [one for one in waiting if not one.is_open and self._held.shows(one)]
         if kept and (cited := [n for n in numbers if any(n in one.quotes for one in kept)]):
             # On the line of a closing fence a marker would reopen the fence.
             gap = "\n" if kept[-1].kind == "code" and "\n" not in markers.gap else markers.gap
             kept[-1].suffix = gap + "".join(f"[{n}]" for n in cited)
 
     def _end_block(self) -> None:
-        """Check the lines that got no marker: a code block against every passage, anything else against none."""
+        """Check the lines that got no marker, by the citations of their paragraph or lead-in, else by any passage."""
         for line in self._held.all_open():
-            self._judge_line(line, self._judge.numbers if line.kind == "code" else (), own_place=True)
-            if line.kind == "code" and line.judged:
-                line.suffix = "\n" + "".join(f"[{n}]" for n in line.quotes)
+            if line.kind == "code":
+                self._judge_line(line, self._cited or self._check.numbers, own_place=True)
+                if line.standing == "supported":
+                    line.suffix = "\n" + "".join(f"[{n}]" for n in line.quotes)
+            else:
+                self._judge_line(line, self._cited, own_place=bool(self._cited))
 
     def _judge_line(self, line: AnswerLine, inherited: Sequence[int] = (), *, own_place: bool = False) -> None:
         """Check a line by its own markers, else by inherited ones, which it then gets unless they stand elsewhere."""
         if line.kind == "code":
-            finding = self._judge.code(line.text, inherited)
+            finding = self._check.code(line.text, inherited)
             line.marked = line.marked.changed(self._composer.code(line.text, set(finding.quotes)))
         else:
             taken = self._left_out.links
@@ -229,26 +253,35 @@ class AnswerWriter:
             own, bare = self._composer.numbers(line.marked), self._composer.bare(line.marked)
             if self._left_out.links > taken and telling_words(bare) <= POINTING:  # it only pointed at the address
                 bare = ""
-            finding = self._judge.claim(bare, own or inherited)
-            if finding.supported and (clauses := self._composer.clauses(line.marked)):
-                finding = self._judge.clauses(finding, clauses)
+            finding = self._finding(line, bare, own, inherited)
             if not finding.supported:
                 self._left_out.foreign += self._tongue.is_foreign(bare)
                 self._left_out.said_no |= is_refusal(bare)
-            if finding.supported:
+            else:
                 line.marked = self._composer.only(line.marked, finding.quotes)
-                if not own and not own_place:
+                if not own and (not own_place or not set(finding.by) & set(inherited)):
                     line.marked = MarkedText(with_markers(line.text, finding.by))
-        line.quotes = finding.quotes
-        self._count(line, supported=finding.supported and bool(line.text))
+        line.quotes, line.reasons = finding.quotes, finding.reasons
+        line.standing = finding.standing if line.text else "contradicted"
         if self._manner.judged and line.kind != "code":
             # A row may hold the marker of the rows above it, so they are shown together.
-            line.waits = bool(line.judged) and (line.kind == "row" or not finding.verbatim)
+            line.waits = line.standing != "contradicted" and (line.kind == "row" or not finding.verbatim)
+
+    def _finding(self, line: AnswerLine, bare: str, own: Sequence[int], inherited: Sequence[int]) -> Finding:
+        """What the passages say of a line. Without a citation of its own, any passage of the turn may say it."""
+        cited = own or inherited
+        finding = self._check.claim(bare, cited) if cited else self._check.anywhere(bare)
+        if finding.supported and (clauses := self._composer.clauses(line.marked)):
+            return self._check.clauses(finding, clauses)
+        if not finding.supported and not own and inherited:
+            elsewhere = self._check.anywhere(bare)
+            return elsewhere if elsewhere.supported or finding.standing == "contradicted" else finding
+        return finding
 
     @cached_property
     def _tongue(self) -> Tongue:
         """The language of the passages, for telling answers in another one."""
-        return Tongue(self._judge.text)
+        return Tongue(self._check.text)
 
     def _waiting(self) -> list[AnswerLine]:
         waiting = self._held.waiting()
@@ -261,25 +294,40 @@ class AnswerWriter:
         self._left_out.links += composed.links
         line.marked = composed.plain
 
-    def _count(self, line: AnswerLine, *, supported: bool) -> None:
-        line.judged = supported
-        self.grounding.sentences += 1
-        self.grounding.supported += supported
-
     # --- lines go out -----------------------------------------------------------------------------------------------
 
     def _let_go(self, *, last: bool = False) -> None:
         for line, goes in self._held.settled(shown=bool(self.shown.content), last=last):
-            if goes and line.text:
+            shown = goes and bool(line.text)
+            self._record(line, shown=shown)
+            if shown:
                 self._show(line)
             else:
-                self.grounding.removed += not line.frame
                 self.shown.leave_out(line)
 
-    def _show(self, line: AnswerLine) -> None:
+    def _record(self, line: AnswerLine, *, shown: bool) -> None:
+        """Count a line whose fate is known, and keep it for `grounding.checked`."""
+        standing = "frame" if line.frame else line.standing or "contradicted"
+        numbers = self._numbers(line)
+        text = line.text if line.kind == "code" else self._composer.bare(line.marked)
+        self.grounding.checked.append(
+            CheckedSentence(text=text, standing=standing, reasons=list(line.reasons), citations=numbers)
+        )
+        if not line.frame:
+            self.grounding.sentences += 1
+            self.grounding.supported += standing == "supported"
+            self.grounding.unconfirmed += standing == "unconfirmed"
+            self.grounding.removed += not shown
+
+    def _numbers(self, line: AnswerLine) -> list[int]:
+        """The passages that a line cites, markers behind it included."""
         cited = [] if line.kind == "code" else [line.marked]
         cited += [MarkedText(line.suffix)] if line.suffix else []
-        numbers = list(dict.fromkeys(n for text in cited for n in self._composer.numbers(text)))
+        return list(dict.fromkeys(n for text in cited for n in self._composer.numbers(text)))
+
+    def _show(self, line: AnswerLine) -> None:
+        numbers = self._numbers(line)
         for number in numbers:
-            line.quotes.setdefault(number, self._judge.quote(line.text, number))
-        self.shown.put(line, numbers, flagged=line.judged is False and self._manner.mode == "flag")
+            line.quotes.setdefault(number, self._check.quote(line.text, number))
+        doubtful = not line.frame and line.standing != "supported" and self._manner.mode != "off"
+        self.shown.put(line, numbers, flagged=doubtful)

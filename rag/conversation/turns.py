@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.text.markup import without_markers
 from rag.text.visible import without_controls
-from rag.types import Exchange, Past, Response, new_id
+from rag.types import UNCONFIRMED_MARK, Exchange, Past, Response, new_id
 
 _REMEMBERED: Final = (
     "request_id", "turn_number", "status", "fallback_reason", "profile", "model", "plain_content", "citations",
@@ -163,7 +163,8 @@ def history(messages: Sequence[BaseMessage]) -> list[Exchange]:
         elif isinstance(message, AIMessage) and question is not None:
             data = message.response_metadata
             if data.get("status", "success") == "success" and message.text:
-                found.append(Exchange(question, without_markers(data.get("plain_content") or message.text)))
+                shown = (data.get("plain_content") or message.text).replace(f" {UNCONFIRMED_MARK}", "")
+                found.append(Exchange(question, without_markers(shown)))
             question = None
     return found
 

@@ -28,6 +28,7 @@ program turns the numbers into citations.
 # A sentence in another language than the passages cannot be checked against them, so "strict" would remove it.
 _LANGUAGE: Final[dict[GroundingMode, str]] = {
     "strict": "Write in the language of the passages, whatever the language of the question.",
+    "exact": "Write in the language of the passages, whatever the language of the question.",
     "flag": "Write in the language of the question.",
     "off": "Write in the language of the question.",
 }
