@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answer.output import FLAG
+from rag.types import UNCONFIRMED_MARK as FLAG
 from rag.types import GroundingMode
 from tests.writing import FALSE, NODE, TALK, TOPIC, shown, write
 

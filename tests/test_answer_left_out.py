@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answer.output import FLAG
 from rag.answer.writer import AnswerWriter, Manner
+from rag.types import UNCONFIRMED_MARK as FLAG
 from rag.types import GroundingMode, Passage
 from tests.fakes import passage
 from tests.writing import BOOK, FALSE, NODE, REFUSAL, TALK, shown, write
@@ -79,7 +79,7 @@ def test_advice_behind_a_refusal_goes_with_it_in_strict_and_is_shown_where_nothi
 
 def test_an_answer_of_which_nothing_is_supported_is_the_refusal() -> None:
     writer = write(f"{FALSE} [1]. The moon is {FALSE} [2].")
-    assert (writer.shown.content, writer.refused, writer.grounding.removed) == (REFUSAL, "unsupported", 2)
+    assert (writer.shown.content, writer.refused, writer.grounding.removed) == (REFUSAL, "unconfirmed", 2)
 
 
 def test_the_refusal_of_a_part_leaves_the_answer_of_the_rest_and_is_told() -> None:
@@ -143,16 +143,16 @@ def test_tasks_and_questions_of_a_book_state_nothing(told: str) -> None:
     writer = AnswerWriter(passages_of(told), Manner(REFUSAL, footer="none"))
     writer.feed("The sea is tranquil tonight, a tranquil evening by the sea [1].")
     writer.close()
-    assert writer.refused == "unsupported"
+    assert writer.refused == "unconfirmed"
 
 
 def test_an_answer_in_another_language_is_a_refusal_that_says_why() -> None:
     writer = write("Ein Knoten ist ein Prozess, der etwas berechnet [1]. Knoten sprechen über Themen [1].")
-    assert (writer.shown.content, writer.refused) == (REFUSAL, "unsupported")
+    assert (writer.shown.content, writer.refused) == (REFUSAL, "unconfirmed")
     assert ["another language" in notice for notice in writer.notices] == [True]
 
 
 def test_unsupported_sentences_in_the_language_of_the_book_are_not_called_foreign() -> None:
     writer = write(f"{FALSE} over the old wooden fence [1]. The price of a node is ten euros [1].")
-    assert writer.refused == "unsupported"
+    assert writer.refused == "unconfirmed"
     assert writer.notices == []

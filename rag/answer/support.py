@@ -22,6 +22,8 @@ _CLAUSE: Final = 2  # content words with which a clause states something by itse
 _RELATED: Final = 0.34  # least share of the sentence's words in a passage that is cited beside a supporting one
 _BOLD: Final = re.compile(r"(\*{1,3}|_{1,3})(?P<text>[^*_]*[.!?…。！？])\1")  # a whole sentence in bold type
 _LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
+ASKED_FOR: Final = "order: only an order, a task or a question says it"
+DEMANDED: Final = 0.2  # least share of the words that no statement has, which an order or question has
 NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
 MOST_QUESTIONS: Final = 3  # questions that are set aside before a sentence counts as not said
 _SHORTEST: Final = 4  # letters; shorter words are anagrams by chance
@@ -173,7 +175,17 @@ class _Source:
     @cached_property
     def stated(self) -> frozenset[str]:
         """The keys of statements only. Without questions and tasks, which an obedient model might use as a heading."""
-        return keys(f"{blanked(self.evidence, [(one.start, one.end) for one in self._asked])}\n{self.known}")
+        return keys(f"{self.statements}\n{self.known}")
+
+    @cached_property
+    def statements(self) -> str:
+        """The evidence without what it asks for."""
+        return blanked(self.evidence, [(one.start, one.end) for one in self._asked])
+
+    @cached_property
+    def demands(self) -> frozenset[str]:
+        """The keys of orders to the writer of the answer, of tasks and of questions."""
+        return keys("".join(a for a, b in zip(self.text, self.statements, strict=True) if a.isspace() or a != b))
 
     @cached_property
     def _asked(self) -> list[Demand]:
@@ -223,25 +235,45 @@ def _checked(sentence: str, sources: Sequence[_Source]) -> tuple[Verdict, tuple[
     """The verdict of the passages together; with the passage and its stretch that support the sentence, if one does.
 
     Questions and tasks such as "Write a poem" state nothing. When only one of them supports the sentence, the check is
-    repeated without it.
+    repeated without it. A sentence far from all statements of passages that ask for something is what they ask for.
     """
     texts = [one.stating(sentence) for one in sources]
     known = "\n".join(one.known for one in sources)
     order = is_order(sentence) or is_garbled(sentence, "\n".join([*texts, known]).casefold())
     verdict = check(sentence, texts, known=known)
     if order:
-        reasons = (*verdict.reasons, "order: it follows an order to the writer of the answer")
-        return replace(verdict, standing="contradicted", reasons=reasons), None
+        return _contradicted(verdict, "order: it follows an order to the writer of the answer"), None
     for _ in range(MOST_QUESTIONS):
         if not _is_support(verdict):
-            return verdict, None
+            return (_contradicted(verdict, ASKED_FOR) if _is_asked_for(sentence, sources, known) else verdict), None
         place, start, end = verdict.passage or 0, verdict.start, verdict.end
         questions = sources[place].questions(start, end)
         if all(texts[place][a:b].isspace() for a, b in questions):
             return verdict, (sources[place].number, clip(sources[place].text, start, end))
         texts[place] = blanked(texts[place], questions)
         verdict = check(sentence, texts, known=known)
-    return replace(verdict, standing="unconfirmed", reasons=("distant: only questions say it",)), None
+    return _contradicted(verdict, ASKED_FOR), None
+
+
+def _is_asked_for(sentence: str, sources: Sequence[_Source], known: str) -> bool:
+    """Whether the sentence is far from all statements and does what an order, a task or a question asks for.
+
+    Beside an order to the writer of the answer, distance alone tells. Beside a task or a question, which a book may
+    well have, the sentence must also have words of it.
+    """
+    asking = [one for one in sources if one.demands]
+    if not asking or "distant" not in check(sentence, [one.statements for one in sources], known=known).kinds:
+        return False
+    if any(one.evidence != one.text for one in asking):
+        return True
+    stated = frozenset[str]().union(*(one.stated for one in sources))
+    strange = [word for word in telling_words(sentence) if keys(word).isdisjoint(stated)]
+    demanded = sum(any(not keys(word).isdisjoint(one.demands) for one in asking) for word in strange)
+    return demanded > 0 and demanded >= DEMANDED * len(strange)
+
+
+def _contradicted(verdict: Verdict, reason: str) -> Verdict:
+    return replace(verdict, standing="contradicted", reasons=(*verdict.reasons, reason))
 
 
 def telling_words(sentence: str) -> set[str]:
