@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
@@ -15,6 +15,8 @@ from langgraph.types import StateUpdate
 from graph.private_apis import change_class
 from rag.conversation.turns import check_thread_id
 from state import AgentState, Context, InputState
+
+_ASYNC_ONLY: Final = 'The graph is asynchronous: use the method with the prefix "a", such as ainvoke.'
 
 LockOfThread = Callable[[str], AbstractAsyncContextManager[None]]
 
@@ -77,11 +79,11 @@ class ExclusiveGraph(CompiledMachine):
 
     def stream(self, *_arguments: Any, **_options: Any) -> Iterator[Any]:
         """Always raises `NotImplementedError`."""
-        raise NotImplementedError("The graph runs in an event loop: await the method with an a in front.")
+        raise NotImplementedError(_ASYNC_ONLY)
 
     def bulk_update_state(self, *_arguments: Any, **_options: Any) -> RunnableConfig:
         """Always raises `NotImplementedError`."""
-        raise NotImplementedError("The graph is changed in an event loop: await the method with an a in front.")
+        raise NotImplementedError(_ASYNC_ONLY)
 
     def _locked(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:
         configurable = ensure_config(merge_configs(self.config, config)).get("configurable", {})

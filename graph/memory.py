@@ -215,6 +215,6 @@ class ThreadLocks:
     def _busy(self, thread_id: str) -> MemoryFailureError:
         return MemoryFailureError(
             "thread_busy",
-            f'A turn is running on the conversation "{thread_id}"; waited {self._seconds:g} seconds.',
-            hint="Try again when it has ended, or begin another conversation.",
+            f'Another turn of conversation "{thread_id}" is still running; gave up after {self._seconds:g} seconds.',
+            hint="Try again when it has finished, or start another conversation.",
         )

@@ -64,7 +64,7 @@ def written_in(message: AIMessage) -> str:
 
 def no_rewrite(code: str) -> str:
     """The notice about a missing rewrite."""
-    return f"The question was searched without a rewrite by the model ({code})."
+    return f"The model did not rewrite the question ({code}), so it was searched as typed."
 
 
 def without_rewrite(state: AgentState, error: NodeError) -> Command[str]:

@@ -129,7 +129,8 @@ def _result(tool: ToolSection, found: list[Passage], before: _Given, seen: int, 
             break
         kept.remove(least_worth(kept))
     if found and not kept:
-        content = refused_answer(tool, {}, "There is no room for more passages; answer from those that you have.")
+        problem = "The context window has no room for more passages. Answer from those you have."
+        content = refused_answer(tool, {}, problem)
     return _Result(content, [passage.number for passage in kept if passage.number not in known], record)
 
 

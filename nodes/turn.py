@@ -41,7 +41,7 @@ def opened_turn(state: AgentState, purpose: str) -> Turn:
     """The open turn. Raises `AskbookError` "no_turn" when the graph was entered in the middle of a turn."""
     turn = state.get("turn")
     if turn is None:
-        raise AskbookError("invalid_input", "no_turn", f"There is no open turn to {purpose}.")
+        raise AskbookError("invalid_input", "no_turn", f"No turn is in progress, so there is nothing to {purpose}.")
     return turn
 
 

@@ -87,7 +87,7 @@ async def test_a_result_for_which_there_is_no_room_says_so() -> None:
     machine.searcher.later = [[scored(9, words=5_000)]]
     response = await machine.ask("What is a word?")
     assert response.error is None
-    assert "There is no room for more passages" in machine.prompt()
+    assert "The context window has no room for more passages" in machine.prompt()
 
 
 def test_what_is_said_counts_calls_and_results() -> None:

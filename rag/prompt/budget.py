@@ -78,7 +78,9 @@ def fit(
     kept = trim_passages(passages, min(room, budget.context) if budget else room)
     if room <= 0 or (passages and not kept and not enough):
         raise AskbookError(
-            "context_overflow", "question_too_large", f"The question does not fit into {window:,} tokens."
+            "context_overflow",
+            "question_too_large",
+            f"The question is too long for the context window of {window:,} tokens.",
         )
     room -= sum(_cost(*_texts(passage)) for passage in kept)
     return Fitted(trim_history(history, min(room, history_room(window, budget))), kept, answer)

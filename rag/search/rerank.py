@@ -61,7 +61,7 @@ class CohereReranker:
             results = self._connected().rerank(list(texts), question, top_n=len(texts))
             order = [result["index"] for result in sorted(results, key=lambda r: -float(r["relevance_score"]))]
             if sorted(order) != list(range(len(texts))):
-                raise ValueError("not a place for each text")
+                raise ValueError("it must be one rank for each text")
         return order
 
     def _connected(self) -> Any:

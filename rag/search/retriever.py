@@ -32,7 +32,7 @@ def parse_filter(text: str | None) -> Where | None:
     """
     written = (text or "").strip()
     if len(written) > LONGEST or any("\ud800" <= c <= "\udfff" for c in written):
-        raise UsageError("The filter is no text of at most 2,000 characters.", code="filter")
+        raise UsageError("The filter must be text of at most 2,000 characters.", code="filter")
     if not written:
         return None
     named = _FIELD.fullmatch(written)
@@ -40,8 +40,8 @@ def parse_filter(text: str | None) -> Where | None:
         return Where(url_prefix=written)
     name, value = named["name"].lower(), named["value"].strip()
     if name not in FIELDS or not value:
-        what = f'"{name}" is no field to filter by' if name not in FIELDS else f'The filter on "{name}" is empty'
-        hint = f"Give the beginning of an address, or one of {', '.join(FIELDS)}: title:ROS."
+        what = f'The filter on "{name}" is empty' if name in FIELDS else f'"{name}" is not a field that can be filtered'
+        hint = f"Give the beginning of an address, or of a field ({', '.join(FIELDS)}), such as title:ROS."
         raise UsageError(f"{what}.", code="filter", hint=hint)
     return Where(**{name: value})
 
