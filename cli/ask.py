@@ -26,7 +26,7 @@ _PIPE_LIMIT: Final = 1_000_000  # bytes read from standard input, far more than 
 def ask(options: argparse.Namespace) -> int:
     """Exit code 0 for an answer or a refusal, 1 for a failed turn, 2 for invalid input, which is not stored."""
     try:
-        response = _asked(options)
+        response = _check_and_ask(options)
     except AskbookError as error:
         if not options.json:
             return report(error)
@@ -40,7 +40,7 @@ def ask(options: argparse.Namespace) -> int:
     return exit_code(response)
 
 
-def _asked(options: argparse.Namespace) -> Response:
+def _check_and_ask(options: argparse.Namespace) -> Response:
     settings = Settings.from_env()
     profile = profile_of(settings, options.profile)
     knobs = {
@@ -54,7 +54,7 @@ def _asked(options: argparse.Namespace) -> Response:
     if options.thread is not None:
         check_thread_id(options.thread)
     preload()
-    return asyncio.run(_turn(options, settings, question, knobs))
+    return asyncio.run(_open_and_ask(options, settings, question, knobs))
 
 
 def _piped() -> str:
@@ -62,7 +62,7 @@ def _piped() -> str:
     return sys.stdin.buffer.read(_PIPE_LIMIT).decode("utf-8-sig", "surrogateescape")
 
 
-async def _turn(
+async def _open_and_ask(
     options: argparse.Namespace, settings: Settings, question: str, knobs: dict[str, float | str | None]
 ) -> Response:
     async with opened(options, settings) as agent:
@@ -71,10 +71,10 @@ async def _turn(
         parts = agent.services.parts(None)
         if parts.quotes and parts.profile.model.api_key_env:
             say(f"{parts.key_variable} is not set, so the answer quotes the book's own sentences.")
-        return await _answer(agent, question, options.thread, Context.model_validate(knobs))
+        return await _read_response(agent, question, options.thread, Context.model_validate(knobs))
 
 
-async def _answer(agent: Agent, question: str, thread: str | None, context: Context) -> Response:
+async def _read_response(agent: Agent, question: str, thread: str | None, context: Context) -> Response:
     """The response. While a service asks to wait, a line says so."""
     async for event in agent.stream(question, thread_id=thread, context=context):
         if event.type == "waiting":
