@@ -18,7 +18,7 @@ from typing_extensions import TypedDict  # pydantic rejects typing.TypedDict bef
 
 from rag.types import CitationStyle, GroundingMode, Past, Phase
 
-__all__ = ["EMPTY_BOARD", "AgentState", "Context", "Draft", "InputState", "Phase", "Turn"]
+__all__ = ["EMPTY_TURN", "AgentState", "Context", "Draft", "InputState", "Phase", "Turn"]
 
 
 class Context(BaseModel):
@@ -109,7 +109,7 @@ class AgentState(InputState, total=False):
 
 
 # The turn's keys at its start and at its end.
-EMPTY_BOARD: Final[dict[str, Any]] = {
+EMPTY_TURN: Final[dict[str, Any]] = {
     "passages": [],
     "retrievals": [],
     "exchange": [],

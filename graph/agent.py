@@ -100,7 +100,7 @@ class Agent:
         there is nothing to finish.
         """
         snapshot = await self._graph.aget_state(thread_config(thread_id))
-        if _broken_off(snapshot) is None:
+        if _interrupted_question(snapshot) is None:
             raise UsageError("There is no turn to finish.", code="nothing_to_resume")
         turn = snapshot.values.get("turn") or {}
         begun_with = Context.model_validate(turn["context"]) if turn.get("context") else context or Context()
@@ -111,7 +111,7 @@ class Agent:
 
     async def unfinished(self, thread_id: str) -> str | None:
         """The question of an interrupted turn, which `resume` can finish; None when there is none."""
-        return _broken_off(await self._graph.aget_state(thread_config(thread_id)))
+        return _interrupted_question(await self._graph.aget_state(thread_config(thread_id)))
 
     async def _exclusive(self, request: _Request, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
         """The events of a turn that runs under the thread's lock; the last one is always a response.
@@ -215,7 +215,7 @@ class Agent:
         return RetrievalContext.of_turn(searched[-1], await self.services.index.fetch(ids))
 
 
-def _broken_off(snapshot: StateSnapshot) -> str | None:
+def _interrupted_question(snapshot: StateSnapshot) -> str | None:
     """The question that the machine stopped at. Not by `next`, which omits a task whose writes are already stored."""
     return unanswered(snapshot.values.get("messages", [])) if snapshot.tasks else None
 

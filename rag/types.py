@@ -328,7 +328,7 @@ class Candidate:
     outcome: Outcome
 
 
-class Exchange(NamedTuple):
+class AnsweredQuestion(NamedTuple):
     """An earlier question and its answer, without citation markers: these number the passages of that turn."""
 
     question: str
