@@ -69,7 +69,7 @@ class Agent:
         async for event in self.stream(question, thread_id=thread_id, context=context, metadata=metadata):
             if event.response is not None:
                 return event.response
-        raise AssertionError("a stream ends with its response")
+        raise AssertionError("the stream ended without a response")
 
     async def stream(
         self,
@@ -79,7 +79,11 @@ class Agent:
         context: Context | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """Run one turn and yield its events; the last one holds the response. Raises `UsageError` for an invalid id."""
+        """Run one turn and yield its events; the last one holds the response.
+
+        An invalid question is answered with an error before the lock is taken, so it waits for no other turn. Raises
+        `UsageError` for an invalid id or an unknown profile.
+        """
         profile = self.services.parts((context or Context()).profile).profile
         thread = (profile.memory.thread or new_id()) if thread_id is None else check_thread_id(thread_id)
         request = _Request(thread, context or Context(), metadata or {})
@@ -216,7 +220,11 @@ class Agent:
 
 
 def _interrupted_question(snapshot: StateSnapshot) -> str | None:
-    """The question that the machine stopped at. Not by `next`, which omits a task whose writes are already stored."""
+    """The question of an interrupted turn, or None.
+
+    A turn is interrupted if `snapshot.tasks` is not empty. `snapshot.next` may be empty all the same: it leaves out a
+    task whose writes are already stored.
+    """
     return unanswered(snapshot.values.get("messages", [])) if snapshot.tasks else None
 
 
