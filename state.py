@@ -67,7 +67,10 @@ class Turn(TypedDict):
 
 
 class Draft(TypedDict, total=False):
-    """Fields of `rag.types.Response` that GENERATING or ERROR sets; IDLE makes the response of them."""
+    """Fields of `rag.types.Response` that GENERATING or ERROR sets; IDLE makes the response of them.
+
+    Before there is an answer, `tokens_used` alone is the running count of the tokens of this turn's model calls.
+    """
 
     status: str
     fallback_reason: str | None

@@ -25,18 +25,21 @@ from rag.retry import USUAL, Patience
 from rag.search.followups import REWRITE_SECONDS
 from state import AgentState, Context, InputState
 
-STEPS: Final = 40  # recursion limit of a run: the longest profile needs 3 + 2 * (10 tool rounds) + ERROR and IDLE
+# Recursion limit of a run. The longest run has 4 + 2 * 10 + 1 + 2 = 27 steps: IDLE, rewrite, RETRIEVING and GENERATING,
+# 10 rounds of tools and GENERATING, the fallback model in GENERATING, ERROR and IDLE.
+STEPS: Final = 40
 SEARCH: Final = TimeoutPolicy(run_timeout=timedelta(seconds=60))
 REWRITE: Final = TimeoutPolicy(run_timeout=timedelta(seconds=REWRITE_SECONDS))
-# The idle timeout resets with every token, however long the answer. The model client's own timeout is shorter.
+# The idle timeout resets with every token, however long the answer. The model client's own timeout is 60 seconds by
+# default, which is shorter.
 ANSWER: Final = TimeoutPolicy(idle_timeout=timedelta(seconds=120), run_timeout=timedelta(minutes=10))
 
 
 def build_graph(services: Services, patience: Patience = USUAL) -> MachineBuilder:
     """A fresh, uncompiled graph over the given services; `patience` sets when and how often failed steps are retried.
 
-    LangGraph's node defaults let a builder compile only once, so each caller gets its own. `destinations` only draws
-    the edges that error handlers take.
+    A builder with node defaults can be compiled only once, so each caller gets a new one. `destinations` changes only
+    the drawing: it adds the edges that error handlers take.
     """
     parts_of = services.parts
     retry = retry_policies(patience)

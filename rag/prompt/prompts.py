@@ -14,7 +14,9 @@ from rag.prompt.passage_format import format_passages, format_question, new_boun
 from rag.prompt.tool import tool_schema
 from rag.types import AnsweredQuestion, GroundingMode, Passage
 
-# Appended to a profile's instructions, which may describe another way to search and to cite.
+# Appended to a profile's instructions, which may describe another way to search and to cite. Not with
+# `answer.marker_rule = false`, as in default.toml, whose instructions have these rules in their own words. `_REMINDER`
+# repeats the most important of them after the question.
 _MARKER_RULE: Final = """
 How the book reaches you here, whatever is said above:
 - The book has been searched for the question already. What was found stands before the question as passages numbered \

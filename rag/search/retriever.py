@@ -47,12 +47,13 @@ def parse_filter(text: str | None) -> Where | None:
 
 
 class Retriever:
-    """Hybrid search on one collection: a weighted sum of cosines and BM25 scores.
+    """Hybrid search on one collection: a weighted sum of cosines and BM25 scores, plus a bonus for prose.
 
+    A leg is one ranking of the index: by cosine for the question and for each other query, by BM25 for the question.
     A passage's score is the cosine of its stored dense vector and the question's vector, clipped to 0..1. The threshold
     applies to this score; fusion only ranks. A question inside a conversation is also searched with its contexts (see
     `rag.search.followups`); its vector is then the weighted sum of all queries' vectors. A reranker, if there is one,
-    ranks the passages above the threshold in place of fusion.
+    ranks the passages that reach the threshold in place of fusion.
     """
 
     def __init__(
@@ -151,7 +152,7 @@ def _rerank_query(queries: Sequence[Query]) -> str:
 
 
 def gated(found: Iterable[tuple[Chunk, Candidate]], *, k: int, threshold: float) -> list[Candidate]:
-    """The candidates in the same order with their outcomes: the first `k` above the threshold, without duplicates."""
+    """The candidates in the same order with outcomes: the first `k` that reach the threshold and are no duplicates."""
     prints: list[Fingerprint] = []
     candidates: list[Candidate] = []
     for chunk, candidate in found:
