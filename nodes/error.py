@@ -142,7 +142,7 @@ def _tell_wait(failure: AskbookError, runtime: Runtime[Context], patience: Patie
 
 
 def _unopened(state: AgentState, runtime: Runtime[Context]) -> Turn:
-    """The record of a turn that was refused before it opened. Its number is one beyond `turn_number`."""
+    """The record of a turn that was rejected before it opened. Its number is one beyond `turn_number`."""
     last = last_message(state)
     asked = last if isinstance(last, HumanMessage) else None
     return Turn(

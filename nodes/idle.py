@@ -26,7 +26,7 @@ from state import EMPTY_TURN, AgentState, Context, Draft, Turn
 
 
 def make_idle(parts_of: PartsOf) -> AsyncNode:
-    """The node `IDLE`. Raises `AskbookError` for a question that cannot be asked."""
+    """The node `IDLE`. Raises `AskbookError` for an invalid question."""
 
     async def idle(state: AgentState, runtime: Runtime[Context]) -> Update:
         turn, draft = state.get("turn"), state.get("draft")
@@ -112,7 +112,7 @@ def retrieved_chunk(passage: dict[str, Any]) -> dict[str, Any]:
 def close_turn(state: AgentState, turn: Turn, response: Response) -> Update:
     """Add the answer with its citations to the conversation; drop the passages.
 
-    A question that was refused before its turn opened leaves no trace. Its number is beyond `turn_number`.
+    A question that was rejected before its turn opened leaves no trace. Its number is beyond `turn_number`.
     """
     last = last_message(state)
     remembered = response_metadata(response, turn["question"], iso_time(turn["began"]), turn.get("collection", ""))

@@ -79,7 +79,7 @@ def without_rewrite(state: AgentState, error: NodeError) -> Command[str]:
 
 
 def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
-    """The node `RETRIEVING`. Raises `AskbookError` when the search fails; finding nothing is no failure."""
+    """The node `RETRIEVING`. Raises `AskbookError` when the search fails; finding nothing is not a failure."""
 
     async def retrieve(state: AgentState, runtime: Runtime[Context]) -> Update:
         with named_failures("RETRIEVING", runtime, patience):
