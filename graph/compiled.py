@@ -54,7 +54,7 @@ class ExclusiveGraph(CompiledMachine):
 
     LangGraph routes every run through `astream` and every state update through `abulk_update_state`. Both raise
     `MemoryFailureError` "thread_busy" when the lock is not free in time, and `UsageError` for an id that `Agent`
-    refuses. A run stores each step before the next one begins, unless its caller sets `durability`, so a killed run can
+    rejects. A run stores each step before the next one begins, unless its caller sets `durability`, so a killed run can
     be resumed. As a subgraph it runs on the parent's thread and takes no lock.
     """
 
@@ -88,7 +88,7 @@ class ExclusiveGraph(CompiledMachine):
     def _locked(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:
         configurable = ensure_config(merge_configs(self.config, config)).get("configurable", {})
         thread_id = configurable.get("thread_id")
-        if thread_id is None or configurable.get("checkpoint_ns"):  # no thread, which LangGraph refuses; a subgraph
+        if thread_id is None or configurable.get("checkpoint_ns"):  # no thread, which LangGraph rejects; a subgraph
             return nullcontext()
         return self.lock_of_thread(check_thread_id(str(thread_id)))
 

@@ -95,7 +95,10 @@ class Memory:
         return graph.compile(checkpointer=self.database.saver, store=self.database.store)
 
     def turn(self, thread_id: str) -> AbstractAsyncContextManager[None]:
-        """Hold the thread's lock for one turn. Raises `MemoryFailureError` "thread_busy" when it is not to be had."""
+        """Hold the thread's lock for one turn.
+
+        Raises `MemoryFailureError` "thread_busy" when it cannot be acquired in time.
+        """
         return self._locks.held(thread_id)
 
     async def threads(self) -> list[str]:

@@ -94,7 +94,7 @@ async def get_blocks(store: BaseStore, thread_id: str, numbers: range) -> list[l
 
 
 def _after(messages: Sequence[AnyMessage], update: Sequence[BaseMessage]) -> list[AnyMessage]:
-    """The messages once the update is applied: with the answer, or without a question that was refused."""
+    """The messages once the update is applied: with the answer, or without a question that was rejected."""
     removed = {message.id for message in update if isinstance(message, RemoveMessage)}
     added = [message for message in update if not isinstance(message, RemoveMessage)]
     kept = [message for message in messages if message.id not in removed]

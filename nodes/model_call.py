@@ -55,7 +55,7 @@ class Unseen:
 async def call_model(parts: Parts, call: ModelRequest, reader: Reader) -> AIMessage:
     """Call the model and feed its text to the reader as it arrives. Raises `AskbookError`.
 
-    When the model refuses an option, the call is repeated without it, and later calls leave it out. Once a part of the
+    When the model rejects an option, the call is repeated without it, and later calls leave it out. Once a part of the
     answer was shown, a failure is not retryable, since another attempt would show the same part again.
     """
     options = _options(parts, call)

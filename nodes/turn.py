@@ -51,7 +51,7 @@ def has_new_question(state: AgentState) -> bool:
     return turn is not None and isinstance(last, HumanMessage) and last.id not in (None, turn["request_id"])
 
 
-def run_of(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
+def parts_of_run(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
     """The parts for this run. The context is absent when the caller sent none.
 
     Raises `UsageError` for an unknown profile.

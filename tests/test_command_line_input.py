@@ -115,6 +115,21 @@ def test_wrong_input_with_json_still_prints_the_answer_with_its_error(
     assert not run.home.exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "variables", "profile"),
+    [
+        ((), {}, "default"),
+        ((), {"ASKBOOK_PROFILE": "book-agent"}, "book-agent"),
+        (("--profile", "isaac-sim"), {"ASKBOOK_PROFILE": "book-agent"}, "isaac-sim"),
+    ],
+)
+def test_an_error_with_json_names_the_profile_that_was_chosen(
+    options: tuple[str, ...], variables: dict[str, str], profile: str, run: CommandLine
+) -> None:
+    done = run("ask", "", *options, "--json", **variables)
+    assert (done.data["error"]["code"], done.data["profile"]) == ("empty_question", profile)
+
+
 def test_a_list_of_no_conversations_is_empty_and_makes_no_memory(run: CommandLine) -> None:
     assert run("threads", "list", "--json").data == []
     assert run("threads", "prune", "--json").data == {"checkpoints_deleted": 0}

@@ -79,7 +79,7 @@ async def ingest(
     """Bring the index up to date with the sources, as one change. Writes nothing if nothing changed.
 
     `skip` names folders or files by their path in the source. `alone` removes the chunks of all other sources.
-    `rebuild` makes the collection anew, whatever models encoded it; it must have no other sources. `progress(done,
+    `rebuild` makes the collection again, whatever models encoded it; it must have no other sources. `progress(done,
     total)` counts embedded texts. A dry run reports what would happen (`embedded`, too), and neither embeds nor writes.
     A cancelled run keeps its vectors in the cache and does not change the index.
 
@@ -114,7 +114,7 @@ async def ingest(
 
 
 async def _held(index: ChunkIndex, *, dry_run: bool) -> tuple[IndexInfo | None, list[IndexEntry]]:
-    """The record and the entries of the index. A broken index counts as empty and is dropped, to be built anew.
+    """The record and the entries of the index. A broken index counts as empty and is dropped, to be built again.
 
     Raises `UsageError` for a foreign collection, before its entries are read.
     """
