@@ -18,7 +18,7 @@ from typing_extensions import TypedDict  # pydantic rejects typing.TypedDict bef
 
 from rag.types import CitationStyle, GroundingMode, Past, Phase
 
-__all__ = ["EMPTY_BOARD", "AgentState", "Context", "Draft", "InputState", "Phase", "Turn"]
+__all__ = ["EMPTY_TURN", "AgentState", "Context", "Draft", "InputState", "Phase", "Turn"]
 
 
 class Context(BaseModel):
@@ -67,7 +67,10 @@ class Turn(TypedDict):
 
 
 class Draft(TypedDict, total=False):
-    """Fields of `rag.types.Response` that GENERATING or ERROR sets; IDLE makes the response of them."""
+    """Fields of `rag.types.Response` that GENERATING or ERROR sets; IDLE makes the response of them.
+
+    Before there is an answer, `tokens_used` alone is the running count of the tokens of this turn's model calls.
+    """
 
     status: str
     fallback_reason: str | None
@@ -109,7 +112,7 @@ class AgentState(InputState, total=False):
 
 
 # The turn's keys at its start and at its end.
-EMPTY_BOARD: Final[dict[str, Any]] = {
+EMPTY_TURN: Final[dict[str, Any]] = {
     "passages": [],
     "retrievals": [],
     "exchange": [],

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from bench.product import open_book, start
 from rag.conversation.turns import history, messages_from_json
 from rag.search.retriever import Retriever
-from rag.types import Exchange
+from rag.types import AnsweredQuestion
 
 K: Final = 5
 CHUNKS: Final = 20  # hits requested, since a passage may be several chunks
@@ -37,12 +37,12 @@ SAMPLES: Final = 2_000  # of the bootstrap
 
 @dataclass(frozen=True)
 class Turn:
-    """A question, a person's rewrite of it, the earlier exchanges, and the ids of the passages that answer it."""
+    """A question, a person's rewrite of it, the earlier turns, and the ids of the passages that answer it."""
 
     conversation: str
     question: str
     rewrite: str
-    past: list[Exchange]
+    past: list[AnsweredQuestion]
     relevant: frozenset[str]
 
 
@@ -72,7 +72,7 @@ def write_pages(folder: Path, pages: Path) -> None:
 
 
 async def measure(
-    retriever: Retriever, turn: Turn, question: str, past: Sequence[Exchange], rewrite: str = ""
+    retriever: Retriever, turn: Turn, question: str, past: Sequence[AnsweredQuestion], rewrite: str = ""
 ) -> tuple[float, float]:
     """Recall and nDCG with binary gains of the first `K` passages."""
     found = await retriever.retrieve(question, k=CHUNKS, threshold=0.0, history=past, rewrite=rewrite)

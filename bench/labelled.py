@@ -17,15 +17,17 @@ from typing import Final
 
 from bench.product import open_book, start
 from rag.search.retriever import Retriever
-from rag.types import Exchange
+from rag.types import AnsweredQuestion
 
 DRAWS: Final = 4
 ELSEWHERE: Final = [
-    Exchange("How long do I boil an egg?", "Six minutes for a soft yolk, ten for a hard one."),
-    Exchange("Does salt in the water matter?", "It keeps the white together if the shell cracks."),
-    Exchange("Which cheese goes with pears?", "Blue cheese: its salt and the fruit go together."),
-    Exchange("When was the Eiffel Tower built?", "It was built from 1887 to 1889 for the World's Fair in Paris."),
-    Exchange("And how high is it?", "The tower is 330 metres high with its antennas."),
+    AnsweredQuestion("How long do I boil an egg?", "Six minutes for a soft yolk, ten for a hard one."),
+    AnsweredQuestion("Does salt in the water matter?", "It keeps the white together if the shell cracks."),
+    AnsweredQuestion("Which cheese goes with pears?", "Blue cheese: its salt and the fruit go together."),
+    AnsweredQuestion(
+        "When was the Eiffel Tower built?", "It was built from 1887 to 1889 for the World's Fair in Paris."
+    ),
+    AnsweredQuestion("And how high is it?", "The tower is 330 metres high with its antennas."),
 ]
 
 
@@ -35,7 +37,7 @@ class Label:
     chapter: int
 
 
-async def chapter(retriever: Retriever, question: str, past: list[Exchange]) -> tuple[int, str]:
+async def chapter(retriever: Retriever, question: str, past: list[AnsweredQuestion]) -> tuple[int, str]:
     """The chapter of the first passage, a number at the start of its folder's name, and the passage's text."""
     found = await retriever.retrieve(question, k=1, threshold=0.0, history=past)
     first = found.passages[0]
@@ -48,14 +50,14 @@ async def run(folder: Path, home: Path) -> None:
     retriever = await open_book(folder / "docs", home, folder.name)
     answers = {label: (await chapter(retriever, label.question, []))[1] for label in labels}
     rng = random.Random(1)
-    talks: list[tuple[str, list[list[Exchange]]]] = [
+    talks: list[tuple[str, list[list[AnsweredQuestion]]]] = [
         ("alone", [[] for _ in labels]),
         ("after five turns on something else", [ELSEWHERE for _ in labels]),
     ]
     for draw in range(1, DRAWS + 1):
         others = [[other for other in labels if other.chapter != label.chapter] for label in labels]
         picked = [rng.sample(choices, 5) for choices in others]
-        talk = [[Exchange(earlier.question, answers[earlier]) for earlier in five] for five in picked]
+        talk = [[AnsweredQuestion(earlier.question, answers[earlier]) for earlier in five] for five in picked]
         talks.append((f"after five turns on other chapters ({draw})", talk))
     for name, pasts in talks:
         missed = []

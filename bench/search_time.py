@@ -23,15 +23,15 @@ from rag.embedding.local import OnnxEmbeddings
 from rag.embedding.vectors import Bm25Encoder
 from rag.index.edge import EdgeIndex
 from rag.search.retriever import Retriever
-from rag.types import Exchange
+from rag.types import AnsweredQuestion
 
 WORDS: Final = 20_000  # of the synthetic vocabulary
 LENGTH: Final = 120  # words of a chunk
 TIMES: Final = 60  # searches; the first five are not counted
 QUESTION: Final = "How does a w17 keep its w230 when the w4 is restarted?"
 TALK: Final = [
-    Exchange("What is a w17 and where does it come from?", " ".join(f"w{i % 400}" for i in range(90))),
-    Exchange("Which w230 does it have?", " ".join(f"w{i * 7 % 900}" for i in range(90))),
+    AnsweredQuestion("What is a w17 and where does it come from?", " ".join(f"w{i % 400}" for i in range(90))),
+    AnsweredQuestion("Which w230 does it have?", " ".join(f"w{i * 7 % 900}" for i in range(90))),
 ]
 
 
@@ -96,7 +96,9 @@ def points(count: int, dimension: int, sparse: Bm25Encoder) -> Iterator[Point]:
         yield Point(chunk, (vector / np.linalg.norm(vector)).tolist(), sparse.encode_document(text))
 
 
-async def measure(index: EdgeIndex, embedder: OnnxEmbeddings, sparse: Bm25Encoder, past: list[Exchange]) -> None:
+async def measure(
+    index: EdgeIndex, embedder: OnnxEmbeddings, sparse: Bm25Encoder, past: list[AnsweredQuestion]
+) -> None:
     rows = []
     for _ in range(TIMES):
         engine, model = Timed(index), Timed(embedder)

@@ -25,12 +25,14 @@ _PIPE_LIMIT: Final = 1_000_000  # bytes read from standard input, far more than 
 
 def ask(options: argparse.Namespace) -> int:
     """Exit code 0 for an answer or a refusal, 1 for a failed turn, 2 for invalid input, which is not stored."""
+    profile = options.profile or "default"  # the settings name another one, if they can be read
     try:
-        response = _asked(options)
+        settings = Settings.from_env()
+        profile = options.profile or settings.profile
+        response = _check_and_ask(options, settings)
     except AskbookError as error:
         if not options.json:
             return report(error)
-        profile = options.profile or "default"
         print_json(failed_response(error, profile=profile, thread_id=options.thread).model_dump(mode="json"))
         return 2 if isinstance(error, UsageError) else 1
     if options.json:
@@ -40,8 +42,11 @@ def ask(options: argparse.Namespace) -> int:
     return exit_code(response)
 
 
-def _asked(options: argparse.Namespace) -> Response:
-    settings = Settings.from_env()
+def _check_and_ask(options: argparse.Namespace, settings: Settings) -> Response:
+    """The response. Raises `UsageError` for invalid options or an invalid question, before anything slow is loaded.
+
+    `Agent.stream` and IDLE check the question again, for programs that call the agent or run the graph.
+    """
     profile = profile_of(settings, options.profile)
     knobs = {
         "top_k": number(options.top_k, "-k", 1, 20, whole=True),
@@ -54,7 +59,7 @@ def _asked(options: argparse.Namespace) -> Response:
     if options.thread is not None:
         check_thread_id(options.thread)
     preload()
-    return asyncio.run(_turn(options, settings, question, knobs))
+    return asyncio.run(_open_and_ask(options, settings, question, knobs))
 
 
 def _piped() -> str:
@@ -62,26 +67,27 @@ def _piped() -> str:
     return sys.stdin.buffer.read(_PIPE_LIMIT).decode("utf-8-sig", "surrogateescape")
 
 
-async def _turn(
+async def _open_and_ask(
     options: argparse.Namespace, settings: Settings, question: str, knobs: dict[str, float | str | None]
 ) -> Response:
+    """Ask an agent that is opened for this question."""
     async with opened(options, settings) as agent:
         from state import Context
 
         parts = agent.services.parts(None)
         if parts.quotes and parts.profile.model.api_key_env:
             say(f"{parts.key_variable} is not set, so the answer quotes the book's own sentences.")
-        return await _answer(agent, question, options.thread, Context.model_validate(knobs))
+        return await _read_response(agent, question, options.thread, Context.model_validate(knobs))
 
 
-async def _answer(agent: Agent, question: str, thread: str | None, context: Context) -> Response:
-    """The response. While a service asks to wait, a line says so."""
+async def _read_response(agent: Agent, question: str, thread: str | None, context: Context) -> Response:
+    """Ask the agent and read its events up to the response. When a service asks to wait, a line says so."""
     async for event in agent.stream(question, thread_id=thread, context=context):
         if event.type == "waiting":
             say(waiting(event.data))
         if event.response is not None:
             return event.response
-    raise AssertionError("a stream ends with its response")
+    raise AssertionError("the stream ended without a response")
 
 
 def _show(response: Response) -> None:
@@ -94,7 +100,5 @@ def _show(response: Response) -> None:
 
 
 def exit_code(response: Response) -> int:
-    """2 for rejected input, 1 for a failed turn, else 0."""
-    if response.error is None:
-        return 0
-    return 2 if response.error.code in ("empty_question", "question_too_long", "not_text", "unknown_profile") else 1
+    """1 for a failed turn, else 0. Invalid input never gets a turn: `ask` rejects it with exit code 2."""
+    return 0 if response.error is None else 1

@@ -58,9 +58,9 @@ async def check_book(
 async def _check_search(index: ChunkIndex, info: IndexInfo, embedder: Embedder) -> None:
     """Make one dense search. Raises `AskbookError` if it fails, or finds nothing in a collection with points."""
     from rag.embedding.vectors import Bm25Encoder
-    from rag.index.catalog import checked
+    from rag.index.catalog import require_matching_models
 
-    await checked(index, embedder, Bm25Encoder())
+    await require_matching_models(index, embedder, Bm25Encoder())
     vector = await asyncio.to_thread(embedder.embed_query, "one search")
     (found,) = await index.search([vector], limit=1)
     if info.chunks and not found:

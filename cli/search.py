@@ -14,10 +14,10 @@ from rag.conversation.turns import check_question, history, messages_from_json
 from rag.errors import AskbookError, UsageError
 from rag.ports import Parts
 from rag.profiles.profile import profile_of
-from rag.search.followups import SECONDS, rewrite_prompt, wants_rewrite
+from rag.search.followups import REWRITE_SECONDS, rewrite_prompt, wants_rewrite
 from rag.search.retriever import parse_filter
 from rag.settings import Settings
-from rag.types import Exchange
+from rag.types import AnsweredQuestion
 
 
 def search(options: argparse.Namespace) -> int:
@@ -62,7 +62,7 @@ async def _searched(options: argparse.Namespace) -> dict[str, Any]:
     return found_json(query, options.filter, found)
 
 
-async def _rewritten(parts: Parts, query: str, past: Sequence[Exchange]) -> str:
+async def _rewritten(parts: Parts, query: str, past: Sequence[AnsweredQuestion]) -> str:
     """The model's rewrite of the query if the profile wants one, else empty. If there is none, a line says why."""
     if not wants_rewrite(parts, past):
         return ""
@@ -74,7 +74,7 @@ async def _rewritten(parts: Parts, query: str, past: Sequence[Exchange]) -> str:
         say(no_rewrite("no_room"))
         return ""
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(REWRITE_SECONDS):
             message = await ask_rewrite(parts, prompt, parts.model_name)
     except (AskbookError, TimeoutError) as failure:
         say(no_rewrite(as_failure(failure, "rewrite").code))

@@ -69,7 +69,7 @@ class Agent:
         async for event in self.stream(question, thread_id=thread_id, context=context, metadata=metadata):
             if event.response is not None:
                 return event.response
-        raise AssertionError("a stream ends with its response")
+        raise AssertionError("the stream ended without a response")
 
     async def stream(
         self,
@@ -79,7 +79,11 @@ class Agent:
         context: Context | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """Run one turn and yield its events; the last one holds the response. Raises `UsageError` for an invalid id."""
+        """Run one turn and yield its events; the last one holds the response.
+
+        An invalid question is answered with an error before the lock is taken, so it waits for no other turn. Raises
+        `UsageError` for an invalid id or an unknown profile.
+        """
         profile = self.services.parts((context or Context()).profile).profile
         thread = (profile.memory.thread or new_id()) if thread_id is None else check_thread_id(thread_id)
         request = _Request(thread, context or Context(), metadata or {})
@@ -100,7 +104,7 @@ class Agent:
         there is nothing to finish.
         """
         snapshot = await self._graph.aget_state(thread_config(thread_id))
-        if _broken_off(snapshot) is None:
+        if _interrupted_question(snapshot) is None:
             raise UsageError("There is no turn to finish.", code="nothing_to_resume")
         turn = snapshot.values.get("turn") or {}
         begun_with = Context.model_validate(turn["context"]) if turn.get("context") else context or Context()
@@ -111,7 +115,7 @@ class Agent:
 
     async def unfinished(self, thread_id: str) -> str | None:
         """The question of an interrupted turn, which `resume` can finish; None when there is none."""
-        return _broken_off(await self._graph.aget_state(thread_config(thread_id)))
+        return _interrupted_question(await self._graph.aget_state(thread_config(thread_id)))
 
     async def _exclusive(self, request: _Request, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
         """The events of a turn that runs under the thread's lock; the last one is always a response.
@@ -215,8 +219,12 @@ class Agent:
         return RetrievalContext.of_turn(searched[-1], await self.services.index.fetch(ids))
 
 
-def _broken_off(snapshot: StateSnapshot) -> str | None:
-    """The question that the machine stopped at. Not by `next`, which omits a task whose writes are already stored."""
+def _interrupted_question(snapshot: StateSnapshot) -> str | None:
+    """The question of an interrupted turn, or None.
+
+    A turn is interrupted if `snapshot.tasks` is not empty. `snapshot.next` may be empty all the same: it leaves out a
+    task whose writes are already stored.
+    """
     return unanswered(snapshot.values.get("messages", [])) if snapshot.tasks else None
 
 

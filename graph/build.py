@@ -22,21 +22,24 @@ from nodes.tools import make_tools
 from rag.errors import AskbookError
 from rag.ports import Services
 from rag.retry import USUAL, Patience
-from rag.search.followups import SECONDS
+from rag.search.followups import REWRITE_SECONDS
 from state import AgentState, Context, InputState
 
-STEPS: Final = 40  # recursion limit of a run: the longest profile needs 3 + 2 * (10 tool rounds) + ERROR and IDLE
+# Recursion limit of a run. The longest run has 4 + 2 * 10 + 1 + 2 = 27 steps: IDLE, rewrite, RETRIEVING and GENERATING,
+# 10 rounds of tools and GENERATING, the fallback model in GENERATING, ERROR and IDLE.
+STEPS: Final = 40
 SEARCH: Final = TimeoutPolicy(run_timeout=timedelta(seconds=60))
-REWRITE: Final = TimeoutPolicy(run_timeout=timedelta(seconds=SECONDS))
-# The idle timeout resets with every token, however long the answer. The model client's own timeout is shorter.
+REWRITE: Final = TimeoutPolicy(run_timeout=timedelta(seconds=REWRITE_SECONDS))
+# The idle timeout resets with every token, however long the answer. The model client's own timeout is 60 seconds by
+# default, which is shorter.
 ANSWER: Final = TimeoutPolicy(idle_timeout=timedelta(seconds=120), run_timeout=timedelta(minutes=10))
 
 
 def build_graph(services: Services, patience: Patience = USUAL) -> MachineBuilder:
     """A fresh, uncompiled graph over the given services; `patience` sets when and how often failed steps are retried.
 
-    LangGraph's node defaults let a builder compile only once, so each caller gets its own. `destinations` only draws
-    the edges that error handlers take.
+    A builder with node defaults can be compiled only once, so each caller gets a new one. `destinations` changes only
+    the drawing: it adds the edges that error handlers take.
     """
     parts_of = services.parts
     retry = retry_policies(patience)
@@ -102,7 +105,7 @@ def retry_policies(patience: Patience) -> tuple[RetryPolicy, ...]:
             jitter=False,  # the user was told this number
             retry_on=partial(_asks_to_wait, patience, seconds),
         )
-        for seconds in range(patience.longest_told + 1)
+        for seconds in range(patience.longest_requested_wait + 1)
     )
     unnamed = RetryPolicy(
         initial_interval=patience.first * patience.pace,
@@ -115,4 +118,4 @@ def retry_policies(patience: Patience) -> tuple[RetryPolicy, ...]:
 
 
 def _asks_to_wait(patience: Patience, seconds: int, failure: Exception) -> bool:
-    return patience.may_retry(failure) and isinstance(failure, AskbookError) and failure.told_to_wait == seconds
+    return patience.may_retry(failure) and isinstance(failure, AskbookError) and failure.requested_wait == seconds

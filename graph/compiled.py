@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
@@ -15,6 +15,8 @@ from langgraph.types import StateUpdate
 from graph.private_apis import change_class
 from rag.conversation.turns import check_thread_id
 from state import AgentState, Context, InputState
+
+_ASYNC_ONLY: Final = 'The graph is asynchronous: use the method with the prefix "a", such as ainvoke.'
 
 LockOfThread = Callable[[str], AbstractAsyncContextManager[None]]
 
@@ -52,7 +54,7 @@ class ExclusiveGraph(CompiledMachine):
 
     LangGraph routes every run through `astream` and every state update through `abulk_update_state`. Both raise
     `MemoryFailureError` "thread_busy" when the lock is not free in time, and `UsageError` for an id that `Agent`
-    refuses. A run stores each step before the next one begins, unless its caller sets `durability`, so a killed run can
+    rejects. A run stores each step before the next one begins, unless its caller sets `durability`, so a killed run can
     be resumed. As a subgraph it runs on the parent's thread and takes no lock.
     """
 
@@ -77,16 +79,16 @@ class ExclusiveGraph(CompiledMachine):
 
     def stream(self, *_arguments: Any, **_options: Any) -> Iterator[Any]:
         """Always raises `NotImplementedError`."""
-        raise NotImplementedError("The graph runs in an event loop: await the method with an a in front.")
+        raise NotImplementedError(_ASYNC_ONLY)
 
     def bulk_update_state(self, *_arguments: Any, **_options: Any) -> RunnableConfig:
         """Always raises `NotImplementedError`."""
-        raise NotImplementedError("The graph is changed in an event loop: await the method with an a in front.")
+        raise NotImplementedError(_ASYNC_ONLY)
 
     def _locked(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:
         configurable = ensure_config(merge_configs(self.config, config)).get("configurable", {})
         thread_id = configurable.get("thread_id")
-        if thread_id is None or configurable.get("checkpoint_ns"):  # no thread, which LangGraph refuses; a subgraph
+        if thread_id is None or configurable.get("checkpoint_ns"):  # no thread, which LangGraph rejects; a subgraph
             return nullcontext()
         return self.lock_of_thread(check_thread_id(str(thread_id)))
 

@@ -16,7 +16,7 @@ from nodes.archive import get_blocks
 from rag.conversation.transcript import transcript
 from rag.conversation.turns import NOTHING, WINDOW, is_recorded, turns, unknown_thread, without_block
 from rag.types import Past
-from state import EMPTY_BOARD
+from state import EMPTY_TURN
 
 
 def unanswered(messages: Sequence[AnyMessage]) -> str | None:
@@ -87,7 +87,7 @@ async def take_back(graph: CompiledMachine, saver: KeptSaver, store: BaseStore, 
     if last is None:
         return None
     earlier, past = await _with_older_turns(saver, store, thread_id, snapshot.values, messages[:last])
-    update = EMPTY_BOARD | {
+    update = EMPTY_TURN | {
         "messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *earlier],
         "past": past,
         # Counted again, since the question of an interrupted turn may or may not have been counted.

@@ -95,7 +95,10 @@ class Memory:
         return graph.compile(checkpointer=self.database.saver, store=self.database.store)
 
     def turn(self, thread_id: str) -> AbstractAsyncContextManager[None]:
-        """Hold the thread's lock for one turn. Raises `MemoryFailureError` "thread_busy" when it is not to be had."""
+        """Hold the thread's lock for one turn.
+
+        Raises `MemoryFailureError` "thread_busy" when it cannot be acquired in time.
+        """
         return self._locks.held(thread_id)
 
     async def threads(self) -> list[str]:
@@ -215,6 +218,6 @@ class ThreadLocks:
     def _busy(self, thread_id: str) -> MemoryFailureError:
         return MemoryFailureError(
             "thread_busy",
-            f'A turn is running on the conversation "{thread_id}"; waited {self._seconds:g} seconds.',
-            hint="Try again when it has ended, or begin another conversation.",
+            f'Another turn of conversation "{thread_id}" is still running; gave up after {self._seconds:g} seconds.',
+            hint="Try again when it has finished, or start another conversation.",
         )

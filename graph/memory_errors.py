@@ -47,7 +47,7 @@ def broken_conversation(thread_id: str, place: str) -> MemoryFailureError:
     return MemoryFailureError(
         "conversation_broken",
         f'The conversation "{thread_id}" in {place} is damaged and cannot be read.',
-        hint="Other conversations are not touched. Put a copy of the database back, or delete this conversation.",
+        hint="Other conversations are not affected. Restore a backup, or delete this conversation.",
     )
 
 
@@ -117,9 +117,11 @@ def _failure(code: str, place: str) -> MemoryFailureError:
     if code == "memory_locked":
         return MemoryFailureError("memory_locked", f"{place} is locked by another process.", hint="Try again.")
     if code == "disk_full":
-        return MemoryFailureError("disk_full", f"There is no room to write {place}.", hint="Make room, then try again.")
+        return MemoryFailureError(
+            "disk_full", f"The disk is full; {place} was not written.", hint="Free disk space, then try again."
+        )
     if code == "memory_broken":
-        hint = "Move it away, or name another, to start afresh; its conversations stay in it."
-        return MemoryFailureError("memory_broken", f"{place} is damaged or no database of askbook.", hint=hint)
-    hint = "Check ASKBOOK_HOME, ASKBOOK_DATABASE_URL and what you may write there, then try again."
+        hint = "To start afresh, move the database away or use another one. Its conversations stay in it."
+        return MemoryFailureError("memory_broken", f"{place} is damaged or was not made by askbook.", hint=hint)
+    hint = "Check ASKBOOK_HOME, ASKBOOK_DATABASE_URL and your write permissions, then try again."
     return MemoryFailureError("memory_unreachable", f"{place} cannot be opened or written.", hint=hint)

@@ -84,8 +84,8 @@ def place_of(address: SecretStr) -> str:
     try:
         parts = conninfo_to_dict(address.get_secret_value())
     except psycopg.Error:
-        hint = "Use one such as postgresql://user:password@host/database."
-        raise UsageError("ASKBOOK_DATABASE_URL is no PostgreSQL address.", code="settings", hint=hint) from None
+        hint = "Example: postgresql://user:password@host/database."
+        raise UsageError("ASKBOOK_DATABASE_URL is not a PostgreSQL address.", code="settings", hint=hint) from None
     return f'the PostgreSQL database "{parts.get("dbname") or "default"}" on {parts.get("host") or "this machine"}'
 
 

@@ -40,8 +40,8 @@ async def open_sqlite(path: Path, serde: Serializers, keep: int) -> AsyncIterato
     """The database file, created when it is missing. Raises `MemoryFailureError`."""
     with border(str(path)):
         if _is_emptied(path):
-            hint = "Put a copy of it back, or delete it to start afresh."
-            raise MemoryFailureError("memory_broken", f"{path} is empty; what was in it is gone.", hint=hint)
+            hint = "Restore a backup, or delete it to start afresh."
+            raise MemoryFailureError("memory_broken", f"{path} is empty; its conversations are lost.", hint=hint)
         _make_private(path)
     async with _connection(path) as for_saver, _connection(path, isolation_level=None) as for_store:
         with border(str(path)):
@@ -107,8 +107,8 @@ class SqliteDatabase:
         except OSError:
             same = False
         if not same:
-            hint = "Put it back, or start askbook anew."
-            raise MemoryFailureError("memory_gone", f"{self.place} was taken away while in use.", hint=hint)
+            hint = "Put it back, or restart askbook."
+            raise MemoryFailureError("memory_gone", f"{self.place} was removed while in use.", hint=hint)
         return self._locks.tried(thread_id)
 
 

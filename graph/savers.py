@@ -117,7 +117,7 @@ class KeptSaver(BaseCheckpointSaver[Any]):
             async with self.guarded():
                 await self.drop_old(thread_id, self.keep)
         except MemoryFailureError as failure:  # the turn is stored, and the next one prunes again
-            log.warning("old checkpoints stay for now: %s", failure.code)
+            log.warning("old checkpoints not deleted yet: %s", failure.code)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""

@@ -89,7 +89,7 @@ class _TellingCipher(CipherProtocol):
 
 
 def _wrong_key(what: str) -> MemoryFailureError:
-    hint = "Set ASKBOOK_ENCRYPTION_KEY to the key that it was written with."
+    hint = "Set ASKBOOK_ENCRYPTION_KEY to the key that this conversation was encrypted with."
     return MemoryFailureError("memory_key", f"The conversation {what}.", hint=hint)
 
 
@@ -105,7 +105,7 @@ class SealedStore(BaseStore):
         self._place = place
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        raise NotImplementedError("The memory is used from an event loop: await the method with an a in front.")
+        raise NotImplementedError('The memory is asynchronous: use the method with the prefix "a", such as aget.')
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """As `BaseStore` says. Raises `MemoryFailureError`."""

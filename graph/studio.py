@@ -26,9 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=2024, help="port on 127.0.0.1 (default: 2024)")
     port = parser.parse_args(arguments).port
     if not is_free(port):
-        print(f"Port {port} is taken. Name another: make studio ARGS='--port {port + 1}'", file=sys.stderr)
+        print(f"Port {port} is taken. Choose another port: make studio ARGS='--port {port + 1}'", file=sys.stderr)
         return 2
-    print(f"LangGraph Studio's server: http://127.0.0.1:{port} (its API: /docs). Ctrl-C ends it.", file=sys.stderr)
+    print(f"LangGraph Studio's server: http://127.0.0.1:{port} (its API: /docs). Stop it with Ctrl-C.", file=sys.stderr)
     options = ["--no-browser", "--no-reload", "--host", "127.0.0.1", "--port", str(port)]
     command = [sys.executable, "-m", "langgraph_cli", "dev", *options, "--n-jobs-per-worker", RUNS_AT_ONCE]
     start_helper(f"http://127.0.0.1:{port}")

@@ -48,7 +48,7 @@ async def archive_old_turns(state: AgentState, runtime: Runtime[Context], update
     try:
         await put_blocks(store, info.thread_id, leaving, after=past["blocks"])
     except Exception as failure:  # of any database: the answer matters more than a small state, and nothing is lost
-        log.warning("old turns stay in the state: %s", type(failure).__name__)
+        log.warning("older turns were not archived: %s", type(failure).__name__)
         return update
     gone = [RemoveMessage(id=message.id or "") for block in leaving for message in block]
     return update | {"messages": [*gone, *update.get("messages", [])], "past": with_blocks(past, leaving)}
@@ -94,7 +94,7 @@ async def get_blocks(store: BaseStore, thread_id: str, numbers: range) -> list[l
 
 
 def _after(messages: Sequence[AnyMessage], update: Sequence[BaseMessage]) -> list[AnyMessage]:
-    """The messages once the update is applied: with the answer, or without a question that was refused."""
+    """The messages once the update is applied: with the answer, or without a question that was rejected."""
     removed = {message.id for message in update if isinstance(message, RemoveMessage)}
     added = [message for message in update if not isinstance(message, RemoveMessage)]
     kept = [message for message in messages if message.id not in removed]
@@ -106,6 +106,6 @@ async def _block(store: BaseStore, thread_id: str, number: int) -> list[BaseMess
     try:
         blocks = await get_blocks(store, thread_id, range(number, number + 1))
     except Exception as failure:  # of any database: an answer without older turns is better than none
-        log.warning("the prompt lacks older turns: %s", type(failure).__name__)
+        log.warning("older turns are missing from the prompt: %s", type(failure).__name__)
         return []
     return blocks[0] if blocks else []

@@ -25,7 +25,7 @@ from rag.errors import AskbookError
 from rag.ports import PartsOf
 from rag.retry import Patience
 from rag.types import ErrorInfo, ErrorType, new_id
-from state import EMPTY_BOARD, AgentState, Context, Draft, Turn
+from state import EMPTY_TURN, AgentState, Context, Draft, Turn
 
 log: Final = logging.getLogger("askbook")
 
@@ -123,8 +123,8 @@ def error(state: AgentState, runtime: Runtime[Context]) -> Update:
     tell_phase(runtime, "ERROR", "failed")
     if state.get("turn") is not None:
         return {"exchange": []}
-    # Everything else on the board belongs to an earlier, interrupted turn.
-    return EMPTY_BOARD | {"draft": state.get("draft"), "turn": _unopened(state, runtime)}
+    # All other keys of a turn belong to an earlier, interrupted one.
+    return EMPTY_TURN | {"draft": state.get("draft"), "turn": _unopened(state, runtime)}
 
 
 def last_resort(_state: AgentState, error: NodeError) -> Command[str]:
@@ -136,13 +136,13 @@ def last_resort(_state: AgentState, error: NodeError) -> Command[str]:
 def _tell_wait(failure: AskbookError, runtime: Runtime[Context], patience: Patience) -> None:
     """Tell the stream how long LangGraph's retry policy now waits, when the service named a time."""
     info = runtime.execution_info  # absent when a node is called outside a graph, where nothing retries
-    seconds = patience.wait_told(failure, info.node_attempt) if info is not None else None
+    seconds = patience.wait_before_retry(failure, info.node_attempt) if info is not None else None
     if seconds:
         runtime.stream_writer({"type": "waiting", "seconds": seconds, "reason": failure.code})
 
 
 def _unopened(state: AgentState, runtime: Runtime[Context]) -> Turn:
-    """The record of a turn that was refused before it opened. Its number is one beyond `turn_number`."""
+    """The record of a turn that was rejected before it opened. Its number is one beyond `turn_number`."""
     last = last_message(state)
     asked = last if isinstance(last, HumanMessage) else None
     return Turn(

@@ -18,12 +18,12 @@ from nodes.archive import older_turns
 from nodes.error import named_failures
 from nodes.judge import SecondOpinion, wants_judge
 from nodes.model_call import CUT, ModelRequest, added, call_model, tokens_used, was_cut
-from nodes.turn import AsyncNode, Update, opened_turn, run_of, tell_phase, with_notice
+from nodes.turn import AsyncNode, Update, opened_turn, parts_of_run, tell_phase, with_notice
 from rag.answer.writer import AnswerWriter, Manner
 from rag.conversation.turns import history
 from rag.ports import Parts, PartsOf
 from rag.prompt.budget import Fitted, fit
-from rag.prompt.prompts import build_prompt, fixed_text, given, said
+from rag.prompt.prompts import build_prompt, exchange_text, fixed_text, passages_in_results
 from rag.retry import USUAL, Patience
 from rag.text.english.talk import is_small_talk
 from rag.types import Grounding, Passage, ToolCall
@@ -71,7 +71,7 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
         with named_failures("GENERATING", runtime, patience):
             turn = opened_turn(state, "answer")
             tell_phase(runtime, "GENERATING", "tool_executed" if state.get("exchange") else "processing")
-            parts = run_of(runtime, parts_of)
+            parts = parts_of_run(runtime, parts_of)
             if state.get("passages"):
                 return await _answer(parts, state, turn, runtime, patience)
             draft = _fixed(parts, "smalltalk" if is_small_talk(turn["question"]) else "no_passage")
@@ -134,11 +134,11 @@ async def _fit(parts: Parts, state: AgentState, question: str, runtime: Runtime[
     profile, exchange = parts.profile, state.get("exchange", [])
     passages = [Passage.model_validate(data) for data in state.get("passages", [])]
     earlier = [*await older_turns(state, runtime, parts), *state.get("messages", [])[:-1]]
-    stay = given(exchange)
+    stay = passages_in_results(exchange)
     fitted = fit(
         window=profile.model.context_window,
         max_tokens=profile.model.max_tokens,
-        system=fixed_text(profile) + said(exchange),
+        system=fixed_text(profile) + exchange_text(exchange),
         question=question,
         history=history(earlier),
         passages=[passage for passage in passages if passage.number not in stay],

@@ -15,18 +15,18 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, Remove
 from langgraph.runtime import Runtime
 
 from nodes.archive import archive_old_turns
-from nodes.turn import AsyncNode, Update, has_new_question, last_message, run_of, tell_phase
+from nodes.turn import AsyncNode, Update, has_new_question, last_message, parts_of_run, tell_phase
 from rag.conversation.turns import NOTHING, check_question, history, notices, response_metadata, turn_limit
 from rag.errors import InvalidQuestionError
 from rag.ports import PartsOf
 from rag.search.followups import wants_rewrite
 from rag.text.english.talk import is_small_talk
 from rag.types import Phase, Response, iso_time, new_id
-from state import EMPTY_BOARD, AgentState, Context, Draft, Turn
+from state import EMPTY_TURN, AgentState, Context, Draft, Turn
 
 
 def make_idle(parts_of: PartsOf) -> AsyncNode:
-    """The node `IDLE`. Raises `AskbookError` for a question that cannot be asked."""
+    """The node `IDLE`. Raises `AskbookError` for an invalid question."""
 
     async def idle(state: AgentState, runtime: Runtime[Context]) -> Update:
         turn, draft = state.get("turn"), state.get("draft")
@@ -42,7 +42,7 @@ def make_idle(parts_of: PartsOf) -> AsyncNode:
 
 def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -> Update:
     """Check the question, reset the state of the turn, and choose what follows. Raises `AskbookError`."""
-    parts = run_of(runtime, parts_of)
+    parts = parts_of_run(runtime, parts_of)
     profile = parts.profile
     last = last_message(state)
     if not isinstance(last, HumanMessage):
@@ -72,7 +72,7 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
     phase: Phase = "GENERATING" if is_small_talk(question) else "RETRIEVING"
     if phase == "RETRIEVING" and wants_rewrite(parts, history(state["messages"][:-1])):
         turn["rewrite"] = ""
-    return EMPTY_BOARD | {"phase": phase, "turn": turn, "turn_number": number, "metadata": None}
+    return EMPTY_TURN | {"phase": phase, "turn": turn, "turn_number": number, "metadata": None}
 
 
 def make_response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[Context]) -> Response:
@@ -112,13 +112,13 @@ def retrieved_chunk(passage: dict[str, Any]) -> dict[str, Any]:
 def close_turn(state: AgentState, turn: Turn, response: Response) -> Update:
     """Add the answer with its citations to the conversation; drop the passages.
 
-    A question that was refused before its turn opened leaves no trace. Its number is beyond `turn_number`.
+    A question that was rejected before its turn opened leaves no trace. Its number is beyond `turn_number`.
     """
     last = last_message(state)
     remembered = response_metadata(response, turn["question"], iso_time(turn["began"]), turn.get("collection", ""))
     message: BaseMessage | None = AIMessage(id=response.id, content=response.content, response_metadata=remembered)
     if turn["number"] > state.get("turn_number", 0):
         message = RemoveMessage(id=turn["request_id"]) if last is not None and last.id == turn["request_id"] else None
-    board = EMPTY_BOARD | {"turn": None, "metadata": None}
-    board |= {"phase": "IDLE", "response": response.model_dump(mode="json")}
-    return board | ({"messages": [message]} if message else {})
+    update = EMPTY_TURN | {"turn": None, "metadata": None}
+    update |= {"phase": "IDLE", "response": response.model_dump(mode="json")}
+    return update | ({"messages": [message]} if message else {})

@@ -95,7 +95,7 @@ class SecondOpinion:
             jitter=False,
             # No retry when the service asks to wait, since the user would wait as well.
             retry_on=lambda failure: (
-                isinstance(failure, AskbookError) and failure.told_to_wait is None and patience.may_retry(failure)
+                isinstance(failure, AskbookError) and failure.requested_wait is None and patience.may_retry(failure)
             ),
         )
 

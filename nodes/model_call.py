@@ -16,7 +16,7 @@ from rag.prompt.budget import estimate_tokens
 from rag.prompt.tool import tool_schema
 from rag.types import Tokens
 
-CUT: Final = "The answer reached the most tokens that it may have and was cut."
+CUT: Final = "The answer reached its maximum number of tokens and was cut off."
 
 
 class ModelRequest(NamedTuple):
@@ -55,7 +55,7 @@ class Unseen:
 async def call_model(parts: Parts, call: ModelRequest, reader: Reader) -> AIMessage:
     """Call the model and feed its text to the reader as it arrives. Raises `AskbookError`.
 
-    When the model refuses an option, the call is repeated without it, and later calls leave it out. Once a part of the
+    When the model rejects an option, the call is repeated without it, and later calls leave it out. Once a part of the
     answer was shown, a failure is not retryable, since another attempt would show the same part again.
     """
     options = _options(parts, call)
@@ -115,8 +115,8 @@ def _check_finished(message: AIMessage) -> None:
     if reason == "content_filter":
         raise AskbookError("invalid_input", "content_filter", "The provider's content filter stopped the answer.")
     if empty and reason == "length":  # a reasoning model can use up all tokens before it writes
-        hint = "Give it more with model.max_tokens of the profile."
-        raise AskbookError("api_error", "empty_answer", "The model used up its tokens without an answer.", hint=hint)
+        hint = "Raise model.max_tokens in the profile."
+        raise AskbookError("api_error", "empty_answer", "The model used up its tokens before it answered.", hint=hint)
     if empty:
         raise AskbookError("api_error", "empty_answer", "The model sent an empty answer.", retryable=True)
     if reason is None or reason == "error":  # OpenRouter sends "error" when the provider behind it fails
@@ -124,7 +124,7 @@ def _check_finished(message: AIMessage) -> None:
 
 
 def _broken_off() -> AskbookError:
-    return AskbookError("api_error", "stream_cut", "The model's answer broke off.", retryable=True)
+    return AskbookError("api_error", "stream_cut", "The model's answer ended early.", retryable=True)
 
 
 def was_cut(message: AIMessage) -> bool:

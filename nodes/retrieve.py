@@ -17,12 +17,12 @@ from langgraph.types import Command
 
 from nodes.error import as_failure, named_failures
 from nodes.model_call import ModelRequest, Unseen, call_model, tokens_used, was_cut
-from nodes.turn import AsyncNode, Update, opened_turn, run_of, tell_phase, with_notice
+from nodes.turn import AsyncNode, Update, opened_turn, parts_of_run, tell_phase, with_notice
 from rag.book import Where
 from rag.conversation.turns import history
 from rag.ports import Parts, PartsOf
 from rag.retry import USUAL, Patience
-from rag.search.followups import ANSWER_TOKENS, read_rewrite, rewrite_prompt
+from rag.search.followups import REWRITE_TOKENS, read_rewrite, rewrite_prompt
 from rag.search.retriever import parse_filter
 from state import AgentState, Context
 
@@ -36,7 +36,7 @@ def make_rewrite(parts_of: PartsOf) -> AsyncNode:
         with named_failures("rewrite", runtime):
             turn = opened_turn(state, "search for")
             tell_phase(runtime, "RETRIEVING", "processing")
-            parts = run_of(runtime, parts_of)
+            parts = parts_of_run(runtime, parts_of)
             prompt = rewrite_prompt(parts.profile, turn["question"], history(state.get("messages", [])[:-1]))
             if not prompt:
                 return {"turn": with_notice(turn, no_rewrite("no_room"))}
@@ -53,7 +53,7 @@ def make_rewrite(parts_of: PartsOf) -> AsyncNode:
 
 async def ask_rewrite(parts: Parts, prompt: Sequence[BaseMessage], model: str) -> AIMessage:
     """The model's answer to a prompt of `rewrite_prompt`. Raises `AskbookError`."""
-    max_tokens = min(ANSWER_TOKENS, parts.profile.model.max_tokens or ANSWER_TOKENS)
+    max_tokens = min(REWRITE_TOKENS, parts.profile.model.max_tokens or REWRITE_TOKENS)
     return await call_model(parts, ModelRequest(prompt, max_tokens, may_search=False, model=model), Unseen())
 
 
@@ -64,7 +64,7 @@ def written_in(message: AIMessage) -> str:
 
 def no_rewrite(code: str) -> str:
     """The notice about a missing rewrite."""
-    return f"The question was searched without a rewrite by the model ({code})."
+    return f"The model did not rewrite the question ({code}), so it was searched as typed."
 
 
 def without_rewrite(state: AgentState, error: NodeError) -> Command[str]:
@@ -79,13 +79,13 @@ def without_rewrite(state: AgentState, error: NodeError) -> Command[str]:
 
 
 def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
-    """The node `RETRIEVING`. Raises `AskbookError` when the search fails; finding nothing is no failure."""
+    """The node `RETRIEVING`. Raises `AskbookError` when the search fails; finding nothing is not a failure."""
 
     async def retrieve(state: AgentState, runtime: Runtime[Context]) -> Update:
         with named_failures("RETRIEVING", runtime, patience):
             turn = opened_turn(state, "search for")
             tell_phase(runtime, "RETRIEVING", "processing")
-            parts = run_of(runtime, parts_of)
+            parts = parts_of_run(runtime, parts_of)
             found = await parts.retriever.retrieve(
                 turn["question"],
                 k=parts.profile.retrieval.top_k,

@@ -11,13 +11,13 @@ from langgraph.runtime import Runtime
 
 from nodes.error import named_failures
 from nodes.retrieve import where_of
-from nodes.turn import AsyncNode, Update, run_of, tell_phase
+from nodes.turn import AsyncNode, Update, parts_of_run, tell_phase
 from rag.book import Where
 from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
 from rag.profiles.schema import ToolSection
 from rag.prompt.budget import estimate_tokens, least_worth, room_for_result
-from rag.prompt.prompts import fixed_text, given, said
+from rag.prompt.prompts import exchange_text, fixed_text, passages_in_results
 from rag.prompt.tool import CALLS_A_ROUND, failed_answer, read_arguments, refused_answer, tool_answer
 from rag.types import Passage, Retrieval
 from state import AgentState, Context
@@ -29,7 +29,7 @@ def make_tools(parts_of: PartsOf) -> AsyncNode:
     async def tools(state: AgentState, runtime: Runtime[Context]) -> Update:
         with named_failures("tools", runtime):
             tell_phase(runtime, "RETRIEVING", "tool_call_needed")
-            return await _answer_calls(run_of(runtime, parts_of), state, runtime)
+            return await _answer_calls(parts_of_run(runtime, parts_of), state, runtime)
 
     return tools
 
@@ -44,8 +44,10 @@ async def _answer_calls(parts: Parts, state: AgentState, runtime: Runtime[Contex
         problem = call.get("error", "")
         if position >= CALLS_A_ROUND:
             problem = problem or f"At most {CALLS_A_ROUND} searches at once."
-        room = room_for_result(parts.profile.model.context_window, fixed_text(parts.profile), question, said(exchange))
-        result = await _search(parts, call, _Given(passages, given(exchange), room), where, problem)
+        room = room_for_result(
+            parts.profile.model.context_window, fixed_text(parts.profile), question, exchange_text(exchange)
+        )
+        result = await _search(parts, call, _Given(passages, passages_in_results(exchange), room), where, problem)
         if result.record:
             records.append(result.record.model_dump(mode="json"))
             runtime.stream_writer({"type": "retrieval", **records[-1]})
@@ -129,7 +131,8 @@ def _result(tool: ToolSection, found: list[Passage], before: _Given, seen: int, 
             break
         kept.remove(least_worth(kept))
     if found and not kept:
-        content = refused_answer(tool, {}, "There is no room for more passages; answer from those that you have.")
+        problem = "The context window has no room for more passages. Answer from those you have."
+        content = refused_answer(tool, {}, problem)
     return _Result(content, [passage.number for passage in kept if passage.number not in known], record)
 
 

@@ -41,7 +41,7 @@ def opened_turn(state: AgentState, purpose: str) -> Turn:
     """The open turn. Raises `AskbookError` "no_turn" when the graph was entered in the middle of a turn."""
     turn = state.get("turn")
     if turn is None:
-        raise AskbookError("invalid_input", "no_turn", f"There is no open turn to {purpose}.")
+        raise AskbookError("invalid_input", "no_turn", f"No turn is in progress, so there is nothing to {purpose}.")
     return turn
 
 
@@ -51,7 +51,7 @@ def has_new_question(state: AgentState) -> bool:
     return turn is not None and isinstance(last, HumanMessage) and last.id not in (None, turn["request_id"])
 
 
-def run_of(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
+def parts_of_run(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
     """The parts for this run. The context is absent when the caller sent none.
 
     Raises `UsageError` for an unknown profile.

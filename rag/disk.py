@@ -26,4 +26,4 @@ def check_room(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         message = f"The index needs about {needed / 1e6:,.0f} MB in {folder}, and {free / 1e6:,.0f} MB are free."
-        raise RetrievalError("index_write", message, hint="Make room on the disk; the book is as before.")
+        raise RetrievalError("index_write", message, hint="Free disk space; the book is unchanged.")

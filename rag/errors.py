@@ -30,9 +30,9 @@ class AskbookError(Exception):
     """A failure of a turn or of a command.
 
     `message` says what happened, with the value; `hint` says what to do. Both may be stored and shown, so neither holds
-    a key or an address with credentials. `code` is stable and finer than `error_type`. `told_to_wait` is the time that
-    a service named, in seconds rounded up, or None; `retry_after` is the same, except that a rate limit without a time
-    has `RATE_LIMIT_SECONDS`. `shown` says that a part of the answer was shown and then withdrawn.
+    a key or an address with credentials. `code` is stable and finer than `error_type`. `requested_wait` is the time
+    that a service named, in seconds rounded up, or None; `retry_after` is the same, except that a rate limit without a
+    time has `RATE_LIMIT_SECONDS`. `shown` says that a part of the answer was shown and then withdrawn.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class AskbookError(Exception):
         self.retryable = retryable
         self.shown = False
         self.retry_after = math.ceil(retry_after) if retry_after is not None else None
-        self.told_to_wait = self.retry_after
+        self.requested_wait = self.retry_after
         if error_type == "rate_limit" and self.retry_after is None:
             self.retry_after = RATE_LIMIT_SECONDS
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from rag.profiles.profile import Profile
-    from rag.types import Exchange, Found
+    from rag.types import AnsweredQuestion, Found
 
 
 class Embedder(Protocol):
@@ -135,7 +135,7 @@ class Searcher(Protocol):
         k: int,
         threshold: float,
         where: Where | None = None,
-        history: Sequence[Exchange] = (),
+        history: Sequence[AnsweredQuestion] = (),
         rewrite: str = "",
         neighbours: int = 0,
     ) -> Found:

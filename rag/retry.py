@@ -12,31 +12,31 @@ from rag.errors import AskbookError
 class Patience:
     """Limits on retries, in seconds.
 
-    If a service names a wait, the step waits exactly that long; it is not retried if the wait exceeds `longest_told`,
-    which is as long as a user at a terminal will wait. Otherwise the wait doubles from `first` up to `longest`. `pace`
-    multiplies every wait; tests use 0.
+    If a service names a wait, the step waits exactly that long; it is not retried if the wait exceeds
+    `longest_requested_wait`, which is as long as a user at a terminal will wait. Otherwise the wait doubles from
+    `first` up to `longest`. `pace` multiplies every wait; tests use 0.
     """
 
     attempts: int = 3
     first: float = 0.5
     longest: float = 8.0
-    longest_told: int = 30
+    longest_requested_wait: int = 30
     pace: float = 1.0
 
     def may_retry(self, failure: BaseException) -> bool:
-        """Whether the failure is marked retryable and names no wait beyond `longest_told`."""
+        """Whether the failure is marked retryable and names no wait beyond `longest_requested_wait`."""
         if not isinstance(failure, AskbookError) or not failure.retryable:
             return False
-        return failure.told_to_wait is None or failure.told_to_wait <= self.longest_told
+        return failure.requested_wait is None or failure.requested_wait <= self.longest_requested_wait
 
-    def wait_told(self, failure: BaseException, attempt: int) -> int | None:
+    def wait_before_retry(self, failure: BaseException, attempt: int) -> int | None:
         """The wait in seconds that a service named, after attempt number `attempt`, which counts from 1.
 
         None if the service named none or no attempt is left.
         """
         if not isinstance(failure, AskbookError) or not self.may_retry(failure) or attempt >= self.attempts:
             return None
-        return failure.told_to_wait
+        return failure.requested_wait
 
 
 USUAL: Final = Patience()

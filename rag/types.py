@@ -20,7 +20,7 @@ from rag.book import Chunk
 
 Phase = Literal["IDLE", "RETRIEVING", "GENERATING", "ERROR"]
 Status = Literal["success", "fallback", "error"]
-# Progress of one request. Before the first phase it is "received".
+# Progress of one request.
 ProcessingState = Literal["processing", "tool_call_needed", "tool_executed", "response_generated", "failed"]
 FallbackReason = Literal["no_passage", "unconfirmed", "model_refused", "smalltalk"]
 GroundingMode = Literal["strict", "exact", "flag", "off"]
@@ -348,7 +348,7 @@ class Candidate:
     outcome: Outcome
 
 
-class Exchange(NamedTuple):
+class AnsweredQuestion(NamedTuple):
     """An earlier question and its answer, without citation markers: these number the passages of that turn."""
 
     question: str

@@ -21,7 +21,7 @@ from rag.errors import UsageError
 from rag.ports import ChunkIndex, Parts
 from rag.profiles.profile import Profile, load_profile
 from rag.retry import Patience
-from rag.types import Exchange, Found, Passage, Retrieval, Trace
+from rag.types import AnsweredQuestion, Found, Passage, Retrieval, Trace
 
 AT_ONCE = Patience(pace=0)  # what fails is tried again without waiting
 UNFORESEEN: list[str] = []  # calls of models beyond their scripts; `conftest.py` fails the test that made one
@@ -131,7 +131,7 @@ class FakeSearcher:
         self.passages = list(passages)
         self.failures = list(failures)
         self.later = [list(found) for found in later]
-        self.asked: list[tuple[str, int, float, Where | None, list[Exchange]]] = []
+        self.asked: list[tuple[str, int, float, Where | None, list[AnsweredQuestion]]] = []
         self.rewrites: list[str] = []
         self.neighbours: list[int] = []
 
@@ -142,7 +142,7 @@ class FakeSearcher:
         k: int,
         threshold: float,
         where: Where | None = None,
-        history: Sequence[Exchange] = (),
+        history: Sequence[AnsweredQuestion] = (),
         rewrite: str = "",
         neighbours: int = 0,
     ) -> Found:

@@ -76,7 +76,7 @@ class Design:
         return OWN_KEY if self.own_endpoint else OPENAI_KEY
 
     def wire(self, endpoint: Endpoint, home: Path, patch: pytest.MonkeyPatch, **more: Any) -> Wire:
-        """The profile with its endpoint; with a home, if its conversations are stored, as a program started anew."""
+        """The profile with its endpoint; with a home, if its conversations are stored, as a program started again."""
         if self.own_endpoint:
             patch.delenv("OPENAI_BASE_URL")
             patch.setenv(OWN_VARIABLE, OWN_KEY)

@@ -43,7 +43,7 @@ class Searcher(FakeSearcher):
 
 
 class Wire:
-    """A profile with its endpoint. Settings are those of the environment, read anew for every question.
+    """A profile with its endpoint. Settings are those of the environment, read again for every question.
 
     With a `home` every question is asked by an agent of its own over the same memory file, as by a program that was
     started again; without one all of them share a memory. `thread` is the conversation where a question names none.

@@ -9,17 +9,17 @@ from rag.profiles.profile import load_profile
 from rag.profiles.schema import BudgetSection
 from rag.prompt.budget import Fitted, estimate_tokens, fit, trim_history, trim_passages
 from rag.prompt.prompts import system_prompt
-from rag.types import Exchange, Passage
+from rag.types import AnsweredQuestion, Passage
 from tests.fakes import passage
 
-TURNS = [Exchange(f"Question {n}?", "word " * 100) for n in range(8)]
+TURNS = [AnsweredQuestion(f"Question {n}?", "word " * 100) for n in range(8)]
 PASSAGES = [passage(n, "word " * 200, score=score) for n, score in ((1, 0.5), (2, 0.9), (3, 0.7))]
 
 
 def fitted(
     window: int,
     *,
-    history: list[Exchange] | None = None,
+    history: list[AnsweredQuestion] | None = None,
     passages: list[Passage] | None = None,
     max_tokens: int | None = 256,
     question: str = "What is a node?",
@@ -67,7 +67,7 @@ def test_passages_keep_their_numbers_and_order() -> None:
 
 
 def test_the_history_takes_less_than_a_third_of_the_window() -> None:
-    long = [Exchange("Question?", "word " * 200) for _ in range(100)]
+    long = [AnsweredQuestion("Question?", "word " * 200) for _ in range(100)]
     kept = fitted(10_000, history=long, passages=[]).history
     taken = sum(estimate_tokens(one.question) + estimate_tokens(one.answer) for one in kept)
     assert 2_400 < taken <= 3_000
@@ -122,7 +122,7 @@ PARTS = BudgetSection(system=500, context=3992, history=2500, exchange=1200)
 
 
 def test_each_part_keeps_to_its_own_budget() -> None:
-    history = [Exchange(f"Question {n}?", "word " * 300) for n in range(9)]
+    history = [AnsweredQuestion(f"Question {n}?", "word " * 300) for n in range(9)]
     passages = [passage(n, "word " * 500, score=1 - n / 10) for n in range(1, 9)]
     kept = fit(
         window=8192, max_tokens=2048, system="s", question="q" * 400, history=history, passages=passages, budget=PARTS

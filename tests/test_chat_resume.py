@@ -74,7 +74,7 @@ async def test_a_conversation_that_cannot_be_read_is_listed_and_can_be_deleted(
     listed = {one["thread_id"]: row(one) for one in await summaries(memory)}
     assert "cannot be read (conversation_broken)" in listed["t"]
     assert "1 turn" in listed["u"]
-    assert "Put a copy of the database back" in capsys.readouterr().err
+    assert "Restore a backup" in capsys.readouterr().err
     await delete(memory, tmp_path, "t")
     assert await memory.threads() == ["u"]
 

@@ -57,7 +57,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("search", "Why?", "--history", "absent.json"), "absent.json cannot be read."),
     (("ask", "Why?", "--collection", "../elsewhere"), '"../elsewhere" cannot be the name of a collection.'),
     (("ingest", "absent"), "There is no absent."),
-    (("ingest", "."), "No page could be read in"),
+    (("ingest", "."), "contains no readable page"),
     (("threads", "show", "nope"), 'There is no conversation "nope".'),
     (("threads", "export", "nope"), 'There is no conversation "nope".'),
     (("threads", "delete", "nope"), 'There is no conversation "nope".'),
@@ -113,6 +113,21 @@ def test_wrong_input_with_json_still_prints_the_answer_with_its_error(
     assert (done.code, done.err) == (2, "")
     assert done.data["error"]["code"] == code
     assert not run.home.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "variables", "profile"),
+    [
+        ((), {}, "default"),
+        ((), {"ASKBOOK_PROFILE": "book-agent"}, "book-agent"),
+        (("--profile", "isaac-sim"), {"ASKBOOK_PROFILE": "book-agent"}, "isaac-sim"),
+    ],
+)
+def test_an_error_with_json_names_the_profile_that_was_chosen(
+    options: tuple[str, ...], variables: dict[str, str], profile: str, run: CommandLine
+) -> None:
+    done = run("ask", "", *options, "--json", **variables)
+    assert (done.data["error"]["code"], done.data["profile"]) == ("empty_question", profile)
 
 
 def test_a_list_of_no_conversations_is_empty_and_makes_no_memory(run: CommandLine) -> None:

@@ -83,9 +83,9 @@ def test_a_book_that_is_not_there_is_named_with_the_command(capsys: pytest.Captu
         (refused(403, KEY), "index_auth", "refused the key (403)"),
         (refused(500, KEY), "index_server", "failed (500)"),
         (drops(), "index_unreachable", "does not answer"),
-        (malformed(), "index_response", "is not one of a Qdrant server"),
-        (html(), "index_response", "is not one of a Qdrant server"),
-        (html(404), "index_response", "is not one of a Qdrant server"),
+        (malformed(), "index_response", "does not come from a Qdrant server"),
+        (html(), "index_response", "does not come from a Qdrant server"),
+        (html(404), "index_response", "does not come from a Qdrant server"),
     ],
     ids=["401", "403", "500", "dropped", "malformed", "html", "html 404"],
 )
@@ -114,10 +114,10 @@ def test_a_mapping_is_proposed_that_can_be_pasted_into_a_profile(
     name = foreign.make(server.engine, number, OnnxEmbeddings().embed_documents)
     assert main(["doctor", "--collection", name]) == 1
     shown = capsys.readouterr().out
-    assert "does not say which model made its vectors of 384 dimensions" in shown
+    assert "does not record which embedding model made its vectors of 384 dimensions" in shown
     begin = shown.index('extends = "default"')
     toml = shown[begin : shown.index("\nok    model", begin)]
-    assert "# The model that made its vectors of 384 numbers; of that size: all-MiniLM-L6-v2-int8," in toml
+    assert "# The model that made its vectors of 384 dimensions; of that size: all-MiniLM-L6-v2-int8," in toml
     filled = toml.replace('embedding_model = ""', f'embedding_model = "{MODEL}"')
     payload = tomllib.loads(filled)["book"]["payload"]
     fields = propose([foreign.payload(number, i) for i in range(len(PAGES))])

@@ -154,6 +154,6 @@ async def test_a_full_disk_is_told_and_the_thread_goes_on(
         assert response.error is not None
         assert (response.error.error_type, response.error.code) == ("retrieval_error", "index_files")
         assert "No space left on device" in response.error.message
-        assert response.error.hint == "Make room on the disk."
+        assert response.error.hint == "Free disk space."
         response = await agent.ask(QUESTION, thread_id=thread)
         assert (response.status, response.turn_number) == ("success", turn + 1)

@@ -190,7 +190,7 @@ async def test_without_its_model_nothing_is_embedded_and_it_is_said_what_to_writ
     settings = write_profile(home, 2, '[book]\ncollection = "schema-2"\n[book.payload]\ntext = "text"\n')
     error = await failure(settings)
     assert error.code == "embedding_unknown"
-    assert error.message.endswith("does not say which model made its vectors of 384 dimensions.")
+    assert error.message.endswith("does not record which embedding model made its vectors of 384 dimensions.")
     assert 'embedding_model = "..."' in error.hint
 
 

@@ -94,7 +94,7 @@ def test_the_dimension_of_a_model_that_is_not_listed_is_learned_from_its_first_v
 def test_vectors_of_another_dimension_are_refused(server: CohereServer) -> None:
     model = embedder(server)
     server.dimension = 1536
-    with pytest.raises(AskbookError, match=r"1536 numbers for embed-english-v3\.0, which has 1024") as caught:
+    with pytest.raises(AskbookError, match=r"1536 dimensions for embed-english-v3\.0, which has 1024") as caught:
         model.embed_query("a question")
     assert (caught.value.error_type, caught.value.code) == ("retrieval_error", "embedding_dimension")
 
@@ -159,7 +159,7 @@ def test_a_service_that_is_not_there_is_named_by_its_host_alone() -> None:
 def test_a_key_with_a_stray_character_is_refused_without_being_shown(server: CohereServer) -> None:
     for key in ("co-canary\n", "co-canäry"):
         settings = Settings(cohere_api_key=SecretStr(key), cohere_base_url=server.address)
-        with pytest.raises(AskbookError, match="cannot be asked with this key and address") as caught:
+        with pytest.raises(AskbookError, match="cannot be called with this key and address") as caught:
             build_embedder(embedding_of(settings), settings).embed_query("a question")
         assert "co-can" not in f"{caught.value.message} {caught.value.hint}"
 

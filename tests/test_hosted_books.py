@@ -143,7 +143,7 @@ def test_a_rebuild_names_every_source_or_loses_none(
 ) -> None:
     assert main(["ingest", str(long_book), "--rebuild"]) == 2
     shown = capsys.readouterr().err
-    assert f"also holds {tiny_source}, which --rebuild would lose" in shown
+    assert f"also holds {tiny_source}, which --rebuild would delete" in shown
     assert server.requests == []
 
 

@@ -60,8 +60,8 @@ def test_a_link_to_a_folder_above_does_not_run_in_a_circle(write: Write) -> None
     [
         ({"a.md": "A"}, "missing", "There is no"),
         ({"a.md": "A", "a.pdf": "A"}, "a.pdf", "not a Markdown file"),
-        ({"a.txt": "A"}, ".", "No page could be read"),
-        ({"_a.md": "A"}, ".", "No page could be read"),
+        ({"a.txt": "A"}, ".", "contains no readable page"),
+        ({"_a.md": "A"}, ".", "contains no readable page"),
         ({"a.md": b"\xff\xfe"}, ".", "not UTF-8"),
     ],
 )

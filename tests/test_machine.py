@@ -10,7 +10,7 @@ from graph.compiled import thread_config
 from graph.drawing import README, draw, in_page
 from rag.errors import UsageError
 from rag.profiles.profile import Profile, load_profile
-from state import EMPTY_BOARD, AgentState, Context, InputState
+from state import EMPTY_TURN, AgentState, Context, InputState
 from tests.fakes import FakeSearcher, FakeServices, ScriptedModel, passage, tool_call
 from tests.machine import ANSWER, Machine
 from tests.stage import limited
@@ -170,7 +170,7 @@ async def test_what_belongs_to_a_turn_is_emptied_when_it_closes() -> None:
     machine = Machine([tool_call()], ANSWER)
     await machine.ask("What is a node?")
     state = await machine.state()
-    emptied = EMPTY_BOARD | {"turn": None, "metadata": None}
+    emptied = EMPTY_TURN | {"turn": None, "metadata": None}
     assert {name: state.get(name) for name in emptied if name != "response"} | {"response": None} == emptied
     assert set(AgentState.__annotations__) == {"messages", "phase", "turn_number", "past", *emptied}
 

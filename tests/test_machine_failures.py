@@ -8,7 +8,7 @@ import pytest
 
 from graph.compiled import thread_config
 from rag.errors import USER_MESSAGES, AskbookError, RetrievalError
-from state import EMPTY_BOARD, Context, InputState
+from state import EMPTY_TURN, Context, InputState
 from tests.fakes import tool_call
 from tests.machine import ANSWER, Machine
 from tests.stage import limited
@@ -118,8 +118,8 @@ async def test_a_failed_turn_leaves_nothing_on_the_board() -> None:
     machine = Machine([tool_call()], final())
     await machine.ask("What is a node?")
     state = await machine.state()
-    assert {name: state.get(name) for name in EMPTY_BOARD if name != "response"} == {
-        name: value for name, value in EMPTY_BOARD.items() if name != "response"
+    assert {name: state.get(name) for name in EMPTY_TURN if name != "response"} == {
+        name: value for name, value in EMPTY_TURN.items() if name != "response"
     }
 
 

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from rag.conversation.message_rules import api_messages, problems
 from rag.profiles.profile import load_profile, profile_names
 from rag.prompt.prompts import build_prompt
-from rag.types import Exchange
+from rag.types import AnsweredQuestion
 from tests.fakes import passage
 
 SYSTEM = {"role": "system", "content": "s"}
@@ -58,13 +58,13 @@ def test_a_call_whose_arguments_are_no_json_is_a_call_all_the_same() -> None:
 
 @given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20))), st.text(min_size=1))
 def test_whatever_was_said_before_the_prompt_keeps_the_rules(past: list[tuple[str, str]], question: str) -> None:
-    prompt = build_prompt(load_profile("default"), question, [passage(1)], [Exchange(*one) for one in past])
+    prompt = build_prompt(load_profile("default"), question, [passage(1)], [AnsweredQuestion(*one) for one in past])
     assert problems(api_messages(prompt)) == []
 
 
 @pytest.mark.parametrize("past", [("", "That."), ("What?", ""), (" ", " ")])
 def test_a_past_turn_without_a_word_is_not_sent(past: tuple[str, str]) -> None:
-    prompt = build_prompt(load_profile("default"), "And?", [passage(1)], [Exchange(*past)])
+    prompt = build_prompt(load_profile("default"), "And?", [passage(1)], [AnsweredQuestion(*past)])
     assert [message.type for message in prompt] == ["system", "human"]
 
 
@@ -74,5 +74,5 @@ def test_every_prompt_that_is_built_keeps_the_rules(name: str) -> None:
         AIMessage("", tool_calls=[{"name": "t", "args": {}, "id": "c1", "type": "tool_call"}]),
         ToolMessage("r", tool_call_id="c1"),
     ]
-    prompt = build_prompt(load_profile(name), "And?", [passage(1)], [Exchange("What?", "That.")], exchange)
+    prompt = build_prompt(load_profile(name), "And?", [passage(1)], [AnsweredQuestion("What?", "That.")], exchange)
     assert problems(api_messages(prompt)) == []

@@ -18,7 +18,7 @@ from nodes.idle import make_idle
 from nodes.retrieve import make_retrieve
 from rag.book import Where
 from rag.errors import AskbookError, InvalidQuestionError, RetrievalError, UsageError
-from state import EMPTY_BOARD, AgentState, Context, Draft
+from state import EMPTY_TURN, AgentState, Context, Draft
 from tests.fakes import FakeSearcher, passage, retrieval
 from tests.stage import Stream, as_data, asked, limited, open_turn, parts_of, wanting
 
@@ -48,7 +48,7 @@ async def test_idle_counts_the_turns(stream: Stream) -> None:
 async def test_idle_clears_what_an_earlier_turn_left(stream: Stream) -> None:
     state = AgentState(messages=[HumanMessage("Q", id="h1")], passages=as_data(passage()), llm_calls=3)
     update = await make_idle(parts_of())(state, stream.runtime)
-    assert {name: update[name] for name in EMPTY_BOARD} == EMPTY_BOARD
+    assert {name: update[name] for name in EMPTY_TURN} == EMPTY_TURN
 
 
 async def test_idle_takes_the_metadata_into_the_turn(stream: Stream) -> None:

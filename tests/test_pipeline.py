@@ -248,6 +248,6 @@ async def test_a_book_that_has_its_collection_alone_drops_what_other_sources_bro
 async def test_a_book_without_any_text_is_refused(bench: Bench) -> None:
     for page in bench.source.iterdir():
         page.write_text("")
-    with pytest.raises(UsageError, match="no text"):
+    with pytest.raises(UsageError, match="are empty"):
         await bench.run()
     assert bench.index.replaced == 0

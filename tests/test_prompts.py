@@ -9,7 +9,7 @@ from rag.profiles.profile import Profile, load_profile
 from rag.profiles.schema import PromptSection
 from rag.prompt.passage_format import parse_prompt
 from rag.prompt.prompts import build_prompt, reminder, system_prompt
-from rag.types import Exchange, GroundingMode
+from rag.types import AnsweredQuestion, GroundingMode
 from tests.fakes import passage
 
 PROFILE = load_profile("default")
@@ -47,7 +47,7 @@ def test_braces_in_the_instructions_are_only_text() -> None:
 
 
 def test_earlier_turns_stand_between_instructions_and_question() -> None:
-    prompt = built(history=[Exchange("First?", "Yes."), Exchange("Second?", "No.")])
+    prompt = built(history=[AnsweredQuestion("First?", "Yes."), AnsweredQuestion("Second?", "No.")])
     assert [message.text for message in prompt[1:5]] == ["First?", "Yes.", "Second?", "No."]
     assert [message.type for message in prompt] == ["system", "human", "ai", "human", "ai", "human"]
 

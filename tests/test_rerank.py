@@ -14,7 +14,7 @@ from rag.ports import Reranker
 from rag.search.rerank import MOST, build_reranker
 from rag.search.retriever import Retriever
 from rag.settings import Settings
-from rag.types import Exchange, Found
+from rag.types import AnsweredQuestion, Found
 from tests.cohere_server import CohereServer, cohere_server, reshaped, says
 from tests.fakes import FakeReranker
 from tests.index_cases import INFO, make_point
@@ -41,7 +41,7 @@ async def search(
     *names: str,
     k: int = 5,
     threshold: float = 0.0,
-    history: list[Exchange] | None = None,
+    history: list[AnsweredQuestion] | None = None,
 ) -> Found:
     """A search for what lies north, in a book with a page for each name; the later the name, the lower the score."""
     index = EdgeIndex(folder, "book")
@@ -105,7 +105,7 @@ async def test_a_text_that_stands_in_the_book_twice_is_asked_for_once_and_kept_o
 
 async def test_a_follow_up_is_reranked_in_its_context(tmp_path: Path) -> None:
     reranker = FakeReranker()
-    history = [Exchange("Where, further up, does the river begin?", "In the hills.")]
+    history = [AnsweredQuestion("Where, further up, does the river begin?", "In the hills.")]
     await search(tmp_path, reranker, "first", "second", history=history)
     question, _ = reranker.asked[0]
     assert "river" in question

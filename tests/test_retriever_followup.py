@@ -8,11 +8,11 @@ import pytest
 
 from rag.ports import ChunkIndex
 from rag.search.retriever import Retriever
-from rag.types import Exchange
+from rag.types import AnsweredQuestion
 from tests.index_cases import make_point
 from tests.toys import AXES, CountingIndex, ToyEmbedder, ToySparse, fill
 
-HISTORY = [Exchange("north", "It is cold.")]
+HISTORY = [AnsweredQuestion("north", "It is cold.")]
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ async def test_a_change_of_subject_is_searched_as_if_there_were_no_conversation(
     retriever: Retriever, index: ChunkIndex
 ) -> None:
     await fill(index, make_point("e", AXES["east"]), make_point("other", [0.1, 0.1, 0.1, 1]))
-    talk = [Exchange("north", "north up")]
+    talk = [AnsweredQuestion("north", "north up")]
     alone, inside = [(await retriever.retrieve("east", k=5, threshold=0.0, history=h)) for h in ([], talk)]
     assert inside.trace.weights == (1.0, 0.0, 0.0)
     assert inside.passages == alone.passages

@@ -47,7 +47,7 @@ INGESTION_FAULTS: Final = {
     "making an index": ("/book/index", "429 with its seconds", "is busy (429)"),
     "sending points": ("/book/points", "413", "refused the request (413)"),
     "a dropped connection": ("/book/points", "dropped", "does not answer"),
-    "nonsense": ("/book/points", "another shape", "is not one of a Qdrant server"),
+    "nonsense": ("/book/points", "another shape", "does not come from a Qdrant server"),
 }
 
 

@@ -177,7 +177,7 @@ async def test_vectors_that_may_not_be_read_are_an_error_and_not_a_score_of_zero
         with pytest.raises(RetrievalError) as caught:
             await index.search([NORTH], limit=1)
     assert caught.value.code == "index_vectors"
-    assert "came without their vectors" in caught.value.message
+    assert "came without vectors" in caught.value.message
 
 
 async def test_a_point_without_a_dense_vector_that_words_find_has_no_score() -> None:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from rag.answer.citations import best_quote, clip
 from rag.grounding.verdict import Verdict, check
 from rag.text.english.requests import Demand, asked, blanked, is_order, without_orders
-from rag.text.english.stopwords import IDLE
+from rag.text.english.stopwords import STOP_WORDS
 from rag.text.sentences import Unit, code_spans, units
 from rag.text.terms import is_english, keys
 from rag.types import Passage, Quote, Standing
@@ -126,7 +126,7 @@ class SupportCheck:
         chosen = numbers or list(self._sources)
         known = self._question.union(*(self._sources[number].stated for number in chosen))
         return all(
-            word.casefold() in IDLE or word.casefold() in more or not keys(word).isdisjoint(known)
+            word.casefold() in STOP_WORDS or word.casefold() in more or not keys(word).isdisjoint(known)
             for word in re.findall(r"\w+(?:['’-]\w+)*", heading)
         )
 
@@ -278,7 +278,7 @@ def _contradicted(verdict: Verdict, reason: str) -> Verdict:
 
 def telling_words(sentence: str) -> set[str]:
     """The content words of a sentence, in lower case."""
-    return {word for word in re.findall(r"\w+", sentence.casefold()) if word not in IDLE}
+    return {word for word in re.findall(r"\w+", sentence.casefold()) if word not in STOP_WORDS}
 
 
 def _is_support(verdict: Verdict) -> bool:

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.text.markup import without_markers
 from rag.text.visible import without_controls
-from rag.types import UNCONFIRMED_MARK, Exchange, Past, Response, new_id
+from rag.types import UNCONFIRMED_MARK, AnsweredQuestion, Past, Response, new_id
 
 _REMEMBERED: Final = (
     "request_id", "turn_number", "status", "fallback_reason", "profile", "model", "plain_content", "citations",
@@ -149,13 +149,13 @@ def retrieval_history(finished: Sequence[Mapping[str, Any]]) -> list[dict[str, A
     return [dict(search) for turn in finished for search in turn.get("retrievals") or []]
 
 
-def history(messages: Sequence[BaseMessage]) -> list[Exchange]:
+def history(messages: Sequence[BaseMessage]) -> list[AnsweredQuestion]:
     """The answered questions, for later prompts and searches.
 
     Refusals and errors are left out because they say nothing about the book, and so are unanswered questions. Answers
     without a record, from callers that keep the conversation themselves, are paired with the question before them.
     """
-    found: list[Exchange] = []
+    found: list[AnsweredQuestion] = []
     question: str | None = None
     for message in messages:
         if isinstance(message, HumanMessage):
@@ -164,7 +164,7 @@ def history(messages: Sequence[BaseMessage]) -> list[Exchange]:
             data = message.response_metadata
             if data.get("status", "success") == "success" and message.text:
                 shown = (data.get("plain_content") or message.text).replace(f" {UNCONFIRMED_MARK}", "")
-                found.append(Exchange(question, without_markers(shown)))
+                found.append(AnsweredQuestion(question, without_markers(shown)))
             question = None
     return found
 

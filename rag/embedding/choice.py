@@ -59,8 +59,8 @@ def embedding_of(settings: Settings, profile: Profile | None = None, collection:
         return usual
     named = _hosted(own)
     if named is None and own not in _PACKAGED:
-        message = f'The book of the profile was encoded by "{own}", which is no embedding model that askbook knows.'
-        hint = 'Write "openai:NAME" or "cohere:NAME" for a model of such an endpoint.'
+        message = f'The book of the profile was encoded by "{own}", which askbook does not know.'
+        hint = 'For another model of these providers, write "openai:NAME" or "cohere:NAME".'
         raise UsageError(message, code="embedding_model", hint=hint)
     if named is None or named.provider is None:
         return Embedding()

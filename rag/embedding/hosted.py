@@ -83,10 +83,10 @@ class HostedEmbeddings(Embeddings):
         with hosted_faults("embedding", self.service):
             rows = np.asarray(self._connected()(texts, kind), dtype=np.float64)
             if rows.ndim != 2 or len(rows) != len(texts) or not np.isfinite(rows).all():
-                raise ValueError("not a vector of numbers for each text")
+                raise ValueError("it must be one vector for each text")
         width = rows.shape[1]
         if width != (self.dimension or width) or not width:
-            sent = f"{self.service.place} sent vectors of {width} numbers"
+            sent = f"{self.service.place} sent vectors of {width} dimensions"
             hint = f"Check {self.service.model_variable} and {self.service.url_variable}."
             raise RetrievalError(
                 "embedding_dimension", f"{sent} for {self.model_id}, which has {self.dimension}.", hint=hint
@@ -101,7 +101,7 @@ class HostedEmbeddings(Embeddings):
         with hosted_faults("embedding", self.service):
             lengths = [float(np.linalg.norm(row)) for row in rows]
             if not all(lengths):
-                raise ValueError("a vector without a direction")
+                raise ValueError("a vector of length zero")
             weights = [most_tokens(part) / length for part, length in zip(parts, lengths, strict=True)]
             mean = np.average(np.stack(rows), axis=0, weights=weights)
             vector: list[float] = (mean / np.linalg.norm(mean)).tolist()

@@ -53,7 +53,7 @@ class _Kind(NamedTuple):
     hint: str
 
 
-_AGAIN: Final = "Try again; if it stays, look at the status page of the service."
+_AGAIN: Final = "Try again; if it keeps failing, look at the status page of the service."
 _NO_KEY: Final = _Kind("auth_error", "auth", False, "Check {key}, and that it belongs to {url}.")
 _TIMEOUT: Final = _Kind("retrieval_error", "timeout", True, _AGAIN)
 _SERVER: Final = _Kind("retrieval_error", "server", True, _AGAIN)
@@ -65,7 +65,7 @@ _BY_STATUS: Final = {
     404: _Kind("retrieval_error", "not_found", False, "Check {model} and {url}."),
     408: _TIMEOUT,
     409: _SERVER,
-    429: _Kind("rate_limit", "rate_limit", True, "Wait a moment; if it stays, check the quota of {key}."),
+    429: _Kind("rate_limit", "rate_limit", True, "Wait a moment; if it keeps failing, check the quota of {key}."),
     498: _NO_KEY,
     504: _TIMEOUT,
 }
@@ -78,7 +78,7 @@ _BY_CLASS: Final = (
     (
         {"InvalidURL", "UnsupportedProtocol", "LocalProtocolError", "UnicodeEncodeError"},
         _Kind("retrieval_error", "request", False, "Look for stray characters in {key} and {url}."),
-        "{place} cannot be asked with this key and address.",
+        "{place} cannot be called with this key and address.",
     ),
     (
         {"TransportError", "APIConnectionError", "StreamError", "OSError"},
@@ -92,7 +92,7 @@ _BY_CLASS: Final = (
         "{place} sent something unreadable.",
     ),
 )
-_FAILED: Final = _Kind("retrieval_error", "failed", False, "Try again; report it if it stays.")
+_FAILED: Final = _Kind("retrieval_error", "failed", False, "Try again; report it if it keeps failing.")
 _FAILURES: Final[dict[Part, str]] = {"embedding": "Embedding failed", "rerank": "Reranking failed"}
 
 

@@ -124,7 +124,7 @@ def _loaded(model: _File, vocabulary: _File, known: str | None, threads: int | N
     weights = model.path.read_bytes()
     digest = hashlib.sha256(weights).hexdigest()
     if known and digest != known:
-        message = f"The packaged embedding model has the hash {digest[:12]}, not {known[:12]}."
+        message = f"The packaged embedding model is damaged: its hash is {digest[:12]}, expected {known[:12]}."
         raise UsageError(message, code="embedding_model", hint="Install again: make install.")
     onnxruntime = onnx_runtime()
     options = onnxruntime.SessionOptions()

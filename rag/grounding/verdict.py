@@ -17,7 +17,7 @@ from rag.grounding.passages import SourceLine, line, read
 from rag.grounding.polarity import contradictions, unlimited
 from rag.grounding.slots import Slots
 from rag.text.english.phrases import ADDRESSES, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
-from rag.text.english.stopwords import IDLE, LIGHT
+from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.types import Standing
 
 Sort = Literal["claim", "heading", "lead", "code", "remark"]
@@ -176,7 +176,7 @@ def _strange(sort: Sort, sentence: SourceLine, sources: Sources) -> Iterator[str
     """The reason against a heading or a lead with two content words that are neither general nor in a passage."""
     if sort in ("heading", "lead"):
         words = [token for token in sentence.tokens if token.content and not token.digits]
-        general = LIGHT | IDLE | sources.known
+        general = LIGHT | STOP_WORDS | sources.known
         strange = [t.word for t in words if not sources.forms(t.key) and general.isdisjoint((t.word, t.key))]
         if len(strange) > STRANGE:
             yield f"distant: the passages say nothing of {strange[0]} and {strange[1]}"

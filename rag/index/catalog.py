@@ -53,7 +53,7 @@ async def list_collections(*, home: Path, server: Server | None = None) -> list[
         await client.close()
 
 
-async def checked(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> IndexInfo:
+async def require_matching_models(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> IndexInfo:
     """The record of the collection, if it exists and was encoded by these models. Nothing is embedded.
 
     Raises `RetrievalError` "no_index", and "embedding_mismatch" with the command that encodes it again.
@@ -69,7 +69,10 @@ async def checked(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) 
 
 
 def check_models(stored: IndexInfo | None, collection: str, embedder: Any, sparse: SparseEncoder) -> IndexInfo:
-    """`stored`, if it is there and names these models. Raises `RetrievalError` as `checked`, without the sources."""
+    """`stored`, if it is there and names these models.
+
+    Raises `RetrievalError` like `require_matching_models`, without the sources.
+    """
     if stored is None:
         raise no_collection(collection)
     ours = _ours(stored, embedder, sparse)

@@ -218,7 +218,7 @@ class EdgeIndex:
 
 def _check_cancelled(cancelled: threading.Event) -> None:
     if cancelled.is_set():
-        raise RetrievalError("index_cancelled", "The ingestion was interrupted; the index is as it was.")
+        raise RetrievalError("index_cancelled", "The ingestion was interrupted; the index is unchanged.")
 
 
 @contextmanager
@@ -228,5 +228,5 @@ def _files(collection: str) -> Iterator[None]:
     except OSError as error:
         is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         message = f'The folder of the index "{collection}" cannot be used: {error.strerror or error}.'
-        hint = "Make room on the disk." if is_full else "Make the folder in ASKBOOK_HOME readable and writable."
+        hint = "Free disk space." if is_full else "Make the folder in ASKBOOK_HOME readable and writable."
         raise RetrievalError("index_files", message, hint=hint) from error

@@ -70,9 +70,10 @@ class Generations:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError) as error:
-            raise broken(self.collection, f"its pointer cannot be read ({error})") from error
+            what = f"the file that names its current version cannot be read ({error})"
+            raise broken(self.collection, what) from error
         if not _GENERATION.fullmatch(name):
-            raise broken(self.collection, f'its pointer says "{name[:40]}"')
+            raise broken(self.collection, f'the file that names its current version says "{name[:40]}"')
         return self.root / name
 
     def info(self, generation: Path) -> IndexInfo:
@@ -156,8 +157,8 @@ class NamedLock:
             holder = f"process {note['pid']} ({note['what']}, since {note['since']})"
         except (OSError, ValueError, KeyError, TypeError):  # released just now, or half written
             holder = "another process"
-        message = f'The index of "{self.path.parent.name}" is held by {holder}; waited {seconds:g} seconds.'
-        hint = "Try again in a moment. A book that several programs share needs a Qdrant server: set QDRANT_URL."
+        message = f'The index of "{self.path.parent.name}" is locked by {holder}; gave up after {seconds:g} seconds.'
+        hint = "Try again in a moment. To share a book between programs, use a Qdrant server: set QDRANT_URL."
         return RetrievalError("index_locked", message, hint=hint, retryable=True)
 
 

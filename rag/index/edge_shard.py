@@ -71,11 +71,11 @@ def engine_faults(collection: str, *, writing: bool = False) -> Iterator[None]:
             raise
         if "WouldBlock" in str(error):  # open in a program that does not take our lock
             message = f'The index of "{collection}" is open in another program.'
-            hint = "Close it. A book that several programs share needs a Qdrant server: set QDRANT_URL."
+            hint = "Close it. To share a book between programs, use a Qdrant server: set QDRANT_URL."
             raise RetrievalError("index_locked", message, hint=hint, retryable=True) from error
         if writing:
             message = f'The index of "{collection}" could not be written: {" ".join(str(error).split())[:200]}.'
-            hint = "Look for space on the disk. The index is as it was before."
+            hint = "Free disk space. The index is unchanged."
             raise RetrievalError("index_write", message, hint=hint) from error
         raise broken(collection, str(error)) from error
 

@@ -55,7 +55,7 @@ def _foreign_mismatch(stored: IndexInfo, embedding_model: str, dimension: int) -
     if not stored.embedding_model:
         return RetrievalError(
             "embedding_unknown",
-            f'The collection "{name}" does not say which model made its vectors of {size} dimensions.',
+            f'The collection "{name}" does not record which embedding model made its vectors of {size} dimensions.',
             hint='Name the model in the profile: [book] embedding_model = "..."; '
             f'"python run.py doctor --collection {name}" prints what to add.',
         )

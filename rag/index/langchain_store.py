@@ -98,14 +98,14 @@ def _query(query: Any, using: str | None) -> Any:
         )
     if isinstance(query, list):
         return edge.Query.Nearest(query, using=using)
-    raise UsageError(f"The embedded index does not know a {type(query).__name__}.", code="query")
+    raise UsageError(f"The embedded index does not support a {type(query).__name__}.", code="query")
 
 
 def _filter(given: models.Filter | None) -> edge.Filter | None:
     if given is None:
         return None
     if given.min_should is not None:
-        raise UsageError("The embedded index does not translate min_should.", code="filter")
+        raise UsageError("The embedded index does not support min_should.", code="filter")
     return edge.Filter(
         must=_conditions(given.must), should=_conditions(given.should), must_not=_conditions(given.must_not)
     )
@@ -131,7 +131,7 @@ def _condition(given: Any) -> Any:
             return edge.FieldCondition(key=given.key, match=_match(given.match))
         if isinstance(given.range, models.Range):
             return edge.FieldCondition(key=given.key, range=edge.RangeFloat(**given.range.model_dump()))
-    raise UsageError(f"The embedded index does not translate the filter {given!r}.", code="filter")
+    raise UsageError(f"The embedded index does not support the filter {given!r}.", code="filter")
 
 
 def _match(given: Any) -> Any:

@@ -67,7 +67,9 @@ def proposed_profile(collection: str, described: Any, payloads: Sequence[Any], m
     lines = ["[book]", f"collection = {_quoted(collection)}"]
     if not model:
         numbers = " or ".join(map(str, sorted(sizes))) or "no"
-        lines.append(f"# The model that made its vectors of {numbers} numbers; of that size: {', '.join(fits) or '?'}")
+        lines.append(
+            f"# The model that made its vectors of {numbers} dimensions; of that size: {', '.join(fits) or '?'}"
+        )
     lines.append(f"embedding_model = {_quoted(model)}")
     if len(dense) > 1:
         first, *others = dense

@@ -239,7 +239,7 @@ class ServerIndex:
                 raise not_ours(self.collection)
             await self._client.delete_collection(self.collection)
             # An older server drops fields that it does not know.
-            message = f"The Qdrant server {self.address} does not keep a collection's metadata."
+            message = f"The Qdrant server {self.address} does not store a collection's metadata."
             raise RetrievalError("index_request", message, hint="Qdrant 1.19 or later is needed.")
         if encoders(made.info) != encoders(info):
             raise mismatch(made.info, *encoders(info))

@@ -65,7 +65,7 @@ class Server:
         """The arguments of both clients. The key is a header: the client warns about an `api_key` without TLS."""
         if self.key is not None and not _KEY.fullmatch(self.key):
             hint = "Copy the whole key, without spaces or line breaks."
-            raise UsageError("QDRANT_API_KEY has a character that no key has.", code="qdrant_key", hint=hint)
+            raise UsageError("QDRANT_API_KEY contains a character that no key can have.", code="qdrant_key", hint=hint)
         return {
             "url": self.url,
             "headers": {"api-key": self.key} if self.key else None,
@@ -79,4 +79,4 @@ class Server:
 
 def _no_address() -> UsageError:
     """The error for an invalid address. The client's message is not shown: it may hold the address with a password."""
-    return UsageError("QDRANT_URL is not an address.", code="qdrant_url", hint="It looks like http://localhost:6333.")
+    return UsageError("QDRANT_URL is not an address.", code="qdrant_url", hint="Example: http://localhost:6333.")

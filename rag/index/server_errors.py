@@ -142,7 +142,7 @@ def _answered(error: Exception, collection: str, where: str) -> AskbookError:
     if status in (408, 504):
         return _timed_out(where)
     if status >= 500:
-        hint = "Try again; if it stays, look at the server's log."
+        hint = "Try again; if it keeps failing, look at the server's log."
         return RetrievalError(
             "index_server", f"The Qdrant server {where} failed ({status}).", hint=hint, retryable=True
         )
@@ -156,9 +156,9 @@ def _refused(error: Exception, status: int, collection: str, where: str) -> Retr
         hint = "Use the embedding model that the collection was made with, or another --collection."
         return RetrievalError("embedding_mismatch", message, hint=hint)
     if status == 413:
-        hint = "The server takes larger requests with a larger max_request_size_mb."
+        hint = "Raise max_request_size_mb of the server to allow larger requests."
     elif "index required" in _server_text(error).lower():
-        hint = "The server filters only by fields that have a payload index: ask without a filter, or have one made."
+        hint = "The server filters only by fields that have a payload index: ask without a filter, or create an index."
     else:
         hint = "Qdrant 1.19 or later is needed."
     return RetrievalError("index_request", f"The Qdrant server {where} refused the request ({status}).", hint=hint)
@@ -183,7 +183,7 @@ def _unreachable(where: str, what: str) -> RetrievalError:
 
 def _timed_out(where: str) -> RetrievalError:
     message = f"The Qdrant server {where} did not answer within {TIMEOUT} seconds."
-    hint = "Try again; if it stays, look at the server's load."
+    hint = "Try again; if it keeps failing, look at the server's load."
     return RetrievalError("index_timeout", message, hint=hint, retryable=True)
 
 
@@ -199,6 +199,6 @@ def _busy(where: str, seconds: int | None) -> AskbookError:
 
 
 def _not_qdrant(where: str, error: Exception) -> RetrievalError:
-    message = f"The answer of {where} is not one of a Qdrant server ({type(error).__name__})."
+    message = f"The answer of {where} does not come from a Qdrant server ({type(error).__name__})."
     hint = "Check QDRANT_URL: it must be the address of a Qdrant server's REST port."
     return RetrievalError("index_response", message, hint=hint)

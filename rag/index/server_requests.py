@@ -72,7 +72,7 @@ def _restriction(schema: CollectionSchema, where: Where | None) -> Any:
             continue
         paths = _paths(schema.fields, field)
         if not paths:
-            message = f'The points of the collection "{schema.info.collection}" have no {field} to filter by.'
+            message = f'The points of the collection "{schema.info.collection}" have no field {field} to filter on.'
             hint = f"Map {field} in the section [book.payload] of the profile, or leave the filter out."
             raise RetrievalError("index_filter", message, hint=hint)
         conditions.append(_first_of(paths, models.MatchPrefix(prefix=value)))
@@ -116,8 +116,8 @@ def hits(
         dense = _dense(schema, point.vector, legs)
         if dense is None and not isinstance(leg, SparseVector):
             name = schema.info.collection
-            message = f'The points of the collection "{name}" came without their vectors, which scores are made of.'
-            hint = "The key, or a proxy before the server, must let vectors be read."
+            message = f'The points of the collection "{name}" came without vectors, which the scores need.'
+            hint = "The key, or a proxy before the server, must allow reading vectors."
             raise RetrievalError("index_vectors", message, hint=hint)
         if chunk := chunk_of(schema, point):
             found.append(Hit(chunk, sign * float(point.score), dense or [0.0] * schema.info.dimension))

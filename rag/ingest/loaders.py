@@ -87,7 +87,7 @@ def load_source(source: Path, *, base_url: str | None = None, skip: Collection[s
             failures.append(Failure(source.as_posix(), os.fsencode(path).decode("utf-8", "replace"), _reason(error)))
     if not texts:
         why = f": {failures[0].path}: {failures[0].reason}" if failures else ""
-        raise UsageError(f"No page could be read in {source}{why}.", code="no_pages", hint=_KINDS)
+        raise UsageError(f"{source} contains no readable page{why}.", code="no_pages", hint=_KINDS)
     folders = {root} | {(root / path).parent for path in texts}
     folders |= {above for folder in folders for above in folder.parents if above.is_relative_to(root)}
     generator = page_addresses.detect(root, sorted(folders), (text for _, text in texts.values()))

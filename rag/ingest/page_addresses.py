@@ -33,7 +33,7 @@ def checked_base_url(base_url: str) -> str:
         valid = False
     if not valid:
         shown = base_url if "@" not in base_url else "https://…@" + base_url.rpartition("@")[2]
-        hint = "Give the address the pages stand under, such as --base-url https://example.org/docs."
+        hint = "Give the address of the site, such as --base-url https://example.org/docs."
         raise UsageError(f"The base URL {shown!r} is not a plain web address.", code="base_url", hint=hint)
     return base_url.strip().rstrip("/")
 

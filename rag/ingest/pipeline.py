@@ -79,7 +79,7 @@ async def ingest(
     """Bring the index up to date with the sources, as one change. Writes nothing if nothing changed.
 
     `skip` names folders or files by their path in the source. `alone` removes the chunks of all other sources.
-    `rebuild` makes the collection anew, whatever models encoded it; it must have no other sources. `progress(done,
+    `rebuild` makes the collection again, whatever models encoded it; it must have no other sources. `progress(done,
     total)` counts embedded texts. A dry run reports what would happen (`embedded`, too), and neither embeds nor writes.
     A cancelled run keeps its vectors in the cache and does not change the index.
 
@@ -100,7 +100,7 @@ async def ingest(
     plan = await asyncio.to_thread(_plan, loaded, entries, embedder, alone=alone)
     if not plan.total:
         names = ", ".join(str(source) for source in sources)
-        raise UsageError(f"There is no text in {names}.", code="no_text", hint="A book needs pages with text in them.")
+        raise UsageError(f"All pages of {names} are empty.", code="no_text", hint="Give pages with text.")
     texts = list(dict.fromkeys(c.embedded_text for c in plan.write))
     known = await asyncio.to_thread(vectors.get, embedder.model_id, texts) if texts else {}
     missing = [text for text in texts if text not in known]
@@ -114,7 +114,7 @@ async def ingest(
 
 
 async def _held(index: ChunkIndex, *, dry_run: bool) -> tuple[IndexInfo | None, list[IndexEntry]]:
-    """The record and the entries of the index. A broken index counts as empty and is dropped, to be built anew.
+    """The record and the entries of the index. A broken index counts as empty and is dropped, to be built again.
 
     Raises `UsageError` for a foreign collection, before its entries are read.
     """
@@ -155,8 +155,8 @@ def _check_sources(collection: str, entries: Sequence[IndexEntry], loaded: Seque
     """Raise `UsageError` if the collection has other sources, whose chunks a rebuild would lose."""
     others = {entry.source for entry in entries} - {result.source for result in loaded}
     if others:
-        named = ", ".join(sorted(others)) if all(others) else "points that askbook did not make"
-        message = f"The collection {collection!r} also holds {named}, which --rebuild would lose."
+        named = ", ".join(sorted(others)) if all(others) else "points that another program made"
+        message = f"The collection {collection!r} also holds {named}, which --rebuild would delete."
         hint = "Name all of its sources in one command, or ingest into another --collection."
         raise UsageError(message, code="rebuild", hint=hint)
 
@@ -182,7 +182,7 @@ def _check_models(
         raise UsageError(
             f"The collection {index.collection!r} was made with {', '.join(differences)}.",
             code="model_mismatch",
-            hint=f'Run "{rebuilding(index.collection, paths)}" to encode all of it again, '
+            hint=f'Run "{rebuilding(index.collection, paths)}" to embed the whole book again, '
             f"{way_back(info.embedding_model)}, or ingest into another collection: "
             f"python run.py ingest {other} --collection NAME",
         )

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from rag.errors import AskbookError
 from rag.profiles.schema import BudgetSection
-from rag.types import Exchange, Passage
+from rag.types import AnsweredQuestion, Passage
 
 # Four characters per token fit English and German text; code has fewer. With the margin, 99% of chunks have no more
 # tokens than estimated, measured with o200k. Other alphabets take more tokens per letter, up to one in older
@@ -31,7 +31,7 @@ _LEAST_ANSWER: Final = 64
 class Fitted(NamedTuple):
     """The history and passages of a prompt, and the tokens left for the answer."""
 
-    history: list[Exchange]
+    history: list[AnsweredQuestion]
     passages: list[Passage]
     answer_tokens: int
 
@@ -56,7 +56,7 @@ def fit(
     max_tokens: int | None,
     system: str,
     question: str,
-    history: Sequence[Exchange],
+    history: Sequence[AnsweredQuestion],
     passages: Sequence[Passage],
     budget: BudgetSection | None = None,
     enough: bool = False,
@@ -78,7 +78,9 @@ def fit(
     kept = trim_passages(passages, min(room, budget.context) if budget else room)
     if room <= 0 or (passages and not kept and not enough):
         raise AskbookError(
-            "context_overflow", "question_too_large", f"The question does not fit into {window:,} tokens."
+            "context_overflow",
+            "question_too_large",
+            f"The question is too long for the context window of {window:,} tokens.",
         )
     room -= sum(_cost(*_texts(passage)) for passage in kept)
     return Fitted(trim_history(history, min(room, history_room(window, budget))), kept, answer)
@@ -89,9 +91,9 @@ def history_room(window: int, budget: BudgetSection | None) -> int:
     return budget.history if budget else int(window * _HISTORY_SHARE)
 
 
-def history_cost(history: Sequence[Exchange]) -> int:
+def history_cost(history: Sequence[AnsweredQuestion]) -> int:
     """Tokens that earlier turns take."""
-    return sum(_cost(exchange.question, exchange.answer) for exchange in history)
+    return sum(_cost(past.question, past.answer) for past in history)
 
 
 def room_for_result(window: int, *texts: str) -> int:
@@ -112,14 +114,14 @@ def trim_passages(passages: Sequence[Passage], budget: int) -> list[Passage]:
     return kept
 
 
-def trim_history(history: Sequence[Exchange], budget: int) -> list[Exchange]:
+def trim_history(history: Sequence[AnsweredQuestion], budget: int) -> list[AnsweredQuestion]:
     """The newest turns that fit into `budget` tokens; turns are never cut."""
-    kept: list[Exchange] = []
-    for exchange in reversed(history):
-        budget -= history_cost([exchange])
+    kept: list[AnsweredQuestion] = []
+    for past in reversed(history):
+        budget -= history_cost([past])
         if budget < 0:
             break
-        kept.append(exchange)
+        kept.append(past)
     return kept[::-1]
 
 

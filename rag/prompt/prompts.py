@@ -12,9 +12,11 @@ from rag.profiles.profile import Profile
 from rag.profiles.schema import ToolSection
 from rag.prompt.passage_format import format_passages, format_question, new_boundary
 from rag.prompt.tool import tool_schema
-from rag.types import Exchange, GroundingMode, Passage
+from rag.types import AnsweredQuestion, GroundingMode, Passage
 
-# Appended to a profile's instructions, which may describe another way to search and to cite.
+# Appended to a profile's instructions, which may describe another way to search and to cite. Not with
+# `answer.marker_rule = false`, as in default.toml, whose instructions have these rules in their own words. `_REMINDER`
+# repeats the most important of them after the question.
 _MARKER_RULE: Final = """
 How the book reaches you here, whatever is said above:
 - The book has been searched for the question already. What was found stands before the question as passages numbered \
@@ -70,14 +72,14 @@ def build_prompt(
     profile: Profile,
     question: str,
     passages: Sequence[Passage],
-    history: Sequence[Exchange] = (),
+    history: Sequence[AnsweredQuestion] = (),
     exchange: Sequence[AnyMessage] = (),
 ) -> list[BaseMessage]:
     """System prompt, earlier turns, passages and question, then this turn's tool calls with their results.
 
     Passages in a tool result are not repeated before the question.
     """
-    in_results = given(exchange)
+    in_results = passages_in_results(exchange)
     block = format_passages([passage for passage in passages if passage.number not in in_results], new_boundary())
     messages: list[BaseMessage] = [SystemMessage(system_prompt(profile))]
     for past in history:
@@ -91,13 +93,13 @@ def _offered_tool(profile: Profile) -> ToolSection | None:
     return profile.tool if profile.tool and profile.tool.max_rounds > 0 else None
 
 
-def given(exchange: Sequence[AnyMessage]) -> set[int]:
+def passages_in_results(exchange: Sequence[AnyMessage]) -> set[int]:
     """The numbers of the passages in tool results, which the rest of the prompt does not repeat."""
     results = [message for message in exchange if isinstance(message, ToolMessage)]
     return {number for result in results for number in result.artifact or []}
 
 
-def said(exchange: Sequence[AnyMessage]) -> str:
+def exchange_text(exchange: Sequence[AnyMessage]) -> str:
     """All text of the exchange including the tool calls, for counting tokens."""
     texts = [message.text for message in exchange]
     answers = [message for message in exchange if isinstance(message, AIMessage)]

@@ -94,7 +94,7 @@ def ordered(
     """Every chunk of the rankings, best first by fused score, ties by id. All have the outcome "beyond_k" so far.
 
     `bm25` holds BM25 scores by chunk id. A chunk's score is the cosine of its stored vector and the weighted sum of
-    the queries' vectors, clipped to 0..1. A candidate's `legs` are its cosine with the question, its BM25 score, and
+    the queries' vectors, clipped to 0..1. A candidate's `scores` are its cosine with the question, its BM25 score, and
     its cosines with the other queries.
     """
     hits = list({hit.chunk.id: hit for ranking in rankings for hit in ranking}.values())
@@ -109,8 +109,8 @@ def ordered(
     for hit, row, score in zip(hits, similarities.tolist(), scores.tolist(), strict=True):
         chunk, words = hit.chunk, bm25.get(hit.chunk.id, 0.0)
         fused = fuse(row, weights, words / most, prose_words(chunk.text, chunk.heading))
-        legs = tuple(round(value, 6) for value in (row[0], words, *row[1:]))
-        found.append((chunk, Candidate(chunk.id, chunk.title, chunk.heading, round(score, 6), legs, fused, "beyond_k")))
+        each = tuple(round(value, 6) for value in (row[0], words, *row[1:]))
+        found.append((chunk, Candidate(chunk.id, chunk.title, chunk.heading, round(score, 6), each, fused, "beyond_k")))
     return sorted(found, key=lambda pair: (-pair[1].fused, pair[1].chunk_id))
 
 

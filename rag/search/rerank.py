@@ -25,11 +25,10 @@ MOST: Final = 50  # passages of one request: up to 100 are billed as one search,
 async def reranked(
     reranker: Reranker, question: str, candidates: Sequence[Candidate], chunks: Mapping[str, Chunk], *, k: int
 ) -> list[Candidate]:
-    """The candidates above the threshold in the reranker's order, the first `k` of them kept, then the others.
+    """The candidates that reach the threshold in the reranker's order, the first `k` of them kept, then the others.
 
-    `chunks` holds the candidates' chunks by id. Scores do not change. With fewer than two candidates above the
-    threshold, nothing is requested and nothing changes. Raises `AskbookError` when the reranker
-    fails.
+    `chunks` holds the candidates' chunks by id. Scores do not change. With fewer than two candidates that reach
+    the threshold, nothing is requested and nothing changes. Raises `AskbookError` when the reranker fails.
     """
     # By text: one that is in the book twice is sent once and kept once.
     passed = {chunks[c.chunk_id].text: c for c in reversed(candidates) if c.outcome in ("kept", "beyond_k")}
@@ -61,7 +60,7 @@ class CohereReranker:
             results = self._connected().rerank(list(texts), question, top_n=len(texts))
             order = [result["index"] for result in sorted(results, key=lambda r: -float(r["relevance_score"]))]
             if sorted(order) != list(range(len(texts))):
-                raise ValueError("not a place for each text")
+                raise ValueError("it must be one rank for each text")
         return order
 
     def _connected(self) -> Any:

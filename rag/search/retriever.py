@@ -11,15 +11,15 @@ from typing import Final
 
 from rag.book import Chunk, SparseVector, Where
 from rag.errors import AskbookError, RetrievalError, UsageError
-from rag.index.catalog import checked
+from rag.index.catalog import require_matching_models
 from rag.ports import ChunkIndex, Embedder, Reranker, SparseEncoder
 from rag.search.followups import contexts
 from rag.search.ranking import Fingerprint, Query, joined, ordered, weighed
 from rag.search.rerank import reranked
-from rag.types import Candidate, Exchange, Found, Kind, Outcome, Passage, Retrieval, Trace
+from rag.types import AnsweredQuestion, Candidate, Found, Kind, Outcome, Passage, Retrieval, Trace
 
 FIELDS: Final = ("title", "heading", "file", "chapter")
-LONGEST: Final = 2_000  # most characters of a filter
+LONGEST_FILTER: Final = 2_000  # most characters of a filter
 DEPTH: Final = 100  # hits fetched per leg; anything ranked lower cannot win
 _FIELD: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z_0-9]*):(?!//)\s*(?P<value>.*)", re.DOTALL)
 
@@ -31,8 +31,8 @@ def parse_filter(text: str | None) -> Where | None:
     long or not Unicode.
     """
     written = (text or "").strip()
-    if len(written) > LONGEST or any("\ud800" <= c <= "\udfff" for c in written):
-        raise UsageError("The filter is no text of at most 2,000 characters.", code="filter")
+    if len(written) > LONGEST_FILTER or any("\ud800" <= c <= "\udfff" for c in written):
+        raise UsageError("The filter must be text of at most 2,000 characters.", code="filter")
     if not written:
         return None
     named = _FIELD.fullmatch(written)
@@ -40,19 +40,20 @@ def parse_filter(text: str | None) -> Where | None:
         return Where(url_prefix=written)
     name, value = named["name"].lower(), named["value"].strip()
     if name not in FIELDS or not value:
-        what = f'"{name}" is no field to filter by' if name not in FIELDS else f'The filter on "{name}" is empty'
-        hint = f"Give the beginning of an address, or one of {', '.join(FIELDS)}: title:ROS."
+        what = f'The filter on "{name}" is empty' if name in FIELDS else f'"{name}" is not a field that can be filtered'
+        hint = f"Give the beginning of an address, or of a field ({', '.join(FIELDS)}), such as title:ROS."
         raise UsageError(f"{what}.", code="filter", hint=hint)
     return Where(**{name: value})
 
 
 class Retriever:
-    """Hybrid search on one collection: a weighted sum of cosines and BM25 scores.
+    """Hybrid search on one collection: a weighted sum of cosines and BM25 scores, plus a bonus for prose.
 
+    A leg is one ranking of the index: by cosine for the question and for each other query, by BM25 for the question.
     A passage's score is the cosine of its stored dense vector and the question's vector, clipped to 0..1. The threshold
     applies to this score; fusion only ranks. A question inside a conversation is also searched with its contexts (see
     `rag.search.followups`); its vector is then the weighted sum of all queries' vectors. A reranker, if there is one,
-    ranks the passages above the threshold in place of fusion.
+    ranks the passages that reach the threshold in place of fusion.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Retriever:
         k: int,
         threshold: float,
         where: Where | None = None,
-        history: Sequence[Exchange] = (),
+        history: Sequence[AnsweredQuestion] = (),
         rewrite: str = "",
         neighbours: int = 0,
     ) -> Found:
@@ -87,7 +88,8 @@ class Retriever:
         if other models encoded it ("embedding_mismatch"), or if the search fails.
         """
         started = time.perf_counter()
-        await checked(self._index, self._embedder, self._sparse)  # before embedding, which may be billed
+        # Before embedding, which may be billed.
+        await require_matching_models(self._index, self._embedder, self._sparse)
         texts = _texts(question, history, rewrite)
         vectors = await asyncio.to_thread(self._embed, [text for _, text in texts])
         queries, found = await self._search(texts, vectors, max(DEPTH, k), where)
@@ -132,7 +134,7 @@ class Retriever:
             ) from error
 
 
-def _texts(question: str, history: Sequence[Exchange], rewrite: str) -> list[tuple[Kind, str]]:
+def _texts(question: str, history: Sequence[AnsweredQuestion], rewrite: str) -> list[tuple[Kind, str]]:
     """The texts to search for, the raw question first. A rewrite that repeats the question is left out."""
     texts: list[tuple[Kind, str]] = [("question", question)]
     texts += [("context", text) for text in contexts(question, history)]
@@ -150,7 +152,7 @@ def _rerank_query(queries: Sequence[Query]) -> str:
 
 
 def gated(found: Iterable[tuple[Chunk, Candidate]], *, k: int, threshold: float) -> list[Candidate]:
-    """The candidates in the same order with their outcomes: the first `k` above the threshold, without duplicates."""
+    """The candidates in the same order with outcomes: the first `k` that reach the threshold and are no duplicates."""
     prints: list[Fingerprint] = []
     candidates: list[Candidate] = []
     for chunk, candidate in found:

@@ -12,7 +12,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import Final
 
-from rag.text.english.stopwords import IDLE
+from rag.text.english.stopwords import STOP_WORDS
 from rag.text.terms import is_english
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -32,7 +32,7 @@ class Tongue:
         words = _words(text)
         self._script = _script(text)
         self._known = frozenset(words)
-        self._english = sum(word in IDLE for word in words) > _ENGLISH * len(words)
+        self._english = sum(word in STOP_WORDS for word in words) > _ENGLISH * len(words)
 
     def is_foreign(self, sentence: str) -> bool:
         """Whether the sentence is in another language; False if it or the text is too short to tell."""
@@ -49,7 +49,7 @@ class Tongue:
         return len(words) >= _FEWEST and known < (_KNOWN_IN_ENGLISH if self._english else _KNOWN) * len(words)
 
     def _knows(self, word: str) -> bool:
-        return word in self._known or (self._english and (word in IDLE or is_english(word)))
+        return word in self._known or (self._english and (word in STOP_WORDS or is_english(word)))
 
 
 def _words(text: str) -> list[str]:

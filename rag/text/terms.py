@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag.text.english.requests import FOLLOW_UP, REFERS_BACK, SPOKEN_CODE
-from rag.text.english.stopwords import FACTS, IDLE, LIGHT, SAYS_ALSO, SOFT
+from rag.text.english.stopwords import FACTS, LIGHT, SAYS_ALSO, SOFT, STOP_WORDS
 from rag.text.english.word_forms import AMERICAN, BRITISH
 
 VOCABULARY: Final = Path(__file__).parent.parent / "data" / "vocab.txt"
@@ -72,7 +72,7 @@ def keys(text: str) -> frozenset[str]:
 
 
 def terms(question: str) -> list[Term]:
-    """The terms of a question, each once, in order, without idle words; the soft terms if there are no others.
+    """The terms of a question, each once, in order, without stop words; the soft terms if there are no others.
 
     >>> [(term.word, round(term.weight, 2), term.named) for term in terms("What does `base_link` mean in ROS 2?")]
     [('base_link', 0.8, True), ('ROS2', 1.0, True)]
@@ -81,14 +81,14 @@ def terms(question: str) -> list[Term]:
     code.update(SPOKEN_CODE.findall(question))
     text = _NUMBERED.sub(_join_numbered, question)
     words = list(_WORD.finditer(text))
-    content = [m[0] for m in words if m[0].lower() not in IDLE]
+    content = [m[0] for m in words if m[0].lower() not in STOP_WORDS]
     title_case = len(content) > 3 and all(word[0].isupper() for word in content)
     found: dict[frozenset[str], Term] = {}
     soft: list[Term] = []
     for index, match in enumerate(words):
         word = re.sub(r"['’]s$", "", match[0])
         plain = word.lower().replace("’", "'")
-        if plain in IDLE and word not in code:
+        if plain in STOP_WORDS and word not in code:
             soft += [replace(_term(plain, named=False), soft=True)] if plain in SOFT else []
             continue
         capital = index > 0 and word[0].isupper() and not title_case
@@ -157,7 +157,7 @@ def _bigrams(word: str) -> list[str]:
 def _term(word: str, named: bool) -> Term:
     small = word.lower().replace("’", "'")
     joined = "".join(_PIECE.findall(small))
-    pieces = [piece for piece in _pieces(word) if piece not in IDLE]
+    pieces = [piece for piece in _pieces(word) if piece not in STOP_WORDS]
     # "sim-to-real" is also "sim" and "real", but FlatList is not a flat list.
     split = len(pieces) > 1 and not word.isalnum() and not any(piece.isdigit() for piece in pieces)
     weight = max((rarity(piece) for piece in pieces), default=MIN_WEIGHT) if split else rarity(small)
@@ -190,7 +190,7 @@ def _join_numbered(match: re.Match[str]) -> str:
 @cache
 def _also() -> dict[str, set[str]]:
     """Stems of `SAYS_ALSO` by the stem of the question's word."""
-    return {stem(word): {stem(other) for other in others} - IDLE for word, others in SAYS_ALSO.items()}
+    return {stem(word): {stem(other) for other in others} - STOP_WORDS for word, others in SAYS_ALSO.items()}
 
 
 @cache

@@ -3,7 +3,7 @@
 from typing import Final
 
 # Words of a question that its answer need not hold. Sparse vectors do not use them: Qdrant has its own stop words.
-_IDLE_WORDS: Final = """
+_STOP_WORDS: Final = """
 a about above after again all also am an and any are aren't as at be because been before being between both but by can
 can't cannot could couldn't did didn't do does doesn't doing don't done each few for from further get gets getting
 give given go goes going had has have having he her here hers him his how how's i i'd i'll i'm i've if in into is
@@ -19,9 +19,9 @@ available please cover covers count counts myself yourself himself herself itsel
 definition concept idea main basically simply briefly purpose role told talk meaning whole instead around across along
 without
 """
-IDLE: Final = frozenset(_IDLE_WORDS.split())
+STOP_WORDS: Final = frozenset(_STOP_WORDS.split())
 
-# Idle words that count as terms if a question has no others: "How do I use my own book?"
+# Stop words that count as terms if a question has no others: "How do I use my own book?"
 _SOFT_WORDS: Final = """
 own book chapter use used using work works working find type types kind kinds example examples mean means exist cover
 everything available whole role purpose difference differences

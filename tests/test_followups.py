@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from rag.search.followups import ALONE, CONTEXT, LOST, MOST_LIFT, REWRITE, context_weight, contexts, rewrite_weight
-from rag.types import Exchange
+from rag.types import AnsweredQuestion
 
 TALK = [
-    Exchange("How do I install ROS 2?", "Use the Debian packages."),
-    Exchange("Which ones?", "Install ros-humble-desktop."),
+    AnsweredQuestion("How do I install ROS 2?", "Use the Debian packages."),
+    AnsweredQuestion("Which ones?", "Install ros-humble-desktop."),
 ]
 
 
@@ -29,12 +29,12 @@ def test_the_question_stands_first_so_that_no_window_cuts_it_off() -> None:
 @pytest.mark.parametrize(
     ("talk", "count"),
     [
-        ([Exchange("Why?", "")], 0),
-        ([Exchange("Why?", "Because.")], 1),
-        ([Exchange("Echo", "Echo")], 1),
+        ([AnsweredQuestion("Why?", "")], 0),
+        ([AnsweredQuestion("Why?", "Because.")], 1),
+        ([AnsweredQuestion("Echo", "Echo")], 1),
     ],
 )
-def test_what_would_say_nothing_new_is_no_context(talk: list[Exchange], count: int) -> None:
+def test_what_would_say_nothing_new_is_no_context(talk: list[AnsweredQuestion], count: int) -> None:
     assert len(contexts("Why?", talk)) == count
 
 

@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from rag.profiles.profile import Profile, load_profile
 from rag.prompt.budget import estimate_tokens, room_for_result
-from rag.prompt.prompts import fixed_text, given, said
+from rag.prompt.prompts import exchange_text, fixed_text, passages_in_results
 from rag.types import Passage
 from tests.fakes import passage, tool_call
 from tests.machine import Machine
@@ -87,7 +87,7 @@ async def test_a_result_for_which_there_is_no_room_says_so() -> None:
     machine.searcher.later = [[scored(9, words=5_000)]]
     response = await machine.ask("What is a word?")
     assert response.error is None
-    assert "There is no room for more passages" in machine.prompt()
+    assert "The context window has no room for more passages" in machine.prompt()
 
 
 def test_what_is_said_counts_calls_and_results() -> None:
@@ -95,13 +95,14 @@ def test_what_is_said_counts_calls_and_results() -> None:
         wanting({"id": "c", "args": {"query": "robots"}}),
         ToolMessage("found it", tool_call_id="c"),
     ]
-    assert "robots" in said(exchange)
-    assert "found it" in said(exchange)
+    assert "robots" in exchange_text(exchange)
+    assert "found it" in exchange_text(exchange)
 
 
 def test_passages_are_given_where_a_result_holds_their_text() -> None:
     results = [ToolMessage("a", tool_call_id="1", artifact=[3, 4]), ToolMessage("b", tool_call_id="2", artifact=[])]
-    assert given([AIMessage("x"), *results, ToolMessage("of an earlier version", tool_call_id="3")]) == {3, 4}
+    earlier = ToolMessage("of an earlier version", tool_call_id="3")
+    assert passages_in_results([AIMessage("x"), *results, earlier]) == {3, 4}
 
 
 def test_a_result_gets_half_of_what_is_left() -> None:

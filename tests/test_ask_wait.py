@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from cli.ask import _answer
+from cli.ask import _read_response
 from cli.chat import _View
 from graph.agent import Agent
 from rag.conversation.turns import failed_response
@@ -27,7 +27,7 @@ class Waits:
 
 
 async def test_ask_tells_the_wait_beside_the_result(capsys: pytest.CaptureFixture[str]) -> None:
-    await _answer(cast("Agent", Waits()), "What is a node?", None, Context())
+    await _read_response(cast("Agent", Waits()), "What is a node?", None, Context())
     shown = capsys.readouterr()
     assert (shown.out, shown.err) == ("", f"{LINE}\n")
 

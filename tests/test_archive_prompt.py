@@ -9,7 +9,7 @@ import pytest
 from langgraph.store.base import PutOp
 
 from graph.memory import Memory
-from nodes import archive as remembering
+from nodes import archive
 from nodes.archive import namespace_of
 from rag.conversation.turns import BLOCK, WINDOW
 from rag.errors import MemoryFailureError
@@ -52,7 +52,7 @@ async def test_the_archive_is_not_read_for_what_has_no_room(monkeypatch: pytest.
     async def remembers(*asked: object) -> Any:
         read.append(asked)
 
-    monkeypatch.setattr(remembering, "get_blocks", remembers)
+    monkeypatch.setattr(archive, "get_blocks", remembers)
     numbers = await talked(Machine(profile=windowed(800)))  # the state's turns alone are more than it has room for
     assert read == []
     assert numbers == list(range(MANY + 1 - len(numbers), MANY + 1))
@@ -64,7 +64,7 @@ async def test_while_the_archive_cannot_be_read_the_turns_of_the_state_are_known
     async def fails(*_: object) -> Any:
         raise MemoryFailureError("memory_locked", "The file is locked.")
 
-    monkeypatch.setattr(remembering, "get_blocks", fails)
+    monkeypatch.setattr(archive, "get_blocks", fails)
     numbers = await talked(Machine())
     assert WINDOW <= len(numbers) <= WINDOW + BLOCK
     assert numbers[-1] == MANY

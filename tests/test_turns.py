@@ -18,7 +18,7 @@ from rag.conversation.turns import (
     unknown_thread,
 )
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
-from rag.types import Exchange, Response
+from rag.types import AnsweredQuestion, Response
 
 
 def response(**fields: Any) -> Response:
@@ -71,16 +71,16 @@ def test_length_is_counted_in_code_points() -> None:
 
 
 def test_the_history_pairs_questions_with_answers() -> None:
-    assert history([HumanMessage("Really?"), answer()]) == [Exchange("Really?", "Yes.")]
+    assert history([HumanMessage("Really?"), answer()]) == [AnsweredQuestion("Really?", "Yes.")]
 
 
 def test_earlier_answers_go_without_their_markers() -> None:
     said = AIMessage("Yes [1]. `a[2]` no [3, 4].")
-    assert history([HumanMessage("First?"), said]) == [Exchange("First?", "Yes. `a[2]` no.")]
+    assert history([HumanMessage("First?"), said]) == [AnsweredQuestion("First?", "Yes. `a[2]` no.")]
 
 
 def test_an_answer_of_markers_alone_says_nothing() -> None:
-    assert history([HumanMessage("Q"), AIMessage("[1]")]) == [Exchange("Q", "")]
+    assert history([HumanMessage("Q"), AIMessage("[1]")]) == [AnsweredQuestion("Q", "")]
 
 
 def test_the_history_holds_the_plain_answer_without_its_footer() -> None:
@@ -93,12 +93,12 @@ def test_refusals_and_errors_stay_out_of_the_history(status: str) -> None:
 
 
 def test_a_question_that_was_never_answered_stays_out_of_the_history() -> None:
-    assert history([HumanMessage("Lost?"), HumanMessage("Really?"), answer()]) == [Exchange("Really?", "Yes.")]
+    assert history([HumanMessage("Lost?"), HumanMessage("Really?"), answer()]) == [AnsweredQuestion("Really?", "Yes.")]
 
 
 def test_messages_of_a_caller_are_paired_as_they_stand() -> None:
     messages = [SystemMessage("Be kind."), HumanMessage("Q"), AIMessage("A"), AIMessage("B")]
-    assert history(messages) == [Exchange("Q", "A")]
+    assert history(messages) == [AnsweredQuestion("Q", "A")]
 
 
 def test_an_empty_answer_is_none() -> None:
@@ -144,7 +144,7 @@ def test_an_unknown_conversation_is_named() -> None:
 
 def test_a_history_in_json_becomes_messages() -> None:
     data = [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
-    assert history(messages_from_json(data)) == [Exchange("q", "a")]
+    assert history(messages_from_json(data)) == [AnsweredQuestion("q", "a")]
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ async def test_what_is_no_single_question_is_not_searched_and_the_turn_says_so(w
     machine = await after_a_first_turn(written, ANSWER)
     response = await machine.ask(ASKED)
     assert (response.status, machine.searcher.rewrites[-1]) == ("success", "")
-    assert response.notices == ["The question was searched without a rewrite by the model (no_question)."]
+    assert response.notices == ["The model did not rewrite the question (no_question), so it was searched as typed."]
 
 
 FAILURES = [
@@ -127,7 +127,7 @@ async def test_a_call_that_fails_is_made_once_and_the_search_goes_on_without(fai
     response = await machine.ask(ASKED)
     assert (response.status, machine.searcher.rewrites[-1], response.llm_calls) == ("success", "", 1)
     assert len(response.notices) == 1
-    assert response.notices[0].startswith("The question was searched without a rewrite by the model (")
+    assert response.notices[0].startswith("The model did not rewrite the question (")
     assert "waiting" not in machine.types
     machine.model.assert_complete()
 
@@ -159,4 +159,4 @@ async def test_a_slow_model_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -
     await machine.ask("What is a node?")
     response = await machine.ask(ASKED)
     assert response.status == "success"
-    assert response.notices == ["The question was searched without a rewrite by the model (timeout)."]
+    assert response.notices == ["The model did not rewrite the question (timeout), so it was searched as typed."]

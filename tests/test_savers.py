@@ -85,7 +85,7 @@ async def test_a_turn_is_answered_and_stored_though_the_old_ones_could_not_go(
         patch.setattr(type(memory.database.saver), "drop_old", fails)
         for number in range(2):
             assert (await machine.agent.ask(f"Question {number}?", thread_id="t")).status == "success"
-    assert "old checkpoints stay for now: memory_locked" in caplog.text
+    assert "old checkpoints not deleted yet: memory_locked" in caplog.text
     assert (await machine.agent.ask("And then?", thread_id="t")).turn_number == 3
     assert await ends(machine) == [3, 2, 1]
     assert len([one async for one in machine.graph.aget_state_history(thread_config("t"))]) == 8
