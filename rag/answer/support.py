@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from rag.answer.citations import best_quote, clip
 from rag.grounding.verdict import Verdict, check
 from rag.text.english.requests import Demand, asked, blanked, is_order, without_orders
-from rag.text.english.stopwords import STOP_WORDS
+from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.text.sentences import Unit, code_spans, units
 from rag.text.terms import is_english, keys
 from rag.types import Passage, Quote, Standing
@@ -259,15 +259,19 @@ def _is_asked_for(sentence: str, sources: Sequence[_Source], known: str) -> bool
     """Whether the sentence is far from all statements and does what an order, a task or a question asks for.
 
     Beside an order to the writer of the answer, distance alone tells. Beside a task or a question, which a book may
-    well have, the sentence must also have words of it.
+    well have, the sentence must also have words of it, or no word of any statement.
     """
     asking = [one for one in sources if one.demands]
-    if not asking or "distant" not in check(sentence, [one.statements for one in sources], known=known).kinds:
+    if not asking:
         return False
-    if any(one.evidence != one.text for one in asking):
-        return True
     stated = frozenset[str]().union(*(one.stated for one in sources))
-    strange = [word for word in telling_words(sentence) if keys(word).isdisjoint(stated)]
+    said = telling_words(sentence)
+    strange = [word for word in said if keys(word).isdisjoint(stated)]
+    foreign = len(strange) == len(said) and not LIGHT.issuperset(strange)
+    if not foreign and "distant" not in check(sentence, [one.statements for one in sources], known=known).kinds:
+        return False
+    if foreign or any(one.evidence != one.text for one in asking):
+        return True
     demanded = sum(any(not keys(word).isdisjoint(one.demands) for one in asking) for word in strange)
     return demanded > 0 and demanded >= DEMANDED * len(strange)
 

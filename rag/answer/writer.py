@@ -10,9 +10,11 @@ against passage 1, and "A node runs [1]. It is a process [1]." goes out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from rag.answer.citations import CitationForms
 from rag.answer.compose import Composer
@@ -26,6 +28,8 @@ from rag.text.language import Tongue
 from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
 from rag.types import CheckedSentence, CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
+
+_SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +201,15 @@ class AnswerWriter:
 
     def _frame(self, line: AnswerLine) -> None:
         """A heading or lead-in claims nothing. In "exact" each of its words must come from the book or the user."""
+        taken = self._left_out.links
         self._compose(line, ())
         bare, numbers = line.marked.bare, self._composer.numbers(line.marked)
         if line.kind == "lead":
             self._lead = (line.run, line)
             self._cited = numbers
+        if self._only_pointed(bare, taken):
+            line.standing, line.reasons = "contradicted", ("address: it only pointed at an address",)
+            return
         if line.kind == "rule" or self._check.stands(bare, numbers, HEADING_WORDS):
             line.frame = True
             return
@@ -209,6 +217,10 @@ class AnswerWriter:
         line.frame = self._manner.mode != "exact" and found.standing != "contradicted"
         if not line.frame:
             line.standing, line.reasons = "contradicted", found.reasons
+
+    def _only_pointed(self, text: str, taken: int) -> bool:
+        """Whether the text only pointed at an address, now taken out; `taken` counts the addresses before it."""
+        return self._left_out.links > taken and telling_words(text) <= POINTING
 
     def _row(self, line: AnswerLine, numbers: Sequence[int]) -> None:
         """The head of a table is a frame; a row is checked by its own markers or by those below the table."""
@@ -251,7 +263,7 @@ class AnswerWriter:
             taken = self._left_out.links
             self._compose(line, inherited)
             own, bare = self._composer.numbers(line.marked), self._composer.bare(line.marked)
-            if self._left_out.links > taken and telling_words(bare) <= POINTING:  # it only pointed at the address
+            if self._only_pointed(bare, taken) or (line.kind != "row" and not _SAYS.search(bare)):
                 bare = ""
             finding = self._finding(line, bare, own, inherited)
             if not finding.supported:

@@ -36,7 +36,22 @@ LEANS_BACK: Final = re.compile(
 
 # Words of a sentence that only points at an address: "Visit the page now". Without the address it says nothing.
 POINTING: Final = frozenset(
-    {"address", "check", "click", "download", "find", "go", "here", "install", "link", "more", "now", "open", "page"}
+    {
+        "address",
+        "check",
+        "click",
+        "download",
+        "find",
+        "go",
+        "here",
+        "install",
+        "link",
+        "linking",
+        "more",
+        "now",
+        "open",
+        "page",
+    }
     | {"read", "see", "site", "today", "visit", "website"}
 )
 # "(see )", "(cf.)" and the like, left over when their markers are removed.
