@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from rag.answer.output import UNCONFIRMED
 from rag.answer.writer import AnswerWriter, Manner
-from rag.types import Quote
+from rag.types import UNCONFIRMED_MARK as FLAG
+from rag.types import GroundingMode, Quote
 from tests.fakes import passage
 
 BOOK = (
@@ -17,9 +19,9 @@ CITED = f"{N} [1]."
 REFUSAL = "I do not know."
 
 
-def write(text: str, step: int = 0) -> AnswerWriter:
+def write(text: str, step: int = 0, mode: GroundingMode = "strict") -> AnswerWriter:
     """The writer after the text, in tokens of so many characters."""
-    writer = AnswerWriter(BOOK, Manner(REFUSAL, footer="none", question="What is a node?"))
+    writer = AnswerWriter(BOOK, Manner(REFUSAL, footer="none", mode=mode, question="What is a node?"))
     shown = [
         one
         for at in range(0, len(text), step or len(text) or 1)
@@ -33,11 +35,18 @@ def write(text: str, step: int = 0) -> AnswerWriter:
     return writer
 
 
-def answer(text: str) -> str:
+def answer(text: str, mode: GroundingMode = "strict") -> str:
     """The answer, which is the same however the text was split."""
-    whole = write(text).shown.content
-    assert {write(text, step).shown.content for step in (1, 2, 5)} == {whole}
+    whole = write(text, mode=mode).shown.content
+    assert {write(text, step, mode).shown.content for step in (1, 2, 5)} == {whole}
     return whole
+
+
+def is_unconfirmed(text: str, mode: GroundingMode = "strict") -> bool:
+    """Whether nothing is left of the text; then it cites nothing."""
+    writer = write(text, mode=mode)
+    told = answer(text, mode).startswith(f"{UNCONFIRMED}\n") and writer.refused == "unconfirmed"
+    return told and not writer.shown.citations
 
 
 @pytest.mark.parametrize(
@@ -94,7 +103,7 @@ def test_a_marker_of_any_form_becomes_the_number_of_its_passage(marker: str) -> 
     "marker", ["[I]", "(1)", "`[1]`", "[1\\]", "&#91;1&#93;", "¹", "①", "{1}", "<1>", "[1:2]", "[1..2]", "[99]", "[-1]"]
 )
 def test_what_is_no_marker_cites_nothing(marker: str) -> None:
-    assert answer(f"{N} {marker}.") == REFUSAL
+    assert is_unconfirmed(f"{N} {marker}.")
 
 
 @pytest.mark.parametrize(
@@ -205,12 +214,8 @@ def test_an_answer_that_is_right_is_shown_as_it_is(text: str) -> None:
     [
         "",
         " \n",
-        "...",
         "[1]",
         "[1][2]\n[1]",
-        "[99]",
-        f"{N} [1] and cows fly [2].",
-        f"```\n{N} [1]",
         "<think>A node [1].",
         REFUSAL + " " + CITED,
         "I'm sorry, but the passages do not say what a node is.",
@@ -218,6 +223,24 @@ def test_an_answer_that_is_right_is_shown_as_it_is(text: str) -> None:
 )
 def test_what_is_no_answer_is_the_refusal(text: str) -> None:
     assert answer(text) == REFUSAL
+    assert write(text).refused == "model_refused"
+
+
+@pytest.mark.parametrize("text", ["...", "**", "[99]", f"{N} [99]. {T} [98]."])
+def test_signs_and_citations_of_nothing_are_no_answer_and_no_refusal(text: str) -> None:
+    assert is_unconfirmed(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        (f"{N} [1] and cows fly [2].", f"{N} [1] and cows fly [2]. {FLAG}"),
+        (f"```\n{N} [1]", f"```\n{N} [1]\n```\n{FLAG}"),
+    ],
+)
+def test_what_nobody_can_know_is_marked_and_not_shown_in_exact(text: str, marked: str) -> None:
+    assert answer(text) == marked
+    assert is_unconfirmed(text, "exact")
 
 
 def test_each_part_of_a_sentence_keeps_the_marker_that_it_needs() -> None:

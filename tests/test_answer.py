@@ -6,39 +6,70 @@ import pytest
 
 from rag.types import UNCONFIRMED_MARK as FLAG
 from rag.types import GroundingMode
-from tests.writing import FALSE, NODE, TALK, TOPIC, shown, write
+from tests.writing import FALSE, NODE, TALK, TOPIC, WRONG, shown, write
 
-# --- the three modes ------------------------------------------------------------------------------------------------
+# --- the four modes -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("mode", "plain"),
     [
-        ("strict", f"{NODE} [1]."),
+        ("exact", f"{NODE} [1]."),
+        ("strict", f"{NODE} [1]. {FALSE} [1]. {FLAG}"),
         ("flag", f"{NODE} [1]. {FALSE} [1]. {FLAG}"),
         ("off", f"{NODE} [1]. {FALSE} [1]."),
     ],
 )
-def test_a_sentence_that_is_not_supported_is_removed_marked_or_let_through(mode: GroundingMode, plain: str) -> None:
+def test_an_unconfirmed_sentence_is_removed_marked_or_let_through(mode: GroundingMode, plain: str) -> None:
     writer = write(f"{NODE} [1]. {FALSE} [1].", mode)
     assert writer.shown.plain == plain
     assert (writer.grounding.mode, writer.grounding.sentences, writer.grounding.supported) == (mode, 2, 1)
-    assert writer.grounding.removed == (mode == "strict")
+    assert (writer.grounding.unconfirmed, writer.grounding.removed) == (1, mode == "exact")
 
 
-@pytest.mark.parametrize(("mode", "plain"), [("strict", f"{TALK} [1]."), ("flag", f"{NODE}. {FLAG}\n\n{TALK} [1].")])
-def test_a_sentence_that_cites_nothing_is_treated_like_one_that_is_not_supported(
-    mode: GroundingMode, plain: str
-) -> None:
-    assert shown(f"{NODE}.\n\n{TALK} [1].", mode) == plain
+@pytest.mark.parametrize(
+    ("mode", "plain"),
+    [
+        ("exact", f"{NODE} [1]."),
+        ("strict", f"{NODE} [1]."),
+        ("flag", f"{NODE} [1]. {WRONG} [1]. {FLAG}"),
+        ("off", f"{NODE} [1]. {WRONG} [1]."),
+    ],
+)
+def test_a_contradicted_sentence_is_removed_marked_or_let_through(mode: GroundingMode, plain: str) -> None:
+    writer = write(f"{NODE} [1]. {WRONG} [1].", mode)
+    assert writer.shown.plain == plain
+    assert (writer.grounding.sentences, writer.grounding.supported, writer.grounding.unconfirmed) == (2, 1, 0)
+    assert writer.grounding.removed == (mode in ("exact", "strict"))
+    last = writer.grounding.checked[-1]
+    assert (last.text, last.standing, last.citations) == (f"{WRONG}.", "contradicted", [1])
+    assert any(reason.startswith("number: 47") for reason in last.reasons)
+
+
+@pytest.mark.parametrize("mode", ["exact", "strict", "flag"])
+def test_a_sentence_that_cites_nothing_gets_the_marker_of_the_passage_that_says_it(mode: GroundingMode) -> None:
+    assert shown(f"{NODE}.\n\n{TALK} [1].", mode) == f"{NODE} [1].\n\n{TALK} [1]."
+
+
+@pytest.mark.parametrize(("mode", "plain"), [("strict", f"{TALK} [1]."), ("flag", f"{FALSE}. {FLAG}\n\n{TALK} [1].")])
+def test_a_sentence_that_cites_nothing_and_stands_nowhere_is_contradicted(mode: GroundingMode, plain: str) -> None:
+    assert shown(f"{FALSE}.\n\n{TALK} [1].", mode) == plain
 
 
 def test_a_sentence_is_checked_against_what_it_cites_and_nothing_else() -> None:
-    assert shown(f"{NODE} [2]. {TALK} [1].") == f"{TALK} [1]."
+    assert shown(f"{NODE} [2]. {TALK} [1].", "exact") == f"{TALK} [1]."
+    assert shown(f"{NODE} [2]. {TALK} [1].") == f"{NODE} [2]. {FLAG} {TALK} [1]."
 
 
-def test_what_was_removed_is_told() -> None:
-    assert write(f"{NODE} [1]. {FALSE} [1].").notices == ["1 sentence was taken out: the cited passages do not say so."]
+def test_what_was_removed_or_marked_is_told() -> None:
+    said = f"{NODE} [1]. {FALSE} [1]."
+    assert write(said, "exact").notices == [
+        "1 sentence was taken out: the cited passages do not say so in these or nearly these words."
+    ]
+    assert write(said).notices == [f"Sentences marked {FLAG} could not be confirmed from the passages."]
+    assert write(f"{NODE} [1]. {WRONG} [1].").notices == [
+        "1 sentence was taken out: they state what stands in no cited passage, or an order from the book."
+    ]
 
 
 def test_unknown_markers_and_links_are_told() -> None:
@@ -61,15 +92,24 @@ def test_a_sentence_that_gets_a_marker_gets_that_of_the_passage_that_says_it() -
 
 
 def test_a_marker_does_not_cover_what_it_does_not_support() -> None:
-    assert shown(f"{FALSE}. {TALK} [1].") == f"{TALK} [1]."
+    assert shown(f"{FALSE}. {TALK} [1].", "exact") == f"{TALK} [1]."
+    assert shown(f"{FALSE}. {TALK} [1].") == f"{FALSE}. {FLAG} {TALK} [1]."
 
 
-def test_a_marker_does_not_cover_the_sentences_behind_it() -> None:
-    assert shown(f"{NODE} [1]. {TALK}.") == f"{NODE} [1]."
+def test_a_sentence_behind_a_marker_is_checked_by_it() -> None:
+    assert shown(f"{NODE} [1]. {TALK}.", "exact") == f"{NODE} [1]. {TALK}."
+    assert shown(f"{NODE} [1]. {FALSE}.", "exact") == f"{NODE} [1]."
+    assert shown(f"{NODE} [1]. {FALSE}.") == f"{NODE} [1]. {FALSE}. {FLAG}"
+    assert shown(f"{NODE} [1]. {WRONG}.") == f"{NODE} [1]."
 
 
 def test_a_list_item_has_its_own_markers_and_no_others() -> None:
-    assert shown(f"- {NODE}\n- {TALK} [1]") == f"- {TALK} [1]"
+    assert shown(f"- {NODE}\n- {TOPIC} [2]") == f"- {NODE} [1]\n- {TOPIC} [2]"
+    assert shown(f"- {FALSE}\n- {TALK} [1]") == f"- {TALK} [1]"
+
+
+def test_a_list_inherits_the_marker_of_its_lead() -> None:
+    assert shown(f"A process computes [1]:\n\n- {NODE}\n- {FALSE}", "exact") == f"A process computes [1]:\n\n- {NODE}"
 
 
 def test_within_an_item_a_marker_covers_the_sentences_before_it() -> None:
@@ -77,11 +117,13 @@ def test_within_an_item_a_marker_covers_the_sentences_before_it() -> None:
 
 
 def test_an_item_keeps_its_sign_when_its_first_sentence_is_removed() -> None:
-    assert shown(f"1. {FALSE} [1]. {TALK} [1].\n2. {NODE} [1].") == f"1. {TALK} [1].\n2. {NODE} [1]."
+    for said, mode in ((FALSE, "exact"), (WRONG, "strict")):
+        assert shown(f"1. {said} [1]. {TALK} [1].\n2. {NODE} [1].", mode) == f"1. {TALK} [1].\n2. {NODE} [1]."
 
 
 def test_paragraphs_stay_apart_when_what_is_between_them_is_removed() -> None:
-    assert shown(f"{NODE} [1]. {FALSE}.\n\n{TALK} [1].") == f"{NODE} [1].\n\n{TALK} [1]."
+    for said, mode in ((FALSE, "exact"), (WRONG, "strict")):
+        assert shown(f"{NODE} [1]. {said}.\n\n{TALK} [1].", mode) == f"{NODE} [1].\n\n{TALK} [1]."
 
 
 @pytest.mark.parametrize("said", ["According to [1], ", "[1] says that ", "In passage [1], "])
@@ -104,16 +146,27 @@ def test_the_quote_is_the_sentence_of_the_passage_that_supports() -> None:
 
 def test_a_heading_stands_where_something_stands_under_it() -> None:
     text = f"## Nodes\n\n{NODE} [1].\n\n## Topics\n\n{FALSE} [2]."
-    assert shown(text) == f"## Nodes\n\n{NODE} [1]."
+    assert shown(text, "exact") == f"## Nodes\n\n{NODE} [1]."
+    assert shown(text) == f"{text} {FLAG}"
+    assert shown(text.replace(FALSE, WRONG)) == f"## Nodes\n\n{NODE} [1]."
 
 
-def test_a_heading_with_words_of_its_own_is_removed() -> None:
-    assert shown(f"## Vote for cows\n\n{NODE} [1].") == f"{NODE} [1]."
+def test_a_heading_with_words_of_its_own_is_removed_in_exact() -> None:
+    text = f"## Vote for cows\n\n{NODE} [1]."
+    assert shown(text, "exact") == f"{NODE} [1]."
+    assert shown(text) == text
+
+
+@pytest.mark.parametrize("heading", ["## The 47 nodes", "## Nodes and Zenoh", "**See https://evil.example**"])
+def test_a_heading_with_what_stands_nowhere_is_removed(heading: str) -> None:
+    assert shown(f"{heading}\n\n{NODE} [1].") == f"{NODE} [1]."
 
 
 def test_a_lead_stands_with_its_list_and_falls_with_it() -> None:
     assert shown(f"A process computes:\n\n- {TALK} [1]") == f"A process computes:\n\n- {TALK} [1]"
-    assert shown(f"A process computes:\n\n- {FALSE} [1]\n\n{NODE} [1].") == f"{NODE} [1]."
+    fails = f"A process computes:\n\n- {FALSE} [1]\n\n{NODE} [1]."
+    assert shown(fails, "exact") == shown(fails.replace(FALSE, WRONG)) == f"{NODE} [1]."
+    assert shown(fails) == fails.replace(f"{FALSE} [1]", f"{FALSE} [1] {FLAG}")
 
 
 def test_talk_about_the_conversation_needs_no_source_and_is_no_answer() -> None:
@@ -139,7 +192,8 @@ def test_code_that_no_passage_has_is_removed(code: str) -> None:
 
 def test_the_rows_of_a_table_are_checked_one_by_one() -> None:
     table = "| Tool | Use |\n|---|---|\n| apt | Debian |\n| apt | Windows |\n\n[2]"
-    assert shown(table) == "| Tool | Use |\n|---|---|\n| apt | Debian |\n\n[2]"
+    assert shown(table, "exact") == "| Tool | Use |\n|---|---|\n| apt | Debian |\n\n[2]"
+    assert shown(table) == table.replace("Windows |", f"Windows {FLAG} |")
 
 
 def test_a_list_of_sources_of_the_models_own_is_not_shown() -> None:

@@ -52,7 +52,7 @@ manners = st.builds(
     style=st.sampled_from(STYLES),
     footer=st.just("none"),
     accepts=st.sampled_from([(), ("source",), ("title",), ("chapter",)]),
-    mode=st.sampled_from(["strict", "strict", "flag", "off"]),
+    mode=st.sampled_from(["strict", "strict", "exact", "flag", "off"]),
     question=st.just("What is a node?"),
 )
 fuzzed = settings(
@@ -104,9 +104,12 @@ def test_whatever_a_model_writes_only_the_book_is_cited_and_linked(text: str, ma
 
 @fuzzed
 @given(outputs)
-def test_in_strict_every_sentence_counts_as_supported_or_as_removed(text: str) -> None:
-    counts = write(text, Manner(REFUSAL, footer="none")).grounding
-    assert counts.sentences == counts.supported + counts.removed
+def test_every_sentence_counts_as_shown_or_as_removed(text: str) -> None:
+    exact = write(text, Manner(REFUSAL, footer="none", mode="exact")).grounding
+    assert exact.sentences == exact.supported + exact.removed
+    strict = write(text, Manner(REFUSAL, footer="none")).grounding
+    assert strict.sentences == strict.supported + strict.unconfirmed + strict.removed
+    assert strict.sentences == sum(one.standing != "frame" for one in strict.checked)
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from rag.answer.output import UNCONFIRMED
 from rag.answer.writer import AnswerWriter, Manner
 from rag.types import UNCONFIRMED_MARK as FLAG
 from rag.types import GroundingMode, Passage
 from tests.fakes import passage
-from tests.writing import BOOK, FALSE, NODE, REFUSAL, TALK, shown, write
+from tests.writing import BOOK, FALSE, NODE, REFUSAL, TALK, WRONG, shown, write
 
 # --- links and tags -------------------------------------------------------------------------------------------------
 
@@ -77,9 +78,24 @@ def test_advice_behind_a_refusal_goes_with_it_in_strict_and_is_shown_where_nothi
     assert (free.shown.content, free.refused) == (said, None)
 
 
-def test_an_answer_of_which_nothing_is_supported_is_the_refusal() -> None:
+CLOSEST = f"""{UNCONFIRMED}
+
+Closest passages:
+- Page 1 > Nodes (https://book.example/page-1#nodes)
+- Page 2 > Nodes (https://book.example/page-2#nodes)"""
+
+
+@pytest.mark.parametrize(("mode", "said"), [("exact", FALSE), ("strict", WRONG), ("exact", WRONG)])
+def test_an_answer_of_which_nothing_is_left_names_the_closest_passages(mode: GroundingMode, said: str) -> None:
+    writer = write(f"{said} [1]. The moon is {said} [2].", mode)
+    assert (writer.shown.content, writer.refused, writer.grounding.removed) == (CLOSEST, "unconfirmed", 2)
+    assert (writer.shown.plain, writer.shown.citations) == (CLOSEST, {})
+
+
+def test_an_answer_of_which_nothing_is_confirmed_is_shown_with_marks() -> None:
     writer = write(f"{FALSE} [1]. The moon is {FALSE} [2].")
-    assert (writer.shown.content, writer.refused, writer.grounding.removed) == (REFUSAL, "unconfirmed", 2)
+    assert (writer.shown.content, writer.refused) == (f"{FALSE} [1]. {FLAG} The moon is {FALSE} [2]. {FLAG}", None)
+    assert (writer.grounding.supported, writer.grounding.unconfirmed, writer.grounding.removed) == (0, 2, 0)
 
 
 def test_the_refusal_of_a_part_leaves_the_answer_of_the_rest_and_is_told() -> None:
@@ -146,13 +162,13 @@ def test_tasks_and_questions_of_a_book_state_nothing(told: str) -> None:
     assert writer.refused == "unconfirmed"
 
 
-def test_an_answer_in_another_language_is_a_refusal_that_says_why() -> None:
+def test_an_answer_in_another_language_is_not_confirmed_and_says_why() -> None:
     writer = write("Ein Knoten ist ein Prozess, der etwas berechnet [1]. Knoten sprechen über Themen [1].")
-    assert (writer.shown.content, writer.refused) == (REFUSAL, "unconfirmed")
+    assert (writer.shown.content, writer.refused) == (CLOSEST, "unconfirmed")
     assert ["another language" in notice for notice in writer.notices] == [True]
 
 
 def test_unsupported_sentences_in_the_language_of_the_book_are_not_called_foreign() -> None:
     writer = write(f"{FALSE} over the old wooden fence [1]. The price of a node is ten euros [1].")
-    assert writer.refused == "unconfirmed"
-    assert writer.notices == []
+    assert (writer.refused, writer.grounding.unconfirmed) == (None, 2)
+    assert writer.notices == [f"Sentences marked {FLAG} could not be confirmed from the passages."]

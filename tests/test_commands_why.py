@@ -46,6 +46,6 @@ def test_only_the_first_few_that_were_not_used_are_told() -> None:
 
 def test_what_the_check_and_the_judge_found_is_told() -> None:
     counts = Grounding(sentences=5, supported=3, removed=2)
-    assert checked_line(counts) == "5 sentences, 3 supported, 2 removed"
+    assert checked_line(counts) == "5 sentences, 3 supported, 0 unconfirmed, 2 removed"
     judged = counts.model_copy(update={"judge": Opinion(model="gpt", sentences=4, removed=1, calls=2)})
-    assert checked_line(judged) == "5 sentences, 3 supported, 2 removed; gpt judged 4 and rejected 1"
+    assert checked_line(judged) == "5 sentences, 3 supported, 0 unconfirmed, 2 removed; gpt judged 4 and rejected 1"

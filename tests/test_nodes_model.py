@@ -43,7 +43,7 @@ async def test_without_a_passage_the_answer_is_the_refusal_and_the_model_is_not_
     model = ScriptedModel()
     update = await generate(model, stream)
     assert (update["draft"]["status"], update["draft"]["fallback_reason"]) == ("fallback", "no_passage")
-    assert update["draft"]["content"] == stream.sentences == REFUSAL
+    assert update["draft"]["content"] == stream.sentences == unconfirmed_answer([passage()])
     assert model.prompts == []
 
 
@@ -81,7 +81,7 @@ async def test_nothing_follows_a_refusal(stream: Stream) -> None:
     assert update["draft"]["content"] == stream.sentences == REFUSAL
 
 
-async def test_an_answer_of_unknown_markers_alone_is_a_refusal_that_is_shown(stream: Stream) -> None:
+async def test_an_answer_of_unknown_markers_alone_is_not_confirmed_and_says_so(stream: Stream) -> None:
     update = await generate(ScriptedModel(script=["[9]"]), stream, passage())
     assert update["draft"]["status"] == "fallback"
     assert update["draft"]["content"] == stream.sentences == REFUSAL

@@ -16,6 +16,7 @@ BOOK = (
     passage(2, "A topic is a named bus.\n\n| Tool | Use |\n|---|---|\n| apt | Debian |\n| dnf | Fedora |\n"),
 )
 NODE, TALK, TOPIC, FALSE = "A node is a process", "Nodes talk over topics", "A topic is a named bus", "Cows can fly"
+WRONG = "Nodes talk over 47 topics"  # a number that stands nowhere; FALSE is only said by no passage
 
 
 def write(text: str, mode: GroundingMode = "strict", *, cut: bool = False, **manner: str) -> AnswerWriter:

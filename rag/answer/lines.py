@@ -33,7 +33,8 @@ class AnswerLine:
     behind the text. `block` numbers paragraphs, items and the like; `run` numbers whole lists, tables and paragraphs.
     `standing` is None until the line was checked; `reasons` say why it is not supported. `waits` says that a second
     judge is still to be heard. A `frame` states nothing and stands or falls with the lines around it; `refusal` says
-    that it denies that the book has an answer. `level` is a heading's.
+    that it denies that the book has an answer; `unresolved` that it has a citation by which no passage is meant.
+    `level` is a heading's.
     """
 
     kind: Kind
@@ -45,6 +46,7 @@ class AnswerLine:
     level: int = 0
     frame: bool = False
     refusal: bool = False
+    unresolved: bool = False
     standing: Standing | None = None
     reasons: tuple[str, ...] = ()
     waits: bool = False

@@ -285,5 +285,5 @@ def _were(count: int, noun: str) -> str:
 
 def unconfirmed_answer(passages: Iterable[Passage]) -> str:
     """What stands in place of an answer of which nothing could be shown: a sentence, and the closest passages."""
-    closest = [f"- [{one.number}] {label(one.breadcrumb or one.title)} ({one.link})" for one in passages][:CLOSEST]
+    closest = [f"- {label(one.breadcrumb or one.title)} ({one.link})" for one in passages][:CLOSEST]
     return "\n".join([UNCONFIRMED, "", "Closest passages:", *closest])

@@ -30,6 +30,9 @@ from rag.text.sentences import sentence_spans
 from rag.types import CheckedSentence, CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
 
 _SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
+_ATTRIBUTE: Final = re.compile(r"(?:href|src)\s*=\s*['\"]{2}")  # half a tag, whose address was taken out
+# A sign at the end of a sentence that is meant as a citation and is none: "[I]", "(1)", "`[1]`", "①".
+_NO_MARKER: Final = re.compile(r"\s(?:[`\[({<]{1,2}[\dIVX.:-]{1,4}[\\`\])}>]{1,2}|[⁰¹²³⁴-⁹①-⑳]{1,2})\W*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +158,7 @@ class AnswerWriter:
             text, unknown = self._forms.as_numbers(line.text)
             line.marked = line.marked.changed(text)
             self.grounding.unknown_markers += unknown
+            line.unresolved = unknown > 0
             numbers = self._composer.numbers(line.marked)
             if line.kind in ("markers", "definition"):
                 self._cite_open(line, numbers if line.kind == "markers" else ())
@@ -220,7 +224,8 @@ class AnswerWriter:
 
     def _only_pointed(self, text: str, taken: int) -> bool:
         """Whether the text only pointed at an address, now taken out; `taken` counts the addresses before it."""
-        return self._left_out.links > taken and telling_words(text) <= POINTING
+        only = telling_words(text) <= POINTING or _ATTRIBUTE.search(text) is not None
+        return self._left_out.links > taken and only
 
     def _row(self, line: AnswerLine, numbers: Sequence[int]) -> None:
         """The head of a table is a frame; a row is checked by its own markers or by those below the table."""
@@ -260,15 +265,19 @@ class AnswerWriter:
             finding = self._check.code(line.text, inherited)
             line.marked = line.marked.changed(self._composer.code(line.text, set(finding.quotes)))
         else:
-            taken = self._left_out.links
+            taken, unknown = self._left_out.links, self.grounding.unknown_markers
             self._compose(line, inherited)
+            line.unresolved = line.unresolved or self.grounding.unknown_markers > unknown
             own, bare = self._composer.numbers(line.marked), self._composer.bare(line.marked)
             if self._only_pointed(bare, taken) or (line.kind != "row" and not _SAYS.search(bare)):
                 bare = ""
             finding = self._finding(line, bare, own, inherited)
             if not finding.supported:
                 self._left_out.foreign += self._tongue.is_foreign(bare)
-                self._left_out.said_no |= is_refusal(bare)
+                if is_refusal(bare):
+                    self._left_out.said_no = True
+                    reasons = (*finding.reasons, "refusal: it says that the book has no answer")
+                    finding = finding._replace(standing="contradicted", reasons=reasons)
             else:
                 line.marked = self._composer.only(line.marked, finding.quotes)
                 if not own and (not own_place or not set(finding.by) & set(inherited)):
@@ -281,6 +290,8 @@ class AnswerWriter:
 
     def _finding(self, line: AnswerLine, bare: str, own: Sequence[int], inherited: Sequence[int]) -> Finding:
         """What the passages say of a line. Without a citation of its own, any passage of the turn may say it."""
+        if not own and (line.unresolved or _NO_MARKER.search(bare)):
+            return Finding("contradicted", (), {}, reasons=("citation: no passage of this answer is meant",))
         cited = own or inherited
         finding = self._check.claim(bare, cited) if cited else self._check.anywhere(bare)
         if finding.supported and (clauses := self._composer.clauses(line.marked)):

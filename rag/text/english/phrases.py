@@ -45,14 +45,13 @@ POINTING: Final = frozenset(
         "go",
         "here",
         "install",
+        "learn",
         "link",
         "linking",
         "more",
         "now",
-        "open",
-        "page",
     }
-    | {"read", "see", "site", "today", "visit", "website"}
+    | {"open", "page", "read", "see", "site", "today", "visit", "website"}
 )
 # "(see )", "(cf.)" and the like, left over when their markers are removed.
 SEE: Final = re.compile(r"[ \t]*\((?:see|cf\.?|(?:source|passage|ref|reference)s?:?)[ \t,;]*\)", re.IGNORECASE)

@@ -120,9 +120,9 @@ _HEADING_WORDS_LIST: Final = """
 answer overview summary introduction conclusion key points main idea ideas details detail example examples note notes
 steps step short brief explanation background context definition definitions benefits features uses usage important
 information result results takeaway takeaways first second third next finally also further more related general
-proceed process requirements following follows include includes including these those several some different various described
+process requirements following follows include includes including these those several some different various described
 listed explained book passage passages says question topic part parts section way ways reasons reason types type kinds
-kind common
+kind common proceed
 """
 HEADING_WORDS: Final = frozenset(_HEADING_WORDS_LIST.split())
 
