@@ -153,7 +153,7 @@ def why_lines(trace: Mapping[str, Any]) -> Iterator[str]:
 
 
 def checked_line(grounding: Grounding) -> str:
-    """For example "5 sentences, 4 supported, 1 removed; gpt-4o judged 5 and rejected 1"."""
+    """For example "5 sentences, 4 supported, 0 unconfirmed, 1 removed; gpt-4o judged 5 and rejected 1"."""
     counts = f"{grounding.sentences} sentences, {grounding.supported} supported, "
     counts += f"{grounding.unconfirmed} unconfirmed, {grounding.removed} removed"
     judge = grounding.judge

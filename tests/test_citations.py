@@ -8,6 +8,7 @@ import re
 import pytest
 
 from rag.answer.citations import LONGEST_QUOTE, best_quote, sources_footer
+from rag.answer.output import unconfirmed_answer
 from rag.answer.writer import AnswerWriter, Manner
 from rag.text.markup import without_markers
 from rag.types import CitationStyle, Passage, Quote
@@ -98,7 +99,7 @@ def test_every_marker_of_the_plain_answer_has_its_citation() -> None:
 
 def test_a_megabyte_of_unfinished_markers_is_no_answer() -> None:
     writer, shown = written("[1, " * 250_000)
-    assert (writer.refused, "".join(shown)) == ("unconfirmed", unconfirmed_answer(BOOK))
+    assert (writer.refused, "".join(shown)) == ("unconfirmed", unconfirmed_answer([NODE, TOPIC]))
 
 
 # --- markers --------------------------------------------------------------------------------------------------------
@@ -238,7 +239,7 @@ def test_an_answer_that_begins_with_the_refusal_is_the_refusal(said: str) -> Non
 def test_an_answer_in_which_nothing_is_left_is_the_refusal_or_names_passages(said: str, reason: str) -> None:
     writer, shown = written(said)
     assert writer.refused == reason
-    left = REFUSAL if reason == "model_refused" else unconfirmed_answer(BOOK)
+    left = REFUSAL if reason == "model_refused" else unconfirmed_answer([NODE, TOPIC])
     assert writer.shown.content == "".join(shown) == left
 
 

@@ -1,7 +1,8 @@
-"""A model as a second judge: it takes away and never adds, is asked for paragraphs, and its failures harm no answer."""
+"""A model as a second judge: it confirms and rejects, is asked for paragraphs, and its failures harm no answer."""
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -11,10 +12,11 @@ from langchain_core.messages import HumanMessage
 
 from graph.compiled import thread_config
 from rag.answer.judging import Claim, judging_prompt, read_verdicts
+from rag.answer.output import unconfirmed_answer
 from rag.answer.writer import AnswerWriter, Manner
 from rag.errors import AskbookError
 from rag.profiles.profile import Profile, load_profile
-from rag.types import GroundingMode
+from rag.types import UNCONFIRMED_MARK, GroundingMode
 from state import Context, InputState
 from tests.fakes import passage
 from tests.machine import Machine
@@ -28,6 +30,7 @@ BOOK = (
 NODE = "Each node is a computing process [1]."
 NAME = "Each node has its own name [1]."
 TOPIC = "Each topic is a bus with a name [2]."
+UNSURE = unconfirmed_answer(BOOK)
 REFUSAL = "I don't have information about that in the book content"
 
 
@@ -45,18 +48,37 @@ async def test_a_sentence_that_the_judge_rejects_is_removed() -> None:
     m = machine(f"{NODE} {NAME}", "1 yes\n2 no")
     response = await m.ask("What is a node?")
     assert response.content == m.shown == NODE
-    assert response.grounding.model_dump() == {
-        "mode": "strict", "sentences": 2, "supported": 1, "removed": 1, "unknown_markers": 0,
+    checked = [(one.text, one.standing, one.citations) for one in response.grounding.checked]
+    assert checked == [
+        ("Each node is a computing process.", "supported", [1]),
+        ("Each node has its own name.", "contradicted", [1]),
+    ]
+    assert response.grounding.checked[1].reasons == ["judge: the passages do not say so"]
+    assert response.grounding.model_dump(exclude={"checked"}) == {
+        "mode": "strict", "sentences": 2, "supported": 1, "unconfirmed": 0, "removed": 1, "unknown_markers": 0,
         "judge": {"model": "scripted", "sentences": 2, "removed": 1, "calls": 1},
     }  # fmt: skip
     m.model.assert_complete()
 
 
-async def test_what_the_check_by_code_does_not_support_is_not_put_to_the_judge() -> None:
-    m = machine(f"{NODE}\n\nCows can fly [1].", "1 yes\n2 yes")
+async def test_what_is_contradicted_is_not_put_to_the_judge() -> None:
+    m = machine(f"{NODE}\n\nEach node has 47 names [1].", "1 yes\n2 yes")
     response = await m.ask("What is a node?")
     assert response.content == NODE
-    assert "Cows" not in m.prompt()
+    assert "47" not in m.prompt()
+
+
+@pytest.mark.parametrize("mode", ["strict", "exact"])
+async def test_what_is_unconfirmed_the_judge_confirms_or_rejects(mode: GroundingMode) -> None:
+    said = f"{NODE}\n\nCows can fly [1]."
+    yes, no = ["1 yes", "1 yes"], ["1 yes", "1 no"]
+    assert (await machine(said, *yes, grounding=mode).ask("What is a node?")).content == said
+    assert (await machine(said, *no, grounding=mode).ask("What is a node?")).content == NODE
+
+
+async def test_what_the_judge_does_not_speak_of_keeps_its_mark() -> None:
+    m = machine(f"{NODE} Cows can fly [1].", "1 yes")
+    assert (await m.ask("What is a node?")).content == f"{NODE} Cows can fly [1]. {UNCONFIRMED_MARK}"
 
 
 async def test_a_sentence_of_the_book_needs_no_judge() -> None:
@@ -76,7 +98,7 @@ async def test_no_judge_is_asked_and_none_recorded_unless_the_profile_wants_one(
 
 async def test_in_flag_a_rejected_sentence_is_marked() -> None:
     m = machine(f"{NODE} {NAME}", "1 yes\n2 no", grounding="flag")
-    assert (await m.ask("What is a node?")).content == f"{NODE} {NAME} (unsupported)"
+    assert (await m.ask("What is a node?")).content == f"{NODE} {NAME} {UNCONFIRMED_MARK}"
 
 
 async def test_in_off_no_judge_is_asked() -> None:
@@ -84,11 +106,11 @@ async def test_in_off_no_judge_is_asked() -> None:
     assert (await m.ask("What is a node?")).llm_calls == 1
 
 
-async def test_when_all_is_rejected_the_answer_is_the_refusal() -> None:
+async def test_when_all_is_rejected_the_closest_passages_are_named() -> None:
     m = machine(NODE, "1 no")
     response = await m.ask("What is a node?")
-    assert (response.content, response.status, response.fallback_reason) == (REFUSAL, "fallback", "unsupported")
-    assert m.shown == REFUSAL
+    assert (response.content, response.status, response.fallback_reason) == (UNSURE, "fallback", "unconfirmed")
+    assert m.shown == UNSURE
 
 
 async def test_a_heading_falls_with_what_the_judge_rejects_under_it() -> None:
@@ -211,44 +233,53 @@ def test_the_prompt_has_the_cited_passages_once_and_the_sentences_on_a_line_each
 
 
 @pytest.mark.parametrize(
-    ("reply", "rejected"),
+    ("reply", "verdicts"),
     [
-        ("1 yes\n2 no\n3: No, it does not.", {1, 2}),
-        ("**1. no**\n2) yes", {0}),
-        ("<think>1 no</think>\n1 yes", set()),
-        ("1 no\n1 yes", {0}),
+        ("1 yes\n2 no\n3: No, it does not.", {0: True, 1: False, 2: False}),
+        ("**1. no**\n2) yes", {0: False, 1: True}),
+        ("<think>1 no</think>\n1 yes", {0: True}),
+        ("1 no\n1 yes", {0: False}),
+        ("1 yes\n1 no\n2 perhaps", {0: False}),
         ("7 no", None),
         ("I say no.", None),
         ("", None),
     ],
 )
-def test_only_a_plain_no_to_a_sentence_counts(reply: str, rejected: set[int] | None) -> None:
-    assert read_verdicts(reply, 3) == rejected
+def test_only_a_plain_yes_or_no_to_a_sentence_counts(reply: str, verdicts: dict[int, bool] | None) -> None:
+    assert read_verdicts(reply, 3) == verdicts
 
 
 @given(
     st.lists(st.sampled_from([NODE, NAME, TOPIC, "Cows fly [1].", "\n\n", " ", "\n- ", "## Node\n"]), max_size=12),
-    st.lists(st.booleans(), min_size=20, max_size=20),
-    st.sampled_from(["strict", "flag"]),
+    st.lists(st.sampled_from([True, False, None]), min_size=20, max_size=20),
+    st.sampled_from(["strict", "exact", "flag"]),
 )
-def test_a_judge_adds_nothing_and_what_is_streamed_is_the_answer(
-    parts: list[str], verdicts: list[bool], mode: GroundingMode
+def test_what_a_judge_says_changes_standings_alone_and_what_is_streamed_is_the_answer(
+    parts: list[str], verdicts: list[bool | None], mode: GroundingMode
 ) -> None:
-    """Whatever it says, in whatever pieces the answer comes: sentences of strict are those without it, or fewer."""
+    """Whatever it says, in whatever pieces the answer comes: what is contradicted stays so; no passage is added."""
     text = "".join(parts)
     writer = AnswerWriter(BOOK, Manner(REFUSAL, footer="none", mode=mode, judged=True))
-    shown, said = [], iter(verdicts * 20)
+    shown, said = [], itertools.cycle(verdicts)
+
+    def heard() -> dict[int, bool]:
+        return {place: one for place, one in zip(range(len(writer.claims)), said, strict=False) if one is not None}
+
     for character in text:
         shown += writer.feed(character)
-        shown += writer.settle([place for place, _ in enumerate(writer.claims) if next(said)])
-    shown += writer.end() + writer.settle([place for place, _ in enumerate(writer.claims) if next(said)])
+        shown += writer.settle(heard())
+    shown += writer.end()
+    shown += writer.settle(heard())
     assert "".join(shown + writer.close()) == writer.shown.content
     alone = AnswerWriter(BOOK, Manner(REFUSAL, footer="none", mode=mode))
     alone.feed(text)
     alone.close()
-    assert writer.grounding.supported <= alone.grounding.supported
     assert writer.grounding.sentences == alone.grounding.sentences
-    assert set(writer.shown.citations) <= set(alone.shown.citations)
+    assert [one.text for one in writer.grounding.checked] == [one.text for one in alone.grounding.checked]
+    for judged, by_code in zip(writer.grounding.checked, alone.grounding.checked, strict=True):
+        assert by_code.standing != "contradicted" or judged.standing == "contradicted"
+        assert judged.standing == by_code.standing or judged.standing in ("supported", "contradicted")
+    assert set(writer.shown.citations) <= {1, 2}
 
 
 async def test_what_the_judge_says_reaches_no_stream() -> None:

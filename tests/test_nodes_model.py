@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 
 from nodes.generate import make_generate
 from nodes.tools import make_tools
+from rag.answer.output import unconfirmed_answer
 from rag.book import Where
 from rag.errors import AskbookError, RetrievalError
 from rag.profiles.profile import load_profile
@@ -43,7 +44,7 @@ async def test_without_a_passage_the_answer_is_the_refusal_and_the_model_is_not_
     model = ScriptedModel()
     update = await generate(model, stream)
     assert (update["draft"]["status"], update["draft"]["fallback_reason"]) == ("fallback", "no_passage")
-    assert update["draft"]["content"] == stream.sentences == unconfirmed_answer([passage()])
+    assert update["draft"]["content"] == stream.sentences == REFUSAL
     assert model.prompts == []
 
 
@@ -84,7 +85,7 @@ async def test_nothing_follows_a_refusal(stream: Stream) -> None:
 async def test_an_answer_of_unknown_markers_alone_is_not_confirmed_and_says_so(stream: Stream) -> None:
     update = await generate(ScriptedModel(script=["[9]"]), stream, passage())
     assert update["draft"]["status"] == "fallback"
-    assert update["draft"]["content"] == stream.sentences == REFUSAL
+    assert update["draft"]["content"] == stream.sentences == unconfirmed_answer([passage()])
 
 
 async def test_the_model_is_offered_the_profiles_tool(stream: Stream) -> None:
