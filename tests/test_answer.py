@@ -109,7 +109,8 @@ def test_a_list_item_has_its_own_markers_and_no_others() -> None:
 
 
 def test_a_list_inherits_the_marker_of_its_lead() -> None:
-    assert shown(f"A process computes [1]:\n\n- {NODE}\n- {FALSE}", "exact") == f"A process computes [1]:\n\n- {NODE}"
+    lead = "A node computes and nodes talk over topics [1]:"
+    assert shown(f"{lead}\n\n- {NODE}\n- {FALSE}\n\n{FALSE}.") == f"{lead}\n\n- {NODE}\n- {FALSE} {FLAG}"
 
 
 def test_within_an_item_a_marker_covers_the_sentences_before_it() -> None:

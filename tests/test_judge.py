@@ -286,8 +286,12 @@ async def test_what_the_judge_says_reaches_no_stream() -> None:
     m = machine(f"{NODE} {NAME}", "1 yes\n2 no, and BANANAS")
     given = InputState(messages=[HumanMessage("What is a node?")])
     modes: list[Any] = ["messages", "custom", "updates", "values"]
-    seen = [
-        str(part) async for part in m.graph.astream(given, thread_config("t"), context=Context(), stream_mode=modes)
-    ]
-    assert NODE in "".join(seen)
-    assert not any("BANANAS" in part or "has its own name" in part for part in seen)
+    seen = [part async for part in m.graph.astream(given, thread_config("t"), context=Context(), stream_mode=modes)]
+    assert NODE in str(seen)
+    assert "BANANAS" not in str(seen)
+    rejected = "'checked': [{'text': 'Each node is a computing process.', 'standing': 'supported', "
+    assert not any("has its own name" in str(part) for mode, part in seen if mode in ("messages", "custom"))
+    for _, part in seen:  # the state has the sentence in `grounding.checked` alone
+        before, found, _ = str(part).partition("has its own name")
+        assert not found or rejected in before
+        assert str(part).count("has its own name") <= 1

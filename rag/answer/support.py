@@ -24,6 +24,7 @@ _BOLD: Final = re.compile(r"(\*{1,3}|_{1,3})(?P<text>[^*_]*[.!?…。！？])\1"
 _LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
 ASKED_FOR: Final = "order: only an order, a task or a question says it"
 DEMANDED: Final = 0.2  # least share of the words that no statement has, which an order or question has
+ORDERED: Final = 0.5  # share of the words of a sentence without a citation that are those of orders
 NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
 MOST_QUESTIONS: Final = 3  # questions that are set aside before a sentence counts as not said
 _SHORTEST: Final = 4  # letters; shorter words are anagrams by chance
@@ -98,10 +99,20 @@ class SupportCheck:
     def anywhere(self, sentence: str) -> Finding:
         """What all passages of the turn say of a sentence without a citation: contradicted where none comes near."""
         found = self.claim(sentence, self.numbers)
+        if self._is_ordered(sentence, found.by or self.numbers):
+            return found._replace(standing="contradicted", by=(), reasons=(ASKED_FOR,))
         if found.supported or (found.standing == "unconfirmed" and found.score >= NEAR):
             return found
         reasons = found.reasons or ("citation: no passage is cited for it",)
         return found._replace(standing="contradicted", reasons=reasons)
+
+    def _is_ordered(self, sentence: str, numbers: Sequence[int]) -> bool:
+        """Whether half of the words stand in orders of this turn's passages, one of which no statement has."""
+        said = [keys(word) for word in telling_words(sentence)]
+        ordered = frozenset[str]().union(*(one.ordered for one in self._sources.values()))
+        stated = frozenset[str]().union(*(self._sources[number].stated for number in numbers))
+        held = [word for word in said if not word.isdisjoint(ordered)]
+        return len(held) >= ORDERED * max(1, len(said)) and any(word.isdisjoint(stated) for word in held)
 
     def code(self, block: str, numbers: Sequence[int]) -> Finding:
         """Whether one cited passage contains every line of the code block. Indentation and fences do not count."""
@@ -186,6 +197,13 @@ class _Source:
     def demands(self) -> frozenset[str]:
         """The keys of orders to the writer of the answer, of tasks and of questions."""
         return keys("".join(a for a, b in zip(self.text, self.statements, strict=True) if a.isspace() or a != b))
+
+    @cached_property
+    def ordered(self) -> frozenset[str]:
+        """The keys of orders to the writer of the answer."""
+        if self.evidence == self.text:
+            return frozenset()
+        return keys("".join(a for a, b in zip(self.text, self.evidence, strict=True) if a.isspace() or a != b))
 
     @cached_property
     def _asked(self) -> list[Demand]:

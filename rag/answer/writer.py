@@ -178,6 +178,8 @@ class AnswerWriter:
                 self._judge_line(one, numbers)
             self._judge_line(line)
             self._cited = tuple(numbers)
+            if line.kind == "lead":
+                self._lead = (line.run, line)
 
     def _is_beside_the_book(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
         """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer."""
