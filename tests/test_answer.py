@@ -109,7 +109,7 @@ def test_a_list_item_has_its_own_markers_and_no_others() -> None:
 
 
 def test_a_list_inherits_the_marker_of_its_lead() -> None:
-    lead = "A node computes and nodes talk over topics [1]:"
+    lead = f"{TALK} [1]:"
     assert shown(f"{lead}\n\n- {NODE}\n- {FALSE}\n\n{FALSE}.") == f"{lead}\n\n- {NODE}\n- {FALSE} {FLAG}"
 
 

@@ -124,8 +124,9 @@ class RetrievalSection(Section):
 class AnswerSection(Section):
     """`smalltalk` answers a greeting. `accepts` names citation forms that the instructions ask for, besides `[n]`.
 
-    `grounding` removes ("strict"), marks ("flag") or keeps ("off") sentences that their citations do not support;
-    `judge` "model" also lets a model reject sentences. `context_title` is a line above the passages in the prompt.
+    `grounding` decides what happens to sentences that their citations do not support: "strict" removes contradicted and
+    marks unconfirmed ones, "exact" removes both, "flag" marks both, and "off" shows all. `judge` "model" also lets a
+    model confirm and reject sentences. `context_title` is a line above the passages in the prompt.
     `marker_rule` appends askbook's rule about numbered passages to the instructions. `footer` applies only to the style
     "numbered".
     """
