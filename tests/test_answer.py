@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pytest
 
 from rag.types import UNCONFIRMED_MARK as FLAG
 from rag.types import GroundingMode
 from tests.writing import FALSE, NODE, TALK, TOPIC, WRONG, shown, write
+
+REMOVED: Final[tuple[tuple[str, GroundingMode], ...]] = ((FALSE, "exact"), (WRONG, "strict"))
 
 # --- the four modes -------------------------------------------------------------------------------------------------
 
@@ -118,12 +122,12 @@ def test_within_an_item_a_marker_covers_the_sentences_before_it() -> None:
 
 
 def test_an_item_keeps_its_sign_when_its_first_sentence_is_removed() -> None:
-    for said, mode in ((FALSE, "exact"), (WRONG, "strict")):
+    for said, mode in REMOVED:
         assert shown(f"1. {said} [1]. {TALK} [1].\n2. {NODE} [1].", mode) == f"1. {TALK} [1].\n2. {NODE} [1]."
 
 
 def test_paragraphs_stay_apart_when_what_is_between_them_is_removed() -> None:
-    for said, mode in ((FALSE, "exact"), (WRONG, "strict")):
+    for said, mode in REMOVED:
         assert shown(f"{NODE} [1]. {said}.\n\n{TALK} [1].", mode) == f"{NODE} [1].\n\n{TALK} [1]."
 
 

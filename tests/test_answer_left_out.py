@@ -93,8 +93,9 @@ def test_an_answer_of_which_nothing_is_left_names_the_closest_passages(mode: Gro
 
 
 def test_an_answer_of_which_nothing_is_confirmed_is_shown_with_marks() -> None:
-    writer = write(f"{FALSE} [1]. Every bus drives quickly and is blue [2].")
-    assert (writer.shown.content, writer.refused) == (f"{FALSE} [1]. {FLAG} Every bus drives quickly and is blue [2]. {FLAG}", None)
+    bus = "Every bus drives quickly and is blue"
+    writer = write(f"{FALSE} [1]. {bus} [2].")
+    assert (writer.shown.content, writer.refused) == (f"{FALSE} [1]. {FLAG} {bus} [2]. {FLAG}", None)
     assert (writer.grounding.supported, writer.grounding.unconfirmed, writer.grounding.removed) == (0, 2, 0)
 
 
