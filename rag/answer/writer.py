@@ -176,10 +176,17 @@ class AnswerWriter:
         elif numbers:
             for one in self._held.open_lines(line.block):
                 self._judge_line(one, numbers)
-            self._judge_line(line)
+            if line.kind == "lead" and self._manner.mode != "exact" and self._introduces(line, numbers):
+                self._frame(line)
+            else:
+                self._judge_line(line)
             self._cited = tuple(numbers)
             if line.kind == "lead":
                 self._lead = (line.run, line)
+
+    def _introduces(self, lead: AnswerLine, numbers: Sequence[int]) -> bool:
+        """Whether a lead-in with a marker holds nothing that its passages do not; else it is checked as a claim."""
+        return self._check.frame(self._composer.bare(lead.marked), numbers).supported
 
     def _is_beside_the_book(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
         """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer."""
