@@ -164,6 +164,7 @@ def _options(profile: Profile) -> dict[str, Any]:
 async def _first_token(model: BaseChatModel, name: str, options: dict[str, Any]) -> set[str]:
     """Call the model until it sends the first token, leaving out rejected options; return these options."""
     from rag.model.endpoint_errors import model_error
+    from rag.model.finish import finish_of
     from rag.model.limits import AnswerLimits, AnswerMeter
 
     dialect, refused = Dialect(), set[str]()
@@ -171,7 +172,7 @@ async def _first_token(model: BaseChatModel, name: str, options: dict[str, Any])
         meter = AnswerMeter(AnswerLimits(seconds=_SECONDS))
         try:
             async for chunk in model.astream("Say yes.", **dialect.spoken(name, options)):
-                if chunk.text or chunk.tool_call_chunks or chunk.response_metadata.get("finish_reason"):
+                if chunk.text or chunk.tool_call_chunks or finish_of(chunk.response_metadata):
                     return refused
                 meter.count(chunk)
             raise AskbookError("api_error", "empty_answer", f"{name} sent an empty answer.")

@@ -14,6 +14,7 @@ from langchain_core.runnables import RunnableConfig
 
 from rag.errors import AskbookError, OptionRefusedError
 from rag.model.endpoint_errors import model_error
+from rag.model.finish import Finish, finish_of, names_its_finish
 from rag.model.limits import AnswerMeter
 from rag.model.received_calls import clean_calls
 from rag.ports import Parts
@@ -102,11 +103,13 @@ async def _stream(
     config = RunnableConfig(tags=["nostream"])
     chunks: list[AIMessageChunk] = []
     usage: UsageMetadata | None = None
+    finish: Finish | None = None
     try:
         async for chunk in parts.model.astream(list(prompt), config, **options):
             meter.count(chunk)
             chunks.append(chunk)
             usage = chunk.usage_metadata or usage  # some endpoints send a running total, so the last one counts
+            finish = finish_of(chunk.response_metadata) or finish  # merged chunks would say "stopstop"
             await reader.feed(chunk.text)
             await asyncio.sleep(0)  # a fast stream must hold up neither timeouts nor other conversations
     except Exception as failure:
@@ -117,12 +120,15 @@ async def _stream(
         raise AskbookError("api_error", "empty_answer", "The model sent an empty answer.", retryable=True)
     whole = add_ai_message_chunks(*chunks)  # all at once: one by one takes quadratic time
     whole.usage_metadata = usage
-    _check_finished(whole, whole.response_metadata.get("finish_reason"))
+    if finish is None and not names_its_finish(whole.response_metadata):
+        finish = "stop"
+    _check_finished(whole, finish)
+    whole.response_metadata["finish_reason"] = finish
     clean_calls(whole)
     return whole
 
 
-def _check_finished(message: AIMessage, reason: str | None) -> None:
+def _check_finished(message: AIMessage, reason: Finish | None) -> None:
     """Raise `AskbookError` for an answer that is empty, broke off, or was stopped by the provider's filter."""
     empty = not (message.text.strip() or message.tool_calls or message.invalid_tool_calls)
     if reason == "content_filter":

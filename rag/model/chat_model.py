@@ -14,6 +14,7 @@ from langchain_openai import ChatOpenAI
 
 from rag.errors import AskbookError
 from rag.model.endpoint_errors import RequestInfo, model_error
+from rag.model.finish import with_finish_reason
 from rag.model.limits import check_arguments
 
 _SIGN_OF_LIFE: Final = 10.0  # seconds; of chunks that say nothing, one is passed on so often, for idle timeouts
@@ -73,7 +74,7 @@ class EndpointChatModel(ChatOpenAI):
     ) -> ChatGenerationChunk | None:
         check_arguments(chunk)
         return super()._convert_chunk_to_generation_chunk(
-            chunk, default_chunk_class, base_generation_info
+            with_finish_reason(chunk), default_chunk_class, base_generation_info
         )
 
     def _get_request_payload(
