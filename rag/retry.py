@@ -29,14 +29,18 @@ class Patience:
             return False
         return failure.told_to_wait is None or failure.told_to_wait <= self.longest_told
 
+    def tries_again(self, failure: BaseException, attempt: int) -> bool:
+        """Whether a step is retried that failed in attempt number `attempt`, which counts from 1."""
+        return attempt < self.attempts and self.may_retry(failure)
+
     def wait_told(self, failure: BaseException, attempt: int) -> int | None:
         """The wait in seconds that a service named, after attempt number `attempt`, which counts from 1.
 
         None if the service named none or no attempt is left.
         """
-        if not isinstance(failure, AskbookError) or not self.may_retry(failure) or attempt >= self.attempts:
-            return None
-        return failure.told_to_wait
+        return (
+            failure.told_to_wait if isinstance(failure, AskbookError) and self.tries_again(failure, attempt) else None
+        )
 
 
 USUAL: Final = Patience()
