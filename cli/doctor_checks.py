@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _UNMAPPED: Final = frozenset({"embedding_unknown", "payload_mapping", "index_vectors"})  # codes of a missing mapping
 _TOKENS: Final = 16  # asked for in the model's check, since OpenAI's newer models reject fewer
+_SECONDS: Final = 60.0  # for a model that thinks before its first token
 
 Finding = tuple[None, str, str]
 
@@ -123,7 +124,7 @@ async def proposal(settings: Settings, profile: Profile, collection: str | Askbo
 
 async def check_model(settings: Settings, profile: Profile, embedder: Embedder) -> Finding:
     """The finding, with a hint. Raises `AskbookError` like a turn, but without retries."""
-    from rag.model.endpoint import OPENAI_KEY, build_model, endpoint_of
+    from rag.model.endpoint import OPENAI_KEY, build_model, close_model, endpoint_of
 
     endpoint = endpoint_of(profile, settings)
     model, name, quotes = build_model(profile, settings, embedder)
@@ -131,7 +132,13 @@ async def check_model(settings: Settings, profile: Profile, embedder: Embedder) 
         key = " (and OPENAI_BASE_URL)" if endpoint.variable == OPENAI_KEY else ", the key of the profile's endpoint"
         hint = f"To have answers written by a model, set {endpoint.variable}{key}."
         return None, "none; answers quote the book's own sentences", hint
-    where = urlsplit(endpoint.base_url).hostname
+    try:
+        return await _check_answers(profile, model, name, urlsplit(endpoint.base_url).hostname or "")
+    finally:
+        await close_model(model)
+
+
+async def _check_answers(profile: Profile, model: BaseChatModel, name: str, where: str) -> Finding:
     refused = await _first_token(model, name, _options(profile))
     detail, hint = f"{name} at {where} answers", ""
     if "tools" in refused:
@@ -157,13 +164,17 @@ def _options(profile: Profile) -> dict[str, Any]:
 async def _first_token(model: BaseChatModel, name: str, options: dict[str, Any]) -> set[str]:
     """Call the model until it sends the first token, leaving out rejected options; return these options."""
     from rag.model.endpoint_errors import model_error
+    from rag.model.finish import finish_of
+    from rag.model.limits import AnswerLimits, AnswerMeter
 
     dialect, refused = Dialect(), set[str]()
     while True:
+        meter = AnswerMeter(AnswerLimits(seconds=_SECONDS))
         try:
             async for chunk in model.astream("Say yes.", **dialect.spoken(name, options)):
-                if chunk.text or chunk.tool_call_chunks or chunk.response_metadata.get("finish_reason"):
+                if chunk.text or chunk.tool_call_chunks or finish_of(chunk.response_metadata):
                     return refused
+                meter.count(chunk)
             raise AskbookError("api_error", "empty_answer", f"{name} sent an empty answer.")
         except OptionRefusedError as error:
             if not dialect.note(name, error.option):

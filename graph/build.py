@@ -63,7 +63,8 @@ def build_graph(services: Services, patience: Patience = USUAL) -> MachineBuilde
         error_handler=on_answer_error,
         destinations={**failed, "GENERATING": "fallback model"},
     )
-    graph.add_node("tools", make_tools(parts_of), timeout=SEARCH, destinations=failed)
+    tools = make_tools(parts_of, patience)
+    graph.add_node("tools", tools, retry_policy=retry, timeout=SEARCH, destinations=failed)
     graph.add_node("ERROR", error, error_handler=last_resort)
     graph.add_edge(START, "IDLE")
     graph.add_conditional_edges("IDLE", after_idle)

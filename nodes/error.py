@@ -33,6 +33,7 @@ Handler = Callable[[AgentState, NodeError], Command[str]]
 
 # The other types would fail again: a second model meets the same key and the same prompt.
 _ANOTHER_MODEL_MAY_HELP: Final = frozenset({"api_error", "rate_limit"})
+_FINAL: Final = frozenset({"internal", "answer_timeout"})  # a bug, or all the time that an answer may take is over
 
 
 @contextmanager
@@ -98,7 +99,7 @@ def make_to_fallback(parts_of: PartsOf) -> Handler:
             return to_error(state, error)
         parts = parts_of(turn["profile"])
         name = parts.profile.model.fallback
-        may_help = failure.error_type in _ANOTHER_MODEL_MAY_HELP and failure.code != "internal" and not failure.shown
+        may_help = failure.error_type in _ANOTHER_MODEL_MAY_HELP and failure.code not in _FINAL and not failure.shown
         if name is None or parts.quotes or turn["model"] == name or not may_help:
             return to_error(state, error)
         notice = f"{turn['model']} failed ({failure.code}), so {name} was asked."

@@ -16,7 +16,7 @@ from rag.index.catalog import list_collections, open_index
 from rag.index.field_mapping import Layout, layout_of
 from rag.index.server_client import Server
 from rag.ingest.manual import VECTORS, index_manual
-from rag.model.endpoint import build_model, endpoint_of
+from rag.model.endpoint import build_model, close_model, endpoint_of
 from rag.ports import ChunkIndex, Embedder, Parts, Reranker, SparseEncoder
 from rag.profiles.profile import Profile, profile_of
 from rag.profiles.schema import PromptSection
@@ -73,6 +73,8 @@ class LiveServices:
 
     async def aclose(self) -> None:
         await self.index.aclose()
+        for parts in self._parts.values():
+            await close_model(parts.model)
 
     def _build(self, profile: Profile) -> Parts:
         endpoint = endpoint_of(profile, self.settings)
