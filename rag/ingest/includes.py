@@ -1,6 +1,7 @@
 """Text that a page includes from other files: mdBook's `{{#include}}` and MDX partials.
 
-Only files inside `root` are read, even if a path or a symbolic link points elsewhere.
+Only files inside `root` are read, even if a path or a symbolic link points elsewhere, and no hidden ones: a book could
+otherwise take the `.env` of the folder that it was unpacked in.
 """
 
 from __future__ import annotations
@@ -19,11 +20,17 @@ _ANCHOR: Final = re.compile(r"ANCHOR(?:_END)?:\s*[\w-]+")
 _IMPORT: Final = re.compile(r"import\s+(?P<name>[A-Z]\w*)\s+from\s+(['\"])(?P<target>[^'\"\n]+\.mdx?)\2")
 
 
+def is_inside(root: Path, path: Path) -> bool:
+    """Whether the path, with its links followed, is in `root` and in no hidden folder or file of it."""
+    real, root = path.resolve(), root.resolve()
+    return real.is_relative_to(root) and not any(part.startswith(".") for part in real.relative_to(root).parts)
+
+
 def read_inside(root: Path, path: Path) -> str | None:
     """The text of a file, with plain newlines; None if it is outside `root`, missing, or not UTF-8 text."""
     try:
         real = path.resolve()
-        if not real.is_relative_to(root.resolve()) or not real.is_file():
+        if not is_inside(root, real) or not real.is_file():
             return None
         text = real.read_text(encoding="utf-8-sig")
     except (OSError, ValueError, RuntimeError):  # RuntimeError: a loop of symbolic links
