@@ -143,7 +143,7 @@ def _read(file: Path, root: Path) -> tuple[bytes, str]:
 
 
 def _may_follow(link: Path, root: Path) -> bool:
-    """Whether a link leads to a file of the same folder. A broken one may be followed: opening it says what is wrong."""
+    """Whether a link leads to a file of the same folder. Opening a broken one says what is wrong."""
     try:
         return is_inside(root, link) or not link.exists()
     except RuntimeError:  # a loop of links
@@ -173,10 +173,15 @@ def _document(book: _Book, path: str, raw: bytes, text: str) -> Document:
     parents = path.split("/")[:-1]
     folders = tuple(book.labels["/".join(parents[: n + 1])] for n in range(len(parents)))
     breadcrumb = entry.above if entry else folders
-    url = page_addresses.page_url(book.base_url, path, book.generator, fields) if book.base_url else path
+    url = page_addresses.page_url(book.base_url, path, book.generator, fields) if book.base_url else _relative(path)
     digest = hashlib.sha256(json.dumps([VERSION, url, title, breadcrumb, parsed.text]).encode() + raw).hexdigest()
     title = " ".join(title.split())
     return Page(book.source.as_posix(), path, url, title, parsed.text, digest, breadcrumb, parsed=parsed)
+
+
+def _relative(path: str) -> str:
+    """The path as a relative address: `javascript:x.md` begins with a scheme, `./javascript:x.md` does not."""
+    return f"./{path}" if ":" in path.split("/")[0] else path
 
 
 def _fields(head: str) -> dict[str, str]:
