@@ -95,8 +95,16 @@ def load_source(source: Path, *, base_url: str | None = None, skip: Collection[s
     contents = mdbook_summary.read(read_inside(root, root / "SUMMARY.md") or "") if generator == "mdbook" else {}
     labels = {f.relative_to(root).as_posix(): _folder_label(f, root, generator) for f in folders if f != root}
     book = _Book(source, root, generator, base_url, labels, contents)
-    documents = tuple(_document(book, path, raw, text) for path, (raw, text) in texts.items())
-    return LoadResult(source.as_posix(), documents, tuple(failures))
+    documents: list[Document] = []
+    for path, (raw, text) in texts.items():
+        try:
+            documents.append(_document(book, path, raw, text))
+        except ValueError as error:
+            failures.append(Failure(source.as_posix(), path, _reason(error)))
+    if not documents:
+        why = f"{failures[0].path}: {failures[0].reason}"
+        raise UsageError(f"No page could be read in {source}: {why}.", code="no_pages", hint=_KINDS)
+    return LoadResult(source.as_posix(), tuple(documents), tuple(failures))
 
 
 def _files(source: Path, skip: Collection[str]) -> tuple[Path, Path, list[Path]]:
