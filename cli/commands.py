@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from cli.terminal import clipped, console, counted, printable, say
 from rag.conversation.turns import check_thread_id
 from rag.errors import UsageError
-from rag.profiles.profile import profile_folders, profile_names, profile_of
+from rag.profiles.layers import profile_folders, profile_names
+from rag.profiles.profile import profile_of
 from rag.settings import Settings
 from rag.types import Citation, Grounding, Quote, Response, new_id
 

@@ -7,14 +7,17 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
+from rag.disk import private_folder
+
 FILE: Final = "history"
 
 
 def history_file(home: Path) -> Path:
     """The file, created if missing, readable only by its owner."""
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(home)
     path = home / FILE
     path.touch(mode=0o600)
+    path.chmod(0o600)  # also a file that was there before
     return path
 
 

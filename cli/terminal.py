@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rag.errors import AskbookError, UsageError
-from rag.text.visible import visible
+from rag.text.visible import UNPRINTABLE, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +31,9 @@ def printable(text: str, instead: str = "") -> str:
 
 
 def print_json(data: Any) -> None:
+    """Print the data as JSON. Control and invisible characters are escaped, so the data stay what they are."""
     text = json.dumps(data, ensure_ascii=False, indent=2)
+    text = UNPRINTABLE.sub(lambda found: json.dumps(found[0])[1:-1], text)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:  # the locale lacks a character, or there is a lone surrogate: use \u escapes

@@ -19,6 +19,7 @@ from graph.memory_errors import border
 from graph.savers import RESTS, KeptSaver, outdated
 from graph.serializing import SealedStore, Serializers
 from nodes.archive import namespace_of
+from rag.disk import private_folder
 from rag.errors import MemoryFailureError
 from rag.types import new_id
 
@@ -203,7 +204,7 @@ def _is_emptied(path: Path) -> bool:
 
 
 def _make_private(path: Path) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(path.parent)
     if not path.exists():
         _create(path)
     path.chmod(0o600)  # also a file that another program created; SQLite's journals take its permissions

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
+from rag.disk import close_to_others
 from rag.embedding import choice as embedding_choice
 from rag.embedding.vector_cache import ShippedVectors, SqliteVectorCache
 from rag.embedding.vectors import Bm25Encoder
@@ -193,6 +194,7 @@ async def build_services(
 
 def _build(settings: Settings, chosen: Profile, profile: str, book: str) -> LiveServices:
     """The blocking part of `build_services`: it reads files and loads libraries."""
+    close_to_others(settings.home)
     embedder, index = build_embedder(settings, chosen, book), collection_index(settings, book, chosen)
     reranker = None if settings.rerank == "off" else build_reranker(settings)
     services = LiveServices(settings, profile, embedder, index, reranker)

@@ -13,7 +13,8 @@ from cli.commands import ChatSession as Session
 from rag.conversation.message_rules import problems
 from rag.errors import UsageError
 from rag.model.endpoint import build_model
-from rag.profiles.profile import FOLDER, load_profile
+from rag.profiles.layers import FOLDER
+from rag.profiles.profile import load_profile
 from rag.settings import Settings
 from tests.command_line import CommandLine
 from tests.fakes import FakeEmbedder, passage
@@ -73,7 +74,9 @@ def test_key_address_and_model_may_stand_in_the_env_file(endpoint: Endpoint, tin
     (tmp_path / ".env").write_text("\n".join([*lines, "QDRANT_COLLECTION_NAME=book"]))
     endpoint.script.append(answer("Every widget has exactly four teeth [1]."))
     asking = ("ask", "How many teeth has a widget?", "--profile", NAME, "--json")
-    done = CommandLine(tmp_path, tiny_book)(*asking)
+    run = CommandLine(tmp_path, tiny_book)
+    run("trust", ".env")
+    done = run(*asking)
     assert (done.code, done.data["model"], done.data["content"]) == (
         0,
         "gpt-4-turbo",

@@ -140,6 +140,7 @@ def test_clear_in_the_chat_starts_the_conversation_afresh(tiny_book: Path, tmp_p
         endpoint.script += [answer("It has four teeth [1].")] * 3
         own = f'extends = "isaac-sim"\n[model]\nbase_url = "{endpoint.address}"\napi_key_env = "OWN_API_KEY"\n'
         (run.home / "profiles" / "isaac-sim.toml").write_text(own)
+        run("trust", str(run.home / "profiles" / "isaac-sim.toml"))
         typed = "\n".join([question, question, "clear", question, ""])
         keys = {"OWN_API_KEY": OWN_KEY, "OPENAI_API_KEY": OPENAI_KEY}
         run("chat", "--profile", "isaac-sim", stdin=typed, **keys)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from urllib.parse import unquote
 
-from rag.text.markup import safe_address
+from rag.text.markup import plain_address
 from rag.text.sentences import units
 from rag.text.visible import plain_lines
 from rag.types import Citation, CitationStyle, Footer, Passage, Quote
@@ -15,7 +15,7 @@ from rag.types import Citation, CitationStyle, Footer, Passage, Quote
 
 def scores_footer(sources: Iterable[tuple[int, str, float]]) -> str:
     """The footer with scores, from (number, address, score): a rule, "Sources:", and a line for each."""
-    lines = [f"[{number}] {url} (score: {score:.2f})" for number, url, score in sources]
+    lines = [f"[{number}] {plain_address(url)} (score: {score:.2f})" for number, url, score in sources]
     return "\n".join(["", "---", "**Sources:**", *lines]) if lines else ""
 
 
@@ -56,13 +56,13 @@ def make_citation(passage: Passage, quote: Quote, style: CitationStyle) -> Citat
 
 def format_citation(passage: Passage, style: CitationStyle) -> str:
     """A citation in the profile's style, in Markdown."""
-    title, heading, link = label(passage.title), label(passage.heading), safe_address(passage.link)
+    title, heading, link = label(passage.title), label(passage.heading), plain_address(passage.link)
     if style == "source":
         return f"[Source: {title}]({link})"
     if style == "title":
         return f"[{title} - {heading}]({link})" if heading else f"[{title}]({link})"
     if style == "chapter":
-        return f"(from {label(passage.title, '<')})"
+        return f"(from {label(passage.title)})"
     return f"[{passage.number}]"
 
 
@@ -82,7 +82,7 @@ def sources_footer(citations: Iterable[Citation], form: Footer = "list") -> str:
         return ""
     if form == "scores":
         return scores_footer((c.marker, c.url, c.score) for c in cited)
-    lines = [f"- [{c.marker}] {label(c.breadcrumb or c.title)} ({c.url})" for c in cited]
+    lines = [f"- [{c.marker}] {label(c.breadcrumb or c.title)} ({plain_address(c.url)})" for c in cited]
     return "\n\n---\n**Sources:**\n" + "\n".join(lines)
 
 
