@@ -22,8 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # Python adds o
 from cli.terminal import counted, printable, progress_bar
 from graph.agent import Agent, open_agent
 from rag.errors import AskbookError, MemoryFailureError
+from rag.index.index_errors import filling
 from rag.profiles.profile import Profile, profile_of
-from rag.services import build_embedder, choose_collection
+from rag.services import build_embedder, choose_collection, owner_of
 from rag.settings import Settings
 from rag.types import Citation, Quote, Response, new_id
 from state import Context
@@ -119,7 +120,8 @@ class Workflow:
         info = await self.agent.services.index.info()
         if info is None or not info.chunks:
             name = self.agent.services.index.collection
-            raise CheckError(f'the book "{name}" is not there', f'Run "python run.py ingest PATH --collection {name}".')
+            command = filling(name, profile=owner_of(name, self.profile))
+            raise CheckError(f'the book "{name}" is not there', f'Run "{command}".')
         if info.embedding_model != self.encoder:
             raise CheckError(f"it was indexed with {info.embedding_model}", "Ingest the book again, with this model.")
         return f'"{info.collection}", {counted(info.chunks, "passage")}'

@@ -84,12 +84,13 @@ class LiveServices:
             without_neighbours = profile.retrieval.model_copy(update={"neighbours": 0})
             changes = {"prompt": PromptSection(), "retrieval": without_neighbours, "tool": None}
             profile = profile.model_copy(update=changes)
+        owner = owner_of(self.index.collection, profile)
         return Parts(
             profile,
             model,
             model_name,
             quotes,
-            Retriever(self.embedder, self.sparse, self.index, tool_name=tool_name, reranker=self.reranker),
+            Retriever(self.embedder, self.sparse, self.index, tool_name, self.reranker, owner),
             endpoint.variable,
             searched_with=self._searched_with(profile),
             collection=self.index.collection,
@@ -118,6 +119,17 @@ def build_embedder(settings: Settings, profile: Profile | None = None, collectio
 def vector_cache(settings: Settings) -> SqliteVectorCache:
     """The cache of computed vectors, in `home`."""
     return SqliteVectorCache(settings.home / "vectors.sqlite")
+
+
+def collection_to_fill(settings: Settings, profile: Profile, given: str | None) -> str:
+    """The collection to ingest into: the one that `choose_collection` searches afterwards."""
+    own = profile.book.collection if settings.qdrant_url else None
+    return given or settings.qdrant_collection_name or own or BOOK
+
+
+def owner_of(collection: str, profile: Profile) -> str:
+    """The name of the profile if the collection is its own, whose embedding model it decides; empty otherwise."""
+    return profile.name if collection == profile.book.collection else ""
 
 
 async def choose_collection(settings: Settings, profile: Profile, given: str | None) -> str:
