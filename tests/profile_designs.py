@@ -86,8 +86,8 @@ class Design:
 DOCUMENTATION: Final = Design(
     name="documentation-agent",
     model="gpt-3.5-turbo",
-    one="A node is a process (from Page 1).",
-    both="A node is a process (from Page 1). A topic is a bus (from Page 2).",
+    one="A node is a process (from Page 1, Nodes).",
+    both="A node is a process (from Page 1, Nodes). A topic is a bus (from Page 2, Nodes).",
     says=(
         "You are a helpful assistant that answers",
         "using ONLY information retrieved from the documentation. You have access to a retrieval tool",

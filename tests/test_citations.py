@@ -191,7 +191,7 @@ def test_a_citation_holds_where_the_passage_stands() -> None:
     [
         ("source", "[Source: Page 1](https://book.example/page-1#nodes)"),
         ("title", "[Page 1 - Nodes](https://book.example/page-1#nodes)"),
-        ("chapter", "(from Page 1)"),
+        ("chapter", "(from Page 1, Nodes)"),
     ],
 )
 def test_a_style_says_how_a_citation_is_written(style: CitationStyle, rendered: str) -> None:

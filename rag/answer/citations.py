@@ -62,7 +62,8 @@ def format_citation(passage: Passage, style: CitationStyle) -> str:
     if style == "title":
         return f"[{title} - {heading}]({link})" if heading else f"[{title}]({link})"
     if style == "chapter":
-        return f"(from {label(passage.title, '<')})"
+        names = dict.fromkeys((label(passage.title, "<"), label(passage.heading, "<")))  # once if they are the same
+        return f"(from {', '.join(filter(None, names))})"
     return f"[{passage.number}]"
 
 
