@@ -14,7 +14,7 @@ from tests.profile_wire import OWN_KEY, OWN_VARIABLE, Wire
 
 REFUSAL: Final = "I don't have information about that in the book content"
 FOOTER: Final = "\n\n---\n**Sources:**\n"
-_SCORES: Final = "\n---\n**Sources:**\n"
+_SCORES: Final = "\n\n---\n**Sources:**  \n"
 _SEARCH: Final = {
     "name": "retrieve_documentation",
     "description": "Search the book documentation for relevant information based on a question or topic. "
@@ -112,7 +112,7 @@ BOOK: Final = Design(
     model="gpt-4o-mini",
     one=f"A node is a process [1].{_SCORES}[1] https://book.example/page-1#nodes (score: 0.90)",
     both=f"A node is a process [1]. A topic is a bus [2].{_SCORES}"
-    "[1] https://book.example/page-1#nodes (score: 0.90)\n[2] https://book.example/page-2#nodes (score: 0.80)",
+    "[1] https://book.example/page-1#nodes (score: 0.90)  \n[2] https://book.example/page-2#nodes (score: 0.80)",
     says=("You are an assistant that answers questions about a book. You use the retrieved content of the book",),
     invented="A node is a process [1][7].",
     never="[7]",
@@ -144,10 +144,10 @@ _STRICT: Final = "You answer strictly from the context that was retrieved from t
 TEXTBOOK: Final = Design(
     name="textbook-assistant",
     model="gpt-4o-mini",
-    one=f"A node is a process [1].{FOOTER}- [1] Page 1 > Nodes (https://book.example/page-1#nodes)",
+    one=f"A node is a process [1].{FOOTER}- [1] Page 1 > Nodes, page-1.md (https://book.example/page-1#nodes)",
     both=f"A node is a process [1]. A topic is a bus [2].{FOOTER}"
-    "- [1] Page 1 > Nodes (https://book.example/page-1#nodes)\n"
-    "- [2] Page 2 > Nodes (https://book.example/page-2#nodes)",
+    "- [1] Page 1 > Nodes, page-1.md (https://book.example/page-1#nodes)\n"
+    "- [2] Page 2 > Nodes, page-2.md (https://book.example/page-2#nodes)",
     says=(f"You are a Textbook Assistant. {_STRICT}",),
     invented="A node is a process [1][7].",
     never="[7]",
