@@ -20,6 +20,8 @@ from rag.model.endpoint import build_model, endpoint_of
 from rag.ports import ChunkIndex, Embedder, Parts, Reranker, SparseEncoder
 from rag.profiles.profile import Profile, profile_of
 from rag.profiles.schema import PromptSection
+from rag.prompt.budget import check_system
+from rag.prompt.prompts import system_prompt
 from rag.search.rerank import build_reranker
 from rag.search.retriever import Retriever
 from rag.settings import Settings
@@ -65,7 +67,7 @@ class LiveServices:
         return embedding_choice.build_embedder(embedding_choice.local(self.settings), self.settings)
 
     def parts(self, profile: str | None) -> Parts:
-        """The parts of a profile, built on first use. Raises `UsageError` for an unknown name."""
+        """The parts of a profile, built on first use. Raises `UsageError` for an unknown name or a broken profile."""
         name = profile or self._default_profile
         if name not in self._parts:
             self._parts[name] = self._build(profile_of(self.settings, name).in_environment(self.settings))
@@ -75,6 +77,7 @@ class LiveServices:
         await self.index.aclose()
 
     def _build(self, profile: Profile) -> Parts:
+        check_system(system_prompt(profile), profile.name, profile.budget)
         endpoint = endpoint_of(profile, self.settings)
         # The quoting answerer embeds every sentence of the passages: dozens of texts per turn, too many for a service.
         embedder = self.embedder if endpoint.key else self.local_embedder

@@ -78,6 +78,12 @@ def test_trimmed_to_a_budget_the_lowest_scores_are_gone() -> None:
     assert (trimmed.query, trimmed.retrieved_at) == (whole.query, whole.retrieved_at)
 
 
+def test_a_budget_of_all_its_tokens_keeps_everything() -> None:
+    many = RetrievalContext(query="q", results=[passage(n, "word " * 20 * n) for n in range(1, 6)])
+    assert many.trim_to_budget(many.total_tokens) == many
+    assert len(many.trim_to_budget(many.total_tokens - 1).results) == 4
+
+
 def test_nothing_fits_into_no_tokens() -> None:
     assert CONTEXT.trim_to_budget(0).results == []
     assert NOTHING.total_tokens == 0
