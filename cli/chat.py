@@ -192,7 +192,7 @@ class _View:
     def _finish(self, response: Response) -> None:
         self.close()
         if response.error is not None:
-            say_failure(response.error)
+            say_failure(response.error, in_chat=True)
         elif self._stream is None:
             print(printable(response.content) + "\n", flush=True)
         for notice in response.notices:
