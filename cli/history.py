@@ -1,15 +1,25 @@
-"""The file with the input history of the chat, for the arrow keys."""
+"""The input history of the chat, for the arrow keys: a file, or the memory of the process."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from prompt_toolkit.history import History
 
 from rag.disk import private_folder
 
 FILE: Final = "history"
+
+
+def input_history(home: Path, *, persistent: bool) -> History:
+    """The history in the file, or, for conversations that end with the process, one that ends with it too."""
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    return FileHistory(str(history_file(home))) if persistent else InMemoryHistory()
 
 
 def history_file(home: Path) -> Path:

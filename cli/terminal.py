@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rag.errors import AskbookError, UsageError
+from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
 from rag.text.visible import UNPRINTABLE, visible
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, soft_wrap=False)
 
 
-def say_failure(failure: ErrorInfo) -> None:
+def say_failure(failure: ErrorInfo, *, in_chat: bool = False) -> None:
     """Print the sentence of a failure, then what happened and what to do, if known."""
-    say(failure.user_message)
+    say(told(failure, in_chat=in_chat))
     if detail := " ".join(filter(None, (failure.message, failure.hint))):
         say(detail)
 
@@ -88,7 +88,8 @@ def say_failure(failure: ErrorInfo) -> None:
 def report(error: Exception) -> int:
     """Print a failure and what to do about it, and return the exit code. An unexpected one is logged with traceback."""
     if isinstance(error, UsageError):
-        say(" ".join(filter(None, (error.message, error.hint))))
+        sentence = told(error.info()) if isinstance(error, InvalidQuestionError) else ""
+        say(" ".join(filter(None, (sentence, error.message, error.hint))))
         return 2
     if isinstance(error, AskbookError):
         say_failure(error.info())

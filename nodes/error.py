@@ -21,7 +21,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from nodes.turn import Update, has_new_question, last_message, tell_phase, with_notice
-from rag.errors import AskbookError
+from rag.errors import AskbookError, told
 from rag.ports import PartsOf
 from rag.retry import Patience
 from rag.types import ErrorInfo, ErrorType, new_id
@@ -110,11 +110,11 @@ def make_to_fallback(parts_of: PartsOf) -> Handler:
 
 
 def error_draft(info: ErrorInfo) -> Draft:
-    """The draft of a failed turn: its content is the fixed sentence of the error's type."""
+    """The draft of a failed turn: its content is what `told` says."""
     return Draft(
         status="error",
-        content=info.user_message,
-        plain_content=info.user_message,
+        content=told(info),
+        plain_content=told(info),
         error=info.model_dump(mode="json"),
     )
 

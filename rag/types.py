@@ -25,7 +25,7 @@ ProcessingState = Literal["processing", "tool_call_needed", "tool_executed", "re
 FallbackReason = Literal["no_passage", "unsupported", "model_refused", "smalltalk"]
 GroundingMode = Literal["strict", "flag", "off"]
 CitationStyle = Literal["numbered", "source", "title", "chapter"]
-Footer = Literal["list", "scores", "none"]
+Footer = Literal["list", "files", "scores", "none"]
 ErrorType = Literal[
     "rate_limit", "api_error", "retrieval_error", "auth_error", "invalid_input", "context_overflow", "memory_error"
 ]

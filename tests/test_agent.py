@@ -69,7 +69,7 @@ async def test_the_context_of_the_caller_reaches_the_turn() -> None:
     machine = Machine(ANSWER)
     response = await machine.agent.ask("What is a node?", context=Context(top_k=2, citation_style="chapter"))
     assert machine.searcher.asked[0][1] == 2
-    assert response.content == "A node is a process (from Page 1)."
+    assert response.content == "A node is a process (from Page 1, Nodes)."
 
 
 async def test_conversations_at_the_same_time_do_not_mix() -> None:

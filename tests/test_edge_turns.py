@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 
 from graph.agent import Agent, open_agent
-from rag.errors import USER_MESSAGES
+from rag.errors import USER_MESSAGES, told
 from rag.index.edge_files import NamedLock
 from rag.retry import Patience
 from rag.settings import Settings
@@ -124,7 +124,8 @@ async def test_an_index_that_cannot_be_used_is_told_and_the_thread_goes_on(
             response = await agent.ask(QUESTION, thread_id=thread)
         assert response.error is not None
         assert (response.error.error_type, response.error.code) == ("retrieval_error", code), response.error
-        assert response.content == USER_MESSAGES["retrieval_error"]
+        assert response.error.user_message == USER_MESSAGES["retrieval_error"]
+        assert response.content == told(response.error)
         assert response.error.hint
         assert "\n" not in response.error.message
         response = await agent.ask(QUESTION, thread_id=thread)

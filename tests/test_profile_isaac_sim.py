@@ -112,6 +112,21 @@ def test_the_parts_of_the_window_are_those_of_the_design_and_fill_it(wire: Wire)
     assert budget.context == 3992  # the design's 4,000 would be eight more than the window has
 
 
+@pytest.mark.parametrize("command", ["ask", "doctor"])
+def test_instructions_beyond_their_budget_are_refused_before_a_model_is_called(
+    command: str, tiny_book: Path, tmp_path: Path
+) -> None:
+    run = CommandLine(tmp_path, tiny_book)
+    (run.home / "profiles").mkdir()
+    long = "Be concise. " * 1500
+    (run.home / "profiles" / "long.toml").write_text(f'extends = "isaac-sim"\ninstructions = "{long}"\n')
+    given = ["A question?"] if command == "ask" else []
+    done = run(command, *given, "--profile", "long", OPENROUTER_API_KEY=OWN_KEY)
+    assert done.code == (2 if command == "ask" else 1)
+    assert "The system prompt of the profile long has about 6," in done.out + done.err
+    assert "budget.system allows 500." in done.out + done.err
+
+
 # --- citations ------------------------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 
-from rag.errors import AskbookError, InvalidQuestionError, UsageError
+from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
 from rag.text.markup import without_markers
 from rag.text.visible import without_controls
 from rag.types import AnsweredQuestion, Past, Response, new_id
@@ -74,7 +74,7 @@ def notices(number: int, messages: int, *, max_turns: int | None, max_messages: 
     if max_messages is not None and messages > max_messages:
         found.append(
             f"This conversation has {messages:,} messages, more than the {max_messages:,} that are recommended; "
-            "type 'clear' to start fresh."
+            "start a new one."
         )
     return found
 
@@ -127,8 +127,8 @@ def failed_response(
         metadata=metadata or {},
         profile=profile,
         model=model,
-        content=info.user_message,
-        plain_content=info.user_message,
+        content=told(info),
+        plain_content=told(info),
         error=info,
     )
 
