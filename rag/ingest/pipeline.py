@@ -81,9 +81,9 @@ async def ingest(
 
     `skip` names folders or files by their path in the source. `alone` removes the chunks of all other sources.
     `rebuild` makes the collection again, whatever models encoded it; it must have no other sources. `profile` is the
-    one that the collection belongs to, for the hints of errors. `progress(done, total)` counts embedded texts. A dry run
-    reports what would happen (`embedded`, too), and neither embeds nor writes. A cancelled run keeps its vectors in the
-    cache and does not change the index.
+    one that the collection belongs to, for the hints of errors. `progress(done, total)` counts embedded texts. A dry
+    run reports what would happen (`embedded`, too), and neither embeds nor writes. A cancelled run keeps its vectors in
+    the cache and does not change the index.
 
     Raises `UsageError`, before anything is embedded, for a source that cannot be used and an index that other models
     encoded, and `RetrievalError` if the index fails.
