@@ -21,6 +21,7 @@ from langgraph.checkpoint.base import (
 from graph.memory_errors import border, broken_conversation
 from graph.node_ids import with_todays_node_ids
 from graph.private_apis import catch_up
+from graph.stored_form import is_whole
 from rag.errors import AskbookError, MemoryFailureError
 
 log: Final = logging.getLogger("askbook")
@@ -85,7 +86,7 @@ class KeptSaver(BaseCheckpointSaver[Any]):
                 newest = await super().aget_tuple(RunnableConfig(configurable=newest_of))
                 catch_up(newest.checkpoint["id"] if newest else "")
         if found is not None:
-            if "step" not in found.metadata or not isinstance(found.checkpoint.get("channel_values"), dict):
+            if not is_whole(found):
                 raise broken_conversation(thread, self.place)
             catch_up(found.checkpoint["id"])
             return with_todays_node_ids(found)
