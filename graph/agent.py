@@ -16,7 +16,13 @@ from graph.compiled import CompiledMachine, exclusive, thread_config
 from graph.conversations import take_back, unanswered
 from graph.memory import Memory, MemoryOptions, open_memory
 from rag.conversation.retrieval_context import RetrievalContext
-from rag.conversation.turns import check_question, check_thread_id, failed_response, unknown_thread
+from rag.conversation.turns import (
+    check_question,
+    check_thread_id,
+    failed_response,
+    next_number,
+    unknown_thread,
+)
 from rag.errors import AskbookError, InvalidQuestionError, MemoryFailureError, UsageError
 from rag.ports import Services
 from rag.retry import USUAL, Patience
@@ -162,7 +168,7 @@ class Agent:
         if isinstance(failure, InvalidQuestionError):
             with suppress(MemoryFailureError):  # report the invalid question; its number matters less
                 values = (await self._graph.aget_state(thread_config(request.thread_id))).values
-                number = values.get("turn_number", 0) + 1
+                number = next_number(values.get("messages", []), values.get("turn_number", 0))
         return failed_response(
             failure,
             profile=parts.profile.name,

@@ -16,7 +16,7 @@ from graph.savers import KeptSaver
 from graph.stored_form import check_turns
 from nodes.archive import get_blocks
 from rag.conversation.transcript import transcript
-from rag.conversation.turns import NOTHING, WINDOW, is_recorded, turns, unknown_thread, without_block
+from rag.conversation.turns import NOTHING, WINDOW, is_recorded, next_number, turns, unknown_thread, without_block
 from rag.errors import AskbookError
 from rag.types import Past
 from state import EMPTY_BOARD
@@ -112,8 +112,7 @@ async def take_back(graph: CompiledMachine, saver: KeptSaver, store: BaseStore, 
     update = EMPTY_BOARD | {
         "messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *earlier],
         "past": past,
-        # Counted again, since the question of an interrupted turn may or may not have been counted.
-        "turn_number": max((turn["turn_number"] for turn in turns(earlier)), default=0),
+        "turn_number": next_number(earlier) - 1,
         "turn": None,
         "phase": "IDLE",
     }

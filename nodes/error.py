@@ -21,6 +21,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from nodes.turn import Update, has_new_question, last_message, tell_phase, with_notice
+from rag.conversation.turns import next_number
 from rag.errors import AskbookError
 from rag.ports import PartsOf
 from rag.retry import Patience
@@ -142,14 +143,15 @@ def _tell_wait(failure: AskbookError, runtime: Runtime[Context], patience: Patie
 
 
 def _unopened(state: AgentState, runtime: Runtime[Context]) -> Turn:
-    """The record of a turn that was refused before it opened. Its number is one beyond `turn_number`."""
+    """The record of a turn that was refused before it opened. It has the number that it would have had."""
     last = last_message(state)
     asked = last if isinstance(last, HumanMessage) else None
     return Turn(
         request_id=(asked.id if asked else None) or new_id(),
         question=asked.text if asked else "",
         metadata=state.get("metadata") or {},
-        number=state.get("turn_number", 0) + 1,
+        number=next_number(state.get("messages", []), state.get("turn_number", 0)),
+        refused=True,
         began=time.time(),
         profile=(runtime.context and runtime.context.profile) or "default",
         model="",

@@ -15,6 +15,7 @@ from nodes.turn import Update
 from rag.errors import AskbookError
 from state import AgentState, Context, InputState
 from tests.machine import ANSWER, Machine
+from tests.stage import limited
 
 
 def final() -> AskbookError:
@@ -48,9 +49,27 @@ async def test_a_cancelled_run_leaves_the_thread_usable() -> None:
     machine = Machine(ANSWER)
     await broken_off(machine, "What is a wreck?")
     response = await machine.ask("What is a node?")
-    assert (response.status, response.turn_number) == ("success", 2)
+    assert (response.status, response.turn_number) == ("success", 1)
     assert "wreck" not in machine.prompt()
     assert await machine.is_at_rest()
+
+
+async def test_turns_that_were_never_answered_have_no_number_and_use_up_no_limit() -> None:
+    machine = Machine(ANSWER, ANSWER, profile=limited(max_turns=3))
+    await machine.ask("What is a node?")
+    for _ in range(3):
+        await broken_off(machine, "What is a wreck?")
+    assert (await machine.ask("")).turn_number == 2
+    response = await machine.ask("And then?")
+    assert (response.status, response.turn_number) == ("success", 2)
+    assert "1 turn left" in response.notices[0]
+
+
+async def test_a_conversation_whose_broken_turns_were_once_counted_goes_on() -> None:
+    machine = Machine(ANSWER, ANSWER, profile=limited(max_turns=3))
+    await machine.ask("What is a node?")
+    await machine.graph.aupdate_state(thread_config("t"), {"turn_number": 3}, as_node="IDLE")
+    assert (await machine.ask("And then?")).turn_number == 2
 
 
 async def test_the_question_of_a_cancelled_run_is_kept() -> None:

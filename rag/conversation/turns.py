@@ -144,6 +144,15 @@ def turns(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
     return found
 
 
+def next_number(messages: Sequence[BaseMessage], answered: int = 0) -> int:
+    """The number of the next turn: one more than the last recorded turn, or than `answered` when none is recorded.
+
+    A question that was never answered has no number.
+    """
+    numbers = (message.response_metadata.get("turn_number") for message in messages if is_recorded(message))
+    return 1 + max((number for number in numbers if isinstance(number, int)), default=answered)
+
+
 def retrieval_history(finished: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Every search of a conversation, oldest first, from its `turns`: tool, query, count, mean score, time."""
     return [dict(search) for turn in finished for search in turn.get("retrievals") or []]
