@@ -53,7 +53,7 @@ class ExclusiveGraph(CompiledMachine):
     LangGraph routes every run through `astream` and every state update through `abulk_update_state`. Both raise
     `MemoryFailureError` "thread_busy" when the lock is not free in time, and `UsageError` for an id that `Agent`
     refuses. A run stores each step before the next one begins, unless its caller sets `durability`, so a killed run can
-    be resumed. As a subgraph it runs on the parent's thread and takes no lock.
+    be resumed. As a subgraph it runs on the parent's thread, stores its steps as the parent does, and takes no lock.
     """
 
     def __init__(self, *, lock_of_thread: LockOfThread, **parts: Any) -> None:
@@ -62,7 +62,8 @@ class ExclusiveGraph(CompiledMachine):
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
         """As LangGraph's. Raises `MemoryFailureError`."""
-        options["durability"] = options.get("durability") or "sync"
+        if not _is_subgraph(config) and not options.get("durability"):
+            options["durability"] = "sync"
         steps: Any = super().astream(input, config, **options)  # a generator, typed as an iterator
         async with self._locked(config), aclosing(steps):
             async for step in steps:
@@ -86,9 +87,14 @@ class ExclusiveGraph(CompiledMachine):
     def _locked(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:
         configurable = ensure_config(merge_configs(self.config, config)).get("configurable", {})
         thread_id = configurable.get("thread_id")
-        if thread_id is None or configurable.get("checkpoint_ns"):  # no thread, which LangGraph refuses; a subgraph
+        if thread_id is None or _is_subgraph(config):  # LangGraph refuses a run without a thread
             return nullcontext()
         return self.lock_of_thread(check_thread_id(str(thread_id)))
+
+
+def _is_subgraph(config: RunnableConfig | None) -> bool:
+    """Whether a node of another graph runs this one; LangGraph then gives it the node's namespace."""
+    return bool(ensure_config(config).get("configurable", {}).get("checkpoint_ns"))
 
 
 def exclusive(graph: CompiledMachine, lock_of_thread: LockOfThread) -> ExclusiveGraph:
