@@ -10,6 +10,7 @@ from typing import Any, Final
 from langchain_core.messages import HumanMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.types import StateSnapshot
+from pydantic import ValidationError
 
 from graph.build import STEPS, build_graph
 from graph.compiled import CompiledMachine, exclusive, thread_config
@@ -108,9 +109,7 @@ class Agent:
         snapshot = await self._graph.aget_state(thread_config(thread_id))
         if _broken_off(snapshot) is None:
             raise UsageError("There is no turn to finish.", code="nothing_to_resume")
-        turn = snapshot.values.get("turn") or {}
-        begun_with = Context.model_validate(turn["context"]) if turn.get("context") else context or Context()
-        request = _Request(thread_id, begun_with, turn.get("metadata") or {})
+        request = _interrupted(thread_id, snapshot.values.get("turn"), context)
         async with aclosing(self._exclusive(request, self._run(request, None))) as events:
             async for event in events:
                 yield event
@@ -168,7 +167,7 @@ class Agent:
         if isinstance(failure, InvalidQuestionError):
             with suppress(MemoryFailureError):  # report the invalid question; its number matters less
                 values = (await self._graph.aget_state(thread_config(request.thread_id))).values
-                number = next_number(values.get("messages", []), values.get("turn_number", 0))
+                number = next_number(values.get("messages", []), values.get("turn_number"))
         return failed_response(
             failure,
             profile=parts.profile.name,
@@ -219,6 +218,22 @@ class Agent:
             return None
         ids = [chunk["chunk_id"] for chunk in searched[-1]["retrieved_chunks"] or []]
         return RetrievalContext.of_turn(searched[-1], await self.services.index.fetch(ids))
+
+
+def _interrupted(thread_id: str, turn: object, context: Context | None) -> _Request:
+    """The request of an interrupted turn. A client of the graph may have written anything into its record."""
+    record = turn if isinstance(turn, dict) else {}
+    metadata, request_id = record.get("metadata"), record.get("request_id")
+    try:
+        begun_with = Context.model_validate(record["context"]) if record.get("context") else None
+    except ValidationError:
+        begun_with = None
+    return _Request(
+        thread_id,
+        begun_with or context or Context(),
+        metadata if isinstance(metadata, dict) else {},
+        request_id if isinstance(request_id, str) else new_id(),
+    )
 
 
 def _broken_off(snapshot: StateSnapshot) -> str | None:

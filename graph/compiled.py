@@ -33,6 +33,10 @@ class CompiledMachine(CompiledStateGraph[AgentState, Context, InputState, AgentS
         """As `get_graph`."""
         return self._without_handlers(await super().aget_graph(config, xray=xray))
 
+    def stream(self, *_arguments: Any, **_options: Any) -> Iterator[Any]:
+        """Always raises `NotImplementedError`: most nodes are asynchronous. LangGraph routes `invoke` through it."""
+        raise NotImplementedError("The graph runs in an event loop: await the method with an a in front.")
+
     def _without_handlers(self, drawing: Drawing) -> Drawing:
         for name in set(self.node_error_handler_map.values()) & set(drawing.nodes):
             drawing.remove_node(drawing.nodes[name])
@@ -75,10 +79,6 @@ class ExclusiveGraph(CompiledMachine):
         """As LangGraph's. Raises `MemoryFailureError`."""
         async with self._locked(config):
             return await super().abulk_update_state(config, supersteps)
-
-    def stream(self, *_arguments: Any, **_options: Any) -> Iterator[Any]:
-        """Always raises `NotImplementedError`."""
-        raise NotImplementedError("The graph runs in an event loop: await the method with an a in front.")
 
     def bulk_update_state(self, *_arguments: Any, **_options: Any) -> RunnableConfig:
         """Always raises `NotImplementedError`."""

@@ -65,21 +65,11 @@ class _Past(_Form):
 
 
 class _State(_Form):
-    """The channels of `state.AgentState`; one that is missing has never been written."""
+    """The channels of `state.AgentState` that outlast a turn. Others may hold anything: a node that fails on them ends
+    its turn with an error, and the next turn resets them."""
 
     messages: _Messages = []
-    metadata: dict[str, Any] | None = None
-    phase: str = ""
-    turn_number: int = 0
     past: _Past | None = None
-    turn: dict[str, Any] | None = None
-    passages: _Records = []
-    retrievals: _Records = []
-    exchange: _Messages = []
-    tool_calls: _Records = []
-    llm_calls: int = 0
-    draft: dict[str, Any] | None = None
-    response: dict[str, Any] | None = None
 
 
 def is_whole(stored: CheckpointTuple) -> bool:

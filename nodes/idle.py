@@ -56,7 +56,7 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
     if not isinstance(last, HumanMessage):
         raise InvalidQuestionError("The last message is not a question.", code="no_question")
     question = check_question(last.text, profile.limits.max_question_characters)
-    number = next_number(state["messages"], state.get("turn_number", 0))
+    number = next_number(state["messages"], state.get("turn_number"))
     if profile.limits.max_turns is not None and number > profile.limits.max_turns:
         raise turn_limit(profile.limits.max_turns)
     turn = Turn(

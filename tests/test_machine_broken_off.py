@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 from graph import build
 from graph.compiled import thread_config
 from nodes.turn import Update
-from rag.errors import AskbookError
+from rag.errors import USER_MESSAGES, AskbookError
 from state import AgentState, Context, InputState
 from tests.machine import ANSWER, Machine
 from tests.stage import limited
@@ -119,7 +119,8 @@ async def test_a_second_failure_while_reporting_ends_the_run_and_leaves_the_thre
         values = await machine.graph.ainvoke(
             InputState(messages=[HumanMessage("What is a wreck?")]), thread_config("t")
         )
-    assert values.get("response") is None
+    assert values["response"]["error"]["code"] == "wrong_key"
+    assert values["messages"][-1].text == values["response"]["content"] == USER_MESSAGES["auth_error"]
     assert (await machine.ask("What is a node?")).status == "success"
 
 
@@ -132,6 +133,7 @@ async def test_a_failure_of_the_error_node_ends_the_run_and_leaves_the_thread_us
     monkeypatch.setattr(build, "error", error)
     machine = Machine(final(), ANSWER)
     values = await machine.graph.ainvoke(InputState(messages=[HumanMessage("What is it?")]), thread_config("t"))
-    assert values.get("response") is None
+    assert values["response"]["error"]["code"] == "wrong_key"
     assert values["phase"] == "IDLE"
+    assert await machine.contents() == ["What is it?", USER_MESSAGES["auth_error"]]
     assert (await machine.ask("What is a node?")).status == "success"

@@ -11,10 +11,8 @@ import pytest
 from cli.threads import as_markdown, delete, row, summaries
 from graph.compiled import thread_config
 from graph.memory import FILE, Memory, open_memory
-from graph.stored_form import _State
 from rag.conversation.turns import BLOCK, WINDOW
 from rag.errors import MemoryFailureError
-from state import AgentState, InputState
 from tests.machine import ANSWER, Machine
 from tests.mending import talked
 
@@ -117,8 +115,4 @@ async def test_a_value_of_another_type_in_a_checkpoint_harms_only_its_own_conver
             listed = {one["thread_id"]: row(one) for one in await summaries(memory)}
             assert set(listed) == {"t", "u"}
             response = await Machine(ANSWER, memory=memory).agent.ask("And then?", thread_id="t")
-            assert response.error is None or response.error.error_type == "memory_error", changed
-
-
-def test_the_form_of_the_state_has_every_channel_of_the_state() -> None:
-    assert set(_State.model_fields) == set(AgentState.__annotations__) | set(InputState.__annotations__)
+            assert response.error is None or response.error.code in ("conversation_broken", "internal"), changed
