@@ -5,6 +5,7 @@ The text of a database exception is never passed on: it may hold a password or t
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from rag.errors import AskbookError, MemoryFailureError
 _LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _BROKEN: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT})
 _WORDS: Final = {"locked": _LOCKED, "full": frozenset({sqlite3.SQLITE_FULL}), "malformed": _BROKEN}
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _PRIMARY: Final = 0xFF  # the lowest byte of an extended SQLite error code is the primary code
 
 # Our error code for a PostgreSQL SQLSTATE of five characters, or for its class, the first two. The longer one wins.
@@ -79,7 +81,7 @@ def _code(error: BaseException) -> str | None:
     if isinstance(error, sqlite3.Error):
         return _of_sqlite(error)
     if isinstance(error, OSError) and not isinstance(error, TimeoutError):
-        return "memory_unreachable"
+        return "disk_full" if error.errno in _NO_ROOM else "memory_unreachable"
     if type(error).__module__.startswith("psycopg"):  # does not import psycopg when SQLite is used
         return _of_postgres(error)
     return None
@@ -93,7 +95,7 @@ def _of_sqlite(error: sqlite3.Error) -> str:
     primary = code & _PRIMARY
     if primary in _LOCKED:
         return "memory_locked"
-    if primary == sqlite3.SQLITE_FULL:
+    if primary == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_SHMSIZE:  # no room for the index of the journal
         return "disk_full"
     is_foreign = primary == sqlite3.SQLITE_ERROR  # a missing table or column: another program's database
     if primary in _BROKEN or is_foreign or not isinstance(error, sqlite3.OperationalError | sqlite3.InterfaceError):
@@ -117,7 +119,9 @@ def _failure(code: str, place: str) -> MemoryFailureError:
     if code == "memory_locked":
         return MemoryFailureError("memory_locked", f"{place} is locked by another process.", hint="Try again.")
     if code == "disk_full":
-        return MemoryFailureError("disk_full", f"There is no room to write {place}.", hint="Make room, then try again.")
+        return MemoryFailureError(
+            "disk_full", f"There is no room to write {place}.", hint="Make room, or delete a conversation."
+        )
     if code == "memory_broken":
         hint = "Move it away, or name another, to start afresh; its conversations stay in it."
         return MemoryFailureError("memory_broken", f"{place} is damaged or no database of askbook.", hint=hint)
