@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from graph.build import STEPS, build_graph
 from graph.compiled import CompiledMachine, exclusive, thread_config
-from graph.conversations import take_back, unanswered
+from graph.conversations import Asked, take_back, unanswered
 from graph.memory import Memory, MemoryOptions, open_memory
 from rag.conversation.retrieval_context import RetrievalContext
 from rag.conversation.turns import (
@@ -87,9 +87,16 @@ class Agent:
         metadata: Mapping[str, Any] | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Run one turn and yield its events; the last one holds the response. Raises `UsageError` for an invalid id."""
-        profile = self.services.parts((context or Context()).profile).profile
-        thread = (profile.memory.thread or new_id()) if thread_id is None else check_thread_id(thread_id)
-        request = _Request(thread, context or Context(), metadata or {})
+        if thread_id is None:
+            thread = self.services.parts((context or Context()).profile).profile.memory.thread or new_id()
+        else:
+            thread = check_thread_id(thread_id)
+        async with aclosing(self._asking(question, _Request(thread, context or Context(), metadata or {}))) as events:
+            async for event in events:
+                yield event
+
+    async def _asking(self, question: str, request: _Request) -> AsyncGenerator[Event, None]:
+        profile = self.services.parts(request.context.profile).profile
         try:
             check_question(question, profile.limits.max_question_characters)
         except InvalidQuestionError as error:
@@ -183,15 +190,32 @@ class Agent:
 
         Raises `UsageError` for an unknown conversation.
         """
-        async with self.memory.turn(thread_id):
-            return await take_back(self._graph, self.memory.database.saver, self.memory.database.store, thread_id)
+        asked = await self._take_back(thread_id)
+        return asked.question if asked else None
 
     async def retry(self, thread_id: str, *, context: Context | None = None) -> Response:
-        """Replace the last turn by asking its question again. Raises `UsageError` when there is none."""
-        question = await self.undo(thread_id)
-        if question is None:
+        """Replace the last turn by asking its question again, as the same request: its id and its metadata stay.
+
+        Raises `UsageError` when there is none.
+        """
+        async for event in self.stream_retry(thread_id, context=context):
+            if event.response is not None:
+                return event.response
+        raise AssertionError("a stream ends with its response")
+
+    async def stream_retry(self, thread_id: str, *, context: Context | None = None) -> AsyncGenerator[Event, None]:
+        """As `retry`, and yield the events of the new turn."""
+        asked = await self._take_back(thread_id)
+        if asked is None:
             raise UsageError("There is no question to ask again.", code="nothing_to_retry")
-        return await self.ask(question, thread_id=thread_id, context=context)
+        request = _Request(thread_id, context or Context(), asked.metadata, asked.request_id)
+        async with aclosing(self._asking(asked.question, request)) as events:
+            async for event in events:
+                yield event
+
+    async def _take_back(self, thread_id: str) -> Asked | None:
+        async with self.memory.turn(thread_id):
+            return await take_back(self._graph, self.memory.database.saver, self.memory.database.store, thread_id)
 
     async def clear(self, thread_id: str) -> None:
         """Delete the conversation; its id can be used again."""

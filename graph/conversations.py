@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
@@ -18,8 +18,16 @@ from nodes.archive import get_blocks
 from rag.conversation.transcript import transcript
 from rag.conversation.turns import NOTHING, WINDOW, is_recorded, next_number, turns, unknown_thread, without_block
 from rag.errors import AskbookError
-from rag.types import Past
+from rag.types import Past, new_id
 from state import EMPTY_BOARD
+
+
+class Asked(NamedTuple):
+    """A question with the id and the metadata of its request."""
+
+    question: str
+    request_id: str
+    metadata: Mapping[str, Any]
 
 
 def unanswered(messages: Sequence[AnyMessage]) -> str | None:
@@ -96,8 +104,8 @@ def _past(values: Mapping[str, Any]) -> Past:
     return values.get("past") or NOTHING
 
 
-async def take_back(graph: CompiledMachine, saver: KeptSaver, store: BaseStore, thread_id: str) -> str | None:
-    """Remove the last question and its answer, if it has one. Returns the question, or None when there is none.
+async def take_back(graph: CompiledMachine, saver: KeptSaver, store: BaseStore, thread_id: str) -> Asked | None:
+    """Remove the last question and its answer, if it has one. Returns what was asked, or None when there is none.
 
     Raises `UsageError` for an unknown conversation.
     """
@@ -117,7 +125,22 @@ async def take_back(graph: CompiledMachine, saver: KeptSaver, store: BaseStore, 
         "phase": "IDLE",
     }
     await graph.aupdate_state(thread_config(thread_id), update, as_node="IDLE")
-    return messages[last].text
+    return _asked(messages[last], messages[last + 1 :], snapshot.values)
+
+
+def _asked(question: AnyMessage, later: Sequence[AnyMessage], values: Mapping[str, Any]) -> Asked:
+    """The request of a question: from the record of its answer, from its open turn, or as the run was given it."""
+    records: list[Any] = [message.response_metadata for message in later if is_recorded(message)]
+    turn = values.get("turn")
+    if isinstance(turn, dict) and turn.get("request_id") == question.id:
+        records.append(turn)
+    record = next(iter(records), {"metadata": values.get("metadata")})
+    metadata, request_id = record.get("metadata"), record.get("request_id")
+    return Asked(
+        question.text,
+        request_id if isinstance(request_id, str) else question.id or new_id(),
+        metadata if isinstance(metadata, dict) else {},
+    )
 
 
 async def _with_older_turns(
