@@ -17,6 +17,7 @@ from psycopg_pool import AsyncConnectionPool
 from pydantic import SecretStr
 
 from graph.memory_errors import border
+from graph.private_apis import end_batches
 from graph.savers import RESTS, KeptSaver, outdated
 from graph.serializing import SealedStore, Serializers
 from nodes.archive import namespace_of
@@ -68,13 +69,14 @@ async def open_postgres(address: SecretStr, serde: Serializers, keep: int) -> As
         configure=_configure,
         check=AsyncConnectionPool.check_connection,  # drops connections that died while the server was away
     )
+    saver, store = PostgresSaver(pool, serde=serde.steps), AsyncPostgresStore(pool)
     try:
-        saver, store = PostgresSaver(pool, serde=serde.steps), AsyncPostgresStore(pool)
         saver.keep, saver.place = keep, place
         with border(place):
             await _set_up(locks, pool, saver, store)
         yield PostgresDatabase(place, saver, SealedStore(store, serde.turns, place), locks)
     finally:
+        await end_batches(store)
         await pool.close()
         await locks.aclose()
 

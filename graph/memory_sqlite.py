@@ -16,6 +16,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from graph.memory_errors import border
+from graph.private_apis import end_batches
 from graph.savers import RESTS, KeptSaver, outdated
 from graph.serializing import SealedStore, Serializers
 from nodes.archive import namespace_of
@@ -50,6 +51,7 @@ async def open_sqlite(path: Path, serde: Serializers, keep: int) -> AsyncIterato
             saver.keep, saver.place = keep, str(path)
             await saver.setup()
             store = AsyncSqliteStore(connections[-1])
+            stack.push_async_callback(end_batches, store)
             if len(connections) == 1:
                 store.lock = saver.lock  # a transaction of one must not be ended by the other
             await store.setup()
