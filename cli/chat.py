@@ -113,7 +113,7 @@ async def _do(session: ChatSession, line: str) -> None:
     if name is None:
         await _answer(session, _asked(session, line))
     elif name == "retry":
-        await _answer(session, _asked(session, await session.take_back()))
+        await _answer(session, await session.asked_again())
     elif name == "resume":
         await _answer(session, session.agent.resume(session.thread_id, context=session.context()))
     elif name in COMMANDS:

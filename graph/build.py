@@ -80,7 +80,8 @@ def after_idle(state: AgentState) -> Literal["rewrite", "RETRIEVING", "GENERATIN
     """Search for an opened question, answer small talk, or rest. Must not raise: no error handler covers a router."""
     match state.get("phase"):
         case "RETRIEVING":
-            return "rewrite" if "rewrite" in (state.get("turn") or {}) else "RETRIEVING"
+            turn: object = state.get("turn")  # of any type when a client of the graph wrote it
+            return "rewrite" if isinstance(turn, dict) and "rewrite" in turn else "RETRIEVING"
         case "GENERATING":
             return "GENERATING"
         case _:
