@@ -246,7 +246,9 @@ async def _connection(path: Path, *, alone: bool = False, **options: Any) -> Asy
         with border(str(path)):
             for pragma in (*_ALONE, *_PRAGMAS) if alone else _PRAGMAS:
                 await connection.execute(pragma)
-            await connection.execute("select 1 from sqlite_master")  # the first access fails where any would
+            # The first access fails where any would. Close its cursor: an open one keeps the journal's mode as it is.
+            async with connection.execute("select 1 from sqlite_master") as rows:
+                await rows.fetchall()
         yield connection
     finally:
         await connection.close()
@@ -261,8 +263,8 @@ def _check_beginning(path: Path) -> None:
         beginning = file.read(len(_BEGINNING))
     if beginning == _BEGINNING:
         return
-    hint = "Put a copy of it back, or delete it to start afresh."
-    what = "is damaged or no database of askbook" if beginning else "is empty; what was in it is gone"
+    hint = "Restore a backup, or delete it to start afresh."
+    what = "is damaged or was not made by askbook" if beginning else "is empty; its conversations are lost"
     raise MemoryFailureError("memory_broken", f"{path} {what}.", hint=hint)
 
 

@@ -75,7 +75,7 @@ async def test_passages_that_are_no_passages_end_in_an_error_that_is_stored_as_t
 def test_a_graph_compiled_without_a_memory_refuses_to_run_without_an_event_loop(method: str) -> None:
     machine = Machine(ANSWER)
     graph = build_graph(FakeServices(machine.model, machine.searcher)).compile()
-    with pytest.raises(NotImplementedError, match="event loop"):
+    with pytest.raises(NotImplementedError, match="asynchronous"):
         getattr(graph, method)(InputState(messages=[HumanMessage("What is a node?")]))
     machine.model.script.clear()
 

@@ -14,6 +14,8 @@ from tests.hostile_pages import HOSTILE, Made
 
 SIZE = 32_000
 
+TRIES = 5
+
 
 def seconds(folder: Path, text: str, suffix: str) -> float:
     """Processor time of reading and chunking a page. With a table of contents a plain page is one of mdBook."""
@@ -29,8 +31,11 @@ def seconds(folder: Path, text: str, suffix: str) -> float:
 @pytest.mark.parametrize("suffix", [".md", ".mdx"])
 @pytest.mark.parametrize("made", HOSTILE.values(), ids=HOSTILE)
 def test_twice_the_page_takes_about_twice_the_time(made: Made, suffix: str, tmp_path: Path) -> None:
-    once = seconds(tmp_path, made(SIZE), suffix)
-    assert seconds(tmp_path, made(2 * SIZE), suffix) < 3 * once + 0.3
+    """A quadratic pattern takes four times as long in every try; a busy machine disturbs one of them."""
+    tries = [(seconds(tmp_path, made(SIZE), suffix), seconds(tmp_path, made(2 * SIZE), suffix))]
+    while tries[-1][1] >= 3 * tries[-1][0] + 0.3 and len(tries) < TRIES:
+        tries.append((seconds(tmp_path, made(SIZE), suffix), seconds(tmp_path, made(2 * SIZE), suffix)))
+    assert tries[-1][1] < 3 * tries[-1][0] + 0.3, tries
 
 
 def levels(folder: Path, uses: int) -> Path:
