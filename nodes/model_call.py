@@ -14,9 +14,7 @@ from langchain_core.runnables import RunnableConfig
 
 from rag.errors import AskbookError, OptionRefusedError
 from rag.model.endpoint_errors import model_error
-from rag.model.finish import Finish, finish_of, names_its_finish
-from rag.model.limits import AnswerMeter
-from rag.model.received_calls import clean_calls
+from rag.model.received import AnswerMeter, Finish, clean_calls, finish_of, names_its_finish
 from rag.ports import Parts
 from rag.prompt.budget import estimate_tokens
 from rag.prompt.tool import tool_schema

@@ -6,19 +6,21 @@ them. docs/settings.md lists the variables.
 
 from __future__ import annotations
 
+import io
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from rag.env_file import FOUND, EnvFile, read_env_file
 from rag.errors import UsageError
-from rag.trust import untrusted
+from rag.trust import is_trusted, untrusted
 from rag.types import GroundingMode
 from rag.validation import allowed
 
+FOUND: Final = Path(".env")  # the file in the folder where askbook is started, which may be a stranger's
 # What a `.env` that is not trusted may set: nothing that holds a key or decides where something is sent or stored.
 _HARMLESS: Final = frozenset({
     "OPENAI_MODEL", "COHERE_MODEL", "QDRANT_COLLECTION_NAME", "AGENT_TOP_K", "AGENT_SCORE_THRESHOLD",
@@ -30,6 +32,14 @@ _ADDRESS_OF: Final = {
     "COHERE_API_KEY": "COHERE_BASE_URL",
     "QDRANT_API_KEY": "QDRANT_URL",
 }
+
+
+class EnvFile(NamedTuple):
+    """The values that a file sets, by variable; empty ones count as unset."""
+
+    path: Path
+    values: Mapping[str, str]
+    trusted: bool
 
 
 def _env(name: str, default: Any = None, **rules: Any) -> Any:
@@ -127,6 +137,29 @@ class Settings(BaseSettings):
                 raise untrusted(self._file.path, f"sets {variable}")
             value = self._file.values[variable]
         return SecretStr(value) if value else None
+
+
+def read_env_file(path: Path | None) -> EnvFile:
+    """Read the file; None and a missing file have no values.
+
+    A file that the caller names is trusted; `FOUND` itself only if the user has trusted it. The text is read once, so
+    that what was checked is what is used. Raises `UsageError` for a file that is not text.
+    """
+    if path is None or not path.is_file():
+        return EnvFile(path or FOUND, {}, trusted=True)
+    from dotenv import dotenv_values
+
+    try:
+        raw = path.read_bytes()
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text.", code="settings") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", code="settings") from error
+    trusted = path is not FOUND or is_trusted(path, raw)
+    # A stranger's `${NAME}` would copy a variable of the environment into a value.
+    found = dotenv_values(stream=io.StringIO(text), interpolate=trusted)
+    return EnvFile(path, {name.upper(): value for name, value in found.items() if value}, trusted)
 
 
 def _in_two_places(key: str, address: str, file: Path, *, key_in_file: bool) -> UsageError:

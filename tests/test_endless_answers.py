@@ -18,8 +18,8 @@ from graph.build import build_graph
 from graph.memory import Memory, open_memory
 from nodes.model_call import ModelRequest, Unseen, call_model
 from rag.errors import AskbookError
-from rag.model import limits, responses
-from rag.model.limits import AnswerLimits, AnswerMeter
+from rag.model import received, responses
+from rag.model.received import AnswerLimits, AnswerMeter
 from rag.types import Response
 from tests import wire
 from tests.fakes import AT_ONCE, ScriptedModel, tool_call
@@ -159,6 +159,6 @@ async def test_deltas_that_say_nothing_are_not_kept(endpoint: Endpoint) -> None:
 
 def test_the_limits_of_the_manual_are_those_of_the_program() -> None:
     page = (Path(__file__).parent.parent / "docs" / "how-it-works.md").read_text(encoding="utf-8")
-    assert f"{limits.ANSWER.characters:,} characters" in page
-    assert f"{limits.WIRE_BYTES // 2**20} megabytes" in page
-    assert f"| a whole answer | {limits.ANSWER.seconds / 60:g} minutes |" in page
+    assert f"{received.ANSWER.characters:,} characters" in page
+    assert f"{received.WIRE_BYTES // 2**20} megabytes" in page
+    assert f"| a whole answer | {received.ANSWER.seconds / 60:g} minutes |" in page

@@ -18,8 +18,7 @@ from rag.disk import check_room, private_folder
 from rag.errors import RetrievalError
 from rag.index import edge_shard as engine
 from rag.index.edge_files import Generations, NamedLock, broken
-from rag.index.edge_reading import OpenGeneration, current_generation
-from rag.index.edge_shard import engine_faults
+from rag.index.edge_shard import OpenGeneration, current_generation, engine_faults
 from rag.index.index_errors import encoders, mismatch, no_collection
 from rag.index.payload import ENTRY_KEYS, from_payload, point_ids, to_entry
 

@@ -1,4 +1,4 @@
-"""The engine of the embedded index: one shard of qdrant-edge, created, opened and queried.
+"""The engine of the embedded index: shards of qdrant-edge, created, opened once for all readers, and queried.
 
 qdrant-edge raises bare `Exception`s, and panics over damaged files. Both are turned into `RetrievalError`s here.
 """
@@ -9,14 +9,17 @@ import errno
 import os
 import re
 import shutil
+import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakValueDictionary
 
-from rag.book import Hit, Point, SparseVector, Where
+from rag.book import Hit, IndexInfo, Point, SparseVector, Where
 from rag.errors import RetrievalError
-from rag.index.edge_files import broken
+from rag.index.edge_files import Generations, broken
 from rag.index.payload import DENSE, METADATA, SPARSE, TIE_SLACK, best, is_empty, missing, rescored, to_hit, to_payload
 from rag.index.server_requests import FILTERS
 from rag.private_apis import release_edge_lock
@@ -184,3 +187,44 @@ def _restriction(where: Where | None) -> Any:
         if (value := getattr(where, name, ""))
     ]
     return Filter(must=conditions) if conditions else None
+
+
+class OpenGeneration:
+    """A generation whose shard is open. It is closed when nobody refers to this object any more."""
+
+    def __init__(self, shard: EdgeShard, info: IndexInfo) -> None:
+        self.shard = shard
+        self.info = info
+        weakref.finalize(self, shard.close)
+
+
+_Key = tuple[Path, tuple[int, int] | None]
+
+_open: Final[WeakValueDictionary[_Key, OpenGeneration]] = WeakValueDictionary()
+_opening: Final = threading.Lock()
+
+
+def current_generation(generations: Generations) -> OpenGeneration | None:
+    """The current generation of a collection, open. None where there is no collection.
+
+    Raises `RetrievalError` if it cannot be opened. While it is opened, a writer may switch to the next one and delete
+    it; so it counts only if the pointer still names it afterwards.
+    """
+    with _opening:
+        while path := generations.current():
+            key = path.absolute(), generations.stamp(path)
+            try:
+                opened = _open.get(key) or _load(generations, path)
+            except RetrievalError:
+                if generations.current() == path:
+                    raise
+            else:
+                if generations.current() == path:
+                    _open[key] = opened
+                    return opened
+    return None
+
+
+def _load(generations: Generations, path: Path) -> OpenGeneration:
+    info = generations.info(path)
+    return OpenGeneration(load(path / "shard", generations.collection, info.chunks), info)

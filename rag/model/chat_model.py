@@ -14,8 +14,7 @@ from langchain_openai import ChatOpenAI
 
 from rag.errors import AskbookError
 from rag.model.endpoint_errors import RequestInfo, model_error
-from rag.model.finish import with_finish_reason
-from rag.model.limits import check_arguments
+from rag.model.received import check_arguments, with_finish_reason
 
 _SIGN_OF_LIFE: Final = 10.0  # seconds; of chunks that say nothing, one is passed on so often, for idle timeouts
 

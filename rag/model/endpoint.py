@@ -108,7 +108,7 @@ def _chat_model(endpoint: Endpoint, profile: Profile) -> BaseChatModel:
     from openai import DefaultAsyncHttpxClient, DefaultHttpxClient, Timeout
 
     from rag.model.chat_model import EndpointChatModel
-    from rag.model.limits import LINE_BYTES
+    from rag.model.received import LINE_BYTES
     from rag.model.responses import async_client_options, client_options
     from rag.private_apis import without_openai_headers
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
-from rag.model.limits import WIRE_BYTES, EndlessResponseError
+from rag.model.received import WIRE_BYTES, EndlessResponseError
 
 # Unpacked piece by piece by both libraries. Others, or one inside the other, could fill the memory from one piece.
 _PACKINGS: Final = frozenset({"", "identity", "gzip", "deflate"})
