@@ -76,6 +76,9 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     verify = _command(commands, "verify", "check the citations of a stored conversation against the current book")
     verify.add_argument("id", metavar="ID", help="the conversation")
     _common(verify)
+    trust = _command(commands, "trust", "let a profile or a .env that was found in a folder use your keys")
+    trust.add_argument("files", metavar="FILE", nargs="+", help="the profile or .env, which you have read")
+    trust.add_argument("--revoke", action="store_true", help="trust the file no longer")
     doctor = _command(commands, "doctor", "check the configuration and suggest fixes")
     _profile(doctor)
     _common(doctor)
@@ -124,6 +127,8 @@ def _chosen(name: str | None) -> Callable[[argparse.Namespace], int]:
         from cli.ingest import ingest as command
     elif name == "threads":
         from cli.threads import threads as command
+    elif name == "trust":
+        from cli.trust import trust as command
     elif name == "verify":
         from cli.verify import verify_thread as command
     else:

@@ -49,6 +49,7 @@ class Turn(TypedDict):
     """The current question, and the profile and model that answer it.
 
     `began` is in seconds since the epoch, `context` holds the options of the run, and `collection` is the book.
+    `refused` says that the question was turned away before the turn opened; it then leaves no trace.
     `rewrite` is the model's rewrite of the question for the search: absent if none is wanted, empty until there is a
     usable one.
     """
@@ -64,6 +65,7 @@ class Turn(TypedDict):
     context: NotRequired[dict[str, Any]]
     rewrite: NotRequired[str]
     collection: NotRequired[str]
+    refused: NotRequired[bool]
 
 
 class Draft(TypedDict, total=False):
@@ -94,6 +96,7 @@ class InputState(TypedDict, total=False):
 class AgentState(InputState, total=False):
     """The whole state. `phase` is the current or next phase for display; `snapshot.next` is authoritative.
 
+    `turn_number` is the number of the last turn that was answered, with an error too.
     `passages`, `retrievals` and `tool_calls` hold records of `rag.types` as JSON. `exchange` holds the tool calls of
     this turn with their results. They are not in `messages`, so an unanswered call cannot break the conversation.
     """

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from cli.commands import COMMANDS, ChatSession, Leave
-from cli.history import history_file
+from cli.history import input_history
 from cli.terminal import console, counted, opened, preload, printable, report, say, say_failure, waiting
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import profile_of
@@ -38,7 +38,8 @@ async def _chat(options: argparse.Namespace, settings: Settings) -> int:
             await session.resume(default if options.thread is None and not options.newest else options.thread)
         await greet(session)
         await _offer(session)
-        async for line in _lines(settings):
+        persistent = agent.services.parts(session.profile).profile.memory.persistent
+        async for line in _lines(settings, persistent=persistent):
             try:
                 await _do(session, line.strip())
             except Leave:
@@ -68,8 +69,8 @@ async def greet(session: ChatSession) -> None:
     say("Ask a question, or type /help.\n")
 
 
-async def _lines(settings: Settings) -> AsyncIterator[str]:
-    """The lines of input, with history and editing on a terminal."""
+async def _lines(settings: Settings, *, persistent: bool) -> AsyncIterator[str]:
+    """The lines of input, with history and editing on a terminal. The history is a file if conversations are kept."""
     if not sys.stdin.isatty():
         if isinstance(sys.stdin, io.TextIOWrapper):  # bytes that are not UTF-8 must not end the chat
             sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
@@ -78,11 +79,10 @@ async def _lines(settings: Settings) -> AsyncIterator[str]:
         return
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import WordCompleter
-    from prompt_toolkit.history import FileHistory
 
     words = WordCompleter([f"/{name}" for name in COMMANDS], sentence=True)
     prompt: PromptSession[str] = PromptSession(
-        "› ", history=FileHistory(str(history_file(settings.home))), completer=words
+        "› ", history=input_history(settings.home, persistent=persistent), completer=words
     )
     while True:
         try:
@@ -113,7 +113,7 @@ async def _do(session: ChatSession, line: str) -> None:
     if name is None:
         await _answer(session, _asked(session, line))
     elif name == "retry":
-        await _answer(session, _asked(session, await session.take_back()))
+        await _answer(session, await session.asked_again())
     elif name == "resume":
         await _answer(session, session.agent.resume(session.thread_id, context=session.context()))
     elif name in COMMANDS:
@@ -192,7 +192,7 @@ class _View:
     def _finish(self, response: Response) -> None:
         self.close()
         if response.error is not None:
-            say_failure(response.error)
+            say_failure(response.error, in_chat=True)
         elif self._stream is None:
             print(printable(response.content) + "\n", flush=True)
         for notice in response.notices:

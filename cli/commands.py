@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from cli.terminal import clipped, console, counted, printable, say
 from rag.conversation.turns import check_thread_id
 from rag.errors import UsageError
-from rag.profiles.profile import profile_folders, profile_names, profile_of
+from rag.profiles.layers import profile_folders, profile_names
+from rag.profiles.profile import profile_of
 from rag.settings import Settings
-from rag.types import Citation, Grounding, Quote, Response, new_id
+from rag.types import Citation, Event, Grounding, Quote, Response, new_id
 
 if TYPE_CHECKING:
     from graph.agent import Agent
@@ -69,6 +70,13 @@ class ChatSession:
         info = await index.info()
         name = "askbook's own manual" if index.collection == MANUAL else f'"{index.collection}"'
         return f"{name} ({counted(info.chunks, 'passage')})" if info else f"{name} (not indexed yet)"
+
+    async def asked_again(self) -> AsyncIterator[Event]:
+        """The events of the last turn, asked again. Raises `UsageError` if there is none."""
+        if self.thread_id not in await self.agent.threads():
+            raise UsageError("There is no turn to undo.")
+        self.last = None
+        return self.agent.stream_retry(self.thread_id, context=self.context())
 
     async def take_back(self) -> str:
         """Undo the last turn and return its question. Raises `UsageError` if there is none."""

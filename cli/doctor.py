@@ -107,7 +107,11 @@ async def _attempt(checks: list[Check], name: str, work: Callable[[], Awaitable[
 
 
 async def _profile(options: argparse.Namespace, settings: Settings) -> tuple[Any, str, str]:
+    from rag.prompt.budget import check_system
+    from rag.prompt.prompts import system_prompt
+
     profile = profile_of(settings, options.profile).in_environment(settings)
+    check_system(system_prompt(profile), profile.name, profile.budget)
     retrieval = profile.retrieval
     name = f"{profile.name} ({profile.display_name})" if profile.display_name else profile.name
     return profile, f"{name}: {retrieval.top_k} passages of score {retrieval.score_threshold:g} or more", ""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _UNMAPPED: Final = frozenset({"embedding_unknown", "payload_mapping", "index_vectors"})  # codes of a missing mapping
 _TOKENS: Final = 16  # asked for in the model's check, since OpenAI's newer models reject fewer
+_SECONDS: Final = 60.0  # for a model that thinks before its first token
 
 Finding = tuple[None, str, str]
 
@@ -29,38 +30,35 @@ async def check_book(
     settings: Settings, profile: Profile, collection: str | AskbookError, embedder: Embedder | None
 ) -> Finding:
     """The finding, with a hint. Raises `AskbookError` if the book cannot be searched."""
-    from rag.services import MANUAL, build_embedder, collection_index
+    from rag.index.index_errors import no_collection
+    from rag.services import MANUAL, build_embedder, collection_index, owner_of
 
     if isinstance(collection, AskbookError):
         raise collection
-    index = collection_index(settings, collection, profile)
+    index, owner = collection_index(settings, collection, profile), owner_of(collection, profile)
     try:
         info = await index.info()
         if info is None and collection == MANUAL:
             return None, f"the manual; it will be indexed {_place(settings)} at the first question", ""
         if info is None:
-            raise RetrievalError(
-                "no_index",
-                f'There is no book in the collection "{collection}".',
-                hint=f'Run "python run.py ingest PATH --collection {collection}".',
-            )
+            raise no_collection(collection, owner)
         if collection == MANUAL:
             embedder = build_embedder(settings, profile, MANUAL)
         if embedder is not None:
-            await _check_search(index, info, embedder)
+            await _check_search(index, info, embedder, owner)
     finally:
         await index.aclose()
     made = ", not created by askbook" if info.foreign else ""
     detail = f'"{collection}"{made}, {counted(info.chunks, "passage")}, {_place(settings)}'
-    return None, detail, _hint(settings, info, is_manual=collection == MANUAL)
+    return None, detail, _hint(settings, info, owner, is_manual=collection == MANUAL)
 
 
-async def _check_search(index: ChunkIndex, info: IndexInfo, embedder: Embedder) -> None:
+async def _check_search(index: ChunkIndex, info: IndexInfo, embedder: Embedder, owner: str) -> None:
     """Make one dense search. Raises `AskbookError` if it fails, or finds nothing in a collection with points."""
     from rag.embedding.vectors import Bm25Encoder
     from rag.index.catalog import require_matching_models
 
-    await require_matching_models(index, embedder, Bm25Encoder())
+    await require_matching_models(index, embedder, Bm25Encoder(), owner)
     vector = await asyncio.to_thread(embedder.embed_query, "one search")
     (found,) = await index.search([vector], limit=1)
     if info.chunks and not found:
@@ -80,7 +78,8 @@ def _place(settings: Settings) -> str:
     return f"on the Qdrant server {server.address}{' over gRPC' if server.grpc_port else ''}"
 
 
-def _hint(settings: Settings, info: IndexInfo, *, is_manual: bool) -> str:
+def _hint(settings: Settings, info: IndexInfo, owner: str, *, is_manual: bool) -> str:
+    from rag.index.index_errors import filling
     from rag.services import server_of
 
     server = server_of(settings)
@@ -88,7 +87,7 @@ def _hint(settings: Settings, info: IndexInfo, *, is_manual: bool) -> str:
         return "QDRANT_API_KEY is sent unencrypted: use an address that begins with https://."
     if is_manual:
         return 'To add your own book, run "python run.py ingest PATH".'
-    return "" if info.chunks else f'It is empty. Run "python run.py ingest PATH --collection {info.collection}".'
+    return "" if info.chunks else f'It is empty. Run "{filling(info.collection, profile=owner)}".'
 
 
 async def proposal(settings: Settings, profile: Profile, collection: str | AskbookError, code: str) -> str:
@@ -123,7 +122,7 @@ async def proposal(settings: Settings, profile: Profile, collection: str | Askbo
 
 async def check_model(settings: Settings, profile: Profile, embedder: Embedder) -> Finding:
     """The finding, with a hint. Raises `AskbookError` like a turn, but without retries."""
-    from rag.model.endpoint import OPENAI_KEY, build_model, endpoint_of
+    from rag.model.endpoint import OPENAI_KEY, build_model, close_model, endpoint_of
 
     endpoint = endpoint_of(profile, settings)
     model, name, quotes = build_model(profile, settings, embedder)
@@ -131,7 +130,13 @@ async def check_model(settings: Settings, profile: Profile, embedder: Embedder) 
         key = " (and OPENAI_BASE_URL)" if endpoint.variable == OPENAI_KEY else ", the key of the profile's endpoint"
         hint = f"To have answers written by a model, set {endpoint.variable}{key}."
         return None, "none; answers quote the book's own sentences", hint
-    where = urlsplit(endpoint.base_url).hostname
+    try:
+        return await _check_answers(profile, model, name, urlsplit(endpoint.base_url).hostname or "")
+    finally:
+        await close_model(model)
+
+
+async def _check_answers(profile: Profile, model: BaseChatModel, name: str, where: str) -> Finding:
     refused = await _first_token(model, name, _options(profile))
     detail, hint = f"{name} at {where} answers", ""
     if "tools" in refused:
@@ -157,13 +162,16 @@ def _options(profile: Profile) -> dict[str, Any]:
 async def _first_token(model: BaseChatModel, name: str, options: dict[str, Any]) -> set[str]:
     """Call the model until it sends the first token, leaving out rejected options; return these options."""
     from rag.model.endpoint_errors import model_error
+    from rag.model.received import AnswerLimits, AnswerMeter, finish_of
 
     dialect, refused = Dialect(), set[str]()
     while True:
+        meter = AnswerMeter(AnswerLimits(seconds=_SECONDS))
         try:
             async for chunk in model.astream("Say yes.", **dialect.spoken(name, options)):
-                if chunk.text or chunk.tool_call_chunks or chunk.response_metadata.get("finish_reason"):
+                if chunk.text or chunk.tool_call_chunks or finish_of(chunk.response_metadata):
                     return refused
+                meter.count(chunk)
             raise AskbookError("api_error", "empty_answer", f"{name} sent an empty answer.")
         except OptionRefusedError as error:
             if not dialect.note(name, error.option):

@@ -1,20 +1,33 @@
-"""The file with the input history of the chat, for the arrow keys."""
+"""The input history of the chat, for the arrow keys: a file, or the memory of the process."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from prompt_toolkit.history import History
+
+from rag.disk import private_folder
 
 FILE: Final = "history"
 
 
+def input_history(home: Path, *, persistent: bool) -> History:
+    """The history in the file, or, for conversations that end with the process, one that ends with it too."""
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    return FileHistory(str(history_file(home))) if persistent else InMemoryHistory()
+
+
 def history_file(home: Path) -> Path:
     """The file, created if missing, readable only by its owner."""
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(home)
     path = home / FILE
     path.touch(mode=0o600)
+    path.chmod(0o600)  # also a file that was there before
     return path
 
 

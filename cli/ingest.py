@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,16 @@ def ingest(options: argparse.Namespace) -> int:
     if options.json:
         print_json(report.model_dump(mode="json"))
     else:
-        _show(report, dry_run=options.dry_run)
+        _show(report, options)
     return 1 if report.failures else 0
 
 
 async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, progress: Any) -> Any:
     from rag.embedding.vectors import Bm25Encoder
     from rag.ingest.pipeline import ingest as run_ingestion
-    from rag.services import BOOK, MANUAL, build_embedder, collection_index, vector_cache
+    from rag.services import MANUAL, build_embedder, collection_index, collection_to_fill, owner_of, vector_cache
 
-    name = options.collection or settings.qdrant_collection_name or BOOK
+    name = collection_to_fill(settings, profile, options.collection)
     if name == MANUAL:
         problem = f'The collection "{MANUAL}" is reserved for askbook\'s own manual.'
         raise UsageError(problem, code="collection", hint="Choose another --collection.")
@@ -45,6 +46,7 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
             sparse=Bm25Encoder(),
             vectors=vector_cache(settings),
             rebuild=options.rebuild,
+            profile=owner_of(name, profile),
             dry_run=options.dry_run,
             progress=progress,
         )
@@ -52,7 +54,8 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
         await index.aclose()
 
 
-def _show(report: Any, *, dry_run: bool) -> None:
+def _show(report: Any, options: argparse.Namespace) -> None:
+    dry_run = options.dry_run
     documents, chunks = report.documents, report.chunks
     for failure in report.failures:
         say(f"{failure.source}: {failure.reason}")
@@ -67,4 +70,6 @@ def _show(report: Any, *, dry_run: bool) -> None:
         f"({report.seconds:.1f} s)."
     )
     if not dry_run:
-        print('To ask it a question, run: python run.py ask "What is this book about?"')
+        given = (("--collection", options.collection), ("--profile", options.profile))
+        same = "".join(f" {option} {shlex.quote(value)}" for option, value in given if value)
+        print(f'To ask it a question, run: python run.py ask "What is this book about?"{same}')

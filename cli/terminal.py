@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rag.errors import AskbookError, UsageError
-from rag.text.visible import visible
+from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
+from rag.text.visible import UNPRINTABLE, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +31,9 @@ def printable(text: str, instead: str = "") -> str:
 
 
 def print_json(data: Any) -> None:
+    """Print the data as JSON. Control and invisible characters are escaped, so the data stay what they are."""
     text = json.dumps(data, ensure_ascii=False, indent=2)
+    text = UNPRINTABLE.sub(lambda found: json.dumps(found[0])[1:-1], text)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:  # the locale lacks a character, or there is a lone surrogate: use \u escapes
@@ -76,9 +78,9 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, soft_wrap=False)
 
 
-def say_failure(failure: ErrorInfo) -> None:
+def say_failure(failure: ErrorInfo, *, in_chat: bool = False) -> None:
     """Print the sentence of a failure, then what happened and what to do, if known."""
-    say(failure.user_message)
+    say(told(failure, in_chat=in_chat))
     if detail := " ".join(filter(None, (failure.message, failure.hint))):
         say(detail)
 
@@ -86,7 +88,8 @@ def say_failure(failure: ErrorInfo) -> None:
 def report(error: Exception) -> int:
     """Print a failure and what to do about it, and return the exit code. An unexpected one is logged with traceback."""
     if isinstance(error, UsageError):
-        say(" ".join(filter(None, (error.message, error.hint))))
+        sentence = told(error.info()) if isinstance(error, InvalidQuestionError) else ""
+        say(" ".join(filter(None, (sentence, error.message, error.hint))))
         return 2
     if isinstance(error, AskbookError):
         say_failure(error.info())

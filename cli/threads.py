@@ -98,7 +98,8 @@ def _text(action: str, result: Any) -> str:
 def row(summary: dict[str, Any]) -> str:
     """The summary of a conversation on one line."""
     if "error" in summary:
-        return f"{printable(summary['thread_id'])}  cannot be read ({summary['error']})"
+        damaged = "damaged, " if summary["error"] == "conversation_broken" else ""
+        return f"{printable(summary['thread_id'])}  {damaged}cannot be read ({summary['error']})"
     when = summary["updated_at"][:16].replace("T", " ")
     size = counted(summary["turns"], "turn")
     return f"{printable(summary['thread_id'])}  {when}  {size:>9}  {one_line(summary['first_question'], 68)}"

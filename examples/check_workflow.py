@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
@@ -22,8 +23,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # Python adds o
 from cli.terminal import counted, printable, progress_bar
 from graph.agent import Agent, open_agent
 from rag.errors import AskbookError, MemoryFailureError
+from rag.index.index_errors import filling
 from rag.profiles.profile import Profile, profile_of
-from rag.services import build_embedder, choose_collection
+from rag.prompt.tool import read_arguments, tool_answer
+from rag.services import build_embedder, choose_collection, owner_of
 from rag.settings import Settings
 from rag.types import Citation, Quote, Response, new_id
 from state import Context
@@ -119,7 +122,8 @@ class Workflow:
         info = await self.agent.services.index.info()
         if info is None or not info.chunks:
             name = self.agent.services.index.collection
-            raise CheckError(f'the book "{name}" is not there', f'Run "python run.py ingest PATH --collection {name}".')
+            command = filling(name, profile=owner_of(name, self.profile))
+            raise CheckError(f'the book "{name}" is not there', f'Run "{command}".')
         if info.embedding_model != self.encoder:
             raise CheckError(f"it was indexed with {info.embedding_model}", "Ingest the book again, with this model.")
         return f'"{info.collection}", {counted(info.chunks, "passage")}'
@@ -164,6 +168,26 @@ class Workflow:
         for quote in [Quote.of(citation), *citation.occurrences]:
             if not quote.quote or found[0].text[quote.start : quote.end] != quote.quote:
                 raise CheckError(f"{place} does not say: {quote.quote}", "Please report it.")
+
+    async def call_tool(self) -> str:
+        """Carry out the tool as for a model that calls it, whether or not the model at hand would."""
+        tool, parts = self.profile.tool, self.agent.services.parts(None)
+        if tool is None:
+            return "the profile offers none"
+        name = next(name for name, parameter in tool.parameters.items() if parameter.sets == "query")
+        asked = read_arguments(tool, {name: self.turns[0].question})
+        if isinstance(asked, str):
+            raise CheckError(f"{tool.name}: {asked}", "Correct the section [tool] of the profile.")
+        k, threshold = self.profile.retrieval.top_k, self.profile.retrieval.score_threshold
+        found = await parts.retriever.retrieve(asked.query, k=k, threshold=threshold)
+        said = tool_answer(tool, found.passages, 0, found.retrieval)
+        given = len(found.passages)
+        if tool.result is not None and given:
+            result_key = next(key for key, what in tool.result.success.items() if what == "results")
+            given = len(json.loads(said)[result_key])
+        if not found.passages or given != len(found.passages):
+            raise CheckError(f"{tool.name} answered with {counted(given, 'passage')}", "Please report it.")
+        return f"{tool.name}({name}=...) answered with {counted(given, 'passage')}"
 
     async def refuse(self) -> str:
         sentence = self.agent.services.parts(None).profile.answer.refusal
@@ -230,6 +254,7 @@ async def walk(profile: str | None) -> bool:
         await checklist.check("book", workflow.open_book)
         await checklist.check("answer", workflow.ask_the_book)
         await checklist.check("citations", workflow.resolve_citations)
+        await checklist.check("tool", workflow.call_tool)
         await checklist.check("refusal", workflow.refuse)
         await checklist.check("follow-up", workflow.follow_up)
         await checklist.check("conversation", workflow.read_back)

@@ -10,13 +10,20 @@ from typing import Any, Final
 from langchain_core.messages import HumanMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.types import StateSnapshot
+from pydantic import ValidationError
 
 from graph.build import STEPS, build_graph
 from graph.compiled import CompiledMachine, exclusive, thread_config
-from graph.conversations import take_back, unanswered
+from graph.conversations import Asked, take_back, unanswered
 from graph.memory import Memory, MemoryOptions, open_memory
 from rag.conversation.retrieval_context import RetrievalContext
-from rag.conversation.turns import check_question, check_thread_id, failed_response, unknown_thread
+from rag.conversation.turns import (
+    check_question,
+    check_thread_id,
+    failed_response,
+    next_number,
+    unknown_thread,
+)
 from rag.errors import AskbookError, InvalidQuestionError, MemoryFailureError, UsageError
 from rag.ports import Services
 from rag.retry import USUAL, Patience
@@ -79,14 +86,17 @@ class Agent:
         context: Context | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """Run one turn and yield its events; the last one holds the response.
+        """Run one turn and yield its events; the last one holds the response. Raises `UsageError` for an invalid id."""
+        if thread_id is None:
+            thread = self.services.parts((context or Context()).profile).profile.memory.thread or new_id()
+        else:
+            thread = check_thread_id(thread_id)
+        async with aclosing(self._asking(question, _Request(thread, context or Context(), metadata or {}))) as events:
+            async for event in events:
+                yield event
 
-        An invalid question is answered with an error before the lock is taken, so it waits for no other turn. Raises
-        `UsageError` for an invalid id or an unknown profile.
-        """
-        profile = self.services.parts((context or Context()).profile).profile
-        thread = (profile.memory.thread or new_id()) if thread_id is None else check_thread_id(thread_id)
-        request = _Request(thread, context or Context(), metadata or {})
+    async def _asking(self, question: str, request: _Request) -> AsyncGenerator[Event, None]:
+        profile = self.services.parts(request.context.profile).profile
         try:
             check_question(question, profile.limits.max_question_characters)
         except InvalidQuestionError as error:
@@ -106,9 +116,7 @@ class Agent:
         snapshot = await self._graph.aget_state(thread_config(thread_id))
         if _interrupted_question(snapshot) is None:
             raise UsageError("There is no turn to finish.", code="nothing_to_resume")
-        turn = snapshot.values.get("turn") or {}
-        begun_with = Context.model_validate(turn["context"]) if turn.get("context") else context or Context()
-        request = _Request(thread_id, begun_with, turn.get("metadata") or {})
+        request = _interrupted(thread_id, snapshot.values.get("turn"), context)
         async with aclosing(self._exclusive(request, self._run(request, None))) as events:
             async for event in events:
                 yield event
@@ -166,7 +174,7 @@ class Agent:
         if isinstance(failure, InvalidQuestionError):
             with suppress(MemoryFailureError):  # report the invalid question; its number matters less
                 values = (await self._graph.aget_state(thread_config(request.thread_id))).values
-                number = values.get("turn_number", 0) + 1
+                number = next_number(values.get("messages", []), values.get("turn_number"))
         return failed_response(
             failure,
             profile=parts.profile.name,
@@ -182,15 +190,32 @@ class Agent:
 
         Raises `UsageError` for an unknown conversation.
         """
-        async with self.memory.turn(thread_id):
-            return await take_back(self._graph, self.memory.database.saver, self.memory.database.store, thread_id)
+        asked = await self._take_back(thread_id)
+        return asked.question if asked else None
 
     async def retry(self, thread_id: str, *, context: Context | None = None) -> Response:
-        """Replace the last turn by asking its question again. Raises `UsageError` when there is none."""
-        question = await self.undo(thread_id)
-        if question is None:
+        """Replace the last turn by asking its question again, as the same request: its id and its metadata stay.
+
+        Raises `UsageError` when there is none.
+        """
+        async for event in self.stream_retry(thread_id, context=context):
+            if event.response is not None:
+                return event.response
+        raise AssertionError("a stream ends with its response")
+
+    async def stream_retry(self, thread_id: str, *, context: Context | None = None) -> AsyncGenerator[Event, None]:
+        """As `retry`, and yield the events of the new turn."""
+        asked = await self._take_back(thread_id)
+        if asked is None:
             raise UsageError("There is no question to ask again.", code="nothing_to_retry")
-        return await self.ask(question, thread_id=thread_id, context=context)
+        request = _Request(thread_id, context or Context(), asked.metadata, asked.request_id)
+        async with aclosing(self._asking(asked.question, request)) as events:
+            async for event in events:
+                yield event
+
+    async def _take_back(self, thread_id: str) -> Asked | None:
+        async with self.memory.turn(thread_id):
+            return await take_back(self._graph, self.memory.database.saver, self.memory.database.store, thread_id)
 
     async def clear(self, thread_id: str) -> None:
         """Delete the conversation; its id can be used again."""
@@ -219,12 +244,24 @@ class Agent:
         return RetrievalContext.of_turn(searched[-1], await self.services.index.fetch(ids))
 
 
-def _interrupted_question(snapshot: StateSnapshot) -> str | None:
-    """The question of an interrupted turn, or None.
+def _interrupted(thread_id: str, turn: object, context: Context | None) -> _Request:
+    """The request of an interrupted turn. A client of the graph may have written anything into its record."""
+    record = turn if isinstance(turn, dict) else {}
+    metadata, request_id = record.get("metadata"), record.get("request_id")
+    try:
+        begun_with = Context.model_validate(record["context"]) if record.get("context") else None
+    except ValidationError:
+        begun_with = None
+    return _Request(
+        thread_id,
+        begun_with or context or Context(),
+        metadata if isinstance(metadata, dict) else {},
+        request_id if isinstance(request_id, str) else new_id(),
+    )
 
-    A turn is interrupted if `snapshot.tasks` is not empty. `snapshot.next` may be empty all the same: it leaves out a
-    task whose writes are already stored.
-    """
+
+def _interrupted_question(snapshot: StateSnapshot) -> str | None:
+    """The question that the machine stopped at. Not by `next`, which omits a task whose writes are already stored."""
     return unanswered(snapshot.values.get("messages", [])) if snapshot.tasks else None
 
 

@@ -17,6 +17,7 @@ from rag.errors import UsageError
 from rag.profiles.offered import offer_of
 from rag.profiles.profile import profile_of
 from rag.settings import Settings
+from rag.text.visible import visible
 
 GRAPH: Final = "agent"
 START_SECONDS: Final = 300.0  # how long the server may take to answer before it goes without assistants
@@ -101,7 +102,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _tell(whose: str, error: UsageError) -> None:
-    print(f"Studio has no assistant for {whose}: {error.message} {error.hint}".rstrip(), file=sys.stderr)
+    print(visible(f"Studio has no assistant for {whose}: {error.message} {error.hint}".rstrip()), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,8 @@ def build_graph(services: Services, patience: Patience = USUAL) -> MachineBuilde
         error_handler=on_answer_error,
         destinations={**failed, "GENERATING": "fallback model"},
     )
-    graph.add_node("tools", make_tools(parts_of), timeout=SEARCH, destinations=failed)
+    tools = make_tools(parts_of, patience)
+    graph.add_node("tools", tools, retry_policy=retry, timeout=SEARCH, destinations=failed)
     graph.add_node("ERROR", error, error_handler=last_resort)
     graph.add_edge(START, "IDLE")
     graph.add_conditional_edges("IDLE", after_idle)
@@ -79,7 +80,8 @@ def after_idle(state: AgentState) -> Literal["rewrite", "RETRIEVING", "GENERATIN
     """Search for an opened question, answer small talk, or rest. Must not raise: no error handler covers a router."""
     match state.get("phase"):
         case "RETRIEVING":
-            return "rewrite" if "rewrite" in (state.get("turn") or {}) else "RETRIEVING"
+            turn: object = state.get("turn")  # of any type when a client of the graph wrote it
+            return "rewrite" if isinstance(turn, dict) and "rewrite" in turn else "RETRIEVING"
         case "GENERATING":
             return "GENERATING"
         case _:

@@ -35,6 +35,10 @@ class CompiledMachine(CompiledStateGraph[AgentState, Context, InputState, AgentS
         """As `get_graph`."""
         return self._without_handlers(await super().aget_graph(config, xray=xray))
 
+    def stream(self, *_arguments: Any, **_options: Any) -> Iterator[Any]:
+        """Always raises `NotImplementedError`: most nodes are asynchronous. LangGraph routes `invoke` through it."""
+        raise NotImplementedError(_ASYNC_ONLY)
+
     def _without_handlers(self, drawing: Drawing) -> Drawing:
         for name in set(self.node_error_handler_map.values()) & set(drawing.nodes):
             drawing.remove_node(drawing.nodes[name])
@@ -54,8 +58,8 @@ class ExclusiveGraph(CompiledMachine):
 
     LangGraph routes every run through `astream` and every state update through `abulk_update_state`. Both raise
     `MemoryFailureError` "thread_busy" when the lock is not free in time, and `UsageError` for an id that `Agent`
-    rejects. A run stores each step before the next one begins, unless its caller sets `durability`, so a killed run can
-    be resumed. As a subgraph it runs on the parent's thread and takes no lock.
+    refuses. A run stores each step before the next one begins, unless its caller sets `durability`, so a killed run can
+    be resumed. As a subgraph it runs on the parent's thread, stores its steps as the parent does, and takes no lock.
     """
 
     def __init__(self, *, lock_of_thread: LockOfThread, **parts: Any) -> None:
@@ -64,7 +68,8 @@ class ExclusiveGraph(CompiledMachine):
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
         """As LangGraph's. Raises `MemoryFailureError`."""
-        options["durability"] = options.get("durability") or "sync"
+        if not _is_subgraph(config) and not options.get("durability"):
+            options["durability"] = "sync"
         steps: Any = super().astream(input, config, **options)  # a generator, typed as an iterator
         async with self._locked(config), aclosing(steps):
             async for step in steps:
@@ -77,10 +82,6 @@ class ExclusiveGraph(CompiledMachine):
         async with self._locked(config):
             return await super().abulk_update_state(config, supersteps)
 
-    def stream(self, *_arguments: Any, **_options: Any) -> Iterator[Any]:
-        """Always raises `NotImplementedError`."""
-        raise NotImplementedError(_ASYNC_ONLY)
-
     def bulk_update_state(self, *_arguments: Any, **_options: Any) -> RunnableConfig:
         """Always raises `NotImplementedError`."""
         raise NotImplementedError(_ASYNC_ONLY)
@@ -88,9 +89,14 @@ class ExclusiveGraph(CompiledMachine):
     def _locked(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:
         configurable = ensure_config(merge_configs(self.config, config)).get("configurable", {})
         thread_id = configurable.get("thread_id")
-        if thread_id is None or configurable.get("checkpoint_ns"):  # no thread, which LangGraph rejects; a subgraph
+        if thread_id is None or _is_subgraph(config):  # LangGraph rejects a run without a thread
             return nullcontext()
         return self.lock_of_thread(check_thread_id(str(thread_id)))
+
+
+def _is_subgraph(config: RunnableConfig | None) -> bool:
+    """Whether a node of another graph runs this one; LangGraph then gives it the node's namespace."""
+    return bool(ensure_config(config).get("configurable", {}).get("checkpoint_ns"))
 
 
 def exclusive(graph: CompiledMachine, lock_of_thread: LockOfThread) -> ExclusiveGraph:

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.store.base import BaseStore
 
 from graph.compiled import CompiledMachine, thread_config
-from graph.memory_errors import broken_conversation
-from graph.savers import KeptSaver, Saver
+from graph.memory_errors import border, broken_conversation
+from graph.savers import KeptSaver
+from graph.stored_form import check_turns
 from nodes.archive import get_blocks
 from rag.conversation.transcript import transcript
-from rag.conversation.turns import NOTHING, WINDOW, is_recorded, turns, unknown_thread, without_block
-from rag.types import Past
+from rag.conversation.turns import NOTHING, WINDOW, is_recorded, next_number, turns, unknown_thread, without_block
+from rag.errors import AskbookError
+from rag.types import Past, new_id
 from state import EMPTY_TURN
+
+
+class Asked(NamedTuple):
+    """A question with the id and the metadata of its request."""
+
+    question: str
+    request_id: str
+    metadata: Mapping[str, Any]
 
 
 def unanswered(messages: Sequence[AnyMessage]) -> str | None:
@@ -29,43 +40,62 @@ def unanswered(messages: Sequence[AnyMessage]) -> str | None:
     return None
 
 
-async def conversation(saver: Saver, store: BaseStore, thread_id: str) -> dict[str, Any] | None:
+async def conversation(saver: KeptSaver, store: BaseStore, thread_id: str) -> dict[str, Any] | None:
     """A stored conversation in the format of `rag.conversation.transcript`; None when there is none.
 
     `unanswered` is the question of an interrupted turn, or None. `missing_turns` counts archived turns that are no
-    longer in the database; only another program can have deleted them.
+    longer in the database; only another program can have deleted them. Raises `MemoryFailureError`.
     """
-    newest = await _newest(saver, thread_id)
-    if newest is None:
-        return None
-    values, updated_at = newest
-    messages, past = values.get("messages", []), _past(values)
-    archived = await get_blocks(store, thread_id, range(1, past["blocks"] + 1))
-    earlier: list[BaseMessage] = [message for block in archived for message in block]
-    finished = turns([*earlier, *messages])
-    rest = {"unanswered": unanswered(messages), "missing_turns": past["turns"] - len(turns(earlier))}
-    return transcript(thread_id, finished, updated_at) | rest
+    with _damage_told(thread_id, saver.place):
+        newest = await _newest(saver, thread_id)
+        if newest is None:
+            return None
+        values, updated_at = newest
+        messages, past = values.get("messages", []), _past(values)
+        archived = await get_blocks(store, thread_id, range(1, past["blocks"] + 1))
+        earlier: list[BaseMessage] = [message for block in archived for message in block]
+        finished = turns([*earlier, *messages])
+        check_turns(finished)
+        rest = {"unanswered": unanswered(messages), "missing_turns": past["turns"] - len(turns(earlier))}
+        return transcript(thread_id, finished, updated_at) | rest
 
 
-async def summary(saver: Saver, thread_id: str) -> dict[str, Any] | None:
-    """A conversation's entry in a list; None when there is none. Reads no archived turns, so its cost is constant."""
-    newest = await _newest(saver, thread_id)
-    if newest is None:
-        return None
-    values, updated_at = newest
-    messages, past = values.get("messages", []), _past(values)
-    finished = turns(messages)
-    first = past["first_question"] if past["turns"] else next((turn["question"] for turn in finished), None)
-    return {
-        "thread_id": thread_id,
-        "updated_at": updated_at,
-        "turns": past["turns"] + len(finished),
-        "first_question": first or unanswered(messages),
-        "unanswered": unanswered(messages),
-    }
+async def summary(saver: KeptSaver, thread_id: str) -> dict[str, Any] | None:
+    """A conversation's entry in a list; None when there is none. Reads no archived turns, so its cost is constant.
+
+    Raises `MemoryFailureError`.
+    """
+    with _damage_told(thread_id, saver.place):
+        newest = await _newest(saver, thread_id)
+        if newest is None:
+            return None
+        values, updated_at = newest
+        messages, past = values.get("messages", []), _past(values)
+        finished = turns(messages)
+        check_turns(finished)
+        first = past["first_question"] if past["turns"] else next((turn["question"] for turn in finished), None)
+        return {
+            "thread_id": thread_id,
+            "updated_at": updated_at,
+            "turns": past["turns"] + len(finished),
+            "first_question": first or unanswered(messages),
+            "unanswered": unanswered(messages),
+        }
 
 
-async def _newest(saver: Saver, thread_id: str) -> tuple[Mapping[str, Any], str] | None:
+@contextmanager
+def _damage_told(thread_id: str, place: str) -> Iterator[None]:
+    """Turn what damaged data raise in the block into `MemoryFailureError`: they can have any form."""
+    try:
+        with border(place):
+            yield
+    except AskbookError:
+        raise
+    except Exception as error:
+        raise broken_conversation(thread_id, place) from error
+
+
+async def _newest(saver: KeptSaver, thread_id: str) -> tuple[Mapping[str, Any], str] | None:
     stored = await saver.aget_tuple(thread_config(thread_id))
     return (stored.checkpoint["channel_values"], stored.checkpoint["ts"]) if stored else None
 
@@ -74,8 +104,8 @@ def _past(values: Mapping[str, Any]) -> Past:
     return values.get("past") or NOTHING
 
 
-async def take_back(graph: CompiledMachine, saver: KeptSaver, store: BaseStore, thread_id: str) -> str | None:
-    """Remove the last question and its answer, if it has one. Returns the question, or None when there is none.
+async def take_back(graph: CompiledMachine, saver: KeptSaver, store: BaseStore, thread_id: str) -> Asked | None:
+    """Remove the last question and its answer, if it has one. Returns what was asked, or None when there is none.
 
     Raises `UsageError` for an unknown conversation.
     """
@@ -90,13 +120,27 @@ async def take_back(graph: CompiledMachine, saver: KeptSaver, store: BaseStore, 
     update = EMPTY_TURN | {
         "messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *earlier],
         "past": past,
-        # Counted again, since the question of an interrupted turn may or may not have been counted.
-        "turn_number": max((turn["turn_number"] for turn in turns(earlier)), default=0),
+        "turn_number": next_number(earlier) - 1,
         "turn": None,
         "phase": "IDLE",
     }
     await graph.aupdate_state(thread_config(thread_id), update, as_node="IDLE")
-    return messages[last].text
+    return _asked(messages[last], messages[last + 1 :], snapshot.values)
+
+
+def _asked(question: AnyMessage, later: Sequence[AnyMessage], values: Mapping[str, Any]) -> Asked:
+    """The request of a question: from the record of its answer, from its open turn, or as the run was given it."""
+    records: list[Any] = [message.response_metadata for message in later if is_recorded(message)]
+    turn = values.get("turn")
+    if isinstance(turn, dict) and turn.get("request_id") == question.id:
+        records.append(turn)
+    record = next(iter(records), {"metadata": values.get("metadata")})
+    metadata, request_id = record.get("metadata"), record.get("request_id")
+    return Asked(
+        question.text,
+        request_id if isinstance(request_id, str) else question.id or new_id(),
+        metadata if isinstance(metadata, dict) else {},
+    )
 
 
 async def _with_older_turns(

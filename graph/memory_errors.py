@@ -5,16 +5,20 @@ The text of a database exception is never passed on: it may hold a password or t
 
 from __future__ import annotations
 
+import asyncio
+import errno
+import re
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Final
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Final, NamedTuple
 
 from rag.errors import AskbookError, MemoryFailureError
 
 _LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _BROKEN: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT})
 _WORDS: Final = {"locked": _LOCKED, "full": frozenset({sqlite3.SQLITE_FULL}), "malformed": _BROKEN}
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _PRIMARY: Final = 0xFF  # the lowest byte of an extended SQLite error code is the primary code
 
 # Our error code for a PostgreSQL SQLSTATE of five characters, or for its class, the first two. The longer one wins.
@@ -33,12 +37,38 @@ _SQLSTATES: Final = {
 }
 
 
+class _Reason(NamedTuple):
+    what: str
+    to_do: str
+
+
+_NO_ANSWER: Final = _Reason("does not answer", "Check that the server is running and not overloaded, then try again.")
+_FULL: Final = _Reason("has no connection left", "Close other programs that use it, or raise max_connections.")
+_NO_DATABASE: Final = _Reason("does not exist", "Create it, or correct the name in ASKBOOK_DATABASE_URL.")
+_NO_ROLE: Final = _Reason("refuses the role or its password", "Correct them in ASKBOOK_DATABASE_URL.")
+_NO_RIGHT: Final = _Reason("denies the role a right that askbook needs", "Let the role create, read and write tables.")
+_REASONS: Final = {"53300": _FULL, "3D000": _NO_DATABASE, "28": _NO_ROLE, "42501": _NO_RIGHT, "3F": _NO_RIGHT}
+# A refused connection has no SQLSTATE, only the server's text, which is matched here and never passed on.
+_REFUSALS: Final = {
+    "too many": _FULL,
+    "connection slots": _FULL,
+    'database ".*" does not exist': _NO_DATABASE,
+    'role ".*" does not exist': _NO_ROLE,
+    "authentication failed": _NO_ROLE,
+    "permission denied": _NO_RIGHT,
+}
+
+
 def memory_failure(error: BaseException, place: str) -> MemoryFailureError | None:
     """The `MemoryFailureError` for an exception, or None when no database failure is in its chain.
 
     A library may wrap the database's exception, or raise another one after it, so the whole chain is examined.
     """
     code = next((code for cause in _chain(error) if (code := _code(cause))), None)
+    if code == "memory_unreachable":
+        reason = next((reason for cause in _chain(error) if (reason := _reason(cause))), None)
+        if reason:
+            return MemoryFailureError(code, f"{place} {reason.what}.", hint=reason.to_do)
     return _failure(code, place) if code else None
 
 
@@ -49,6 +79,22 @@ def broken_conversation(thread_id: str, place: str) -> MemoryFailureError:
         f'The conversation "{thread_id}" in {place} is damaged and cannot be read.',
         hint="Other conversations are not affected. Restore a backup, or delete this conversation.",
     )
+
+
+class NoAnswerError(OSError):
+    """A database that accepted a request did not answer it in time."""
+
+
+@asynccontextmanager
+async def answered_within(seconds: float | None) -> AsyncIterator[None]:
+    """Raise `NoAnswerError` when the block takes longer than `seconds`; None sets no limit."""
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            yield
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise NoAnswerError from error
 
 
 @contextmanager
@@ -79,7 +125,7 @@ def _code(error: BaseException) -> str | None:
     if isinstance(error, sqlite3.Error):
         return _of_sqlite(error)
     if isinstance(error, OSError) and not isinstance(error, TimeoutError):
-        return "memory_unreachable"
+        return "disk_full" if error.errno in _NO_ROOM else "memory_unreachable"
     if type(error).__module__.startswith("psycopg"):  # does not import psycopg when SQLite is used
         return _of_postgres(error)
     return None
@@ -93,7 +139,7 @@ def _of_sqlite(error: sqlite3.Error) -> str:
     primary = code & _PRIMARY
     if primary in _LOCKED:
         return "memory_locked"
-    if primary == sqlite3.SQLITE_FULL:
+    if primary == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_SHMSIZE:  # no room for the index of the journal
         return "disk_full"
     is_foreign = primary == sqlite3.SQLITE_ERROR  # a missing table or column: another program's database
     if primary in _BROKEN or is_foreign or not isinstance(error, sqlite3.OperationalError | sqlite3.InterfaceError):
@@ -113,12 +159,25 @@ def _of_postgres(error: BaseException) -> str | None:
     return "memory_broken" if reached else "memory_unreachable"
 
 
+def _reason(error: BaseException) -> _Reason | None:
+    """Why a database could not be used, where that can be told."""
+    if isinstance(error, NoAnswerError) or type(error).__name__ == "ConnectionTimeout":
+        return _NO_ANSWER
+    if not type(error).__module__.startswith("psycopg"):
+        return None
+    state = getattr(error, "sqlstate", None) or ""
+    known = _REASONS.get(state) or _REASONS.get(state[:2])
+    return known or next((found for text, found in _REFUSALS.items() if re.search(text, str(error))), None)
+
+
 def _failure(code: str, place: str) -> MemoryFailureError:
     if code == "memory_locked":
         return MemoryFailureError("memory_locked", f"{place} is locked by another process.", hint="Try again.")
     if code == "disk_full":
         return MemoryFailureError(
-            "disk_full", f"The disk is full; {place} was not written.", hint="Free disk space, then try again."
+            "disk_full",
+            f"The disk is full; {place} was not written.",
+            hint="Free disk space or delete a conversation.",
         )
     if code == "memory_broken":
         hint = "To start afresh, move the database away or use another one. Its conversations stay in it."

@@ -17,6 +17,7 @@ from psycopg_pool import AsyncConnectionPool
 from pydantic import SecretStr
 
 from graph.memory_errors import border
+from graph.private_apis import end_batches
 from graph.savers import RESTS, KeptSaver, outdated
 from graph.serializing import SealedStore, Serializers
 from nodes.archive import namespace_of
@@ -26,6 +27,7 @@ CONNECT_SECONDS: Final = 5
 _POOL_SIZE: Final = 10  # connections of one process at most; a statement takes one only while it runs
 _POOL_SECONDS: Final = 10.0  # wait for a connection of the pool
 _LOCK_SECONDS: Final = 10.0  # wait for a table or row that another transaction has locked
+_ANSWER_SECONDS: Final = 15.0  # wait for the server to answer a statement, longer than it waits for a lock itself
 _PAUSE: Final = 0.05  # seconds between two attempts at the setup lock
 _SETUP: Final = "askbook setup"
 _KEEPALIVE: Final = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
@@ -68,13 +70,14 @@ async def open_postgres(address: SecretStr, serde: Serializers, keep: int) -> As
         configure=_configure,
         check=AsyncConnectionPool.check_connection,  # drops connections that died while the server was away
     )
+    saver, store = PostgresSaver(pool, serde=serde.steps), AsyncPostgresStore(pool)
     try:
-        saver, store = PostgresSaver(pool, serde=serde.steps), AsyncPostgresStore(pool)
-        saver.keep, saver.place = keep, place
+        saver.keep, saver.place, saver.seconds = keep, place, _ANSWER_SECONDS
         with border(place):
             await _set_up(locks, pool, saver, store)
-        yield PostgresDatabase(place, saver, SealedStore(store, serde.turns, place), locks)
+        yield PostgresDatabase(place, saver, SealedStore(store, serde.turns, place, _ANSWER_SECONDS), locks)
     finally:
+        await end_batches(store)
         await pool.close()
         await locks.aclose()
 
@@ -112,7 +115,7 @@ class PostgresDatabase:
             await connection.execute("delete from store where prefix = %s", (prefix,))
 
     async def prune(self) -> int:
-        async with self.saver.guarded():
+        async with self.saver.guarded(limited=False):  # a vacuum of large tables takes its time
             gone = sum([await self.saver.drop_old(thread, 0) for thread in await self.thread_ids()])
             async with self.saver.conn.connection() as connection:
                 await connection.execute(f"vacuum {', '.join(_TABLES)}, store")
@@ -200,10 +203,14 @@ class AdvisoryLocks:
                 return await self._call_once(query, number)
 
     async def _call_once(self, query: str, number: int) -> bool:
-        if self._connection is None or self._connection.closed or self._connection.broken:
-            self._connection = await connect(self._address)
-            await self._connection.execute(_NEVER_IDLE)
-        row = await (await self._connection.execute(query, (number,))).fetchone()
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                if self._connection is None or self._connection.closed or self._connection.broken:
+                    self._connection = await connect(self._address)
+                    await self._connection.execute(_NEVER_IDLE)
+                row = await (await self._connection.execute(query, (number,))).fetchone()
+        except TimeoutError:
+            raise psycopg.errors.ConnectionTimeout("no answer") from None
         return bool(row and row["done"])
 
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,9 +16,11 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from graph.memory_errors import border
+from graph.private_apis import end_batches
 from graph.savers import RESTS, KeptSaver, outdated
 from graph.serializing import SealedStore, Serializers
 from nodes.archive import namespace_of
+from rag.disk import private_folder
 from rag.errors import MemoryFailureError
 from rag.types import new_id
 
@@ -33,33 +35,60 @@ _PRAGMAS: Final = (
     "pragma wal_autocheckpoint=128",
     "pragma journal_size_limit=524288",
 )
+_ALONE: Final = ("pragma locking_mode=EXCLUSIVE", "pragma temp_store=MEMORY")
+_BEGINNING: Final = b"SQLite format 3\x00"
 
 
 @asynccontextmanager
 async def open_sqlite(path: Path, serde: Serializers, keep: int) -> AsyncIterator[SqliteDatabase]:
     """The database file, created when it is missing. Raises `MemoryFailureError`."""
     with border(str(path)):
-        if _is_emptied(path):
-            hint = "Restore a backup, or delete it to start afresh."
-            raise MemoryFailureError("memory_broken", f"{path} is empty; its conversations are lost.", hint=hint)
+        _check_beginning(path)
         _make_private(path)
-    async with _connection(path) as for_saver, _connection(path, isolation_level=None) as for_store:
+    async with AsyncExitStack() as stack:
+        connections = await _connections(path, stack)
         with border(str(path)):
-            saver = SqliteSaver(for_saver, serde=serde.steps)
+            saver = SqliteSaver(connections[0], serde=serde.steps)
             saver.keep, saver.place = keep, str(path)
             await saver.setup()
-            store = AsyncSqliteStore(for_store)
+            store = AsyncSqliteStore(connections[-1])
+            stack.push_async_callback(end_batches, store)
+            if len(connections) == 1:
+                store.lock = saver.lock  # a transaction of one must not be ended by the other
             await store.setup()
-        yield SqliteDatabase(path, saver, SealedStore(store, serde.turns, str(path)))
+        yield SqliteDatabase(path, saver, SealedStore(store, serde.turns, str(path)), alone=len(connections) == 1)
+
+
+async def _connections(path: Path, stack: AsyncExitStack) -> list[aiosqlite.Connection]:
+    """One connection for the saver and one for the store; a single exclusive one for both while the disk is full.
+
+    Connections share an index of the journal in a file of its own, for which a full disk has no room. An exclusive
+    connection has it in memory, so that conversations can still be read and deleted.
+    """
+    async with AsyncExitStack() as opened:
+        try:
+            both = [
+                await opened.enter_async_context(_connection(path)),
+                await opened.enter_async_context(_connection(path, isolation_level=None)),
+            ]
+        except MemoryFailureError as failure:
+            if failure.code != "disk_full":
+                raise
+        else:
+            await stack.enter_async_context(opened.pop_all())
+            return both
+    return [await stack.enter_async_context(_connection(path, alone=True))]
 
 
 class SqliteDatabase:
     """One file with its journals, and the lock files of running turns in the same folder."""
 
-    def __init__(self, path: Path, saver: SqliteSaver, store: SealedStore) -> None:
+    def __init__(self, path: Path, saver: SqliteSaver, store: SealedStore, *, alone: bool = False) -> None:
+        """`alone` says that saver and store share one exclusive connection."""
         self.place = str(path)
         self.saver = saver
         self.store = store
+        self._alone = alone
         self._path = path
         self._inode = path.stat().st_ino
         self._locks = FileLocks(path.parent, self.place)
@@ -70,17 +99,42 @@ class SqliteDatabase:
             return [row[0] async for row in rows]
 
     async def delete(self, thread_id: str) -> None:
+        try:
+            await self._delete_rows(thread_id)
+        except MemoryFailureError as failure:
+            if failure.code != "disk_full" or not self._alone:
+                raise
+            await self._delete_in_place(thread_id)
+            return
+        async with self.saver.guarded():
+            await self._rewrite()
+
+    async def _delete_rows(self, thread_id: str) -> None:
         statements = {
             "delete from writes where thread_id = ?": thread_id,
             "delete from checkpoints where thread_id = ?": thread_id,
             "delete from store where prefix = ?": ".".join(namespace_of(thread_id)),
         }
-        async with self.saver.guarded():
-            async with self.saver.lock:
-                for statement, name in statements.items():
-                    await self.saver.conn.execute(statement, (name,))
-                await self.saver.conn.commit()
-            await self._rewrite()
+        async with self.saver.guarded(), self.saver.lock:
+            for statement, name in statements.items():
+                await self.saver.conn.execute(statement, (name,))
+            await self.saver.conn.commit()
+
+    async def _delete_in_place(self, thread_id: str) -> None:
+        """Delete without a journal on the disk, which has no room for one.
+
+        The rows are overwritten, but the file is not rewritten without them: that takes long, and until a step with the
+        journal in memory is finished, a kill would damage the file.
+        """
+        await self._journal("memory")
+        try:
+            await self._delete_rows(thread_id)
+        finally:
+            await self._journal("wal")
+
+    async def _journal(self, mode: str) -> None:
+        async with self.saver.guarded(), self.saver.lock:
+            await self.saver.conn.execute(f"pragma journal_mode={mode}")
 
     async def prune(self) -> int:
         async with self.saver.guarded():
@@ -185,25 +239,37 @@ def _is_still(path: Path, descriptor: int) -> bool:
 
 
 @asynccontextmanager
-async def _connection(path: Path, **options: Any) -> AsyncIterator[aiosqlite.Connection]:
+async def _connection(path: Path, *, alone: bool = False, **options: Any) -> AsyncIterator[aiosqlite.Connection]:
     with border(str(path)):
         connection = await aiosqlite.connect(path, timeout=_WAIT_SECONDS, **options)
     try:
         with border(str(path)):
-            for pragma in _PRAGMAS:
+            for pragma in (*_ALONE, *_PRAGMAS) if alone else _PRAGMAS:
                 await connection.execute(pragma)
+            # The first access fails where any would. Close its cursor: an open one keeps the journal's mode as it is.
+            async with connection.execute("select 1 from sqlite_master") as rows:
+                await rows.fetchall()
         yield connection
     finally:
         await connection.close()
 
 
-def _is_emptied(path: Path) -> bool:
-    """Whether another program truncated the file: `_create` never leaves it empty, and an open one has a journal."""
-    return path.is_file() and not path.stat().st_size and not path.with_name(f"{path.name}-wal").exists()
+def _check_beginning(path: Path) -> None:
+    """Raise `MemoryFailureError` for a file that does not begin as SQLite's do. SQLite takes one of up to a byte for a
+    new database and drops its journal; `_create` never leaves such a file."""
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        beginning = file.read(len(_BEGINNING))
+    if beginning == _BEGINNING:
+        return
+    hint = "Restore a backup, or delete it to start afresh."
+    what = "is damaged or was not made by askbook" if beginning else "is empty; its conversations are lost"
+    raise MemoryFailureError("memory_broken", f"{path} {what}.", hint=hint)
 
 
 def _make_private(path: Path) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(path.parent)
     if not path.exists():
         _create(path)
     path.chmod(0o600)  # also a file that another program created; SQLite's journals take its permissions

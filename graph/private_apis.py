@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Final, TypeVar
 
 from langgraph.checkpoint.base import id as ids
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base.batch import AsyncBatchedBaseStore
 
 _TIME_ORDERED: Final = 6  # the UUID version whose ids sort by their time
 
@@ -28,6 +30,17 @@ def catch_up(checkpoint_id: str) -> None:
         return
     if seen.version == _TIME_ORDERED and seen.time > (ids._last_v6_timestamp or 0):
         ids._last_v6_timestamp = seen.time  # type: ignore[assignment]  # inferred as None from its first value
+
+
+async def end_batches(store: AsyncBatchedBaseStore) -> None:
+    """End the task in which a store of LangGraph collects operations, once the store is no longer used.
+
+    The store itself cancels it when it is garbage collected, which may be after its event loop has been closed; asyncio
+    then prints "Task was destroyed but it is pending".
+    """
+    if store._task is not None:
+        store._task.cancel()
+        await asyncio.gather(store._task, return_exceptions=True)
 
 
 def change_class(graph: CompiledStateGraph[Any, Any, Any, Any], cls: type[CompiledT], **attributes: Any) -> CompiledT:

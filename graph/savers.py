@@ -18,9 +18,10 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 
-from graph.memory_errors import border, broken_conversation
+from graph.memory_errors import answered_within, border, broken_conversation
 from graph.node_ids import with_todays_node_ids
 from graph.private_apis import catch_up
+from graph.stored_form import is_whole
 from rag.errors import AskbookError, MemoryFailureError
 
 log: Final = logging.getLogger("askbook")
@@ -62,11 +63,13 @@ class KeptSaver(BaseCheckpointSaver[Any]):
     """A mixin for LangGraph's checkpointers, listed before them in the bases.
 
     Every method raises `MemoryFailureError` when the database fails. A method that fails or is cancelled leaves no
-    transaction open, which would lock out other processes. `keep` is how many turns keep the checkpoint at their end.
+    transaction open, which would lock out other processes. `keep` is how many turns keep the checkpoint at their end;
+    `seconds` is how long the database may take for a method, None for ever.
     """
 
     keep: int = KEEP_TURNS
     place: str = "the memory"
+    seconds: float | None = None
 
     async def drop_old(self, thread_id: str, keep: int) -> int:
         """Delete the `outdated` checkpoints of a conversation. Returns how many were deleted."""
@@ -85,7 +88,7 @@ class KeptSaver(BaseCheckpointSaver[Any]):
                 newest = await super().aget_tuple(RunnableConfig(configurable=newest_of))
                 catch_up(newest.checkpoint["id"] if newest else "")
         if found is not None:
-            if "step" not in found.metadata or not isinstance(found.checkpoint.get("channel_values"), dict):
+            if not is_whole(found):
                 raise broken_conversation(thread, self.place)
             catch_up(found.checkpoint["id"])
             return with_todays_node_ids(found)
@@ -130,12 +133,13 @@ class KeptSaver(BaseCheckpointSaver[Any]):
             await super().adelete_thread(thread_id)
 
     @asynccontextmanager
-    async def guarded(self, *, reading: str | None = None) -> AsyncIterator[None]:
+    async def guarded(self, *, reading: str | None = None, limited: bool = True) -> AsyncIterator[None]:
         """Roll back and translate what fails in the block; while `reading` a conversation, its data may be damaged."""
         try:
             with border(self.place):
                 try:
-                    yield
+                    async with answered_within(self.seconds if limited else None):
+                        yield
                 except asyncio.CancelledError:
                     await asyncio.shield(self.recover())
                     raise

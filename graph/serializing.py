@@ -13,7 +13,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp, Result
 from pydantic import SecretStr
 
-from graph.memory_errors import border, broken_conversation, memory_failure
+from graph.memory_errors import answered_within, border, broken_conversation, memory_failure
 from rag.errors import MemoryFailureError, UsageError
 
 KEY_BYTES: Final = (16, 24, 32)
@@ -99,10 +99,13 @@ class SealedStore(BaseStore):
     Async only. A batch should either read or write: in SQLite a transaction that has read an older state cannot write.
     """
 
-    def __init__(self, inner: BaseStore, serializer: SerializerProtocol, place: str) -> None:
+    def __init__(
+        self, inner: BaseStore, serializer: SerializerProtocol, place: str, seconds: float | None = None
+    ) -> None:
         self.inner = inner
         self._serializer = serializer
         self._place = place
+        self._seconds = seconds
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         raise NotImplementedError('The memory is asynchronous: use the method with the prefix "a", such as aget.')
@@ -112,7 +115,8 @@ class SealedStore(BaseStore):
         sealed = [self._sealed(op) for op in ops]
         with border(self._place):
             try:
-                results = await self.inner.abatch(sealed)
+                async with answered_within(self._seconds):
+                    results = await self.inner.abatch(sealed)
             except ValueError as error:  # a row that is not JSON, or a failure of SQLite, which is then its cause
                 raise (memory_failure(error, self._place) or self._broken(sealed)) from error
         return [self._opened(result) for result in results]

@@ -12,6 +12,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Final
 
 from langchain_core.messages import HumanMessage
@@ -20,8 +21,10 @@ from langgraph.graph import END
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from nodes.bare_end import bare_end
 from nodes.turn import Update, has_new_question, last_message, tell_phase, with_notice
-from rag.errors import AskbookError
+from rag.conversation.turns import next_number
+from rag.errors import AskbookError, told
 from rag.ports import PartsOf
 from rag.retry import Patience
 from rag.types import ErrorInfo, ErrorType, new_id
@@ -33,6 +36,7 @@ Handler = Callable[[AgentState, NodeError], Command[str]]
 
 # The other types would fail again: a second model meets the same key and the same prompt.
 _ANOTHER_MODEL_MAY_HELP: Final = frozenset({"api_error", "rate_limit"})
+_FINAL: Final = frozenset({"internal", "answer_timeout"})  # a bug, or all the time that an answer may take is over
 
 
 @contextmanager
@@ -68,17 +72,36 @@ def as_failure(failure: BaseException, node: str) -> AskbookError:
     return AskbookError(error_type, "internal", f"{node} raised {type(failure).__name__}.")
 
 
+def always_ending(handler: Handler) -> Handler:
+    """The handler, which ends the turn with a bare error response where it would raise.
+
+    LangGraph catches nothing that a handler raises. State and profile can make one fail: a client of the graph may
+    write any value into the state, and a profile's file may vanish during a turn.
+    """
+
+    @wraps(handler)
+    def ending(state: AgentState, error: NodeError) -> Command[str]:
+        try:
+            return handler(state, error)
+        except Exception as failure:
+            log.error("the failure of %s could not be handled: %s", error.node, type(failure).__name__)
+            return Command(goto=END, update=bare_end(state, as_failure(error.error, error.node)))
+
+    return ending
+
+
+@always_ending
 def to_error(state: AgentState, error: NodeError) -> Command[str]:
     """LangGraph's default error handler: go from a node's exception to the state ERROR.
 
-    A second failure while the first is being reported ends the run; reporting it again could fail for ever.
+    A second failure while the first is being reported ends the turn; reporting it again could fail for ever.
     """
     failure = as_failure(error.error, error.node)
     log.warning("%s failed: %s (%s)", error.node, failure.message, failure.code)
     draft = state.get("draft")
     opening = error.node == "IDLE" and has_new_question(state)
     if draft is not None and draft.get("status") == "error" and not opening:
-        return Command(goto=END, update={"phase": "IDLE", "turn": None, "draft": None})
+        return Command(goto=END, update=bare_end(state, failure))
     update: Update = {"phase": "ERROR", "draft": error_draft(failure.info())}
     if error.node == "IDLE":  # the turn did not open; a turn in the state is an earlier, interrupted one
         update["turn"] = None
@@ -92,13 +115,14 @@ def make_to_fallback(parts_of: PartsOf) -> Handler:
     next turn begins with the profile's own model again.
     """
 
+    @always_ending
     def to_fallback(state: AgentState, error: NodeError) -> Command[str]:
         turn, failure = state.get("turn"), error.error
         if turn is None or not isinstance(failure, AskbookError):
             return to_error(state, error)
         parts = parts_of(turn["profile"])
         name = parts.profile.model.fallback
-        may_help = failure.error_type in _ANOTHER_MODEL_MAY_HELP and failure.code != "internal" and not failure.shown
+        may_help = failure.error_type in _ANOTHER_MODEL_MAY_HELP and failure.code not in _FINAL and not failure.shown
         if name is None or parts.quotes or turn["model"] == name or not may_help:
             return to_error(state, error)
         notice = f"{turn['model']} failed ({failure.code}), so {name} was asked."
@@ -109,11 +133,11 @@ def make_to_fallback(parts_of: PartsOf) -> Handler:
 
 
 def error_draft(info: ErrorInfo) -> Draft:
-    """The draft of a failed turn: its content is the fixed sentence of the error's type."""
+    """The draft of a failed turn: its content is what `told` says."""
     return Draft(
         status="error",
-        content=info.user_message,
-        plain_content=info.user_message,
+        content=told(info),
+        plain_content=told(info),
         error=info.model_dump(mode="json"),
     )
 
@@ -127,10 +151,9 @@ def error(state: AgentState, runtime: Runtime[Context]) -> Update:
     return EMPTY_TURN | {"draft": state.get("draft"), "turn": _unopened(state, runtime)}
 
 
-def last_resort(_state: AgentState, error: NodeError) -> Command[str]:
-    """The handler of the node `ERROR` itself: end the run and leave the thread as usable as before."""
-    log.error("the failure could not be reported", exc_info=error.error)
-    return Command(goto=END, update={"phase": "IDLE", "turn": None, "draft": None})
+def last_resort(state: AgentState, error: NodeError) -> Command[str]:
+    """The handler of the node `ERROR` itself: end the turn with a bare error response."""
+    return Command(goto=END, update=bare_end(state, as_failure(error.error, error.node)))
 
 
 def _tell_wait(failure: AskbookError, runtime: Runtime[Context], patience: Patience) -> None:
@@ -142,14 +165,15 @@ def _tell_wait(failure: AskbookError, runtime: Runtime[Context], patience: Patie
 
 
 def _unopened(state: AgentState, runtime: Runtime[Context]) -> Turn:
-    """The record of a turn that was rejected before it opened. Its number is one beyond `turn_number`."""
+    """The record of a turn that was rejected before it opened. It has the number that it would have had."""
     last = last_message(state)
     asked = last if isinstance(last, HumanMessage) else None
     return Turn(
         request_id=(asked.id if asked else None) or new_id(),
         question=asked.text if asked else "",
         metadata=state.get("metadata") or {},
-        number=state.get("turn_number", 0) + 1,
+        number=next_number(state.get("messages", []), state.get("turn_number")),
+        refused=True,
         began=time.time(),
         profile=(runtime.context and runtime.context.profile) or "default",
         model="",

@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 
 from nodes.archive import older_turns
 from nodes.error import named_failures
-from nodes.judge import SecondOpinion, wants_judge
+from nodes.judge import SecondOpinion
 from nodes.model_call import CUT, ModelRequest, added, call_model, tokens_used, was_cut
 from nodes.turn import AsyncNode, Update, opened_turn, parts_of_run, tell_phase, with_notice
 from rag.answer.writer import AnswerWriter, Manner
@@ -86,7 +86,7 @@ async def _answer(parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[
     fitted = await _fit(parts, state, turn["question"], runtime)
     exchange = state.get("exchange", [])
     prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
-    judge = SecondOpinion(parts, fitted.passages, patience, turn["model"]) if wants_judge(parts) else None
+    judge = SecondOpinion(parts, fitted.passages, patience, turn["model"]) if parts.judged else None
     writer = AnswerWriter(fitted.passages, _manner(parts, turn["question"]))
     answer = _AnswerInProgress(writer, runtime.stream_writer, judge)
     may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
@@ -122,7 +122,7 @@ def _manner(parts: Parts, question: str) -> Manner:
         accepts=() if parts.quotes else answer.accepts,  # quoted text may have brackets of its own
         mode=answer.grounding,
         question=question,
-        judged=wants_judge(parts),
+        judged=parts.judged,
     )
 
 

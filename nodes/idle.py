@@ -16,7 +16,15 @@ from langgraph.runtime import Runtime
 
 from nodes.archive import archive_old_turns
 from nodes.turn import AsyncNode, Update, has_new_question, last_message, parts_of_run, tell_phase
-from rag.conversation.turns import NOTHING, check_question, history, notices, response_metadata, turn_limit
+from rag.conversation.turns import (
+    NOTHING,
+    check_question,
+    history,
+    next_number,
+    notices,
+    response_metadata,
+    turn_limit,
+)
 from rag.errors import InvalidQuestionError
 from rag.ports import PartsOf
 from rag.search.followups import wants_rewrite
@@ -48,7 +56,7 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
     if not isinstance(last, HumanMessage):
         raise InvalidQuestionError("The last message is not a question.", code="no_question")
     question = check_question(last.text, profile.limits.max_question_characters)
-    number = state.get("turn_number", 0) + 1
+    number = next_number(state["messages"], state.get("turn_number"))
     if profile.limits.max_turns is not None and number > profile.limits.max_turns:
         raise turn_limit(profile.limits.max_turns)
     turn = Turn(
@@ -72,7 +80,7 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
     phase: Phase = "GENERATING" if is_small_talk(question) else "RETRIEVING"
     if phase == "RETRIEVING" and wants_rewrite(parts, history(state["messages"][:-1])):
         turn["rewrite"] = ""
-    return EMPTY_TURN | {"phase": phase, "turn": turn, "turn_number": number, "metadata": None}
+    return EMPTY_TURN | {"phase": phase, "turn": turn, "metadata": None}
 
 
 def make_response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[Context]) -> Response:
@@ -112,13 +120,14 @@ def retrieved_chunk(passage: dict[str, Any]) -> dict[str, Any]:
 def close_turn(state: AgentState, turn: Turn, response: Response) -> Update:
     """Add the answer with its citations to the conversation; drop the passages.
 
-    A question that was rejected before its turn opened leaves no trace. Its number is beyond `turn_number`.
+    A question that was rejected before its turn opened leaves no trace.
     """
     last = last_message(state)
     remembered = response_metadata(response, turn["question"], iso_time(turn["began"]), turn.get("collection", ""))
     message: BaseMessage | None = AIMessage(id=response.id, content=response.content, response_metadata=remembered)
-    if turn["number"] > state.get("turn_number", 0):
+    board = EMPTY_TURN | {"turn": None, "metadata": None, "turn_number": turn["number"]}
+    if turn.get("refused"):
         message = RemoveMessage(id=turn["request_id"]) if last is not None and last.id == turn["request_id"] else None
-    update = EMPTY_TURN | {"turn": None, "metadata": None}
-    update |= {"phase": "IDLE", "response": response.model_dump(mode="json")}
-    return update | ({"messages": [message]} if message else {})
+        board["turn_number"] = turn["number"] - 1
+    board |= {"phase": "IDLE", "response": response.model_dump(mode="json")}
+    return board | ({"messages": [message]} if message else {})

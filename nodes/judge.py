@@ -31,12 +31,6 @@ ATTEMPTS: Final = 2
 ENOUGH: Final = 4  # waiting sentences that are worth another call
 
 
-def wants_judge(parts: Parts) -> bool:
-    """Whether the profile asks a model about the sentences of its answers."""
-    answer = parts.profile.answer
-    return answer.judge == "model" and answer.grounding != "off" and not parts.quotes
-
-
 class SecondOpinion:
     """Judges the sentences of one answer. `opinion` and `tokens` add up all calls.
 

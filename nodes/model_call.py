@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata, add_ai_message_chunks
 from langchain_core.runnables import RunnableConfig
 
 from rag.errors import AskbookError, OptionRefusedError
 from rag.model.endpoint_errors import model_error
+from rag.model.received import AnswerMeter, Finish, clean_calls, finish_of, names_its_finish
 from rag.ports import Parts
 from rag.prompt.budget import estimate_tokens
 from rag.prompt.tool import tool_schema
 from rag.types import Tokens
 
 CUT: Final = "The answer reached its maximum number of tokens and was cut off."
+_MOST_TOKENS: Final = 10**9  # no call uses more; an endpoint that counts more sends nonsense
 
 
 class ModelRequest(NamedTuple):
@@ -52,16 +57,20 @@ class Unseen:
         """Do nothing."""
 
 
-async def call_model(parts: Parts, call: ModelRequest, reader: Reader) -> AIMessage:
+async def call_model(
+    parts: Parts, call: ModelRequest, reader: Reader, *, clock: Callable[[], float] = time.monotonic
+) -> AIMessage:
     """Call the model and feed its text to the reader as it arrives. Raises `AskbookError`.
 
-    When the model rejects an option, the call is repeated without it, and later calls leave it out. Once a part of the
-    answer was shown, a failure is not retryable, since another attempt would show the same part again.
+    When the model refuses an option, the call is repeated without it, and later calls leave it out. Once a part of the
+    answer was shown, a failure is not retryable, since another attempt would show the same part again. `AnswerMeter`
+    limits the time and the length of an answer; `clock` measures the time.
     """
     options = _options(parts, call)
     while True:
         try:
-            return await _stream(parts, call.prompt, reader, parts.dialect.spoken(call.model, options))
+            spoken = parts.dialect.spoken(call.model, options)
+            return await _stream(parts, call.prompt, reader, spoken, AnswerMeter(clock=clock))
         except Exception as failure:
             error = model_error(failure)
             is_new = isinstance(error, OptionRefusedError) and parts.dialect.note(call.model, error.option)
@@ -86,31 +95,39 @@ def _options(parts: Parts, call: ModelRequest) -> dict[str, Any]:
 
 
 async def _stream(
-    parts: Parts, prompt: Sequence[BaseMessage], reader: Reader, options: Mapping[str, Any]
+    parts: Parts, prompt: Sequence[BaseMessage], reader: Reader, options: Mapping[str, Any], meter: AnswerMeter
 ) -> AIMessageChunk:
     # "nostream" keeps LangGraph from streaming the raw tokens: only checked sentences may reach the user.
     config = RunnableConfig(tags=["nostream"])
-    whole: AIMessageChunk | None = None
-    usage = None
+    chunks: list[AIMessageChunk] = []
+    usage: UsageMetadata | None = None
+    finish: Finish | None = None
     try:
         async for chunk in parts.model.astream(list(prompt), config, **options):
-            whole = chunk if whole is None else whole + chunk
+            meter.count(chunk)
+            chunks.append(chunk)
             usage = chunk.usage_metadata or usage  # some endpoints send a running total, so the last one counts
+            finish = finish_of(chunk.response_metadata) or finish  # merged chunks would say "stopstop"
             await reader.feed(chunk.text)
+            await asyncio.sleep(0)  # a fast stream must hold up neither timeouts nor other conversations
     except Exception as failure:
-        if whole is None or model_error(failure).code != "unreachable":
+        if not chunks or model_error(failure).code != "unreachable":
             raise
         raise _broken_off() from None
-    if whole is None:
+    if not chunks:
         raise AskbookError("api_error", "empty_answer", "The model sent an empty answer.", retryable=True)
+    whole = add_ai_message_chunks(*chunks)  # all at once: one by one takes quadratic time
     whole.usage_metadata = usage
-    _check_finished(whole)
+    if finish is None and not names_its_finish(whole.response_metadata):
+        finish = "stop"
+    _check_finished(whole, finish)
+    whole.response_metadata["finish_reason"] = finish
+    clean_calls(whole)
     return whole
 
 
-def _check_finished(message: AIMessage) -> None:
+def _check_finished(message: AIMessage, reason: Finish | None) -> None:
     """Raise `AskbookError` for an answer that is empty, broke off, or was stopped by the provider's filter."""
-    reason = message.response_metadata.get("finish_reason")
     empty = not (message.text.strip() or message.tool_calls or message.invalid_tool_calls)
     if reason == "content_filter":
         raise AskbookError("invalid_input", "content_filter", "The provider's content filter stopped the answer.")
@@ -119,7 +136,7 @@ def _check_finished(message: AIMessage) -> None:
         raise AskbookError("api_error", "empty_answer", "The model used up its tokens before it answered.", hint=hint)
     if empty:
         raise AskbookError("api_error", "empty_answer", "The model sent an empty answer.", retryable=True)
-    if reason is None or reason == "error":  # OpenRouter sends "error" when the provider behind it fails
+    if reason is None or reason == "error":
         raise _broken_off()
 
 
@@ -139,7 +156,10 @@ def tokens_used(
     if parts.quotes:
         return added(before, {})
     usage = message.usage_metadata
-    counted = usage is not None and usage["input_tokens"] > 0  # some servers send zeros instead of a count
+    # Some servers send zeros instead of a count, and a broken one may send any number.
+    counted = (
+        usage is not None and 0 < usage["input_tokens"] < _MOST_TOKENS and 0 <= usage["output_tokens"] < _MOST_TOKENS
+    )
     sent = usage["input_tokens"] if usage and counted else sum(estimate_tokens(_text(part)) for part in prompt)
     written = usage["output_tokens"] if usage and counted else estimate_tokens(_text(message))
     return added(before, Tokens(input=sent, output=written, total=sent + written, estimated=not counted).model_dump())

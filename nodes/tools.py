@@ -1,9 +1,14 @@
-"""RETRIEVING again: the searches that the model asked for, on the loop from GENERATING and back."""
+"""RETRIEVING again: the searches that the model asked for, on the loop from GENERATING and back.
+
+A search that may succeed a moment later is retried as the search that opens a turn is; the model is told of a failure
+that stays.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
@@ -19,25 +24,37 @@ from rag.profiles.schema import ToolSection
 from rag.prompt.budget import estimate_tokens, least_worth, room_for_result
 from rag.prompt.prompts import exchange_text, fixed_text, passages_in_results
 from rag.prompt.tool import CALLS_A_ROUND, failed_answer, read_arguments, refused_answer, tool_answer
+from rag.retry import USUAL, Patience
 from rag.types import Passage, Retrieval
 from state import AgentState, Context
 
+Retried = Callable[[AskbookError], bool]
 
-def make_tools(parts_of: PartsOf) -> AsyncNode:
-    """The node `tools`: every call of the model gets an answer. A broken call gets the reason."""
+
+def make_tools(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
+    """The node `tools`: every call of the model gets an answer. A broken call gets the reason.
+
+    Raises `AskbookError` when a search fails that LangGraph then retries, with the others of its round.
+    """
 
     async def tools(state: AgentState, runtime: Runtime[Context]) -> Update:
-        with named_failures("tools", runtime):
+        with named_failures("tools", runtime, patience):
             tell_phase(runtime, "RETRIEVING", "tool_call_needed")
-            return await _answer_calls(parts_of_run(runtime, parts_of), state, runtime)
+            info = runtime.execution_info  # absent when the node is called outside a graph, where nothing retries
+            attempt = info.node_attempt if info is not None else patience.attempts
+            retried = partial(patience.tries_again, attempt=attempt)
+            update = await _answer_calls(parts_of_run(runtime, parts_of), state, where_of(runtime), retried)
+            for record in update["retrievals"][len(state.get("retrievals", [])) :]:
+                runtime.stream_writer({"type": "retrieval", **record})
+            return update
 
     return tools
 
 
-async def _answer_calls(parts: Parts, state: AgentState, runtime: Runtime[Context]) -> Update:
+async def _answer_calls(parts: Parts, state: AgentState, where: Where | None, retried: Retried) -> Update:
     exchange = list(state.get("exchange", []))
     passages = [Passage.model_validate(data) for data in state.get("passages", [])]
-    turn, where = state.get("turn"), where_of(runtime)
+    turn = state.get("turn")
     question = turn["question"] if turn else ""
     records: list[dict[str, Any]] = []
     for position, call in enumerate(_calls(exchange)):
@@ -47,10 +64,10 @@ async def _answer_calls(parts: Parts, state: AgentState, runtime: Runtime[Contex
         room = room_for_result(
             parts.profile.model.context_window, fixed_text(parts.profile), question, exchange_text(exchange)
         )
-        result = await _search(parts, call, _Given(passages, passages_in_results(exchange), room), where, problem)
+        before = _Given(passages, passages_in_results(exchange), room, where, retried)
+        result = await _search(parts, call, before, problem)
         if result.record:
             records.append(result.record.model_dump(mode="json"))
-            runtime.stream_writer({"type": "retrieval", **records[-1]})
         exchange.append(
             ToolMessage(result.content, tool_call_id=call["id"] or "", name=call["name"], artifact=result.shown)
         )
@@ -73,11 +90,17 @@ def _calls(exchange: Sequence[AnyMessage]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class _Given:
-    """The prompt before a search: all passages, the numbers of those in results, the tokens left for the next one."""
+    """What a search starts from.
+
+    All passages of the prompt, the numbers of those in results, the tokens left for the next one, the caller's filter,
+    and whether a failure is retried.
+    """
 
     passages: list[Passage]
     in_results: set[int]
     room: int
+    where: Where | None
+    retried: Retried
 
 
 class _Result(NamedTuple):
@@ -88,7 +111,7 @@ class _Result(NamedTuple):
     record: Retrieval | None
 
 
-async def _search(parts: Parts, call: Mapping[str, Any], before: _Given, where: Where | None, problem: str) -> _Result:
+async def _search(parts: Parts, call: Mapping[str, Any], before: _Given, problem: str) -> _Result:
     """One search. New passages are appended to those of the turn and numbered on.
 
     A call with a `problem` gets the profile's error answer. The model may raise the score threshold, not lower it.
@@ -103,9 +126,11 @@ async def _search(parts: Parts, call: Mapping[str, Any], before: _Given, where: 
     threshold = max(asked.score_threshold or 0.0, retrieval.score_threshold)
     try:
         found = await parts.retriever.retrieve(
-            asked.query, k=asked.top_k or retrieval.top_k, threshold=threshold, where=where
+            asked.query, k=asked.top_k or retrieval.top_k, threshold=threshold, where=before.where
         )
     except AskbookError as failure:
+        if before.retried(failure):
+            raise
         return _Result(failed_answer(tool, asked.query, failure), [], None)
     seen, passages = len(before.passages), before.passages
     numbered = {passage.chunk_id: passage for passage in passages}

@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 from pathlib import Path
 
 from rag.errors import RetrievalError
 
 
 def private_folder(path: Path) -> Path:
-    """Make the folder and its missing parents, closed to other users. Existing folders keep their permissions."""
-    if not path.is_dir():
-        # Not `parents=True`, which makes the parents with the default permissions.
-        private_folder(path.parent)
-        path.mkdir(mode=0o700, exist_ok=True)
+    """Make the folder and its missing parents, closed to other users; an existing folder is closed to them too."""
+    if path.is_dir():
+        close_to_others(path)
+    else:
+        _make(path)
     return path
+
+
+def _make(path: Path) -> None:
+    """Make the folder and its missing parents. Not `parents=True`, which gives the parents the default permissions."""
+    if not path.is_dir():
+        _make(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
+def close_to_others(path: Path) -> None:
+    """Take every permission on an existing folder from other users.
+
+    A folder that is plainly used for more is left as it is: another user's, a link, one with the sticky bit such as
+    /tmp, and one that holds the user's home or the current folder.
+    """
+    try:
+        found = path.lstat()
+        shared = found.st_uid != os.geteuid() or not stat.S_ISDIR(found.st_mode) or found.st_mode & stat.S_ISVTX
+        if shared or not found.st_mode & 0o077:
+            return
+        real = path.resolve()
+        if not any(place.resolve().is_relative_to(real) for place in (Path.home(), Path.cwd())):
+            path.chmod(found.st_mode & 0o700)
+    except OSError:  # missing, or on a file system without permissions
+        return
 
 
 def check_room(folder: Path, needed: int) -> None:

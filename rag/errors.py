@@ -23,6 +23,10 @@ USER_MESSAGES: Final[dict[ErrorType, str]] = {
     "memory_error": "Your conversation could not be read or saved. Please try again.",
 }
 _NOT_RECOVERABLE: Final = frozenset[ErrorType]({"auth_error", "invalid_input", "context_overflow"})
+# Codes of failures that last until somebody changes the configuration or the book: trying again does not help.
+_LASTING: Final = frozenset({"model_not_found", "quota", "no_index", "embedding_mismatch", "embedding_unknown"})
+_TRY_AGAIN: Final = " Please try again."
+_CLEAR: Final = " Type 'clear' to start fresh."
 RATE_LIMIT_SECONDS: Final = 10  # shown to the user when the provider names no time
 
 
@@ -99,6 +103,17 @@ class MemoryFailureError(AskbookError):
 
     def __init__(self, code: str, message: str, *, hint: str = "") -> None:
         super().__init__("memory_error", code, message, hint=hint)
+
+
+def told(failure: ErrorInfo, *, in_chat: bool = False) -> str:
+    """The `user_message` without advice that does not help here.
+
+    That is "Please try again." for a failure that lasts, and "Type 'clear' to start fresh." outside the chat.
+    """
+    sentence = failure.user_message
+    if failure.code in _LASTING:
+        sentence = sentence.removesuffix(_TRY_AGAIN)
+    return sentence if in_chat else sentence.removesuffix(_CLEAR)
 
 
 def host(url: str) -> str:

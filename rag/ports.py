@@ -206,6 +206,12 @@ class Parts:
     searched_with: str = ""
     collection: str = ""
 
+    @property
+    def judged(self) -> bool:
+        """Whether a model is asked about the sentences of the answers, as the profile says."""
+        answer = self.profile.answer
+        return answer.judge == "model" and answer.grounding != "off" and not self.quotes
+
 
 PartsOf = Callable[[str | None], Parts]
 

@@ -29,14 +29,18 @@ class Patience:
             return False
         return failure.requested_wait is None or failure.requested_wait <= self.longest_requested_wait
 
+    def tries_again(self, failure: BaseException, attempt: int) -> bool:
+        """Whether a step is retried that failed in attempt number `attempt`, which counts from 1."""
+        return attempt < self.attempts and self.may_retry(failure)
+
     def wait_before_retry(self, failure: BaseException, attempt: int) -> int | None:
         """The wait in seconds that a service named, after attempt number `attempt`, which counts from 1.
 
         None if the service named none or no attempt is left.
         """
-        if not isinstance(failure, AskbookError) or not self.may_retry(failure) or attempt >= self.attempts:
-            return None
-        return failure.requested_wait
+        return (
+            failure.requested_wait if isinstance(failure, AskbookError) and self.tries_again(failure, attempt) else None
+        )
 
 
 USUAL: Final = Patience()

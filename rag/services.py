@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
+from rag.disk import close_to_others
 from rag.embedding import choice as embedding_choice
 from rag.embedding.vector_cache import ShippedVectors, SqliteVectorCache
 from rag.embedding.vectors import Bm25Encoder
@@ -16,10 +17,12 @@ from rag.index.catalog import list_collections, open_index
 from rag.index.field_mapping import Layout, layout_of
 from rag.index.server_client import Server
 from rag.ingest.manual import VECTORS, index_manual
-from rag.model.endpoint import build_model, endpoint_of
+from rag.model.endpoint import build_model, close_model, endpoint_of
 from rag.ports import ChunkIndex, Embedder, Parts, Reranker, SparseEncoder
 from rag.profiles.profile import Profile, profile_of
 from rag.profiles.schema import PromptSection
+from rag.prompt.budget import check_system
+from rag.prompt.prompts import system_prompt
 from rag.search.rerank import build_reranker
 from rag.search.retriever import Retriever
 from rag.settings import Settings
@@ -65,7 +68,7 @@ class LiveServices:
         return embedding_choice.build_embedder(embedding_choice.local(self.settings), self.settings)
 
     def parts(self, profile: str | None) -> Parts:
-        """The parts of a profile, built on first use. Raises `UsageError` for an unknown name."""
+        """The parts of a profile, built on first use. Raises `UsageError` for an unknown name or a broken profile."""
         name = profile or self._default_profile
         if name not in self._parts:
             self._parts[name] = self._build(profile_of(self.settings, name).in_environment(self.settings))
@@ -73,8 +76,11 @@ class LiveServices:
 
     async def aclose(self) -> None:
         await self.index.aclose()
+        for parts in self._parts.values():
+            await close_model(parts.model)
 
     def _build(self, profile: Profile) -> Parts:
+        check_system(system_prompt(profile), profile.name, profile.budget)
         endpoint = endpoint_of(profile, self.settings)
         # The quoting answerer embeds every sentence of the passages: dozens of texts per turn, too many for a service.
         embedder = self.embedder if endpoint.key else self.local_embedder
@@ -84,12 +90,13 @@ class LiveServices:
             without_neighbours = profile.retrieval.model_copy(update={"neighbours": 0})
             changes = {"prompt": PromptSection(), "retrieval": without_neighbours, "tool": None}
             profile = profile.model_copy(update=changes)
+        owner = owner_of(self.index.collection, profile)
         return Parts(
             profile,
             model,
             model_name,
             quotes,
-            Retriever(self.embedder, self.sparse, self.index, tool_name=tool_name, reranker=self.reranker),
+            Retriever(self.embedder, self.sparse, self.index, tool_name, self.reranker, owner),
             endpoint.variable,
             searched_with=self._searched_with(profile),
             collection=self.index.collection,
@@ -118,6 +125,17 @@ def build_embedder(settings: Settings, profile: Profile | None = None, collectio
 def vector_cache(settings: Settings) -> SqliteVectorCache:
     """The cache of computed vectors, in `home`."""
     return SqliteVectorCache(settings.home / "vectors.sqlite")
+
+
+def collection_to_fill(settings: Settings, profile: Profile, given: str | None) -> str:
+    """The collection to ingest into: the one that `choose_collection` searches afterwards."""
+    own = profile.book.collection if settings.qdrant_url else None
+    return given or settings.qdrant_collection_name or own or BOOK
+
+
+def owner_of(collection: str, profile: Profile) -> str:
+    """The name of the profile if the collection is its own, whose embedding model it decides; empty otherwise."""
+    return profile.name if collection == profile.book.collection else ""
 
 
 async def choose_collection(settings: Settings, profile: Profile, given: str | None) -> str:
@@ -191,6 +209,7 @@ async def build_services(
 
 def _build(settings: Settings, chosen: Profile, profile: str, book: str) -> LiveServices:
     """The blocking part of `build_services`: it reads files and loads libraries."""
+    close_to_others(settings.home)
     embedder, index = build_embedder(settings, chosen, book), collection_index(settings, book, chosen)
     reranker = None if settings.rerank == "off" else build_reranker(settings)
     services = LiveServices(settings, profile, embedder, index, reranker)

@@ -6,16 +6,40 @@ them. docs/settings.md lists the variables.
 
 from __future__ import annotations
 
+import io
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rag.errors import UsageError
+from rag.trust import is_trusted, untrusted
 from rag.types import GroundingMode
 from rag.validation import allowed
+
+FOUND: Final = Path(".env")  # the file in the folder where askbook is started, which may be a stranger's
+# What a `.env` that is not trusted may set: nothing that holds a key or decides where something is sent or stored.
+_HARMLESS: Final = frozenset({
+    "OPENAI_MODEL", "COHERE_MODEL", "QDRANT_COLLECTION_NAME", "AGENT_TOP_K", "AGENT_SCORE_THRESHOLD",
+    "AGENT_MAX_TURNS", "ASKBOOK_GROUNDING", "ASKBOOK_PROFILE", "ASKBOOK_PROFILES", "ASKBOOK_KEEP_TURNS",
+})  # fmt: skip
+# A key and the address that it is sent to. Both come from the environment, or both from the file.
+_ADDRESS_OF: Final = {
+    "OPENAI_API_KEY": "OPENAI_BASE_URL",
+    "COHERE_API_KEY": "COHERE_BASE_URL",
+    "QDRANT_API_KEY": "QDRANT_URL",
+}
+
+
+class EnvFile(NamedTuple):
+    """The values that a file sets, by variable; empty ones count as unset."""
+
+    path: Path
+    values: Mapping[str, str]
+    trusted: bool
 
 
 def _env(name: str, default: Any = None, **rules: Any) -> Any:
@@ -24,11 +48,12 @@ def _env(name: str, default: Any = None, **rules: Any) -> Any:
 
 
 class Settings(BaseSettings):
-    """The configuration of the process. An empty variable counts as unset; the environment overrides `.env`."""
+    """The configuration of the process. An empty variable counts as unset; the environment overrides `.env`.
 
-    model_config = SettingsConfigDict(
-        env_file=".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore", frozen=True
-    )
+    `Settings.from_env()` reads `.env`; `Settings(...)` reads only the environment.
+    """
+
+    model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore", frozen=True)
 
     openai_api_key: SecretStr | None = _env("OPENAI_API_KEY", description="API key of the chat model's endpoint")
     openai_model: str | None = _env("OPENAI_MODEL", description="chat model")
@@ -63,7 +88,7 @@ class Settings(BaseSettings):
         "ASKBOOK_KEEP_TURNS", 20, description="number of turns whose checkpoints are kept"
     )
 
-    _keys: dict[str, SecretStr] = PrivateAttr(default_factory=dict)  # other keys in `.env`, by variable
+    _file: EnvFile = PrivateAttr(default=EnvFile(FOUND, {}, trusted=True))  # what is no setting; it may hold other keys
 
     @model_validator(mode="before")
     @classmethod
@@ -77,36 +102,71 @@ class Settings(BaseSettings):
         return {name: value for name, value in data.items() if name not in names} | given
 
     @classmethod
-    def from_env(cls, env_file: Path | None = Path(".env")) -> Self:
+    def from_env(cls, env_file: Path | None = FOUND) -> Self:
         """Read the environment and `env_file` (None: no file).
 
-        Raises `UsageError` with one line: the variable, where it is set, its value and what is allowed.
+        Raises `UsageError` with one line: the variable, where it is set, its value and what is allowed. The `.env` of
+        the current folder needs the user's trust to set keys and addresses; a file that the caller names does not.
         """
+        file = read_env_file(env_file)
+        present = {name.upper() for name, value in os.environ.items() if value}
+        known = variables().keys() - present
+        given: dict[str, Any] = {name: value for name, value in file.values.items() if name in known}
+        needs = [name for name in variables() if name in given and name not in _HARMLESS]
+        if needs and not file.trusted:
+            raise untrusted(file.path, f"sets {', '.join(needs)}")
+        for key, address in _ADDRESS_OF.items():
+            if {key, address} <= given.keys() | present and (key in given) != (address in given):
+                raise _in_two_places(key, address, file.path, key_in_file=key in given)
         try:
-            settings = cls(_env_file=env_file)  # type: ignore[call-arg]  # pydantic-settings' own init argument
+            settings = cls(_env_file=None, **given)  # type: ignore[call-arg]  # pydantic-settings' own init argument
         except ValidationError as error:
             raise UsageError(_first_problem(error), code="settings") from error
-        except UnicodeDecodeError as error:
-            raise UsageError(f"{env_file} is not UTF-8 text.", code="settings") from error
-        settings._keys = _other_keys(env_file)
+        if others := {name: value for name, value in file.values.items() if name not in variables()}:
+            settings._file = file._replace(values=others)
         return settings
 
     def key(self, variable: str) -> SecretStr | None:
-        """The key in the variable that a profile names for its endpoint; None if it is not set."""
+        """The key in the variable that a profile names for its endpoint; None if it is not set.
+
+        Raises `UsageError` if only a `.env` that is not trusted sets it.
+        """
         value = os.environ.get(variable)
-        return SecretStr(value) if value else self._keys.get(variable)
+        if not value and variable in self._file.values:
+            if not self._file.trusted:
+                raise untrusted(self._file.path, f"sets {variable}")
+            value = self._file.values[variable]
+        return SecretStr(value) if value else None
 
 
-def _other_keys(env_file: Path | None) -> dict[str, SecretStr]:
-    """The keys in `env_file` that are not settings; profiles name them for their endpoints."""
+def read_env_file(path: Path | None) -> EnvFile:
+    """Read the file; None and a missing file have no values.
+
+    A file that the caller names is trusted; `FOUND` itself only if the user has trusted it. The text is read once, so
+    that what was checked is what is used. Raises `UsageError` for a file that is not text.
+    """
+    if path is None or not path.is_file():
+        return EnvFile(path or FOUND, {}, trusted=True)
     from dotenv import dotenv_values
 
-    found = dotenv_values(env_file, encoding="utf-8") if env_file and env_file.is_file() else {}
-    return {
-        name: SecretStr(value)
-        for name, value in found.items()
-        if value and name.endswith("_API_KEY") and name not in variables()
-    }
+    try:
+        raw = path.read_bytes()
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text.", code="settings") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", code="settings") from error
+    trusted = path is not FOUND or is_trusted(path, raw)
+    # A stranger's `${NAME}` would copy a variable of the environment into a value.
+    found = dotenv_values(stream=io.StringIO(text), interpolate=trusted)
+    return EnvFile(path, {name.upper(): value for name, value in found.items() if value}, trusted)
+
+
+def _in_two_places(key: str, address: str, file: Path, *, key_in_file: bool) -> UsageError:
+    places = (str(file), "the environment") if key_in_file else ("the environment", str(file))
+    message = f"{key} is set in {places[0]} and {address} in {places[1]}, so the key may belong to another address."
+    hint = f"Set both in the environment, or both in {file}."
+    return UsageError(message, code="key_elsewhere", hint=hint)
 
 
 def variables() -> dict[str, str]:

@@ -31,7 +31,7 @@ Standing = Literal["contradicted", "supported", "unconfirmed"]
 # Shown behind a sentence that could not be confirmed.
 UNCONFIRMED_MARK: Final = "[?]"
 CitationStyle = Literal["numbered", "source", "title", "chapter"]
-Footer = Literal["list", "scores", "none"]
+Footer = Literal["list", "files", "scores", "none"]
 ErrorType = Literal[
     "rate_limit", "api_error", "retrieval_error", "auth_error", "invalid_input", "context_overflow", "memory_error"
 ]

@@ -114,6 +114,12 @@ def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def _nothing_is_trusted(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the files that the user of this machine trusts, nor those of another test."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+
+
+@pytest.fixture(autouse=True)
 def _everything_was_foreseen() -> Iterator[None]:
     """Fail the test in which a scripted model or server was asked once more than its script says.
 

@@ -14,7 +14,7 @@ from tests.profile_wire import OWN_KEY, OWN_VARIABLE, Wire
 
 REFUSAL: Final = "I don't have information about that in the book content"
 FOOTER: Final = "\n\n---\n**Sources:**\n"
-_SCORES: Final = "\n---\n**Sources:**\n"
+_SCORES: Final = "\n\n---\n**Sources:**  \n"
 _SEARCH: Final = {
     "name": "retrieve_documentation",
     "description": "Search the book documentation for relevant information based on a question or topic. "
@@ -86,8 +86,8 @@ class Design:
 DOCUMENTATION: Final = Design(
     name="documentation-agent",
     model="gpt-3.5-turbo",
-    one="A node is a process (from Page 1).",
-    both="A node is a process (from Page 1). A topic is a bus (from Page 2).",
+    one="A node is a process (from Page 1, Nodes).",
+    both="A node is a process (from Page 1, Nodes). A topic is a bus (from Page 2, Nodes).",
     says=(
         "You are a helpful assistant that answers",
         "using ONLY information retrieved from the documentation. You have access to a retrieval tool",
@@ -112,7 +112,7 @@ BOOK: Final = Design(
     model="gpt-4o-mini",
     one=f"A node is a process [1].{_SCORES}[1] https://book.example/page-1#nodes (score: 0.90)",
     both=f"A node is a process [1]. A topic is a bus [2].{_SCORES}"
-    "[1] https://book.example/page-1#nodes (score: 0.90)\n[2] https://book.example/page-2#nodes (score: 0.80)",
+    "[1] https://book.example/page-1#nodes (score: 0.90)  \n[2] https://book.example/page-2#nodes (score: 0.80)",
     says=("You are an assistant that answers questions about a book. You use the retrieved content of the book",),
     invented="A node is a process [1][7].",
     never="[7]",
@@ -144,10 +144,10 @@ _STRICT: Final = "You answer strictly from the context that was retrieved from t
 TEXTBOOK: Final = Design(
     name="textbook-assistant",
     model="gpt-4o-mini",
-    one=f"A node is a process [1].{FOOTER}- [1] Page 1 > Nodes (https://book.example/page-1#nodes)",
+    one=f"A node is a process [1].{FOOTER}- [1] Page 1 > Nodes, page-1.md (https://book.example/page-1#nodes)",
     both=f"A node is a process [1]. A topic is a bus [2].{FOOTER}"
-    "- [1] Page 1 > Nodes (https://book.example/page-1#nodes)\n"
-    "- [2] Page 2 > Nodes (https://book.example/page-2#nodes)",
+    "- [1] Page 1 > Nodes, page-1.md (https://book.example/page-1#nodes)\n"
+    "- [2] Page 2 > Nodes, page-2.md (https://book.example/page-2#nodes)",
     says=(f"You are a Textbook Assistant. {_STRICT}",),
     invented="A node is a process [1][7].",
     never="[7]",

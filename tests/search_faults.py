@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from graph.agent import Agent
-from rag.errors import USER_MESSAGES
+from rag.errors import USER_MESSAGES, told
 from rag.types import ErrorType, Response
 from tests.wire import Reply
 
@@ -32,7 +32,9 @@ async def goes_wrong(agent: Agent, thread: str, fault: Fault) -> Response:
     assert (response.status, response.phase, response.processing_state) == ("error", "IDLE", "failed")
     assert (response.error.error_type, response.error.code) == (fault.error_type, fault.code), response.error
     assert response.error.retry_after == fault.retry_after
-    assert response.content == USER_MESSAGES[fault.error_type].format(retry_after=fault.retry_after)
+    assert response.error is not None
+    assert response.error.user_message == USER_MESSAGES[fault.error_type].format(retry_after=fault.retry_after)
+    assert response.content == told(response.error)
     assert response.error.recoverable == (fault.error_type != "auth_error")
     assert response.error.hint
     return response

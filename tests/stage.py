@@ -65,7 +65,7 @@ def open_turn(question: str = "What is a node?", number: int = 1, metadata: Mapp
 def asked(question: str = "What is a node?", *earlier: AnyMessage, **state: Any) -> AgentState:
     """The state of an open turn whose question is the last message."""
     messages: list[AnyMessage] = [*earlier, HumanMessage(question, id="question-1")]
-    opened = AgentState(messages=messages, turn=open_turn(question), turn_number=1)
+    opened = AgentState(messages=messages, turn=open_turn(question), turn_number=0)
     return cast("AgentState", opened | state)
 
 

@@ -69,7 +69,7 @@ async def test_the_context_of_the_caller_reaches_the_turn() -> None:
     machine = Machine(ANSWER)
     response = await machine.agent.ask("What is a node?", context=Context(top_k=2, citation_style="chapter"))
     assert machine.searcher.asked[0][1] == 2
-    assert response.content == "A node is a process (from Page 1)."
+    assert response.content == "A node is a process (from Page 1, Nodes)."
 
 
 async def test_conversations_at_the_same_time_do_not_mix() -> None:
@@ -213,6 +213,28 @@ async def test_retry_asks_the_last_question_again_in_place_of_its_answer() -> No
     response = await machine.agent.retry("t")
     assert (response.status, response.turn_number) == ("success", 1)
     assert await machine.contents() == ["What is a node?", response.content]
+
+
+async def test_a_retry_is_the_same_request_with_its_id_and_its_metadata() -> None:
+    machine = Machine(final(), ANSWER, ANSWER)
+    first = await machine.agent.ask("What is a node?", thread_id="t", metadata={"client": "a"})
+    for _ in range(2):
+        again = await machine.agent.retry("t")
+        assert (again.status, again.request_id, again.metadata) == ("success", first.request_id, {"client": "a"})
+    (turn,) = (await machine.agent.conversation("t"))["turns"]
+    assert (turn["request_id"], turn["metadata"]) == (first.request_id, {"client": "a"})
+
+
+@pytest.mark.parametrize("before", ["IDLE", "RETRIEVING", "GENERATING"])
+async def test_a_retry_of_a_broken_turn_is_the_same_request(before: str) -> None:
+    machine = Machine(ANSWER)
+    asked = InputState(messages=[HumanMessage("What is a node?", id="request-1")], metadata={"client": "a"})
+    async for _ in machine.graph.astream(asked, thread_config("t"), interrupt_before=[before]):
+        pass
+    events = [event async for event in machine.agent.stream_retry("t")]
+    response = events[-1].response
+    assert response is not None
+    assert (response.status, response.request_id, response.metadata) == ("success", "request-1", {"client": "a"})
 
 
 async def test_retry_where_there_is_nothing_to_ask_is_wrong_usage() -> None:

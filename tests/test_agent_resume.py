@@ -59,7 +59,7 @@ async def test_what_was_found_is_not_searched_again(memory: Memory) -> None:
 async def test_a_turn_is_finished_with_the_knobs_that_it_began_with(memory: Memory) -> None:
     await broken_off(Machine(memory=memory), "GENERATING", citation_style="chapter", temperature=0.5)
     machine = Machine(ANSWER, memory=memory)
-    assert (await resumed(machine)).content == "A node is a process (from Page 1)."
+    assert (await resumed(machine)).content == "A node is a process (from Page 1, Nodes)."
     assert machine.model.options[-1]["temperature"] == 0.5
 
 

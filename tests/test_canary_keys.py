@@ -15,6 +15,7 @@ from graph.agent import Agent, open_agent
 from graph.compiled import thread_config
 from rag.profiles.profile import effective
 from rag.settings import Settings, variables
+from rag.trust import trust
 from run import main
 from state import Context, InputState
 from tests.fakes import AT_ONCE
@@ -49,6 +50,7 @@ def home(tiny_book: Path, tmp_path: Path, endpoint: Endpoint, monkeypatch: pytes
     (folder / "profiles").mkdir()
     profile = f'extends = "default"\n[model]\nbase_url = "{endpoint.address}"\napi_key_env = "GROQ_API_KEY"\n'
     (folder / "profiles" / "mine.toml").write_text(profile, encoding="utf-8")
+    trust(folder / "profiles" / "mine.toml", profile.encode())
     for name in variables():
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)

@@ -11,8 +11,8 @@ from tests.command_line import CommandLine, Done
 from tests.openai_server import answer, openai_server, refuses
 
 CHECKS = [
-    "settings", "profile", "embedding", "book", "answer", "citations", "refusal", "follow-up", "conversation", "undo",
-    "clear",
+    "settings", "profile", "embedding", "book", "answer", "citations", "tool", "refusal", "follow-up", "conversation",
+    "undo", "clear",
 ]  # fmt: skip
 
 
@@ -36,6 +36,12 @@ def test_every_check_passes_over_a_book_and_without_a_key(folder: CommandLine, p
     done = check(folder, "--profile", profile)
     assert (done.code, done.err) == (0, "")
     assert marks(done) == dict.fromkeys(CHECKS, "ok")
+
+
+def test_the_tool_of_the_profile_is_carried_out(folder: CommandLine) -> None:
+    said = {name: check(folder, "--profile", name).out for name in ("textbook-assistant", "isaac-sim")}
+    assert "search_knowledge_base(query=...) answered with " in said["textbook-assistant"]
+    assert "the profile offers none" in said["isaac-sim"]
 
 
 def test_it_is_a_script_that_runs_from_any_folder(folder: CommandLine) -> None:

@@ -140,7 +140,7 @@ def test_without_a_form_of_its_own_a_profile_leaves_all_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("style", "rendered"),
     [
-        ("chapter", "So (from Chapter 2: Installation)."),
+        ("chapter", "So (from Chapter 2: Installation, Prerequisites)."),
         ("source", "So [Source: Chapter 2: Installation](https://book.example/page-1#nodes)."),
         ("title", "So [Chapter 2: Installation - Prerequisites](https://book.example/page-1#nodes)."),
         ("numbered", "So [1]."),
@@ -187,13 +187,14 @@ def test_a_passage_is_cited_once_in_one_place(style: CitationStyle, own: str, pa
     assert writer.shown.content == f"A node is a process {writer.shown.citations[1].formatted}."
 
 
-def test_two_passages_of_a_page_are_named_once_where_the_style_names_the_page() -> None:
-    page = [passage(1), passage(2, "A node has a name.", title="Page 1", heading="Names")]
+def test_two_passages_of_a_section_are_named_once_where_the_style_names_the_section() -> None:
+    page = [passage(1), passage(2, "A node has a name.", title="Page 1")]
     writer = AnswerWriter(page, Manner(REFUSAL, "chapter", footer="none", mode="off"))
     writer.feed("A node is a process [1][2]. A node has a name [2] and is a process [1].")
     writer.close()
     assert writer.shown.content == (
-        "A node is a process (from Page 1). A node has a name (from Page 1) and is a process (from Page 1)."
+        "A node is a process (from Page 1, Nodes). A node has a name (from Page 1, Nodes) "
+        "and is a process (from Page 1, Nodes)."
     )
     assert writer.shown.plain == "A node is a process [1][2]. A node has a name [2] and is a process [1]."
 

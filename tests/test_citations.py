@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import random
 import re
 
 import pytest
+from rich.console import Console
+from rich.markdown import Markdown
 
-from rag.answer.citations import LONGEST_QUOTE, best_quote, sources_footer
+from rag.answer.citations import LONGEST_QUOTE, best_quote, make_citation, sources_footer
 from rag.answer.output import unconfirmed_answer
 from rag.answer.writer import AnswerWriter, Manner
 from rag.text.markup import without_markers
-from rag.types import CitationStyle, Passage, Quote
+from rag.types import CitationStyle, Footer, Passage, Quote
 from tests.fakes import passage
 
 REFUSAL = "I don't have information about that in the book content"
@@ -192,7 +195,7 @@ def test_a_citation_holds_where_the_passage_stands() -> None:
     [
         ("source", "[Source: Page 1](https://book.example/page-1#nodes)"),
         ("title", "[Page 1 - Nodes](https://book.example/page-1#nodes)"),
-        ("chapter", "(from Page 1)"),
+        ("chapter", "(from Page 1, Nodes)"),
     ],
 )
 def test_a_style_says_how_a_citation_is_written(style: CitationStyle, rendered: str) -> None:
@@ -272,3 +275,26 @@ def test_an_empty_passage_gives_an_empty_quote() -> None:
 
 def test_markers_can_be_taken_out_of_a_text() -> None:
     assert without_markers("A node [1] is [2, 3] a `p[1]`【4】.") == "A node is a `p[1]`."
+
+
+@pytest.mark.parametrize("form", ["list", "scores", "files"])
+def test_a_footer_is_a_rule_and_a_line_for_each_source_where_markdown_is_shown(form: Footer) -> None:
+    made = [make_citation(passage(n), best_quote("A node", "A node is a process."), "numbered") for n in (1, 2)]
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(Markdown("A node is a process [1][2]." + sources_footer(made, form)))
+    first, _, rule, *lines = [line.strip() for line in console.export_text().splitlines()]
+    assert first == "A node is a process [1][2]."
+    assert len(rule) == 100
+    listed = [line.removeprefix("• ") for line in lines if line]
+    assert [line[:3] for line in listed] == ["Sou", "[1]", "[2]"]
+
+
+def test_a_footer_with_files_names_the_file_beside_an_address() -> None:
+    page = passage(1, source_file_path="ros/nodes.md")
+    file = passage(2, url="ros/nodes.md", link="ros/nodes.md#n", source_file_path="ros/nodes.md")
+    quote = best_quote("A node", "A node is a process.")
+    lines = sources_footer([make_citation(one, quote, "numbered") for one in (page, file)], "files").splitlines()
+    assert lines[-2:] == [
+        "- [1] Page 1 > Nodes, ros/nodes.md (https://book.example/page-1#nodes)",
+        "- [2] Page 2 > Nodes (ros/nodes.md#n)",
+    ]

@@ -41,7 +41,7 @@ def test_a_command_has_help(command: str, run: CommandLine) -> None:
 
 
 WRONG: list[tuple[tuple[str, ...], str]] = [
-    (("ask", ""), "The question is empty."),
+    (("ask", ""), "Your question couldn't be processed. Please rephrase. The question is empty."),
     (("ask", LONG), "The question has 2,001 characters; at most 2,000 are allowed."),
     (("ask", "Why?", "--threshold", "1.5"), "--threshold must be a number from 0 to 1, not '1.5'."),
     (("ask", "Why?", "--threshold", "nan"), "--threshold must be a number from 0 to 1, not 'nan'."),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 
 from graph.agent import Agent
@@ -119,6 +120,23 @@ async def test_within_another_graph_it_uses_that_ones_conversation_and_takes_no_
     async with hasty.turn("t"):
         values = await graph.ainvoke(question(), thread_config("t"))
     assert values["messages"][-1].text.startswith("A node is a process")
+
+
+@pytest.mark.parametrize("saver", [None, InMemorySaver()])
+@pytest.mark.parametrize("called", [False, True])
+async def test_within_another_graph_it_runs_with_and_without_that_ones_checkpointer(
+    saver: InMemorySaver | None, called: bool
+) -> None:
+    machine = Machine(ANSWER)
+
+    async def book(state: AgentState) -> Any:
+        return await machine.agent.graph.ainvoke(InputState(messages=state["messages"]))
+
+    outer = StateGraph(AgentState)
+    outer.add_node("book", book if called else machine.agent.graph)
+    outer.add_edge(START, "book")
+    values = await outer.compile(checkpointer=saver).ainvoke(question(), thread_config("t"))  # type: ignore[arg-type]  # an InputState
+    assert values["response"]["status"] == "success"
 
 
 async def test_a_run_of_the_graph_that_breaks_off_can_be_finished(memory: Memory) -> None:

@@ -8,10 +8,12 @@ import pytest
 
 from cli.doctor_checks import check_model
 from rag.errors import AskbookError
+from rag.model import responses
 from rag.profiles.profile import Profile, load_profile
 from rag.settings import Settings
 from tests.fakes import FakeEmbedder
 from tests.openai_server import Endpoint, Reply, answer, refuses
+from tests.test_endless_answers import ENDLESS, Stream
 
 YES = answer("Yes.")
 
@@ -70,3 +72,12 @@ async def test_without_a_key_it_says_which_one_to_set(monkeypatch: pytest.Monkey
     _, detail, hint = await check_model(settings, load_profile("default"), FakeEmbedder())
     assert detail == "none; answers quote the book's own sentences"
     assert "OPENAI_API_KEY" in hint
+
+
+async def test_a_model_that_says_nothing_for_ever_is_a_finding(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(responses, "WIRE_BYTES", 2**20)  # the real limit takes seconds
+    with pytest.raises(AskbookError) as caught:
+        await checked(endpoint, Stream(piece=ENDLESS["nothing"]))
+    assert caught.value.code == "endless_answer"

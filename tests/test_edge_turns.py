@@ -1,27 +1,25 @@
-"""Turns over the embedded index that cannot be used: held by somebody else, damaged, out of reach, or gone."""
+"""Turns over the embedded index: damaged, gone, out of reach, on a full disk, or used by many at once."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 import pytest_asyncio
 
 from graph.agent import Agent, open_agent
-from rag.errors import USER_MESSAGES
-from rag.index.edge_files import NamedLock
+from rag.errors import USER_MESSAGES, told
 from rag.retry import Patience
 from rag.settings import Settings
 from rag.types import new_id
 from tests.homes import copied
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 QUESTION: Final = "How many teeth does a widget have?"
 
@@ -37,19 +35,11 @@ def home(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def agent(home: Path) -> AsyncIterator[Agent]:
     settings = Settings(_env_file=None, ASKBOOK_HOME=home)  # type: ignore[call-arg]  # fields go by their variables
     async with open_agent(settings, collection="book", patience=Patience(attempts=2, pace=0)) as opened:
-        index: Any = opened.services.index
-        index._wait = 0.01  # seconds; a user's search waits longer for its turn
         yield opened
 
 
 def book(home: Path) -> Path:
     return home / "index" / "book"
-
-
-@contextmanager
-def locked(home: Path) -> Iterator[None]:
-    with NamedLock(book(home) / "lock").held("ingest", seconds=1):
-        yield
 
 
 @contextmanager
@@ -87,15 +77,16 @@ def cut_short(home: Path) -> Iterator[None]:
 
 
 @contextmanager
-def no_lock_to_take(home: Path) -> Iterator[None]:
-    """The lock is a folder: as with a full disk or a folder without rights, the file cannot be opened."""
-    lock = book(home) / "lock"
-    lock.unlink()
-    lock.mkdir()
+def no_pointer_to_read(home: Path) -> Iterator[None]:
+    pointer = book(home) / "current"
+    name = pointer.read_text()
+    pointer.unlink()
+    pointer.mkdir()
     try:
         yield
     finally:
-        lock.rmdir()
+        pointer.rmdir()
+        pointer.write_text(name)
 
 
 def generation(home: Path) -> Path:
@@ -103,14 +94,14 @@ def generation(home: Path) -> Path:
 
 
 FAULTS: Final[dict[str, tuple[Callable[[Path], AbstractContextManager[None]], str]]] = {
-    "locked": (locked, "index_locked"),
     "gone": (gone, "no_index"),
     "damaged": (damaged, "index_broken"),
     "cut short": (cut_short, "index_broken"),
-    "out of reach": (no_lock_to_take, "index_files"),
+    "out of reach": (no_pointer_to_read, "index_broken"),
 }
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("name", FAULTS)
 async def test_an_index_that_cannot_be_used_is_told_and_the_thread_goes_on(
     agent: Agent, home: Path, caplog: pytest.LogCaptureFixture, name: str
@@ -124,7 +115,8 @@ async def test_an_index_that_cannot_be_used_is_told_and_the_thread_goes_on(
             response = await agent.ask(QUESTION, thread_id=thread)
         assert response.error is not None
         assert (response.error.error_type, response.error.code) == ("retrieval_error", code), response.error
-        assert response.content == USER_MESSAGES["retrieval_error"]
+        assert response.error.user_message == USER_MESSAGES["retrieval_error"]
+        assert response.content == told(response.error)
         assert response.error.hint
         assert "\n" not in response.error.message
         response = await agent.ask(QUESTION, thread_id=thread)
@@ -132,24 +124,14 @@ async def test_an_index_that_cannot_be_used_is_told_and_the_thread_goes_on(
     assert "Traceback" not in caplog.text
 
 
-@pytest.mark.parametrize("call", ["open", "write"])
-async def test_a_full_disk_is_told_and_the_thread_goes_on(
-    agent: Agent, monkeypatch: pytest.MonkeyPatch, call: str
-) -> None:
-    usual: Any = os.open if call == "open" else Path.write_text
-
-    def full(path: Any, *rest: Any, **more: Any) -> Any:
-        if "index" not in Path(path).parts:  # the memory has a disk of its own
-            return usual(path, *rest, **more)
-        raise OSError(28, os.strerror(28))
-
-    thread = new_id()
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_full_disk_is_told_and_the_thread_goes_on(agent: Agent, home: Path) -> None:
+    """Opening an index writes to its folder; the memory has a disk of its own. An open index needs no room."""
+    usual, thread = shutil.disk_usage, new_id()
     for turn in (1, 3):
-        with monkeypatch.context() as broken:
-            if call == "open":
-                broken.setattr(os, "open", full)
-            else:
-                broken.setattr(Path, "write_text", full)
+        with pytest.MonkeyPatch.context() as full:
+            full.setattr(shutil, "disk_usage", lambda path: usual(path)._replace(free=0))
+            await agent.services.index.aclose()
             response = await agent.ask(QUESTION, thread_id=thread)
         assert response.error is not None
         assert (response.error.error_type, response.error.code) == ("retrieval_error", "index_files")
@@ -157,3 +139,16 @@ async def test_a_full_disk_is_told_and_the_thread_goes_on(
         assert response.error.hint == "Free disk space."
         response = await agent.ask(QUESTION, thread_id=thread)
         assert (response.status, response.turn_number) == ("success", turn + 1)
+
+
+def test_twenty_asks_at_once_on_twenty_threads_are_answered(home: Path) -> None:
+    """Each with an agent of its own, as in a program that opens one for every request."""
+
+    async def ask() -> str:
+        settings = Settings(_env_file=None, ASKBOOK_HOME=home)  # type: ignore[call-arg]  # as above
+        async with open_agent(settings, collection="book") as opened:
+            response = await opened.ask(QUESTION, thread_id=new_id())
+        return response.error.message if response.error else response.status
+
+    with ThreadPoolExecutor(20) as pool:
+        assert list(pool.map(lambda _: asyncio.run(ask()), range(20))) == ["success"] * 20

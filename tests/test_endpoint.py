@@ -11,7 +11,8 @@ from pydantic import SecretStr
 from rag.errors import UsageError
 from rag.model.chat_model import EndpointChatModel
 from rag.model.endpoint import OPENAI, QUOTING, Answerer, Endpoint, build_model, check_key, endpoint_of, is_openai
-from rag.profiles.profile import FOLDER, load_profile
+from rag.profiles.layers import FOLDER
+from rag.profiles.profile import load_profile
 from rag.settings import Settings
 from tests.fakes import FakeEmbedder
 from tests.openai_server import answer, openai_server
@@ -96,7 +97,7 @@ async def test_only_the_profiles_own_key_reaches_its_endpoint(tmp_path: Path, mo
     monkeypatch.setenv("OPENROUTER_API_KEY", "theirs")
     with openai_server() as endpoint:
         endpoint.script.append(answer("Yes."))
-        text = f'extends = "isaac-sim"\n[model]\nbase_url = "{endpoint.address}"\n'
+        text = f'extends = "isaac-sim"\n[model]\nbase_url = "{endpoint.address}"\napi_key_env = "OPENROUTER_API_KEY"\n'
         (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
         answerer = build_model(load_profile("mine", [FOLDER, tmp_path]), settings("ours"), FakeEmbedder())
         said = "".join([chunk.text async for chunk in answerer.model.astream("Really?")])
@@ -136,7 +137,7 @@ async def test_the_environment_of_openai_neither_redirects_a_profiles_endpoint_n
     monkeypatch.setenv("OPENROUTER_API_KEY", "theirs")
     with openai_server() as endpoint:
         endpoint.script.append(answer("Yes."))
-        text = f'extends = "isaac-sim"\n[model]\nbase_url = "{endpoint.address}"\n'
+        text = f'extends = "isaac-sim"\n[model]\nbase_url = "{endpoint.address}"\napi_key_env = "OPENROUTER_API_KEY"\n'
         (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
         answerer = build_model(load_profile("mine", [FOLDER, tmp_path]), settings(), FakeEmbedder())
         async for _ in answerer.model.astream("Really?"):

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from rag.errors import USER_MESSAGES, AskbookError, InvalidQuestionError, MemoryFailureError, RetrievalError, UsageError
+from rag.errors import (
+    USER_MESSAGES,
+    AskbookError,
+    InvalidQuestionError,
+    MemoryFailureError,
+    RetrievalError,
+    UsageError,
+    told,
+)
 from rag.types import ErrorType
 
 SENTENCES: dict[ErrorType, str] = {
@@ -72,3 +80,21 @@ def test_nothing_is_retried_unless_it_is_said_to_pass() -> None:
 def test_a_class_of_errors_has_its_type(error: AskbookError, error_type: str) -> None:
     assert error.error_type == error_type
     assert str(error) == "m"
+
+
+@pytest.mark.parametrize(
+    ("error_type", "code", "in_chat", "sentence"),
+    [
+        ("api_error", "model_not_found", True, "There was a problem connecting to the AI service."),
+        ("api_error", "timeout", True, SENTENCES["api_error"]),
+        ("retrieval_error", "no_index", False, "Could not search the book content."),
+        ("context_overflow", "turn_limit", False, "Your conversation is too long."),
+        ("context_overflow", "turn_limit", True, SENTENCES["context_overflow"]),
+    ],
+)
+def test_a_sentence_gives_no_advice_that_does_not_help(
+    error_type: ErrorType, code: str, in_chat: bool, sentence: str
+) -> None:
+    info = AskbookError(error_type, code, "What happened.").info()
+    assert told(info, in_chat=in_chat) == sentence
+    assert info.user_message == SENTENCES[error_type]

@@ -159,7 +159,7 @@ def test_a_service_that_is_not_there_is_named_by_its_host_alone() -> None:
 def test_a_key_with_a_stray_character_is_refused_without_being_shown(server: CohereServer) -> None:
     for key in ("co-canary\n", "co-canäry"):
         settings = Settings(cohere_api_key=SecretStr(key), cohere_base_url=server.address)
-        with pytest.raises(AskbookError, match="cannot be called with this key and address") as caught:
+        with pytest.raises(AskbookError, match="COHERE_API_KEY has a character that no key has") as caught:
             build_embedder(embedding_of(settings), settings).embed_query("a question")
         assert "co-can" not in f"{caught.value.message} {caught.value.hint}"
 

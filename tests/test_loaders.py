@@ -55,6 +55,42 @@ def test_a_link_to_a_folder_above_does_not_run_in_a_circle(write: Write) -> None
     assert [f.path for f in result.failures] == ["b.md"]
 
 
+@pytest.mark.parametrize("target", ["../outside/secret.md", "/etc/passwd", ".env", ".git/config.md"])
+def test_a_link_out_of_the_folder_or_to_a_hidden_file_is_not_followed(target: str, write: Write) -> None:
+    source = write({"a.md": "A", ".env": "KEY=s", ".git/config.md": "s", "../outside/secret.md": "s"})
+    (source / "pass.md").symlink_to(target)
+    result = load_source(source)
+    assert [document.path for document in result.documents] == ["a.md"]
+    (failure,) = result.failures
+    assert (failure.path, failure.reason) == (
+        "pass.md",
+        "it is a link to a file outside the folder or to a hidden one; copy the file instead",
+    )
+
+
+def test_a_link_inside_the_folder_is_followed(write: Write) -> None:
+    source = write({"a.md": "# A", "deep/b.md": "# B"})
+    (source / "c.md").symlink_to("deep/b.md")
+    assert pages(source)["c.md"].title == "B"
+
+
+def test_a_table_of_contents_and_a_label_outside_the_folder_are_not_read(write: Write) -> None:
+    outside = (
+        write({"../out/SUMMARY.md": "- [Secret](a.md)", "../out/_category_.json": '{"label": "Secret"}'}).parent / "out"
+    )
+    book = write({"a.md": "text", "d/b.md": "text"})
+    (book / "SUMMARY.md").symlink_to(outside / "SUMMARY.md")
+    assert pages(book)["a.md"].title == "A"
+    (book / "SUMMARY.md").unlink()
+    (book / "d" / "_category_.json").symlink_to(outside / "_category_.json")
+    assert pages(book)["d/b.md"].breadcrumb == ("D",)
+
+
+def test_a_page_cannot_include_a_hidden_file(write: Write) -> None:
+    source = write({"a.md": "A {{#include .env}} B", ".env": "OPENAI_API_KEY=canary"})
+    assert "canary" not in pages(source)["a.md"].text
+
+
 @pytest.mark.parametrize(
     ("files", "name", "says"),
     [

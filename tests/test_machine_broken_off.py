@@ -12,9 +12,10 @@ from langgraph.runtime import Runtime
 from graph import build
 from graph.compiled import thread_config
 from nodes.turn import Update
-from rag.errors import AskbookError
+from rag.errors import USER_MESSAGES, AskbookError
 from state import AgentState, Context, InputState
 from tests.machine import ANSWER, Machine
+from tests.stage import limited
 
 
 def final() -> AskbookError:
@@ -48,9 +49,27 @@ async def test_a_cancelled_run_leaves_the_thread_usable() -> None:
     machine = Machine(ANSWER)
     await broken_off(machine, "What is a wreck?")
     response = await machine.ask("What is a node?")
-    assert (response.status, response.turn_number) == ("success", 2)
+    assert (response.status, response.turn_number) == ("success", 1)
     assert "wreck" not in machine.prompt()
     assert await machine.is_at_rest()
+
+
+async def test_turns_that_were_never_answered_have_no_number_and_use_up_no_limit() -> None:
+    machine = Machine(ANSWER, ANSWER, profile=limited(max_turns=3))
+    await machine.ask("What is a node?")
+    for _ in range(3):
+        await broken_off(machine, "What is a wreck?")
+    assert (await machine.ask("")).turn_number == 2
+    response = await machine.ask("And then?")
+    assert (response.status, response.turn_number) == ("success", 2)
+    assert "1 turn left" in response.notices[0]
+
+
+async def test_a_conversation_whose_broken_turns_were_once_counted_goes_on() -> None:
+    machine = Machine(ANSWER, ANSWER, profile=limited(max_turns=3))
+    await machine.ask("What is a node?")
+    await machine.graph.aupdate_state(thread_config("t"), {"turn_number": 3}, as_node="IDLE")
+    assert (await machine.ask("And then?")).turn_number == 2
 
 
 async def test_the_question_of_a_cancelled_run_is_kept() -> None:
@@ -100,7 +119,8 @@ async def test_a_second_failure_while_reporting_ends_the_run_and_leaves_the_thre
         values = await machine.graph.ainvoke(
             InputState(messages=[HumanMessage("What is a wreck?")]), thread_config("t")
         )
-    assert values.get("response") is None
+    assert values["response"]["error"]["code"] == "wrong_key"
+    assert values["messages"][-1].text == values["response"]["content"] == USER_MESSAGES["auth_error"]
     assert (await machine.ask("What is a node?")).status == "success"
 
 
@@ -113,6 +133,7 @@ async def test_a_failure_of_the_error_node_ends_the_run_and_leaves_the_thread_us
     monkeypatch.setattr(build, "error", error)
     machine = Machine(final(), ANSWER)
     values = await machine.graph.ainvoke(InputState(messages=[HumanMessage("What is it?")]), thread_config("t"))
-    assert values.get("response") is None
+    assert values["response"]["error"]["code"] == "wrong_key"
     assert values["phase"] == "IDLE"
+    assert await machine.contents() == ["What is it?", USER_MESSAGES["auth_error"]]
     assert (await machine.ask("What is a node?")).status == "success"

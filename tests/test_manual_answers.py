@@ -31,6 +31,8 @@ ANSWERS: Final = {
     "Can two people use it at once?": ("memory.md", "Several people can use askbook at once"),
     "How do I open LangGraph Studio?": ("studio.md", "make studio"),
 }
+# A question, and another one that continues it.
+IN_A_ROW: Final = (("What is a thread?", "And what is a passage?"), ("What is a passage?", "And what is a thread?"))
 BESIDE: Final = ("What is the capital of France?", "Who won the world cup in 1990?", "How do I bake sourdough bread?")
 
 
@@ -42,7 +44,11 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Response]:
     async def ask() -> dict[str, Response]:
         settings = Settings(home=home)
         async with open_agent(settings, collection=MANUAL) as agent:
-            return {question: await agent.ask(question) for question in [*ANSWERS, *BESIDE]}
+            answers = {question: await agent.ask(question) for question in [*ANSWERS, *BESIDE]}
+            for first, then in IN_A_ROW:
+                thread = (await agent.ask(first)).thread_id
+                answers[then] = await agent.ask(then, thread_id=thread)
+            return answers
 
     with pytest.MonkeyPatch.context() as environment:
         environment.chdir(home)
@@ -69,3 +75,9 @@ def test_the_sample_in_the_readme_opens_as_the_chat_does(tmp_path: Path) -> None
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     sample = readme.partition("<!-- sample -->\n```text\n")[2].partition("\n\n")[0]
     assert CommandLine(tmp_path)(stdin="/quit\n").err.startswith(f"{sample}\n")
+
+
+@pytest.mark.parametrize("question", [then for _, then in IN_A_ROW])
+def test_a_second_question_that_begins_with_and_is_answered(asked: dict[str, Response], question: str) -> None:
+    subject = question.removeprefix("And what is a ").rstrip("?")
+    assert f"A {subject} is " in asked[question].plain_content

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cli.threads import as_markdown
-from graph.memory import FILE, open_memory
+from cli.threads import as_markdown, delete, row, summaries
+from graph.compiled import thread_config
+from graph.memory import FILE, Memory, open_memory
 from rag.conversation.turns import BLOCK, WINDOW
 from rag.errors import MemoryFailureError
 from tests.machine import ANSWER, Machine
@@ -59,3 +61,58 @@ async def test_turns_that_are_missing_from_the_archive_are_told(tmp_path: Path) 
         found = await Machine(memory=memory).agent.conversation("t")
     assert (found["turn_count"], found["missing_turns"]) == (WINDOW, BLOCK)
     assert f"{BLOCK} turns missing" in as_markdown(found)
+
+
+STRANGE = [b"\xff", b"", b"\xc0", b"\x80", b"\x90", b"\xa1x", b"\x83\xa1v\x04\xa2id\xa1x\xaechannel_values\x05"]
+STRANGE_TYPES = ["msgpack", "msgpack.zlib", "msgpack+aes", "json", "pickle", "bytes", "null", "nothing"]
+
+
+@pytest.mark.parametrize("kind", STRANGE_TYPES)
+@pytest.mark.parametrize("data", STRANGE)
+async def test_whatever_the_bytes_of_a_conversation_are_it_is_listed_as_damaged_and_can_be_deleted(
+    tmp_path: Path, kind: str, data: bytes
+) -> None:
+    await damaged(
+        tmp_path, f"update checkpoints set type = '{kind}', checkpoint = x'{data.hex()}' where thread_id = 't'"
+    )
+    async with open_memory(tmp_path) as memory:
+        await told_and_deleted(memory)
+
+
+async def told_and_deleted(memory: Memory) -> None:
+    """The conversation `t` is told as unreadable by every command, `u` is not touched, and `t` can be deleted."""
+    listed = {one["thread_id"]: row(one) for one in await summaries(memory)}
+    assert "cannot be read" in listed["t"]
+    assert "What is a node?" in listed["u"]
+    with pytest.raises(MemoryFailureError) as caught:
+        await memory.conversation("t")
+    assert caught.value.code in ("conversation_broken", "memory_key")
+    response = await Machine(memory=memory).agent.ask("And then?", thread_id="t")
+    assert response.error is not None
+    assert response.error.error_type == "memory_error"
+    await delete(memory, Path("nowhere"), "t")
+    assert await memory.threads() == ["u"]
+
+
+def _changes(stored: dict[str, Any]) -> list[dict[str, Any]]:
+    """The checkpoint with a value of another type in the place of each of its own."""
+    values = stored["channel_values"]
+    found = [{**stored, name: strange} for name in stored for strange in (5, "x", [1], {"a": 1}) if name != "v"]
+    found += [{**stored, "channel_values": {**values, name: strange}} for name in values for strange in (5, [1])]
+    return found
+
+
+async def test_a_value_of_another_type_in_a_checkpoint_harms_only_its_own_conversation(tmp_path: Path) -> None:
+    await damaged(tmp_path, "select 1")
+    async with open_memory(tmp_path) as memory:
+        saver: Any = memory.database.saver
+        newest = await saver.aget_tuple(thread_config("t"))
+        for changed in _changes(newest.checkpoint):
+            row_of_it = (*saver.serde.dumps_typed(changed), newest.checkpoint["id"])
+            await saver.conn.execute(
+                "update checkpoints set type = ?, checkpoint = ? where checkpoint_id = ?", row_of_it
+            )
+            listed = {one["thread_id"]: row(one) for one in await summaries(memory)}
+            assert set(listed) == {"t", "u"}
+            response = await Machine(ANSWER, memory=memory).agent.ask("And then?", thread_id="t")
+            assert response.error is None or response.error.code in ("conversation_broken", "internal"), changed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Iterator
 
@@ -49,6 +50,8 @@ def test_what_is_no_failure_of_a_database_keeps_its_own_name(failure: BaseExcept
     ("failure", "code"),
     [
         (psycopg.errors.DiskFull(), "disk_full"),
+        (OSError(errno.ENOSPC, SECRET), "disk_full"),
+        (OSError(errno.EDQUOT, SECRET), "disk_full"),
         (psycopg.errors.LockNotAvailable(), "memory_locked"),
         (psycopg.errors.DeadlockDetected(), "memory_locked"),
         (psycopg.errors.UndefinedTable(), "memory_broken"),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,4 +82,64 @@ async def test_a_wrong_password_is_told_without_it(postgres: Cluster, tmp_path: 
         async with open_memory(tmp_path, options=MemoryOptions(address)):
             pass
     assert caught.value.code == "memory_unreachable"
+    assert "canary" not in caught.value.message + caught.value.hint
+
+
+@contextmanager
+def frozen(postgres: Cluster) -> Iterator[None]:
+    """The server keeps its connections open and answers nothing."""
+    first = int((postgres.folder / "postmaster.pid").read_text().split()[0])
+    children = subprocess.run(["pgrep", "-P", str(first)], capture_output=True, text=True, check=False).stdout.split()
+    everyone = [first, *map(int, children)]
+    for process in everyone:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in everyone:
+            os.kill(process, signal.SIGCONT)
+
+
+async def test_a_server_that_no_longer_answers_is_told_and_the_conversation_goes_on(
+    postgres: Cluster, database_url: SecretStr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_ANSWER_SECONDS", "CONNECT_SECONDS"):
+        monkeypatch.setattr(f"graph.memory_postgres.{name}", 1)
+    async with open_memory(tmp_path, options=MemoryOptions(database_url)) as memory:
+        machine = Machine(memory=memory)
+        await talked(machine, 1)
+        with frozen(postgres):
+            async with asyncio.timeout(40):
+                error = await failing(machine)
+            assert (error.code, "does not answer" in error.message) == ("memory_unreachable", True)
+            with pytest.raises(MemoryFailureError, match="does not answer"):
+                await memory.threads()
+        await goes_on(machine, 1)
+
+
+@pytest.mark.parametrize(
+    ("sql", "user", "database", "said"),
+    [
+        ("select 1", "askbook", "nowhere", "does not exist"),
+        ("select 1", "nobody-canary", "postgres", "refuses the role"),
+        ("create role poor login password 'canary-password'", "poor", "postgres", "denies the role a right"),
+        (
+            "create role one login password 'canary-password' connection limit 0",
+            "one",
+            "postgres",
+            "no connection left",
+        ),
+    ],
+)
+async def test_each_refusal_of_a_server_has_its_own_sentence(
+    postgres: Cluster, tmp_path: Path, sql: str, user: str, database: str, said: str
+) -> None:
+    with psycopg.connect(postgres.url().get_secret_value(), autocommit=True) as connection:
+        connection.execute(sql)
+    address = postgres.url(database).get_secret_value().replace("//askbook:", f"//{user}:")
+    with pytest.raises(MemoryFailureError, match=said) as caught:
+        async with open_memory(tmp_path, options=MemoryOptions(SecretStr(address))):
+            pass
+    assert caught.value.code == "memory_unreachable"
+    assert caught.value.hint
     assert "canary" not in caught.value.message + caught.value.hint

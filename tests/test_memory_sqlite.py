@@ -141,6 +141,18 @@ async def test_a_file_that_was_cut_to_nothing_is_told_and_not_taken_for_a_new_on
     assert caught.value.code == "memory_broken"
 
 
+@pytest.mark.parametrize("journal", [False, True])
+async def test_a_file_that_was_cut_to_a_byte_is_told_and_not_taken_for_a_new_one(tmp_path: Path, journal: bool) -> None:
+    (tmp_path / FILE).write_bytes(b"S")
+    if journal:
+        (tmp_path / f"{FILE}-wal").write_bytes(b"x")
+    with pytest.raises(MemoryFailureError) as caught:
+        async with open_memory(tmp_path):
+            pass
+    assert caught.value.code == "memory_broken"
+    assert (tmp_path / FILE).read_bytes() == b"S"
+
+
 def test_a_new_file_is_never_without_a_byte_and_leaves_no_other(tmp_path: Path) -> None:
     _make_private(tmp_path / FILE)
     assert [(file.name, file.stat().st_size > 0) for file in tmp_path.iterdir()] == [(FILE, True)]

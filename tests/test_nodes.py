@@ -37,7 +37,8 @@ async def test_idle_opens_a_turn_for_the_last_message(stream: Stream) -> None:
     )
     assert update["phase"] == "RETRIEVING"
     assert (update["turn"]["question"], update["turn"]["request_id"]) == ("What is a node?", "h1")
-    assert update["turn_number"] == 1
+    assert update["turn"]["number"] == 1
+    assert "turn_number" not in update  # a turn counts when it is answered
 
 
 async def test_idle_counts_the_turns(stream: Stream) -> None:
@@ -149,8 +150,9 @@ async def test_a_failed_turn_is_said_to_have_failed(stream: Stream) -> None:
 async def test_a_question_that_was_turned_away_leaves_the_conversation(stream: Stream) -> None:
     draft = error_draft(InvalidQuestionError("Too long.", code="question_too_long").info())
     state = asked(draft=draft)
-    state["turn"] = open_turn(number=2)
+    state["turn"] = {**open_turn(number=1), "refused": True}
     update = await make_idle(parts_of())(state, stream.runtime)
+    assert update["turn_number"] == 0
     assert [type(message) for message in update["messages"]] == [RemoveMessage]
     assert update["messages"][0].id == "question-1"
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -14,7 +16,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from graph.compiled import thread_config
-from graph.memory import Memory
+from graph.memory import Memory, MemoryOptions, open_memory
 from graph.private_apis import catch_up, change_class
 from state import AgentState, Context, InputState
 from tests.machine import ANSWER, Machine
@@ -104,3 +106,19 @@ def test_langgraph_copies_a_graph_by_its_class_and_its_attributes() -> None:
     copied = tagged.with_config(tags=["b"])
     assert (type(copied), copied.tag, Tagged.received) == (Tagged, "a", set(attributes) - {"__orig_class__"})
     assert copied.invoke({"messages": []})["turn_number"] == 7
+
+
+async def test_a_memory_that_was_closed_leaves_no_task_behind(memory_tasks: set[asyncio.Task[Any]]) -> None:
+    """Fails when LangGraph's stores keep their task elsewhere."""
+    assert not memory_tasks
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def memory_tasks(request: pytest.FixtureRequest, tmp_path: Path) -> set[asyncio.Task[Any]]:
+    """The tasks that a memory has begun and not ended when it is closed."""
+    before = asyncio.all_tasks()
+    url = request.getfixturevalue("database_url") if request.param == "postgres" else None
+    async with open_memory(tmp_path, options=MemoryOptions(url)) as memory:
+        await Machine(ANSWER, memory=memory).ask("What is a node?")
+        assert asyncio.all_tasks() - before
+    return {task for task in asyncio.all_tasks() - before if not task.done()}

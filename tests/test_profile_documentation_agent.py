@@ -10,10 +10,13 @@ from pydantic import SecretStr
 
 from cli.commands import COMMANDS
 from cli.commands import ChatSession as Session
+from cli.history import input_history
 from rag.conversation.message_rules import problems
 from rag.errors import UsageError
+from rag.index.field_mapping import layout_of
 from rag.model.endpoint import build_model
-from rag.profiles.profile import FOLDER, load_profile
+from rag.profiles.layers import FOLDER
+from rag.profiles.profile import load_profile
 from rag.settings import Settings
 from tests.command_line import CommandLine
 from tests.fakes import FakeEmbedder, passage
@@ -73,7 +76,9 @@ def test_key_address_and_model_may_stand_in_the_env_file(endpoint: Endpoint, tin
     (tmp_path / ".env").write_text("\n".join([*lines, "QDRANT_COLLECTION_NAME=book"]))
     endpoint.script.append(answer("Every widget has exactly four teeth [1]."))
     asking = ("ask", "How many teeth has a widget?", "--profile", NAME, "--json")
-    done = CommandLine(tmp_path, tiny_book)(*asking)
+    run = CommandLine(tmp_path, tiny_book)
+    run("trust", ".env")
+    done = run(*asking)
     assert (done.code, done.data["model"], done.data["content"]) == (
         0,
         "gpt-4-turbo",
@@ -88,9 +93,9 @@ def test_key_address_and_model_may_stand_in_the_env_file(endpoint: Endpoint, tin
 @pytest.mark.parametrize(
     "marker", ["[1]", "(from Chapter 2: Installation)", "(from Chapter 2: Installation, Prerequisites)"]
 )
-async def test_a_source_is_named_by_its_chapter_inside_the_sentence(marker: str, wire: Wire) -> None:
+async def test_a_source_is_named_by_its_page_and_section_inside_the_sentence(marker: str, wire: Wire) -> None:
     response = await wire.ask(answer("You need Python 3.11 ", marker, "."))
-    assert response.content == "You need Python 3.11 (from Chapter 2: Installation)."
+    assert response.content == "You need Python 3.11 (from Chapter 2: Installation, Prerequisites)."
     assert [(one.title, one.heading) for one in response.citations] == [("Chapter 2: Installation", "Prerequisites")]
 
 
@@ -101,7 +106,46 @@ async def test_what_only_the_models_search_found_can_be_cited(endpoint: Endpoint
     assert [one.title for one in response.citations] == ["Chapter 3: Usage"]
 
 
+async def test_a_page_whose_heading_is_its_title_is_named_once(endpoint: Endpoint) -> None:
+    page = passage(1, "You need Python 3.11.", title="Setup", heading="Setup")
+    response = await Wire(NAME, endpoint, passages=[page]).ask(GOOD)
+    assert response.content == "You need Python 3.11 (from Setup)."
+
+
+# --- the collection -------------------------------------------------------------------------------------------------
+
+
+def test_a_collection_with_the_fields_of_the_design_is_read() -> None:
+    payload = {
+        "chunk_text": "You need Python 3.11.",
+        "page_title": "Chapter 2: Installation",
+        "section_heading": "Prerequisites",
+        "source_url": "https://book.example/chapter-02",
+        "breadcrumb": "Guide > Installation",
+        "chunk_index": 4,
+    }
+    chunk = layout_of(load_profile(NAME).book).fields.chunk(1, payload)
+    assert (chunk.text, chunk.title, chunk.heading) == tuple(list(payload.values())[:3])
+    assert (chunk.url, chunk.breadcrumb, chunk.chunk_index) == tuple(list(payload.values())[3:])
+
+
+def test_a_collection_in_the_layout_of_langchain_is_read_as_before() -> None:
+    about = {"title": "Installation", "source": "https://book.example/2", "chunk_index": 1}
+    chunk = layout_of(load_profile(NAME).book).fields.chunk(1, {"page_content": "Text.", "metadata": about})
+    assert (chunk.text, chunk.title, chunk.url, chunk.chunk_index) == ("Text.", *about.values())
+
+
 # --- the conversation -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "files"), [(NAME, []), ("default", ["history"])])
+def test_questions_are_written_into_the_history_file_only_if_conversations_are_kept(
+    name: str, files: list[str], tmp_path: Path
+) -> None:
+    history = input_history(tmp_path, persistent=load_profile(name).memory.persistent)
+    history.append_string("What is my diagnosis?")
+    assert [path.name for path in tmp_path.iterdir()] == files
+    assert list(history.get_strings()) == ["What is my diagnosis?"]
 
 
 async def test_every_request_begins_with_the_system_and_keeps_the_order_of_roles(wire: Wire) -> None:

@@ -112,6 +112,21 @@ def test_the_parts_of_the_window_are_those_of_the_design_and_fill_it(wire: Wire)
     assert budget.context == 3992  # the design's 4,000 would be eight more than the window has
 
 
+@pytest.mark.parametrize("command", ["ask", "doctor"])
+def test_instructions_beyond_their_budget_are_refused_before_a_model_is_called(
+    command: str, tiny_book: Path, tmp_path: Path
+) -> None:
+    run = CommandLine(tmp_path, tiny_book)
+    (run.home / "profiles").mkdir()
+    long = "Be concise. " * 1500
+    (run.home / "profiles" / "long.toml").write_text(f'extends = "isaac-sim"\ninstructions = "{long}"\n')
+    given = ["A question?"] if command == "ask" else []
+    done = run(command, *given, "--profile", "long", OPENROUTER_API_KEY=OWN_KEY)
+    assert done.code == (2 if command == "ask" else 1)
+    assert "The system prompt of the profile long has about 6," in done.out + done.err
+    assert "budget.system allows 500." in done.out + done.err
+
+
 # --- citations ------------------------------------------------------------------------------------------------------
 
 
@@ -140,6 +155,7 @@ def test_clear_in_the_chat_starts_the_conversation_afresh(tiny_book: Path, tmp_p
         endpoint.script += [answer("It has four teeth [1].")] * 3
         own = f'extends = "isaac-sim"\n[model]\nbase_url = "{endpoint.address}"\napi_key_env = "OWN_API_KEY"\n'
         (run.home / "profiles" / "isaac-sim.toml").write_text(own)
+        run("trust", str(run.home / "profiles" / "isaac-sim.toml"))
         typed = "\n".join([question, question, "clear", question, ""])
         keys = {"OWN_API_KEY": OWN_KEY, "OPENAI_API_KEY": OPENAI_KEY}
         run("chat", "--profile", "isaac-sim", stdin=typed, **keys)

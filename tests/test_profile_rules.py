@@ -26,3 +26,12 @@ def test_a_rule_names_a_file_and_a_test_that_exist(row: dict[str, str]) -> None:
     tree = ast.parse((ROOT / "tests" / row["file"]).read_text())
     names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     assert row["test"] in names
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["sources", "tokens_used", "tool_calls[].tool", "execute_retrieval_tool", "format_tool_response", "Message.name"],
+)
+def test_a_name_of_a_design_is_in_the_list_of_names(name: str) -> None:
+    names = RULES.partition("## Field names")[2].partition("## Functions")[0]
+    assert [line for line in names.splitlines() if f"`{name}`" in line.split(" | ")[0]]

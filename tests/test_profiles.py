@@ -8,8 +8,10 @@ import pytest
 from pydantic import SecretStr
 
 from rag.errors import UsageError
-from rag.profiles.profile import FOLDER, Profile, effective, load_profile, profile_folders, profile_names, profile_of
+from rag.profiles.layers import FOLDER, profile_folders, profile_names
+from rag.profiles.profile import Profile, effective, load_profile, profile_of
 from rag.settings import Settings
+from rag.trust import trust
 
 LEAST = 'description = "d"\ninstructions = "i"\n'
 
@@ -242,6 +244,8 @@ def test_a_users_own_profile_is_found_in_the_home_folder(tmp_path: Path) -> None
 
 def test_a_users_own_profile_wins_over_the_one_of_that_name_and_may_extend_it(tmp_path: Path) -> None:
     settings = at_home(tmp_path, 'extends = "default"\n[retrieval]\ntop_k = 8\n', "default")
+    file = tmp_path / "profiles" / "default.toml"
+    trust(file, file.read_bytes())
     assert profile_of(settings).retrieval.top_k == 8
     assert profile_of(settings).instructions == load_profile("default").instructions
 

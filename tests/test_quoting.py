@@ -172,6 +172,12 @@ def test_a_follow_up_is_read_with_the_question_before_it() -> None:
     assert "catkin" in ask("And what does it replace?", before=before)
 
 
+def test_a_whole_question_after_a_conjunction_is_answered_as_without_it() -> None:
+    before = [HumanMessage("What is the capital of Ombrifax?"), AIMessage("Quenda is the capital.")]
+    for opening in ("And w", "and, w", "But w", "So w"):
+        assert ask(f"{opening}hat is a node?", before=before) == ask("What is a node?")
+
+
 def test_more_about_a_subject_is_not_what_was_said_of_it_already() -> None:
     first = ask("What is a node?")
     assert "A **node** is a process" in first

@@ -51,8 +51,8 @@ def test_the_prompts_format_has_title_address_and_text() -> None:
 
 def test_the_footer_of_what_was_retrieved_has_a_line_for_each() -> None:
     assert CONTEXT.format_sources_footer() == (
-        "\n---\n**Sources:**\n"
-        "[1] https://book.example/page-1#nodes (score: 0.83)\n"
+        "\n\n---\n**Sources:**  \n"
+        "[1] https://book.example/page-1#nodes (score: 0.83)  \n"
         "[2] https://book.example/page-2#nodes (score: 0.50)"
     )
 
@@ -76,6 +76,12 @@ def test_trimmed_to_a_budget_the_lowest_scores_are_gone() -> None:
     assert [one.number for one in trimmed.results] == [one.number for one in trim_passages(long, 700)] == [2, 3]
     assert 0 < trimmed.total_tokens <= 700 < whole.total_tokens
     assert (trimmed.query, trimmed.retrieved_at) == (whole.query, whole.retrieved_at)
+
+
+def test_a_budget_of_all_its_tokens_keeps_everything() -> None:
+    many = RetrievalContext(query="q", results=[passage(n, "word " * 20 * n) for n in range(1, 6)])
+    assert many.trim_to_budget(many.total_tokens) == many
+    assert len(many.trim_to_budget(many.total_tokens - 1).results) == 4
 
 
 def test_nothing_fits_into_no_tokens() -> None:

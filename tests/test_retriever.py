@@ -158,7 +158,7 @@ async def test_without_a_collection_the_error_says_how_to_make_one(retriever: Re
         await retriever.retrieve("north", k=5, threshold=0.5)
     assert caught.value.code == "no_index"
     assert caught.value.message == 'There is no book in the collection "book".'
-    assert caught.value.hint == 'Run "python run.py ingest PATH".'
+    assert caught.value.hint == 'Run "python run.py ingest PATH --collection book".'
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from graph.build import retry_policies
-from rag.errors import AskbookError
+from rag.errors import AskbookError, RetrievalError
 from rag.retry import USUAL, Patience
-from tests.fakes import AT_ONCE
+from rag.types import Found
+from tests.fakes import AT_ONCE, tool_call
 from tests.machine import ANSWER, Machine
 
 
@@ -76,6 +79,65 @@ async def test_a_time_too_long_to_wait_is_told_at_once() -> None:
     assert machine.types == ["retrieval"]
     assert response.error is not None
     assert (response.error.retry_after, len(machine.model.prompts)) == (600, 1)
+
+
+def embedder_down() -> AskbookError:
+    return RetrievalError("embedding_server", "Embedding failed: Cohere answered 503.", retryable=True)
+
+
+async def searched_by_the_model(*failures: Exception) -> Machine:
+    """A turn whose model searches once; `failures` are those of this search, attempt by attempt."""
+    machine = Machine([tool_call("nodes")], ANSWER)
+    searcher = machine.searcher
+    first = searcher.retrieve
+
+    async def retrieve(question: str, **options: Any) -> Found:
+        searcher.failures = [failures[len(searcher.asked) - 1]] if 0 < len(searcher.asked) <= len(failures) else []
+        return await first(question, **options)
+
+    searcher.retrieve = retrieve  # type: ignore[method-assign]  # the opening search succeeds
+    assert (await machine.ask("What is a node?")).status == "success"
+    return machine
+
+
+async def test_the_models_own_search_is_tried_as_often_as_the_opening_one() -> None:
+    machine = await searched_by_the_model(embedder_down(), embedder_down())
+    assert [asked[0] for asked in machine.searcher.asked] == ["What is a node?", "nodes", "nodes", "nodes"]
+    assert "Could not search the book content" not in machine.prompt()
+    assert machine.types.count("retrieval") == 2
+
+
+async def test_a_failure_of_the_models_own_search_that_stays_is_told_to_the_model() -> None:
+    machine = await searched_by_the_model(*[embedder_down()] * 3)
+    assert len(machine.searcher.asked) == 4
+    assert "Could not search the book content" in machine.prompt()
+
+
+async def test_a_failure_of_the_models_own_search_that_will_not_pass_is_told_at_once() -> None:
+    machine = await searched_by_the_model(RetrievalError("no_index", "There is no book."))
+    assert len(machine.searcher.asked) == 2
+
+
+async def test_the_models_own_search_waits_as_long_as_a_service_asks() -> None:
+    machine = await searched_by_the_model(busy(7))
+    assert {"type": "waiting", "seconds": 7, "reason": "rate_limit"} in machine.events
+    assert len(machine.searcher.asked) == 3
+
+
+async def test_the_searches_of_a_round_are_told_once_however_often_it_is_tried() -> None:
+    calls = [tool_call("nodes"), tool_call("topics", "call-2", index=1)]
+    machine = Machine(calls, ANSWER, failures=[])
+    asked = machine.searcher.asked
+    first = machine.searcher.retrieve
+
+    async def retrieve(question: str, **options: Any) -> Found:
+        machine.searcher.failures = [embedder_down()] if len(asked) == 2 else []
+        return await first(question, **options)
+
+    machine.searcher.retrieve = retrieve  # type: ignore[method-assign]  # the second call of the round fails once
+    response = await machine.ask("What is a node?")
+    assert [question for question, *_ in asked] == ["What is a node?", "nodes", "topics", "nodes", "topics"]
+    assert (machine.types.count("retrieval"), len(response.retrievals)) == (3, 3)
 
 
 async def test_a_search_waits_as_a_model_does() -> None:

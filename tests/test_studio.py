@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from graph.assistants import assistant_id, create_assistants, wait_for
 from graph.studio import is_free
-from rag.profiles.profile import profile_names
+from rag.profiles.layers import profile_names
 from state import AgentState, Context, InputState
 
 ROOT = Path(__file__).parent.parent

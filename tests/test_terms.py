@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.text.terms import keys, rarity, refers_back, stem, terms, weigh
+from rag.text.terms import keys, rarity, refers_back, stem, terms, weigh, whole_question
 
 
 def words(question: str) -> list[str]:
@@ -103,3 +103,18 @@ def test_a_question_of_its_own_does_not(question: str) -> None:
 def test_stems_join_forms_of_a_word() -> None:
     assert stem("actuators") == stem("actuator")
     assert stem("behaviour") == stem("behavior")
+
+
+@pytest.mark.parametrize(
+    ("question", "whole"),
+    [
+        ("And what is a thread?", "what is a thread?"),
+        ("but how do I delete a book?", "how do I delete a book?"),
+        ("and on Windows?", ""),
+        ("And how does it work?", ""),
+        ("So why is that?", ""),
+        ("What is a thread?", ""),
+    ],
+)
+def test_a_question_may_be_whole_without_its_conjunction(question: str, whole: str) -> None:
+    assert whole_question(question) == whole

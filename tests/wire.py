@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,8 +48,8 @@ class Reply:
     cut: bool = False
     silent: bool = False
 
-    def parts(self) -> Iterator[str]:
-        """The body, as it is sent piece by piece."""
+    def parts(self) -> Iterator[str | bytes]:
+        """The body, as it is sent piece by piece; it may be endless."""
         yield self.body
 
 
@@ -191,6 +192,11 @@ class _Http(ThreadingHTTPServer):
     daemon_threads = True
     wire: WireServer
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that has hung up, which is right when a body is endless."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Http
@@ -219,7 +225,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         for part in reply.parts():
-            self.wfile.write(part.encode())
+            self.wfile.write(part.encode() if isinstance(part, str) else part)
             self.wfile.flush()
 
     def log_message(self, *_: Any) -> None:

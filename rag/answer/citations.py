@@ -7,16 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from urllib.parse import unquote
 
-from rag.text.markup import safe_address
+from rag.text.markup import plain_address
 from rag.text.sentences import units
 from rag.text.visible import plain_lines
 from rag.types import Citation, CitationStyle, Footer, Passage, Quote
 
 
 def scores_footer(sources: Iterable[tuple[int, str, float]]) -> str:
-    """The footer with scores, from (number, address, score): a rule, "Sources:", and a line for each."""
-    lines = [f"[{number}] {url} (score: {score:.2f})" for number, url, score in sources]
-    return "\n".join(["", "---", "**Sources:**", *lines]) if lines else ""
+    """The footer with scores, from (number, address, score): a rule, "Sources:", and a line for each.
+
+    In Markdown, text right above `---` would be a heading, and lines without two spaces at their end one paragraph.
+    """
+    lines = [f"[{number}] {plain_address(url)} (score: {score:.2f})" for number, url, score in sources]
+    return "\n\n---\n" + "  \n".join(["**Sources:**", *lines]) if lines else ""
 
 
 LONGEST_QUOTE: Final = 200  # code points
@@ -56,13 +59,14 @@ def make_citation(passage: Passage, quote: Quote, style: CitationStyle) -> Citat
 
 def format_citation(passage: Passage, style: CitationStyle) -> str:
     """A citation in the profile's style, in Markdown."""
-    title, heading, link = label(passage.title), label(passage.heading), safe_address(passage.link)
+    title, heading, link = label(passage.title), label(passage.heading), plain_address(passage.link)
     if style == "source":
         return f"[Source: {title}]({link})"
     if style == "title":
         return f"[{title} - {heading}]({link})" if heading else f"[{title}]({link})"
     if style == "chapter":
-        return f"(from {label(passage.title, '<')})"
+        names = dict.fromkeys((label(passage.title), label(passage.heading)))  # once if they are the same
+        return f"(from {', '.join(filter(None, names))})"
     return f"[{passage.number}]"
 
 
@@ -75,15 +79,22 @@ def label(text: str, signs: str = "[]<") -> str:
 def sources_footer(citations: Iterable[Citation], form: Footer = "list") -> str:
     """The list of what was cited, below a rule; empty when nothing was, or the form is "none".
 
-    "list" gives titles and addresses, "scores" an address and its score a line.
+    "list" gives titles and addresses, "files" also the source file, "scores" an address and its score a line.
     """
     cited = list(citations)
     if not cited or form == "none":
         return ""
     if form == "scores":
         return scores_footer((c.marker, c.url, c.score) for c in cited)
-    lines = [f"- [{c.marker}] {label(c.breadcrumb or c.title)} ({c.url})" for c in cited]
+    lines = [f"- [{c.marker}] {_name(c, form)} ({plain_address(c.url)})" for c in cited]
     return "\n\n---\n**Sources:**\n" + "\n".join(lines)
+
+
+def _name(citation: Citation, form: Footer) -> str:
+    """The breadcrumb or title, and in the form "files" the file, unless the address already is its path."""
+    name, file = label(citation.breadcrumb or citation.title), citation.source_file_path
+    is_needed = form == "files" and file and citation.url.partition("#")[0] != file
+    return f"{name}, {label(file)}" if is_needed else name
 
 
 def best_quote(sentence: str, text: str) -> Quote:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from rag.answer.citations import best_quote, make_citation, scores_footer
 from rag.book import Chunk
-from rag.prompt.budget import estimate_tokens, trim_passages
+from rag.prompt.budget import passages_cost, trim_passages
 from rag.prompt.tool import NOTHING_FOUND
 from rag.types import Citation, CitationStyle, Passage, Record, now
 
@@ -46,8 +46,8 @@ class RetrievalContext(Record):
 
     @property
     def total_tokens(self) -> int:
-        """An upper estimate."""
-        return sum(estimate_tokens(passage.text) for passage in self.results)
+        """An upper estimate, counted as `trim_to_budget` does."""
+        return passages_cost(self.results)
 
     def format_for_agent(self) -> str:
         """URL, score and text of each passage in the format of the profile `book-agent`; `NOTHING_FOUND` if none."""

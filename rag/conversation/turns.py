@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 
-from rag.errors import AskbookError, InvalidQuestionError, UsageError
+from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
 from rag.text.markup import without_markers
 from rag.text.visible import without_controls
-from rag.types import UNCONFIRMED_MARK, AnsweredQuestion, Past, Response, new_id
+from rag.types import UNCONFIRMED_MARK, AnsweredQuestion, ErrorInfo, Past, Response, new_id
 
 _REMEMBERED: Final = (
     "request_id", "turn_number", "status", "fallback_reason", "profile", "model", "plain_content", "citations",
@@ -74,7 +74,7 @@ def notices(number: int, messages: int, *, max_turns: int | None, max_messages: 
     if max_messages is not None and messages > max_messages:
         found.append(
             f"This conversation has {messages:,} messages, more than the {max_messages:,} that are recommended; "
-            "type 'clear' to start fresh."
+            "start a new one."
         )
     return found
 
@@ -107,7 +107,7 @@ def response_metadata(response: Response, question: str, asked_at: str, collecti
 
 
 def failed_response(
-    failure: AskbookError,
+    failure: AskbookError | ErrorInfo,
     *,
     profile: str,
     model: str = "",
@@ -117,7 +117,7 @@ def failed_response(
     metadata: Mapping[str, Any] | None = None,
 ) -> Response:
     """The response to a question that never reached the graph, or that the graph could not finish."""
-    info = failure.info()
+    info = failure.info() if isinstance(failure, AskbookError) else failure
     return Response(
         request_id=request_id or new_id(),
         thread_id=thread_id or new_id(),
@@ -127,8 +127,8 @@ def failed_response(
         metadata=metadata or {},
         profile=profile,
         model=model,
-        content=info.user_message,
-        plain_content=info.user_message,
+        content=told(info),
+        plain_content=told(info),
         error=info,
     )
 
@@ -142,6 +142,15 @@ def turns(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
             kept = {name: data.get(name) for name in (*_REMEMBERED, "asked_at", "collection")}
             found.append({"id": message.id, "question": data["question"], "content": message.text} | kept)
     return found
+
+
+def next_number(messages: Sequence[BaseMessage], answered: object = 0) -> int:
+    """The number of the next turn: one more than the last recorded turn, or than `answered` when none is recorded.
+
+    A question that was never answered has no number. `answered` counts as 0 when it is no number.
+    """
+    numbers = [message.response_metadata.get("turn_number") for message in messages if is_recorded(message)]
+    return 1 + max((number for number in numbers or [answered] if isinstance(number, int)), default=0)
 
 
 def retrieval_history(finished: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rag.embedding.known_models import HOSTED, PACKAGED, Provider
 from rag.errors import UsageError
+from rag.model.addresses import checked_address, checked_key
 from rag.model.endpoint import OPENAI, OPENAI_KEY
 
 if TYPE_CHECKING:
@@ -122,8 +123,9 @@ def service_of(provider: Provider, settings: Settings, *, needs: str, variable: 
         hint = f"Set {key_variable}, or unset {variable}."
         raise UsageError(f"{needs} needs {key_variable}, which is not set.", code="missing_key", hint=hint)
     address = settings.cohere_base_url if provider == "cohere" else settings.openai_base_url
-    if address and not address.startswith(("http://", "https://")):
-        raise UsageError(f"{url_variable} must start with http:// or https://.", code="settings")
+    if address:
+        checked_address(url_variable, address)
+    checked_key(key_variable, key)
     name = "Cohere" if provider == "cohere" else "the endpoint" if address else "OpenAI"
     base_url = address if provider == "cohere" else address or OPENAI
     return Service(name, key, base_url, key_variable, url_variable, variable)

@@ -120,6 +120,7 @@ def cohere_wire(model: str, service: Service) -> Wire:
 
     Its retries are nested: three by tenacity for any exception, even a wrong key, with three by the SDK in each.
     """
+    from cohere import Client
     from langchain_cohere import CohereEmbeddings
 
     class Once(CohereEmbeddings):
@@ -136,16 +137,27 @@ def cohere_wire(model: str, service: Service) -> Wire:
             )
             return answer.embeddings.float_
 
+    key = service.key.get_secret_value()  # a SecretStr would be sent as asterisks
     client = Once.model_validate(
         {
             "model": model,
-            "cohere_api_key": service.key.get_secret_value(),  # a SecretStr would be sent as asterisks
+            "cohere_api_key": key,
             "base_url": service.base_url,
             "request_timeout": TIMEOUT,
             "truncate": "NONE",  # a text that is too long is an error, and not embedded in part
         }
     )
+    client.client = Client(key, base_url=service.base_url, timeout=TIMEOUT, httpx_client=cohere_http_client())
     return lambda texts, kind: client.embed(texts, input_type=kind)
+
+
+def cohere_http_client() -> Any:
+    """An HTTP client for Cohere's SDK, whose own follows redirects and reads without a limit."""
+    import httpx
+
+    from rag.model.responses import client_options
+
+    return httpx.Client(timeout=TIMEOUT, **client_options(httpx))
 
 
 def openai_wire(model: str, service: Service) -> Wire:
@@ -153,7 +165,11 @@ def openai_wire(model: str, service: Service) -> Wire:
 
     `service.base_url` is always set, so no variable of the library can send the key to another address.
     """
+    import httpx2
     from langchain_openai import OpenAIEmbeddings
+    from openai import DefaultHttpxClient
+
+    from rag.model.responses import client_options
 
     client = OpenAIEmbeddings(
         model=model,
@@ -164,6 +180,7 @@ def openai_wire(model: str, service: Service) -> Wire:
         chunk_size=BATCH,
         timeout=TIMEOUT,
         max_retries=0,
+        http_client=DefaultHttpxClient(timeout=TIMEOUT, **client_options(httpx2)),
     )
     return lambda texts, _kind: client.embed_documents(texts)
 

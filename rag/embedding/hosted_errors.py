@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple
 from pydantic import SecretStr
 
 from rag.errors import AskbookError, host
-from rag.model.endpoint_errors import retry_after
+from rag.model.endpoint_errors import redirection, retry_after
 from rag.types import ErrorType
 
 Part = Literal["embedding", "rerank"]
@@ -58,6 +58,10 @@ _NO_KEY: Final = _Kind("auth_error", "auth", False, "Check {key}, and that it be
 _TIMEOUT: Final = _Kind("retrieval_error", "timeout", True, _AGAIN)
 _SERVER: Final = _Kind("retrieval_error", "server", True, _AGAIN)
 _REFUSED: Final = _Kind("retrieval_error", "request", False, "Check {model} and {url}.")
+
+_REDIRECTED: Final = _Kind(
+    "retrieval_error", "redirected", False, "Set {url} to the address that answers itself, if you trust it."
+)
 
 _BY_STATUS: Final = {
     401: _NO_KEY,
@@ -119,6 +123,8 @@ def hosted_error(failure: Exception, part: Part, service: Service) -> AskbookErr
     if isinstance(status, int) and status >= 300:
         kind = _BY_STATUS.get(status, _SERVER if status >= 500 else _REFUSED)
         message = f"{service.place} answered {status}."
+        if status < 400:
+            kind, message = _REDIRECTED, f"{service.place} answered {status}: {redirection(failure)}."
     else:
         kind, message = _by_class(failure, service)
     return AskbookError(
@@ -133,7 +139,7 @@ def hosted_error(failure: Exception, part: Part, service: Service) -> AskbookErr
 
 def codes() -> set[tuple[ErrorType, str]]:
     """Every pair of type and code that `hosted_error` can make."""
-    kinds = [*_BY_STATUS.values(), *(kind for _, kind, _ in _BY_CLASS), _REFUSED, _FAILED]
+    kinds = [*_BY_STATUS.values(), *(kind for _, kind, _ in _BY_CLASS), _REFUSED, _REDIRECTED, _FAILED]
     return {(kind.error_type, f"{part}_{kind.ending}") for kind in kinds for part in _FAILURES}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import os
 import sqlite3
@@ -22,6 +23,7 @@ T = TypeVar("T")
 APPLICATION: Final = 0x61736B76  # "askv" in the file's header, which tells our database from another program's
 BATCH: Final = 500  # parameters of one statement, below SQLite's limit
 WAIT: Final = 10.0  # seconds to wait for a writing process
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS vectors (model TEXT, text BLOB, vector BLOB, PRIMARY KEY (model, text)) WITHOUT ROWID"
 )
@@ -32,8 +34,8 @@ class SqliteVectorCache:
     """A SQLite file of float32 vectors, keyed by model id and the SHA-256 of the text.
 
     Several threads and processes may use it at once. A broken file, or one of another program, is renamed to
-    `<name>.broken`, and a new one is made. While another process keeps the file locked, reads find nothing and writes
-    are dropped. Raises `UsageError` if the file cannot be opened or written.
+    `<name>.broken`, and a new one is made. While another process keeps the file locked, or the disk is full, reads find
+    nothing and writes are dropped: that costs only time. Raises `UsageError` if the file cannot be opened or written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -56,14 +58,14 @@ class SqliteVectorCache:
         self._run(lambda db: _write(db, rows), None)
 
     def _run(self, work: Callable[[sqlite3.Connection], T], missed: T) -> T:
-        """Do the work, once more on a new file if the file is broken; `missed` if the file is locked."""
+        """Do the work, once more on a new file if the file is broken; `missed` if the file is locked or has no room."""
         with self._guard:
             for last in (False, True):
                 try:
                     with closing(self._open()) as db:
                         return work(db)
                 except sqlite3.OperationalError as error:
-                    if "locked" in str(error):
+                    if "locked" in str(error) or _lacks_room(error):
                         return missed
                     raise self._unusable(error) from error
                 except sqlite3.DatabaseError as error:
@@ -71,6 +73,8 @@ class SqliteVectorCache:
                         raise self._unusable(error) from error
                     self._set_aside()
                 except OSError as error:
+                    if error.errno in _NO_ROOM:
+                        return missed
                     raise self._unusable(error) from error
         return missed
 
@@ -96,6 +100,12 @@ class SqliteVectorCache:
     def _unusable(self, error: Exception) -> UsageError:
         hint = "Make the file and its folder writable, or delete the file."
         return UsageError(f"The vector cache {self.path} cannot be used: {error}.", code="vector_cache", hint=hint)
+
+
+def _lacks_room(error: sqlite3.Error) -> bool:
+    """Whether the disk is full. SQLite tells so by another code where it lacks the room for its journal's index."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return "full" in str(error) or code == sqlite3.SQLITE_IOERR_SHMSIZE
 
 
 def _prepare(db: sqlite3.Connection) -> None:

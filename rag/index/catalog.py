@@ -53,33 +53,35 @@ async def list_collections(*, home: Path, server: Server | None = None) -> list[
         await client.close()
 
 
-async def require_matching_models(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> IndexInfo:
+async def require_matching_models(
+    index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder, profile: str = ""
+) -> IndexInfo:
     """The record of the collection, if it exists and was encoded by these models. Nothing is embedded.
 
-    Raises `RetrievalError` "no_index", and "embedding_mismatch" with the command that encodes it again.
+    Raises `RetrievalError` "no_index", and "embedding_mismatch" with the command that encodes it again. `profile` is
+    the one that the collection belongs to, which that command has to name.
     """
     stored = await index.info()
     try:
-        return check_models(stored, index.collection, embedder, sparse)
+        return check_models(stored, index.collection, embedder, sparse, profile)
     except RetrievalError as error:
         if stored is None or stored.foreign or error.code != "embedding_mismatch":
             raise
         sources = {entry.source for entry in await index.entries()} - {""}
-        raise mismatch(stored, *_ours(stored, embedder, sparse), sources=sources) from error
+        raise mismatch(stored, *_ours(stored, embedder, sparse), sources=sources, profile=profile) from error
 
 
-def check_models(stored: IndexInfo | None, collection: str, embedder: Any, sparse: SparseEncoder) -> IndexInfo:
-    """`stored`, if it is there and names these models.
-
-    Raises `RetrievalError` like `require_matching_models`, without the sources.
-    """
+def check_models(
+    stored: IndexInfo | None, collection: str, embedder: Any, sparse: SparseEncoder, profile: str = ""
+) -> IndexInfo:
+    """`stored`, if it is there and names these models. Raises `RetrievalError` as `checked`, without the sources."""
     if stored is None:
-        raise no_collection(collection)
+        raise no_collection(collection, profile)
     ours = _ours(stored, embedder, sparse)
     # A foreign collection does not record its sparse model: the profile vouches for it by naming the sparse vector.
     theirs = (stored.embedding_model, stored.dimension, sparse.model_id if stored.foreign else stored.sparse_model)
     if theirs != ours:
-        raise mismatch(stored, *ours)
+        raise mismatch(stored, *ours, profile=profile)
     return stored
 
 

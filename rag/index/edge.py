@@ -18,14 +18,14 @@ from rag.disk import check_room, private_folder
 from rag.errors import RetrievalError
 from rag.index import edge_shard as engine
 from rag.index.edge_files import Generations, NamedLock, broken
+from rag.index.edge_shard import OpenGeneration, current_generation, engine_faults
 from rag.index.index_errors import encoders, mismatch, no_collection
 from rag.index.payload import ENTRY_KEYS, from_payload, point_ids, to_entry
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
 
-WAIT: Final = 2.0  # seconds that a search waits for the lock
-BUILD_WAIT: Final = 10.0  # seconds that an ingestion waits for searches of other processes
+WAIT: Final = 2.0  # seconds that a change waits for another change
 BATCH: Final = 256  # points of one write
 CHUNK_ROOM: Final = 8_000  # bytes of disk per chunk during a build, plus twice its vector; 7 KB in all were measured
 EMPTY_ROOM: Final = 2_000_000  # bytes of disk of an empty generation
@@ -34,15 +34,15 @@ EMPTY_ROOM: Final = 2_000_000  # bytes of disk of an empty generation
 class EdgeIndex:
     """A `rag.ports.ChunkIndex` on one folder.
 
-    A shard can be open once at a time. So every search opens it, queries it and closes it (about 40 ms in all for a
-    small book), and several processes can share a book for reading. A change is built as a new generation beside the
-    old one and becomes visible in one step. `aclose` has nothing to close.
+    The first search opens the current generation; it stays open until `aclose`, and threads and processes search it at
+    the same time, without a lock. A change is built as a new generation beside the old one and becomes visible in one
+    step: every search reads the pointer, and opens the new generation once there is one. Only changes take a lock.
     """
 
     def __init__(self, folder: Path, collection: str, *, wait: float = WAIT) -> None:
         self.collection = collection
         self._generations = Generations(folder, collection)
-        self._readers = NamedLock(self._generations.root / "lock")
+        self._kept: OpenGeneration | None = None  # keeps it open between searches
         self._builders = NamedLock(self._generations.root / "ingest.lock")
         self._wait = wait
 
@@ -77,10 +77,11 @@ class EdgeIndex:
         await asyncio.to_thread(self._drop)
 
     async def aclose(self) -> None:
-        return None
+        """Close the shard, as soon as no search uses it. A later search opens it again."""
+        self._kept = None
 
     def read_info(self) -> IndexInfo | None:
-        """The collection's record, None where there is no collection. Does not wait for the lock."""
+        """The collection's record, None where there is no collection. Opens no shard."""
         while generation := self._generations.current():
             try:
                 return self._generations.info(generation)
@@ -90,35 +91,35 @@ class EdgeIndex:
         return None
 
     @contextmanager
-    def reading(self, purpose: str) -> Iterator[tuple[EdgeShard, IndexInfo]]:
-        """The collection's shard, open for the block, and the collection's record.
+    def reading(self) -> Iterator[tuple[EdgeShard, IndexInfo]]:
+        """The shard of the current generation and its record, unchanged for the block whatever a writer does.
 
-        Raises `RetrievalError` "no_index" where there is no collection. `purpose` is shown to processes that wait.
+        Raises `RetrievalError` "no_index" where there is no collection.
         """
-        if not self._generations.exists():
-            raise no_collection(self.collection)
-        with _files(self.collection), self._readers.held(purpose, seconds=self._wait), self._current() as opened:
+        with _files(self.collection):
+            opened = self._latest()
             if opened is None:
                 raise no_collection(self.collection)
-            yield opened
-
-    @contextmanager
-    def _current(self) -> Iterator[tuple[EdgeShard, IndexInfo] | None]:
-        generation = self._generations.current()
-        if generation is None:
-            yield None
-            return
-        info = self._generations.info(generation)
-        with engine.opened(generation / "shard", self.collection, info.chunks) as shard:
             try:
-                yield shard, info
+                with engine_faults(self.collection):
+                    yield opened.shard, opened.info
             except ValueError as error:  # from_payload: a point without a text
                 raise broken(self.collection, str(error)) from error
+            finally:
+                del opened  # a traceback that is kept must not keep the shard open
+
+    def _latest(self) -> OpenGeneration | None:
+        try:
+            self._kept = found = current_generation(self._generations)
+        except BaseException:
+            self._kept = None  # it is broken now
+            raise
+        return found
 
     def _search(
         self, legs: Sequence[Sequence[float] | SparseVector], limit: int, where: Where | None, complete: bool
     ) -> list[list[Hit]]:
-        with self.reading("search") as (shard, _):
+        with self.reading() as (shard, _):
             found = engine.rankings(shard, self.collection, legs, limit, where)
             return engine.complete(shard, legs, found) if complete else found
 
@@ -126,7 +127,7 @@ class EdgeIndex:
         wanted = point_ids(ids)
         if not wanted or not self._generations.exists():
             return []
-        with self.reading("fetch") as (shard, _):
+        with self.reading() as (shard, _):
             records = shard.retrieve(list(dict.fromkeys(wanted)), True, False)
             chunks = {str(record.id): from_payload(record.id, record.payload) for record in records}
         return [chunks[id] for id in wanted if id in chunks]
@@ -135,7 +136,7 @@ class EdgeIndex:
         if not self._generations.exists():
             return []
         found: list[IndexEntry] = []
-        with self.reading("entries") as (shard, _):
+        with self.reading() as (shard, _):
             offset, more = None, True
             while more:
                 records, offset = engine.page(shard, offset, payload=ENTRY_KEYS, vectors=False)
@@ -146,12 +147,9 @@ class EdgeIndex:
     def _drop(self) -> None:
         if not self._generations.root.is_dir():
             return
-        with (
-            _files(self.collection),
-            self._builders.held("ingest", seconds=self._wait),
-            self._readers.held("ingest", seconds=self._wait),
-        ):
+        with _files(self.collection), self._builders.held("ingest", seconds=self._wait):
             self._generations.forget()
+            self._kept = None
 
     def _replace(self, info: IndexInfo, add: Iterator[Point], remove: set[str], cancelled: threading.Event) -> None:
         with _files(self.collection):
@@ -168,8 +166,7 @@ class EdgeIndex:
         return old is not None and replace(old, chunks=info.chunks) == info
 
     def _build(self, info: IndexInfo, add: Iterator[Point], remove: set[str], cancelled: threading.Event) -> None:
-        with self._readers.held("ingest", seconds=BUILD_WAIT):
-            self._generations.sweep(keep=self._generations.current())
+        self._generations.sweep(keep=self._generations.current())
         check_room(self._generations.root, EMPTY_ROOM + info.chunks * (CHUNK_ROOM + 8 * info.dimension))
         fresh = self._generations.new()
         try:
@@ -177,9 +174,9 @@ class EdgeIndex:
                 added = self._add(shard, add, cancelled)
                 kept = self._copy(shard, info, added | remove, cancelled)
             self._generations.finish(fresh, replace(info, collection=self.collection, chunks=len(added) + kept))
-            with self._readers.held("ingest", seconds=BUILD_WAIT):
-                self._generations.switch(fresh)
-                self._generations.sweep(keep=fresh)
+            self._generations.switch(fresh)
+            self._generations.sweep(keep=fresh)
+            self._kept = None
         except BaseException:
             if self._generations.current() != fresh:
                 shutil.rmtree(fresh, ignore_errors=True)
@@ -194,25 +191,24 @@ class EdgeIndex:
         return added
 
     def _copy(self, shard: EdgeShard, info: IndexInfo, without: set[str], cancelled: threading.Event) -> int:
-        """Copy the old generation's points with their vectors. The lock is released between pages, for searches."""
+        """Copy the old generation's points with their vectors."""
         from qdrant_edge import Point as EdgePoint
         from qdrant_edge import UpdateOperation
 
+        if not self._generations.exists():
+            return 0
         copied, offset, more = 0, None, True
-        while more:
-            _check_cancelled(cancelled)
-            with self._readers.held("ingest", seconds=BUILD_WAIT), self._current() as opened:
-                if opened is None:
-                    return 0
-                records, offset = engine.page(opened[0], offset, payload=True, vectors=True)
-                old = opened[1]
-            kept: list[Any] = [record for record in records if str(record.id) not in without]
-            if kept and encoders(old) != encoders(info):
-                raise mismatch(old, *encoders(info))
-            if kept:
-                shard.update(UpdateOperation.upsert_points([EdgePoint(r.id, r.vector, r.payload) for r in kept]))
-            copied += len(kept)
-            more = offset is not None
+        with self.reading() as (source, old):
+            while more:
+                _check_cancelled(cancelled)
+                records, offset = engine.page(source, offset, payload=True, vectors=True)
+                kept: list[Any] = [record for record in records if str(record.id) not in without]
+                if kept and encoders(old) != encoders(info):
+                    raise mismatch(old, *encoders(info))
+                with engine_faults(self.collection, writing=True):
+                    shard.update(UpdateOperation.upsert_points([EdgePoint(r.id, r.vector, r.payload) for r in kept]))
+                copied += len(kept)
+                more = offset is not None
         return copied
 
 

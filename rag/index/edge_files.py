@@ -25,6 +25,7 @@ from rag.types import now
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _GENERATION: Final = re.compile(r"[0-9a-f]{32}")
+_OLD: Final = ".old"  # at the end of the name of a generation that is being deleted
 _CARD: Final = "collection.json"
 _POINTER: Final = "current"
 _EXCLUSIVE: Final = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
@@ -51,7 +52,11 @@ def broken(collection: str, what: str) -> RetrievalError:
 
 
 class Generations:
-    """The generations of one collection. For every method but `info` the caller holds the collection's lock."""
+    """The generations of one collection.
+
+    Reading takes no lock: a generation never changes once the pointer names it. Whoever calls a method that writes
+    holds the collection's lock.
+    """
 
     def __init__(self, folder: Path, collection: str) -> None:
         self.collection = collection_name(collection)
@@ -83,6 +88,14 @@ class Generations:
         except (OSError, ValueError, TypeError) as error:
             raise broken(self.collection, f"{_CARD} cannot be read ({type(error).__name__})") from error
 
+    def stamp(self, generation: Path) -> tuple[int, int] | None:
+        """What tells the files of a generation from others put in their place. None where there are none."""
+        try:
+            card = (generation / _CARD).stat()
+        except OSError:
+            return None
+        return card.st_ino, card.st_mtime_ns
+
     def new(self) -> Path:
         """Make a folder for the next generation."""
         return private_folder(self.root / uuid4().hex)
@@ -100,10 +113,16 @@ class Generations:
         _sync(self.root)
 
     def sweep(self, *, keep: Path | None) -> None:
-        """Delete every generation but one, including unfinished ones of builds that died."""
-        for path in self.root.iterdir() if self.root.is_dir() else ():
-            if _GENERATION.fullmatch(path.name) and path != keep:
-                shutil.rmtree(path, ignore_errors=True)
+        """Delete every generation but one, including unfinished ones of builds that died.
+
+        Those who have one open go on reading it: the system keeps its files, without a name, until the last has closed
+        them. Its folder is renamed first, so that nobody opens half of one.
+        """
+        for path in list(self.root.iterdir()) if self.root.is_dir() else ():
+            if _GENERATION.fullmatch(path.name.removesuffix(_OLD)) and path != keep:
+                old = path.with_name(path.name.removesuffix(_OLD) + _OLD)
+                path.rename(old)
+                shutil.rmtree(old, ignore_errors=True)
 
     def forget(self) -> None:
         """Delete the collection, even a broken one. The locks stay."""
@@ -158,7 +177,7 @@ class NamedLock:
         except (OSError, ValueError, KeyError, TypeError):  # released just now, or half written
             holder = "another process"
         message = f'The index of "{self.path.parent.name}" is locked by {holder}; gave up after {seconds:g} seconds.'
-        hint = "Try again in a moment. To share a book between programs, use a Qdrant server: set QDRANT_URL."
+        hint = "Try again in a moment. A book that several programs change needs a Qdrant server: set QDRANT_URL."
         return RetrievalError("index_locked", message, hint=hint, retryable=True)
 
 

@@ -10,17 +10,20 @@ from rag.embedding.known_models import HOSTED, PACKAGED
 from rag.errors import RetrievalError, UsageError
 
 
-def no_collection(collection: str) -> RetrievalError:
-    """The error for a collection that does not exist."""
-    return RetrievalError(
-        "no_index", f'There is no book in the collection "{collection}".', hint='Run "python run.py ingest PATH".'
-    )
+def no_collection(collection: str, profile: str = "") -> RetrievalError:
+    """The error for a collection that does not exist, with the command that fills it."""
+    message = f'There is no book in the collection "{collection}".'
+    return RetrievalError("no_index", message, hint=f'Run "{filling(collection, profile=profile)}".')
 
 
 def not_ours(collection: str) -> UsageError:
     """The error for a write to a foreign collection. The program that made it would not know our points."""
     message = f'The collection "{collection}" was not made by askbook, so nothing is written into it.'
-    return UsageError(message, code="foreign_collection", hint="Ingest into another collection: --collection NAME.")
+    return UsageError(
+        message,
+        code="foreign_collection",
+        hint="Ingest into another collection with --collection NAME, and ask with the same option.",
+    )
 
 
 def mismatch(
@@ -31,10 +34,11 @@ def mismatch(
     recipe: str = "",
     *,
     sources: Collection[str] = (),
+    profile: str = "",
 ) -> RetrievalError:
     """The error for a collection that other models or another recipe encoded: its vectors cannot be compared with ours.
 
-    `sources` are those of the collection, for the command that encodes it again.
+    `sources` are those of the collection and `profile` the one it belongs to, for the command that encodes it again.
     """
     if stored.foreign:
         return _foreign_mismatch(stored, embedding_model, dimension)
@@ -45,7 +49,7 @@ def mismatch(
     return RetrievalError(
         "embedding_mismatch",
         f'The collection "{stored.collection}" was encoded {how}.',
-        hint=f'Run "{rebuilding(stored.collection, sources)}" to encode it again'
+        hint=f'Run "{rebuilding(stored.collection, sources, profile)}" to encode it again'
         f"{'' if sources else ', with all of its sources'}, or {way_back(stored.embedding_model)}.",
     )
 
@@ -67,10 +71,18 @@ def _foreign_mismatch(stored: IndexInfo, embedding_model: str, dimension: int) -
     )
 
 
-def rebuilding(collection: str, sources: Collection[str]) -> str:
-    """The command that encodes a collection again, with `PATH` if its sources are not known."""
+def filling(collection: str, sources: Collection[str] = (), profile: str = "") -> str:
+    """The command that reads a book into a collection, with `PATH` if its sources are not known.
+
+    `profile` is the profile whose own collection it is, and whose embedding model it needs; empty if there is none.
+    """
     paths = " ".join(shlex.quote(source) for source in sorted(sources)) or "PATH"
-    return f"python run.py ingest {paths} --collection {collection} --rebuild"
+    return f"python run.py ingest {paths} --collection {collection}{f' --profile {profile}' if profile else ''}"
+
+
+def rebuilding(collection: str, sources: Collection[str], profile: str = "") -> str:
+    """The command that encodes a collection again."""
+    return f"{filling(collection, sources, profile)} --rebuild"
 
 
 def way_back(model: str) -> str:

@@ -63,7 +63,7 @@ class EdgeClient:
             with_payload=bool(options.get("with_payload", True)),
             with_vector=bool(options.get("with_vectors", False)),
         )
-        with self._index.reading("search") as (shard, _info):
+        with self._index.reading() as (shard, _info):
             found = [
                 models.ScoredPoint(id=str(p.id), version=0, score=p.score, payload=p.payload)
                 for p in shard.query(request)
@@ -71,7 +71,7 @@ class EdgeClient:
         return QueryResponse(points=found)
 
     def retrieve(self, _name: str, ids: Sequence[Any], **_: Any) -> list[models.Record]:
-        with self._index.reading("fetch") as (shard, _info):
+        with self._index.reading() as (shard, _info):
             records = shard.retrieve(list(point_ids(map(str, ids))), True, False)
             return [models.Record(id=str(record.id), payload=record.payload) for record in records]
 

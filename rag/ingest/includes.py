@@ -1,6 +1,7 @@
 """Text that a page includes from other files: mdBook's `{{#include}}` and MDX partials.
 
-Only files inside `root` are read, even if a path or a symbolic link points elsewhere.
+Only files inside `root` are read, even if a path or a symbolic link points elsewhere, and no hidden ones: a book could
+otherwise take the `.env` of the folder that it was unpacked in.
 """
 
 from __future__ import annotations
@@ -13,17 +14,25 @@ from typing import Final
 from rag.ingest.masking import fences
 
 _INCLUDE: Final = re.compile(
-    r"(?<!\\)\{\{#(?P<kind>include|rustdoc_include|playground|playpen|title)\s+(?P<target>[^}\s]+)[^}]*\}\}"
+    r"(?<!\\)\{\{#(?P<kind>include|rustdoc_include|playground|playpen|title)\s++(?P<target>[^{}\s]++)[^{}]*+\}\}"
 )
+INCLUDED: Final = 2_000_000  # characters of all files that a page includes
+USE: Final = 1_000
 _ANCHOR: Final = re.compile(r"ANCHOR(?:_END)?:\s*[\w-]+")
 _IMPORT: Final = re.compile(r"import\s+(?P<name>[A-Z]\w*)\s+from\s+(['\"])(?P<target>[^'\"\n]+\.mdx?)\2")
+
+
+def is_inside(root: Path, path: Path) -> bool:
+    """Whether the path, with its links followed, is in `root` and in no hidden folder or file of it."""
+    real, root = path.resolve(), root.resolve()
+    return real.is_relative_to(root) and not any(part.startswith(".") for part in real.relative_to(root).parts)
 
 
 def read_inside(root: Path, path: Path) -> str | None:
     """The text of a file, with plain newlines; None if it is outside `root`, missing, or not UTF-8 text."""
     try:
         real = path.resolve()
-        if not real.is_relative_to(root.resolve()) or not real.is_file():
+        if not is_inside(root, real) or not real.is_file():
             return None
         text = real.read_text(encoding="utf-8-sig")
     except (OSError, ValueError, RuntimeError):  # RuntimeError: a loop of symbolic links
@@ -31,7 +40,23 @@ def read_inside(root: Path, path: Path) -> str | None:
     return None if "\0" in text else text
 
 
-def expand_includes(text: str, *, file: Path, root: Path) -> str:
+class Allowance:
+    """How much one page may include in all: partials that use partials multiply.
+
+    A use costs as much as `USE` characters, since also an empty file has to be read.
+    """
+
+    def __init__(self, characters: int = INCLUDED) -> None:
+        self._whole = self._left = characters
+
+    def take(self, content: str) -> None:
+        """Count a file that is included. Raises ValueError if it is too much."""
+        self._left -= len(content) + USE
+        if self._left < 0:
+            raise ValueError(f"the files that it includes add up to more than {self._whole:,} characters")
+
+
+def expand_includes(text: str, *, file: Path, root: Path, allowance: Allowance) -> str:
     """Replace mdBook's includes by their files. A missing one is removed, with its fence if nothing else is inside."""
     if "{{#" not in text:
         return text
@@ -40,7 +65,7 @@ def expand_includes(text: str, *, file: Path, root: Path) -> str:
     inside = {n for block in blocks for n in range(block.begin, block.end)}
     expanded: list[str | None] = []
     for n, line in enumerate(lines):
-        expand = partial(_included, file=file, root=root, fenced=n in inside)
+        expand = partial(_included, file=file, root=root, fenced=n in inside, allowance=allowance)
         expanded.append(_INCLUDE.sub(expand, line))
     for n, line in enumerate(lines):
         if expanded[n] != line and not (expanded[n] or "").strip():
@@ -53,12 +78,13 @@ def expand_includes(text: str, *, file: Path, root: Path) -> str:
     return "\n".join(line for line in expanded if line is not None)
 
 
-def _included(match: re.Match[str], *, file: Path, root: Path, fenced: bool) -> str:
+def _included(match: re.Match[str], *, file: Path, root: Path, fenced: bool, allowance: Allowance) -> str:
     """The text that replaces an include, empty for a missing file. A playground outside a fence gets one."""
     name, _, part = match["target"].partition(":")
     content = None if match["kind"] == "title" else read_inside(root, file.parent / name)
     if content is None:
         return ""
+    allowance.take(content)
     included = "\n".join(_part(content.split("\n"), part)).strip("\n")
     if match["kind"] in ("playground", "playpen") and not fenced and included:
         return f"```rust\n{included}\n```"

@@ -16,6 +16,7 @@ from rag.book import Document
 from rag.errors import UsageError
 from rag.ingest import mdbook_summary, page_addresses
 from rag.ingest.headings import readable
+from rag.ingest.includes import is_inside, read_inside
 from rag.ingest.mdx import clean, front_matter
 from rag.ingest.page import Page
 
@@ -82,7 +83,7 @@ def load_source(source: Path, *, base_url: str | None = None, skip: Collection[s
         path = file.relative_to(root).as_posix()
         try:
             path.encode()  # a name that is not UTF-8 can be neither stored nor printed
-            texts[path] = _read(file)
+            texts[path] = _read(file, root)
         except (OSError, ValueError) as error:
             failures.append(Failure(source.as_posix(), os.fsencode(path).decode("utf-8", "replace"), _reason(error)))
     if not texts:
@@ -91,11 +92,19 @@ def load_source(source: Path, *, base_url: str | None = None, skip: Collection[s
     folders = {root} | {(root / path).parent for path in texts}
     folders |= {above for folder in folders for above in folder.parents if above.is_relative_to(root)}
     generator = page_addresses.detect(root, sorted(folders), (text for _, text in texts.values()))
-    contents = mdbook_summary.read(root / "SUMMARY.md") if generator == "mdbook" else {}
-    labels = {f.relative_to(root).as_posix(): _folder_label(f, generator) for f in folders if f != root}
+    contents = mdbook_summary.read(read_inside(root, root / "SUMMARY.md") or "") if generator == "mdbook" else {}
+    labels = {f.relative_to(root).as_posix(): _folder_label(f, root, generator) for f in folders if f != root}
     book = _Book(source, root, generator, base_url, labels, contents)
-    documents = tuple(_document(book, path, raw, text) for path, (raw, text) in texts.items())
-    return LoadResult(source.as_posix(), documents, tuple(failures))
+    documents: list[Document] = []
+    for path, (raw, text) in texts.items():
+        try:
+            documents.append(_document(book, path, raw, text))
+        except ValueError as error:
+            failures.append(Failure(source.as_posix(), path, _reason(error)))
+    if not documents:
+        why = f"{failures[0].path}: {failures[0].reason}"
+        raise UsageError(f"No page could be read in {source}: {why}.", code="no_pages", hint=_KINDS)
+    return LoadResult(source.as_posix(), tuple(documents), tuple(failures))
 
 
 def _files(source: Path, skip: Collection[str]) -> tuple[Path, Path, list[Path]]:
@@ -131,12 +140,22 @@ def _walk(root: Path, skip: Collection[str]) -> Iterator[Path]:
                 yield file
 
 
-def _read(file: Path) -> tuple[bytes, str]:
+def _read(file: Path, root: Path) -> tuple[bytes, str]:
     """The bytes of a page and its text, with plain newlines and without a byte order mark."""
+    if file.is_symlink() and not _may_follow(file, root):
+        raise ValueError("it is a link to a file outside the folder or to a hidden one; copy the file instead")
     raw = file.read_bytes()
     if b"\0" in raw:
         raise ValueError("it is not a text file: it contains NUL bytes")
     return raw, raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _may_follow(link: Path, root: Path) -> bool:
+    """Whether a link leads to a file of the same folder. Opening a broken one says what is wrong."""
+    try:
+        return is_inside(root, link) or not link.exists()
+    except RuntimeError:  # a loop of links
+        return True
 
 
 def _reason(error: OSError | ValueError) -> str:
@@ -162,10 +181,15 @@ def _document(book: _Book, path: str, raw: bytes, text: str) -> Document:
     parents = path.split("/")[:-1]
     folders = tuple(book.labels["/".join(parents[: n + 1])] for n in range(len(parents)))
     breadcrumb = entry.above if entry else folders
-    url = page_addresses.page_url(book.base_url, path, book.generator, fields) if book.base_url else path
+    url = page_addresses.page_url(book.base_url, path, book.generator, fields) if book.base_url else _relative(path)
     digest = hashlib.sha256(json.dumps([VERSION, url, title, breadcrumb, parsed.text]).encode() + raw).hexdigest()
     title = " ".join(title.split())
     return Page(book.source.as_posix(), path, url, title, parsed.text, digest, breadcrumb, parsed=parsed)
+
+
+def _relative(path: str) -> str:
+    """The path as a relative address: `javascript:x.md` begins with a scheme, `./javascript:x.md` does not."""
+    return f"./{path}" if ":" in path.split("/")[0] else path
 
 
 def _fields(head: str) -> dict[str, str]:
@@ -187,14 +211,16 @@ def _name(path: str) -> str:
     return readable(page_addresses.without_number(stem))
 
 
-def _folder_label(folder: Path, generator: page_addresses.Generator) -> str:
+def _folder_label(folder: Path, root: Path, generator: page_addresses.Generator) -> str:
     """A folder's title: the label in its `_category_` file, else its name made readable."""
     if generator == "docusaurus":
         for name in ("_category_.json", "_category_.yml", "_category_.yaml"):
+            text = read_inside(root, folder / name)
+            if text is None:
+                continue
             try:
-                text = (folder / name).read_text("utf-8-sig")
                 loaded = json.loads(text) if name.endswith(".json") else yaml.load(text, Loader=yaml.BaseLoader)
-            except (OSError, ValueError, yaml.YAMLError, RecursionError):
+            except (ValueError, yaml.YAMLError, RecursionError):
                 continue
             if isinstance(loaded, dict) and isinstance(label := loaded.get("label"), str) and label.strip():
                 return " ".join(label.split())

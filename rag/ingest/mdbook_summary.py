@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import unquote
 
 from markdown_it.tree import SyntaxTreeNode
@@ -20,15 +19,11 @@ class Entry:
     above: tuple[str, ...]
 
 
-def read(file: Path) -> dict[str, Entry]:
-    """The entry of each page, by its path; empty when the file cannot be read.
+def read(text: str) -> dict[str, Entry]:
+    """The entry of each page, by its path.
 
     The format is described at rust-lang.github.io/mdBook/format/summary.
     """
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError):
-        return {}
     entries: dict[str, Entry] = {}
     _collect(SyntaxTreeNode(markdown_parser().parse(text)), (), entries)
     return entries

@@ -73,15 +73,17 @@ async def ingest(
     skip: Collection[str] = (),
     alone: bool = False,
     rebuild: bool = False,
+    profile: str = "",
     dry_run: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> IngestReport:
     """Bring the index up to date with the sources, as one change. Writes nothing if nothing changed.
 
     `skip` names folders or files by their path in the source. `alone` removes the chunks of all other sources.
-    `rebuild` makes the collection again, whatever models encoded it; it must have no other sources. `progress(done,
-    total)` counts embedded texts. A dry run reports what would happen (`embedded`, too), and neither embeds nor writes.
-    A cancelled run keeps its vectors in the cache and does not change the index.
+    `rebuild` makes the collection again, whatever models encoded it; it must have no other sources. `profile` is the
+    one that the collection belongs to, for the hints of errors. `progress(done, total)` counts embedded texts. A dry
+    run reports what would happen (`embedded`, too), and neither embeds nor writes. A cancelled run keeps its vectors in
+    the cache and does not change the index.
 
     Raises `UsageError`, before anything is embedded, for a source that cannot be used and an index that other models
     encoded, and `RetrievalError` if the index fails.
@@ -94,7 +96,7 @@ async def ingest(
         _check_sources(index.collection, entries, loaded)
         replaced, entries = {entry.id for entry in entries}, []
     else:
-        _check_models(info, index, embedder, sparse, sources)
+        _check_models(info, index, embedder, sparse, sources, profile)
         if info is not None and info.recipe != RECIPE:
             entries = [replace(entry, document_sha256="") for entry in entries]  # every page counts as changed
     plan = await asyncio.to_thread(_plan, loaded, entries, embedder, alone=alone)
@@ -162,7 +164,12 @@ def _check_sources(collection: str, entries: Sequence[IndexEntry], loaded: Seque
 
 
 def _check_models(
-    info: IndexInfo | None, index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder, sources: Sequence[Path]
+    info: IndexInfo | None,
+    index: ChunkIndex,
+    embedder: Embedder,
+    sparse: SparseEncoder,
+    sources: Sequence[Path],
+    profile: str,
 ) -> None:
     """Raise `UsageError` if other models encoded the collection: vectors of two models cannot be compared."""
     if info is None:
@@ -182,7 +189,7 @@ def _check_models(
         raise UsageError(
             f"The collection {index.collection!r} was made with {', '.join(differences)}.",
             code="model_mismatch",
-            hint=f'Run "{rebuilding(index.collection, paths)}" to embed the whole book again, '
+            hint=f'Run "{rebuilding(index.collection, paths, profile)}" to embed the whole book again, '
             f"{way_back(info.embedding_model)}, or ingest into another collection: "
             f"python run.py ingest {other} --collection NAME",
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import LanguageModelInput
@@ -13,6 +14,9 @@ from langchain_openai import ChatOpenAI
 
 from rag.errors import AskbookError
 from rag.model.endpoint_errors import RequestInfo, model_error
+from rag.model.received import check_arguments, with_finish_reason
+
+_SIGN_OF_LIFE: Final = 10.0  # seconds; of chunks that say nothing, one is passed on so often, for idle timeouts
 
 
 class EndpointChatModel(ChatOpenAI):
@@ -35,9 +39,13 @@ class EndpointChatModel(ChatOpenAI):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
+        passed = -_SIGN_OF_LIFE
         try:
             async for chunk in super()._astream(messages, stop, run_manager, **kwargs):
-                yield chunk
+                # LangChain keeps every chunk until the end, and some models think in millions of empty ones.
+                if _says_something(chunk) or time.monotonic() - passed >= _SIGN_OF_LIFE:
+                    passed = time.monotonic()
+                    yield chunk
         except Exception as failure:
             raise self._error(failure, kwargs) from None
 
@@ -60,6 +68,14 @@ class EndpointChatModel(ChatOpenAI):
         request = RequestInfo(options.get("model", self.model_name), self.key_variable, frozenset(sent))
         return model_error(failure, request)
 
+    def _convert_chunk_to_generation_chunk(
+        self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, Any] | None
+    ) -> ChatGenerationChunk | None:
+        check_arguments(chunk)
+        return super()._convert_chunk_to_generation_chunk(
+            with_finish_reason(chunk), default_chunk_class, base_generation_info
+        )
+
     def _get_request_payload(
         self, input_: LanguageModelInput, *, stop: list[str] | None = None, **kwargs: Any
     ) -> dict[str, Any]:
@@ -67,3 +83,9 @@ class EndpointChatModel(ChatOpenAI):
         if self.older_names and "max_tokens" in kwargs and "max_completion_tokens" in payload:
             payload["max_tokens"] = payload.pop("max_completion_tokens")
         return payload
+
+
+def _says_something(chunk: ChatGenerationChunk) -> bool:
+    message = chunk.message
+    calls, usage = getattr(message, "tool_call_chunks", None), getattr(message, "usage_metadata", None)
+    return bool(message.content or calls or usage or chunk.generation_info or message.additional_kwargs)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from rag.errors import UsageError
+from rag.model.addresses import checked_address, checked_key
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -45,9 +46,7 @@ def endpoint_of(profile: Profile, settings: Settings) -> Endpoint:
     """
     own = settings.openai_api_key
     if own is not None and settings.openai_base_url:
-        if not settings.openai_base_url.startswith(("http://", "https://")):
-            raise UsageError("OPENAI_BASE_URL must start with http:// or https://.", code="settings")
-        return Endpoint(settings.openai_base_url, OPENAI_KEY, own)
+        return Endpoint(checked_address("OPENAI_BASE_URL", settings.openai_base_url), OPENAI_KEY, own)
     if profile.model.base_url and profile.model.api_key_env:
         variable = profile.model.api_key_env
         return Endpoint(profile.model.base_url, variable, settings.key(variable))
@@ -55,9 +54,15 @@ def endpoint_of(profile: Profile, settings: Settings) -> Endpoint:
 
 
 def check_key(endpoint: Endpoint, profile: Profile) -> None:
-    """Check the form of a key for OpenAI's own endpoint. Raises `UsageError`, which does not show the key."""
+    """Check the characters of a key, and for OpenAI's own endpoint its form.
+
+    Raises `UsageError`, which does not show the key.
+    """
     form = profile.model.openai_key
-    if endpoint.key is None or urlsplit(endpoint.base_url).hostname != urlsplit(OPENAI).hostname:
+    if endpoint.key is None:
+        return
+    checked_key(endpoint.variable, endpoint.key)
+    if urlsplit(endpoint.base_url).hostname != urlsplit(OPENAI).hostname:
         return
     key = endpoint.key.get_secret_value()
     if key.startswith(form.prefix) and len(key) >= form.min_length:
@@ -84,6 +89,14 @@ def build_model(profile: Profile, settings: Settings, embedder: Embedder) -> Ans
     return Answerer(_chat_model(endpoint, profile), profile.model.name, quotes=False)
 
 
+async def close_model(model: BaseChatModel) -> None:
+    """Close the connections of a model that `build_model` has built."""
+    for client in (getattr(model, "root_client", None), getattr(model, "root_async_client", None)):
+        closing = client.close() if client is not None else None
+        if closing is not None:
+            await closing
+
+
 def is_openai(endpoint: Endpoint) -> bool:
     """Whether the endpoint is OpenAI's own, in any region."""
     host = urlsplit(endpoint.base_url).hostname or ""
@@ -91,20 +104,26 @@ def is_openai(endpoint: Endpoint) -> bool:
 
 
 def _chat_model(endpoint: Endpoint, profile: Profile) -> BaseChatModel:
-    from openai import Timeout
+    import httpx2
+    from openai import DefaultAsyncHttpxClient, DefaultHttpxClient, Timeout
 
     from rag.model.chat_model import EndpointChatModel
+    from rag.model.received import LINE_BYTES
+    from rag.model.responses import async_client_options, client_options
     from rag.private_apis import without_openai_headers
 
     own = is_openai(endpoint)
     seconds = profile.model.timeout_seconds
+    timeout = Timeout(seconds, connect=min(seconds, CONNECT))  # without one the client waits for ever
     model = EndpointChatModel(
         key_variable=endpoint.variable,
         older_names=not own,
         model=profile.model.name,
         api_key=endpoint.key,
         base_url=endpoint.base_url,
-        timeout=Timeout(seconds, connect=min(seconds, CONNECT)),  # without one the client waits for ever
+        timeout=timeout,
+        http_client=DefaultHttpxClient(timeout=timeout, **client_options(httpx2, LINE_BYTES)),
+        http_async_client=DefaultAsyncHttpxClient(timeout=timeout, **async_client_options(httpx2, LINE_BYTES)),
         max_retries=0,  # the graph's retry policy is the only one
         stream_usage=True,
         openai_proxy="",  # not from OPENAI_PROXY; HTTPS_PROXY counts, as for every program

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, NamedTuple
 
-from rag.errors import AskbookError, OptionRefusedError
+from rag.errors import AskbookError, OptionRefusedError, host
 from rag.model.provider_messages import filtered, named_option, no_credit, too_long, words_of
 from rag.types import ErrorType
 
@@ -46,6 +46,7 @@ _BY_STATUS: Final[dict[int, _Kind]] = {
     429: _Kind("rate_limit", "rate_limit", retryable=True),
 }
 _SERVER: Final = _Kind("api_error", "server_error", retryable=True)
+_REDIRECTED: Final = _Kind("api_error", "redirected", hint="redirect")
 _OTHER_STATUS: Final = _Kind("api_error", "unexpected_status", hint="address")
 _OVERFLOW: Final = _Kind("context_overflow", "context_length", hint="shorter")
 _FILTER: Final = _Kind("invalid_input", "content_filter")
@@ -98,10 +99,12 @@ _BY_CLASS: Final[dict[str, _Kind]] = {
     "TimeoutException": _TIMEOUT,  # of httpx, and of its successor httpx2
     "UnsupportedProtocol": _Kind("api_error", "unreachable", hint="address"),
     "InvalidURL": _Kind("api_error", "unreachable", hint="address"),
+    "LocalProtocolError": _Kind("api_error", "unreachable", hint="address"),
     "TransportError": _UNREACHABLE,
     "DecodingError": _UNREADABLE,
     "TooManyRedirects": _UNREADABLE,
     "OutputParserException": _UNREADABLE,
+    "EndlessResponseError": _Kind("api_error", "endless_answer", hint="address"),
     "TimeoutError": _TIMEOUT,
     "OSError": _UNREACHABLE,
     "ValueError": _UNREADABLE,
@@ -118,6 +121,7 @@ _MESSAGES_WITHOUT_STATUS: Final = {
     "unreachable": "The model could not be reached.",
     "bad_response": "The model's endpoint sent something unreadable.",
     "empty_answer": "The model sent an empty answer.",
+    "endless_answer": "The model's endpoint sent far more than an answer has and was stopped.",
     "server_error": "The model's endpoint reported a failure in the middle of its answer.",
 }
 # OpenRouter rejects an unknown option with 404, llama.cpp with 500 or 501, others with 400 or 422.
@@ -153,8 +157,17 @@ def model_error(failure: BaseException, asked: RequestInfo | None = None) -> Ask
 
 def codes() -> set[tuple[ErrorType, str]]:
     """Every pair of error type and code that `model_error` can give."""
-    kinds = [*_BY_STATUS.values(), *_BY_CLASS.values(), _SERVER, _OTHER_STATUS, _QUOTA, _UNKNOWN]
+    kinds = [*_BY_STATUS.values(), *_BY_CLASS.values(), _SERVER, _OTHER_STATUS, _REDIRECTED, _QUOTA, _UNKNOWN]
     return {(kind.error_type, kind.code) for kind in kinds}
+
+
+def redirection(failure: BaseException) -> str:
+    """Where a redirect points, without path and query, and that it is not followed."""
+    response: Any = getattr(failure, "response", failure)
+    location = (getattr(response, "headers", None) or {}).get("location", "")
+    absolute = location.startswith(("http://", "https://", "//"))
+    place = f"to {host(location)}" if absolute else "to another path"
+    return f"it redirects {place}, and askbook follows no redirects"
 
 
 def retry_after(failure: BaseException) -> float | None:
@@ -216,14 +229,18 @@ def _kind(failure: BaseException, status: int | None) -> _Kind:
         return _QUOTA
     if status is None:
         return named or _SERVER
-    if status < 400:
+    if status < 300:
         return _UNREADABLE
+    if status < 400:
+        return _REDIRECTED
     return _BY_STATUS.get(status) or (_SERVER if status >= 500 else _OTHER_STATUS)
 
 
 def _message(failure: BaseException, kind: _Kind, status: int | None, asked: RequestInfo) -> str:
     if kind.code in _MESSAGES:
         return _MESSAGES[kind.code]
+    if status is not None and kind is _REDIRECTED:
+        return f"The model's endpoint answered {status}: {redirection(failure)}."
     if status is None or status < 400:
         return _MESSAGES_WITHOUT_STATUS.get(kind.code, f"The model's client raised {type(failure).__name__}.")
     model = f" for {asked.model}" if kind.code == "model_not_found" and asked.model else ""
@@ -241,6 +258,7 @@ def _hint(kind: str, asked: RequestInfo) -> str:
         "name": f"Check {name} and {address}.",
         "model": f"The model's endpoint refused the request; check {name}.",
         "address": f"Check the network, and {address}{' if it is set' if own else ''}.",
+        "redirect": f"Set {address} to the address that answers itself, if you trust it.",
         "shorter": "Ask for fewer passages (-k), or start a new conversation.",
     }
     return hints.get(kind, "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, Self
@@ -12,6 +11,15 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError, model_validator
 
 from rag.errors import UsageError
+from rag.profiles.layers import (
+    FOLDER,
+    NAME,
+    Layer,
+    check_endpoint,
+    check_trust,
+    profile_folders,
+    read_layers,
+)
 from rag.profiles.schema import (
     AnswerSection,
     BookSection,
@@ -30,9 +38,6 @@ from rag.settings import Settings
 from rag.types import CitationStyle, GroundingMode
 from rag.validation import allowed
 
-FOLDER: Final = Path(__file__).parent.parent.parent / "profiles"
-_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
-_MAX_BYTES: Final = 1_000_000  # a larger file is not a profile
 _MAX_SHOWN: Final = 100  # characters of a rejected value in an error message
 # The variables that override a profile: the variable, the profile's key and the field of `Settings`.
 _VARIABLES: Final = (
@@ -48,7 +53,7 @@ _VARIABLES: Final = (
 class Profile(Section):
     """The instructions and limits of one tutor. Immutable; `overridden` returns a changed copy."""
 
-    name: Annotated[str, Field(pattern=f"^{_NAME.pattern}$")]
+    name: Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
     display_name: Line | None = None
     description: Line
     instructions: Text
@@ -120,46 +125,24 @@ class EffectiveValue(NamedTuple):
     source: str
 
 
-class _Layer(NamedTuple):
-    """The content of one file of a profile. `extended` is true for a file that another one extends."""
-
-    path: Path
-    data: Mapping[str, Any]
-    extended: bool
-
-    def has(self, place: Sequence[int | str]) -> bool:
-        """Whether the file sets the key, or a key in the table, at `place`."""
-        part: Any = self.data
-        for step in place:
-            if not isinstance(part, Mapping) or step not in part:
-                return False
-            part = part[step]
-        return True
-
-
-def profile_folders(settings: Settings) -> tuple[Path, ...]:
-    """The folders of profiles: askbook's own, then the user's, whose files hide askbook's of the same name."""
-    return (FOLDER, settings.home / "profiles")
-
-
-def profile_names(folders: Sequence[Path] = (FOLDER,)) -> list[str]:
-    """The names of all profiles, sorted."""
-    files = (path for folder in folders for path in folder.glob("*.toml"))
-    return sorted({path.stem for path in files if _NAME.fullmatch(path.stem) and path.is_file()})
-
-
 def load_profile(name: str, folders: Sequence[Path] = (FOLDER,)) -> Profile:
     """Read and check `NAME.toml` and the files that it extends; a later folder hides an earlier one.
 
     Raises `UsageError` with one line: for an unknown name the names that exist, for a broken file the file, the key,
     the value and what is allowed.
     """
-    return _validated(name, _read_layers(name, folders))
+    return _validated(name, read_layers(name, folders))
 
 
 def profile_of(settings: Settings, name: str | None = None) -> Profile:
-    """The named profile, or the one of the settings. Raises `UsageError` like `load_profile`."""
-    return load_profile(name or settings.profile, profile_folders(settings))
+    """The named profile, or the one of the settings. Raises `UsageError` like `load_profile`, and for a file of the
+    user's folder that is not trusted although it names an endpoint or replaces a profile of askbook.
+    """
+    wanted = name or settings.profile
+    layers = read_layers(wanted, profile_folders(settings))
+    profile = _validated(wanted, layers)
+    check_trust(layers)
+    return profile
 
 
 def effective(name: str, settings: Settings) -> list[EffectiveValue]:
@@ -167,11 +150,11 @@ def effective(name: str, settings: Settings) -> list[EffectiveValue]:
 
     No API key is among them: a profile holds only the name of the variable with the key.
     """
-    layers = _read_layers(name, profile_folders(settings))
-    overrides = _overrides(settings)
+    profile = profile_of(settings, name)
+    layers, overrides = read_layers(name, profile_folders(settings)), _overrides(settings)
     return [
         EffectiveValue(key, *overrides.get(key, (value, _origin(key, layers))))
-        for key, value in _flat(_validated(name, layers).model_dump(mode="json"))
+        for key, value in _flat(profile.model_dump(mode="json"))
     ]
 
 
@@ -192,7 +175,7 @@ def _overrides(settings: Settings) -> dict[str, tuple[Any, str]]:
     return {key: (value, f"environment variable {variable}") for variable, key, value in found if value is not None}
 
 
-def _origin(key: str, layers: Sequence[_Layer]) -> str:
+def _origin(key: str, layers: Sequence[Layer]) -> str:
     """The first file that sets the key, in words, or "default"."""
     if key == "name":
         return "name of the file"
@@ -217,73 +200,10 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     return found
 
 
-def _read_layers(name: str, folders: Sequence[Path]) -> list[_Layer]:
-    """The files of a profile, the named one first, each extending the next.
-
-    Raises `UsageError` for an unknown name, an unreadable file, and files that extend each other in a circle.
-    """
-    layers: list[_Layer] = []
-    wanted: Any = name
-    while wanted is not None:
-        path = _find(wanted, folders, [layer.path for layer in layers])
-        data = _read(path)
-        layers.append(_Layer(path, data, extended=bool(layers)))
-        wanted = data.get("extends")
-        if wanted is not None and not isinstance(wanted, str):
-            raise UsageError(f"{path.name}, extends: {wanted!r} is not allowed; it must be a name.", code="profile")
-    return layers
-
-
-def _find(name: str, folders: Sequence[Path], taken: Sequence[Path]) -> Path:
-    """The file of a profile that the last of `taken` extends, or of the profile asked for if `taken` is empty.
-
-    A file that extends its own name extends the file that it hides in an earlier folder.
-    """
-    candidates = [folder / f"{name}.toml" for folder in reversed(folders)] if _NAME.fullmatch(name) else []
-    found = [path for path in candidates if path.is_file()]
-    extending = taken[-1] if taken else None
-    hides = extending is not None and extending.stem == name
-    free = [path for path in found if path not in taken] if hides else found
-    if free and free[0] not in taken:
-        return free[0]
-    if found and extending is not None:
-        circle = " → ".join([*(path.stem for path in taken), name])
-        problem = f"{name!r} is not allowed; the profiles extend each other in a circle: {circle}"
-        raise UsageError(f"{extending.name}, extends: {problem}.", code="profile")
-    known = f"Profiles: {', '.join(profile_names(folders))}."
-    if extending is not None:
-        raise UsageError(f"{extending.name}, extends: there is no profile {name!r}.", code="profile", hint=known)
-    raise UsageError(f'There is no profile "{name}".', code="unknown_profile", hint=known)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise _unreadable(path, "it is larger than a megabyte")
-        raw = path.read_bytes()
-        data = tomllib.loads(raw.decode("utf-8-sig").replace("\r\n", "\n"))  # some editors write a byte order mark
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise _unreadable(path, f"line {line} is not UTF-8 text") from error
-    except OSError as error:
-        raise _unreadable(path, error.strerror or type(error).__name__) from error
-    except tomllib.TOMLDecodeError as error:
-        raise _unreadable(path, " ".join(str(error).split())) from error
-    except (RecursionError, ValueError) as error:  # deeply nested brackets, a number of thousands of digits
-        raise _unreadable(path, "a value in it is too large") from error
-    if "name" in data:
-        problem = "this key is not allowed; a profile is named after its file"
-        raise UsageError(f"{path.name}, name: {problem}.", code="profile")
-    return data
-
-
-def _unreadable(path: Path, why: str) -> UsageError:
-    return UsageError(f"{path.name} cannot be read: {why}.", code="profile")
-
-
-def _validated(name: str, layers: Sequence[_Layer]) -> Profile:
+def _validated(name: str, layers: Sequence[Layer]) -> Profile:
     values: dict[str, Any] = {}
     for layer in reversed(layers):
+        check_endpoint(layer)
         values = _merged(values, {key: value for key, value in layer.data.items() if key != "extends"})
     try:
         return Profile.model_validate(values | {"name": name})
@@ -304,7 +224,7 @@ def _merged(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, 
     return values
 
 
-def _problem_line(problem: Any, layers: Sequence[_Layer]) -> str:
+def _problem_line(problem: Any, layers: Sequence[Layer]) -> str:
     """A validation error in one line: the file that causes it, the key, the value and what is allowed."""
     place = problem["loc"]
     while place and not any(layer.has(place) for layer in layers) and problem["type"] != "missing":

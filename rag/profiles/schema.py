@@ -34,7 +34,7 @@ Unit = Annotated[float, Field(ge=0.0, le=1.0)]
 TopK = Annotated[int, Field(ge=1, le=20)]
 FieldPaths = Annotated[tuple[Text, ...], Field(strict=False), BeforeValidator(_as_list)]
 Sets = Literal["query", "top_k", "score_threshold"]
-Envelope = Literal["results", "count", "query", "error", "milliseconds"]
+Envelope = Literal["results", "count", "found", "query", "error", "milliseconds"]
 ResultField = Literal[
     "number", "rank", "score", "text", "title", "heading", "breadcrumb", "url", "source_file_path", "chunk_index"
 ]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from rag.errors import AskbookError
+from rag.errors import AskbookError, UsageError
 from rag.profiles.schema import BudgetSection
 from rag.types import AnsweredQuestion, Passage
 
@@ -82,7 +82,7 @@ def fit(
             "question_too_large",
             f"The question is too long for the context window of {window:,} tokens.",
         )
-    room -= sum(_cost(*_texts(passage)) for passage in kept)
+    room -= passages_cost(kept)
     return Fitted(trim_history(history, min(room, history_room(window, budget))), kept, answer)
 
 
@@ -106,10 +106,24 @@ def least_worth(passages: Sequence[Passage]) -> Passage:
     return min(passages, key=_worth)
 
 
+def passages_cost(passages: Sequence[Passage]) -> int:
+    """Tokens that passages take in a prompt, with their headers."""
+    return sum(_cost(*_texts(passage)) for passage in passages)
+
+
+def check_system(system: str, profile: str, budget: BudgetSection | None) -> None:
+    """Raise `UsageError` if the system prompt exceeds its part of the budget: it is never cut, so it has to fit."""
+    tokens = estimate_tokens(system)
+    if budget and tokens > budget.system:
+        message = f"The system prompt of the profile {profile} has about {tokens:,} tokens; budget.system allows"
+        hint = "Shorten its instructions, or raise budget.system and lower another part of the budget."
+        raise UsageError(f"{message} {budget.system:,}.", code="profile", hint=hint)
+
+
 def trim_passages(passages: Sequence[Passage], budget: int) -> list[Passage]:
     """The passages that fit into `budget` tokens, dropping those of `least_worth` first."""
     kept = list(passages)
-    while kept and sum(_cost(*_texts(passage)) for passage in kept) > budget:
+    while kept and passages_cost(kept) > budget:
         kept.remove(least_worth(kept))
     return kept
 

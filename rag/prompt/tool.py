@@ -71,6 +71,7 @@ def tool_answer(tool: ToolSection, passages: Sequence[Passage], seen: int, searc
     values = {
         "results": results,
         "count": len(results),
+        "found": search.total_chunks_found,
         "query": search.query,
         "error": None,
         "milliseconds": search.retrieval_time_ms,
@@ -124,7 +125,7 @@ def _failure(tool: ToolSection, query: str, wording: str, message: str, user_mes
     text = wording.replace("{user_message}", user_message).replace("{message}", message)
     if tool.result is None:
         return text
-    values = {"results": [], "count": 0, "query": query, "error": text, "milliseconds": 0.0}
+    values = {"results": [], "count": 0, "found": 0, "query": query, "error": text, "milliseconds": 0.0}
     return _json(tool.result.failure, values, tool.result.indent)
 
 

@@ -18,7 +18,7 @@ from rag.ports import Embedder
 from rag.prompt.passage_format import NumberedPassage, parse_prompt
 from rag.quoting.excerpt import excerpt
 from rag.quoting.relevance import SentenceScores, read, share
-from rag.text.terms import keys, refers_back
+from rag.text.terms import keys, refers_back, whole_question
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,29 +140,33 @@ class QuotingChatModel(BaseChatModel):
         )
 
     def _pieces(self, messages: Sequence[BaseMessage]) -> list[str]:
-        passages, question, answered = _asked(messages)
-        reading = read(question, passages, self.embedder, said=answered)
-        if not answers(reading, words_only=self.embedder is None):
-            return [self.refusal]
-        return excerpt(reading) or [self.refusal]
+        for passages, question, answered in _readings(messages):
+            reading = read(question, passages, self.embedder, said=answered)
+            if answers(reading, words_only=self.embedder is None) and (found := excerpt(reading)):
+                return found
+        return [self.refusal]
 
 
-def _asked(messages: Sequence[BaseMessage]) -> tuple[list[NumberedPassage], str, str]:
-    """The passages and the question of the last human message, and the text of the earlier answers.
+def _readings(messages: Sequence[BaseMessage]) -> Iterator[tuple[list[NumberedPassage], str, str]]:
+    """The ways to read the last human message: its passages, its question, and the text of the earlier answers.
 
     A follow-up ("and on Windows?", "tell me more") is joined with the questions before it, back to one that stands by
-    itself; what the earlier answers quoted is not quoted again. For other questions that text is "".
+    itself; what the earlier answers quoted is not quoted again. For other questions that text is "". "And what is a
+    node?" is read as a question of its own first, since the passages may have nothing about the one before it.
     """
     human = [str(message.text) for message in messages if isinstance(message, HumanMessage)]
     if not human:
-        return [], "", ""
+        return
     passages, question = parse_prompt(human[-1])
+    if whole := whole_question(question):
+        yield passages, whole, ""
     if len(human) == 1 or not refers_back(question):
-        return passages, question, ""
+        yield passages, question, ""
+        return
     asked = [question]
     for earlier in reversed(human[:-1]):
         asked.insert(0, parse_prompt(earlier)[1])
         if not refers_back(asked[0]):
             break
     answered = "\n".join(str(message.text) for message in messages if isinstance(message, AIMessage))
-    return passages, " ".join(asked), answered
+    yield passages, " ".join(asked), answered

@@ -80,7 +80,12 @@ def _cohere_rerank(model: str, service: Service) -> Any:
             return super().rerank(**kwargs, request_options={"max_retries": 0})
 
     # base_url=None is Cohere's own address. Without the argument, a variable that is not one of our settings is read.
-    client = Once(service.key.get_secret_value(), base_url=service.base_url, timeout=hosted.TIMEOUT)
+    client = Once(
+        service.key.get_secret_value(),
+        base_url=service.base_url,
+        timeout=hosted.TIMEOUT,
+        httpx_client=hosted.cohere_http_client(),
+    )
     return CohereRerank(client=client, model=model, cohere_api_key=service.key)
 
 

@@ -63,12 +63,14 @@ class Retriever:
         index: ChunkIndex,
         tool_name: str = "search_book",
         reranker: Reranker | None = None,
+        profile: str = "",
     ) -> None:
         self._embedder = embedder
         self._sparse = sparse
         self._index = index
         self._tool_name = tool_name
         self._reranker = reranker
+        self._profile = profile  # the one that the collection belongs to, for the hints of errors
 
     async def retrieve(
         self,
@@ -88,8 +90,9 @@ class Retriever:
         if other models encoded it ("embedding_mismatch"), or if the search fails.
         """
         started = time.perf_counter()
-        # Before embedding, which may be billed.
-        await require_matching_models(self._index, self._embedder, self._sparse)
+        await require_matching_models(
+            self._index, self._embedder, self._sparse, self._profile
+        )  # before embedding, which may be billed
         texts = _texts(question, history, rewrite)
         vectors = await asyncio.to_thread(self._embed, [text for _, text in texts])
         queries, found = await self._search(texts, vectors, max(DEPTH, k), where)

@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from rag.text.english import word_lists as cited
 from rag.text.english.requests import without_orders
 from rag.text.sentences import code_spans
+from rag.text.visible import visible
 
 Kind = Literal["text", "code", "marker", "link", "tag", "author", "strange", "void"]
 
@@ -35,6 +36,9 @@ _BARE_HOST_END: Final = re.compile(
 _HOST_START: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]{1,15}:[/\\]{0,3}|//)?[\w.+%@-]{0,200}[\w-]$")
 _ADDRESS: Final = re.compile(rf"(?:https?://|ftp://|www\.|mailto:){_URL_SIGN}{{1,2000}}", re.IGNORECASE)
 _DESTINATION: Final = re.compile(r"\]\([ \t]{0,3}<?([^\s()<>]{1,2000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,200}){0,3})")
+
+_WEB_HOST: Final = re.compile(r"https?://[\w.:\[\]-]+", re.IGNORECASE)
+_MARKUP_SIGN: Final = re.compile(r"[\s<>\[\]\\\"'`|]")
 
 _GAP: Final = r"[ \t]{0,3}+"
 _SEPARATOR: Final = rf"(?:[ \t]{{0,3}}+{cited.SEPARATOR}[ \t]{{0,3}}+)"
@@ -279,6 +283,27 @@ def safe_address(url: str) -> str:
     if text.count("(") != text.count(")") or text.find(")") < text.find("("):
         text = text.replace("(", "%28").replace(")", "%29")
     return text if _scheme(text) in ("", "http", "https") else "#"
+
+
+def plain_address(url: str) -> str:
+    """The address of a passage as it may stand in Markdown, as text or as the target of a link.
+
+    Signs that would begin a link, a tag or code are percent-encoded, hidden characters are removed, and only a web
+    address keeps its scheme, so a file's name cannot run a script.
+
+    >>> [plain_address(url) for url in ("a/b.md#c", "[x](javascript:alert(1)).md", "javascript:alert(1).md")]
+    ['a/b.md#c', '%5Bx%5D(javascript:alert(1)).md', 'javascript%3Aalert(1).md']
+    """
+    text = visible(url.strip())
+    scheme = _scheme(text)
+    if scheme not in ("", "http", "https"):
+        text = text.replace(":", "%3A")
+    host = _WEB_HOST.match(text)
+    at = host.end() if host else 0  # the brackets of http://[::1]/ stay
+    text = text[:at] + _MARKUP_SIGN.sub(lambda sign: quote(sign[0], safe=""), text[at:])
+    if text.count("(") != text.count(")") or text.find(")") < text.find("("):
+        text = text.replace("(", "%28").replace(")", "%29")
+    return text
 
 
 def _scheme(url: str) -> str:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from rag.text.english.requests import FOLLOW_UP, REFERS_BACK, SPOKEN_CODE
+from rag.text.english.requests import ASKS, CONJUNCTION, FOLLOW_UP, REFERS_BACK, SPOKEN_CODE
 from rag.text.english.stopwords import FACTS, LIGHT, SAYS_ALSO, SOFT, STOP_WORDS
 from rag.text.english.word_forms import AMERICAN, BRITISH
 
@@ -128,6 +128,17 @@ def is_english(word: str) -> bool:
 def refers_back(question: str) -> bool:
     """Whether the question needs the one before it: "tell me more", "and on Windows?", "why is that?"."""
     return bool(FOLLOW_UP.match(question) or REFERS_BACK.search(question)) or not terms(question)
+
+
+def whole_question(question: str) -> str:
+    """The question without its opening conjunction, if the rest stands by itself; "" if it does not or has none.
+
+    >>> whole_question("And what is a node?"), whole_question("And on Windows?"), whole_question("And what is it?")
+    ('what is a node?', '', '')
+    """
+    opening = CONJUNCTION.match(question)
+    rest = question[opening.end() :] if opening else ""
+    return rest if ASKS.match(rest) and not refers_back(rest) else ""
 
 
 @lru_cache(maxsize=50_000)

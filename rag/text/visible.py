@@ -26,6 +26,8 @@ HIDDEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
+# What JSON may hold as it is and a terminal must not get: the hidden characters, and the separators of lines.
+UNPRINTABLE: Final = re.compile(f"{HIDDEN.pattern}|[\u2028\u2029]")
 _LINE_BREAK: Final = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _BREAKS: Final = {ord("\n"): " ", ord("\t"): " "}
 _CONTROLS: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f]")

@@ -27,7 +27,7 @@ _NO_DEFINITION: Final = re.compile(
     r"limitations?|used for|purpose of|happens|versus|vs|better)\b|\bfor\?*$",
     re.IGNORECASE,
 )
-_ASKS: Final = re.compile(r"\W*(?:what|who|which|how|when|where|why|is|are|does|do|can|should)\b", re.IGNORECASE)
+ASKS: Final = re.compile(r"\W*(?:what|who|which|how|when|where|why|is|are|does|do|can|should)\b", re.IGNORECASE)
 _COMPARISON: Final = re.compile(
     r"\b(?:difference|differences|differ|differs|differentiate|compare[ds]?|comparison|versus|vs|better than|"
     r"slower|faster|instead of|rather than|or)\b",
@@ -63,6 +63,8 @@ SPOKEN_CODE: Final = re.compile(
 )
 # Openings of a question that continues the one before it.
 FOLLOW_UP: Final = re.compile(r"\W*(?:and|but|or|so|also|what about|how about|why not|then)\b", re.IGNORECASE)
+# A conjunction before a question that may be whole without it: "And what is a node?"
+CONJUNCTION: Final = re.compile(r"\W*(?:and|but|or|so|also|then)\b[\s,]*", re.IGNORECASE)
 # Words that stand for something said before.
 REFERS_BACK: Final = re.compile(
     r"\b(?:it|its|they|them|their|those|these|this one|that one|the same|the (?:first|second|last) one)\b|"
@@ -86,7 +88,7 @@ def shape(question: str) -> QuestionShape:
     """The shape of a question, read off its words. Up to three words that ask nothing ask for a definition."""
     text = question.strip()
     words = len(text.split())
-    asks = bool(_ASKS.match(text))
+    asks = bool(ASKS.match(text))
     comparison = bool(_COMPARISON.search(text))
     definition = bool(_DEFINITION.match(text)) and not _NO_DEFINITION.search(text)
     wanted: Wanted = (

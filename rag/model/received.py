@@ -1,0 +1,209 @@
+"""What a model sends for one answer: how much it may be, why it ended, and tool calls fit to be stored.
+
+A model or a server may send for ever. `max_tokens` is only a request: Ollama ignored it for years, and a broken or
+hostile server ignores everything.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+from langchain_core.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall
+
+from rag.errors import AskbookError
+
+WIRE_BYTES: Final = 64 * 2**20  # of a whole response, unpacked; an event takes about 300 bytes for a token
+LINE_BYTES: Final = 2 * 2**20  # of one event of a stream, which the client keeps in memory
+ARGUMENTS: Final = 20_000  # characters of a tool call's arguments; LangChain's parser takes quadratic time
+_CALL: Final = 100  # a tool call counts as so many characters, however short it is
+
+
+class EndlessResponseError(ValueError):
+    """A response of a service exceeded a limit of this file, or is packed in a way that could exceed it."""
+
+
+class AnswerLimits(NamedTuple):
+    """Seconds, characters and chunks of one answer. A chunk takes about four kilobytes of memory."""
+
+    seconds: float = 600.0
+    characters: int = 200_000
+    chunks: int = 50_000
+
+
+ANSWER: Final = AnswerLimits()
+
+
+class AnswerMeter:
+    """Measures an answer while it arrives. `clock` gives seconds; tests use a fast one."""
+
+    def __init__(self, limits: AnswerLimits = ANSWER, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._began = clock()
+        self._characters = 0
+        self._arguments = 0
+        self._chunks = 0
+
+    def count(self, chunk: AIMessageChunk) -> None:
+        """Count one chunk. Raises `AskbookError` when the answer exceeds a limit; a retry would be as long."""
+        limits = self._limits
+        content = chunk.content
+        self._chunks += 1
+        self._characters += len(content) if isinstance(content, str) else sum(len(str(part)) for part in content)
+        self._characters += _CALL * len(chunk.tool_call_chunks)
+        self._arguments += sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
+        if self._clock() - self._began > limits.seconds:
+            message = f"The model's answer was not complete after {_duration(limits.seconds)} and was stopped."
+            raise AskbookError("api_error", "answer_timeout", message, hint="Choose a faster model.")
+        if self._characters > limits.characters or self._chunks > limits.chunks:
+            what = f"{limits.characters:,} characters or {limits.chunks:,} parts"
+            raise _endless(f"The model's answer was longer than {what} and was stopped.")
+        if self._arguments > ARGUMENTS:
+            raise _endless(f"The model wrote more than {ARGUMENTS:,} characters for one search and was stopped.")
+
+
+def check_arguments(chunk: Mapping[str, Any]) -> None:
+    """Check the tool calls in a chunk of an OpenAI-compatible endpoint, before LangChain parses them.
+
+    Raises `EndlessResponseError`.
+    """
+    choices = chunk.get("choices") or [None]
+    delta = choices[0].get("delta") if isinstance(choices[0], dict) else None
+    calls = delta.get("tool_calls") if isinstance(delta, dict) else None
+    for call in calls or []:
+        function = call.get("function") if isinstance(call, dict) else None
+        arguments = function.get("arguments") if isinstance(function, dict) else None
+        if isinstance(arguments, str) and len(arguments) > ARGUMENTS:
+            raise EndlessResponseError(f"more than {ARGUMENTS:,} characters of arguments")
+
+
+def _endless(message: str) -> AskbookError:
+    hint = "The model or its server does not stop: choose another model, or set model.max_tokens of the profile."
+    return AskbookError("api_error", "endless_answer", message, hint=hint)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds / 60:g} minutes" if seconds >= 60 else f"{seconds:g} seconds"
+
+
+Finish = Literal["stop", "length", "tool_calls", "content_filter", "error"]
+
+# Where LangChain's chat models put the reason. Some OpenAI-compatible endpoints use these names in their chunks, too.
+_KEYS: Final = (
+    "finish_reason",  # OpenAI, Gemini, Mistral, Groq, Cohere
+    "stop_reason",  # Anthropic, and Bedrock's older interface
+    "done_reason",  # Ollama
+    "stopReason",  # Bedrock's Converse
+)
+# In lower case. A reason that is not listed is a normal end.
+_MEANINGS: Final[dict[str, Finish]] = {
+    "length": "length",
+    "max_tokens": "length",  # Anthropic, Bedrock, Gemini, Cohere
+    "max_output_tokens": "length",  # OpenAI's Responses
+    "max_length": "length",
+    "model_length": "length",  # Mistral
+    "model_context_window_exceeded": "length",  # Anthropic
+    "tool_calls": "tool_calls",
+    "tool_call": "tool_calls",  # Cohere
+    "tool_use": "tool_calls",  # Anthropic, Bedrock
+    "function_call": "tool_calls",
+    "content_filter": "content_filter",
+    "content_filtered": "content_filter",  # Bedrock
+    "guardrail_intervened": "content_filter",  # Bedrock
+    "refusal": "content_filter",  # Anthropic
+    "safety": "content_filter",  # Gemini, up to the next comment
+    "recitation": "content_filter",
+    "blocklist": "content_filter",
+    "prohibited_content": "content_filter",
+    "spii": "content_filter",
+    "error_toxic": "content_filter",  # Cohere
+    "error": "error",  # OpenRouter, when the provider behind it fails; Cohere
+    "abort": "error",  # vLLM
+    "malformed_function_call": "error",  # Gemini
+    "malformed_model_output": "error",  # Bedrock
+    "malformed_tool_use": "error",  # Bedrock
+    "other": "error",  # Gemini
+}
+# Values of `model_provider`, which LangChain's chat models set. These providers always name a reason.
+_NAME_IT: Final = frozenset(
+    {"openai", "anthropic", "ollama", "bedrock", "bedrock_converse", "google_genai", "google_vertexai", "groq"}
+    | {"mistralai", "deepseek", "xai", "cohere"}
+)
+
+
+def finish_of(metadata: Mapping[str, Any]) -> Finish | None:
+    """Why the answer ended, from the metadata of a message or chunk; None if it names no reason.
+
+    >>> finish_of({"stopReason": "max_tokens"})
+    'length'
+    """
+    for key in _KEYS:
+        reason = metadata.get(key)
+        if isinstance(reason, str) and reason:
+            return _MEANINGS.get(reason.lower(), "stop")
+    return None
+
+
+def names_its_finish(metadata: Mapping[str, Any]) -> bool:
+    """Whether the model's provider ends every complete answer with a reason, so that one without it broke off."""
+    return metadata.get("model_provider") in _NAME_IT
+
+
+def with_finish_reason(chunk: dict[str, Any]) -> dict[str, Any]:
+    """A chunk of an OpenAI-compatible endpoint whose reason, by whatever name, is also in `finish_reason`."""
+    choices = chunk.get("choices") or []
+    choice = choices[0] if choices else None
+    if not isinstance(choice, dict) or choice.get("finish_reason"):
+        return chunk
+    places = (choice, choice.get("delta"), chunk)
+    reason = next((found for place in places if isinstance(place, dict) and (found := finish_of(place))), None)
+    if reason is None:
+        return chunk
+    return {**chunk, "choices": [{**choice, "finish_reason": reason}, *choices[1:]]}
+
+
+_LARGEST: Final = 2**63 - 1  # what msgpack, and with it a checkpoint, can hold
+_DEEPEST: Final = 20  # levels of nested values; the tools take none
+_NOTHING: Final = "{}"  # the arguments of a call whose own cannot be stored
+
+
+def clean_calls(message: AIMessage) -> None:
+    """Move the message's calls with arguments that cannot be stored to its invalid ones, and clean ids and names."""
+    good: list[ToolCall] = []
+    bad: list[InvalidToolCall] = []
+    for call in message.tool_calls:
+        name, call_id = _text(call["name"]), _text(call["id"])
+        if _storable(call["args"]):
+            good.append(ToolCall(name=name or "", args=call["args"], id=call_id, type="tool_call"))
+        else:
+            bad.append(_invalid(name, _NOTHING, call_id))
+    broken = message.invalid_tool_calls
+    bad += [_invalid(_text(call["name"]), _text(call["args"]), _text(call["id"])) for call in broken]
+    message.tool_calls, message.invalid_tool_calls = good, bad
+
+
+def _invalid(name: str | None, args: str | None, call_id: str | None) -> InvalidToolCall:
+    return InvalidToolCall(name=name, args=args, id=call_id, error=None, type="invalid_tool_call")
+
+
+def _text(text: str | None) -> str | None:
+    """The text without lone surrogates, which are not Unicode."""
+    return text.encode("utf-8", "replace").decode("utf-8") if text is not None else None
+
+
+def _storable(value: Any, depth: int = 0) -> bool:
+    if isinstance(value, str):
+        return not any("\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, int):
+        return abs(value) <= _LARGEST
+    if isinstance(value, float):
+        return value - value == 0  # neither infinite nor NaN, which JSON does not have
+    if depth > _DEEPEST:
+        return False
+    if isinstance(value, Mapping):
+        return all(_storable(part, depth + 1) for pair in value.items() for part in pair)
+    if isinstance(value, Sequence):
+        return all(_storable(part, depth + 1) for part in value)
+    return value is None

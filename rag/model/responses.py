@@ -1,0 +1,95 @@
+"""Options for the HTTP clients of hosted models: a response has a largest size, and no redirect is followed.
+
+A redirect could carry the question, the passages and the texts of a book to a host that the user did not name. httpx
+and its successor httpx2, which the openai library uses, have the same interface; neither is imported here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Final
+
+from rag.model.received import WIRE_BYTES, EndlessResponseError
+
+# Unpacked piece by piece by both libraries. Others, or one inside the other, could fill the memory from one piece.
+_PACKINGS: Final = frozenset({"", "identity", "gzip", "deflate"})
+_HEADERS: Final = {"accept-encoding": "gzip, deflate"}
+
+
+def client_options(library: Any, line: int | None = None) -> dict[str, Any]:
+    """The options of a blocking client of `library`, httpx or httpx2; `line` is the most bytes in one line."""
+    return {"follow_redirects": False, "headers": _HEADERS, "event_hooks": {"response": [_hook(library, line)]}}
+
+
+def async_client_options(library: Any, line: int | None = None) -> dict[str, Any]:
+    """The options of an asynchronous client; otherwise like `client_options`."""
+    return {"follow_redirects": False, "headers": _HEADERS, "event_hooks": {"response": [_async_hook(library, line)]}}
+
+
+def _hook(library: Any, line: int | None) -> Any:
+
+    class Limited(library.SyncByteStream):  # type: ignore[misc]  # the base is a parameter
+        def __init__(self, inner: Any) -> None:
+            self._inner = inner
+
+        def __iter__(self) -> Iterator[bytes]:
+            size = _Size(line)
+            for part in self._inner.iter_bytes():
+                size.add(part)
+                yield part
+
+        def close(self) -> None:
+            self._inner.close()
+
+    def limit(response: Any) -> None:
+        response.stream = Limited(_unpacking(library, response))
+
+    return limit
+
+
+def _async_hook(library: Any, line: int | None) -> Any:
+    class Limited(library.AsyncByteStream):  # type: ignore[misc]  # the base is a parameter
+        def __init__(self, inner: Any) -> None:
+            self._inner = inner
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = _Size(line)
+            async for part in self._inner.aiter_bytes():
+                size.add(part)
+                yield part
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+    async def limit(response: Any) -> None:
+        response.stream = Limited(_unpacking(library, response))
+
+    return limit
+
+
+class _Size:
+    """The size of a response so far. With `line`, a line may have only so many bytes, as in a stream of events."""
+
+    def __init__(self, line: int | None) -> None:
+        self._most_in_line = line
+        self._total = 0
+        self._in_line = 0
+
+    def add(self, part: bytes) -> None:
+        """Raises `EndlessResponseError` when the response is too large."""
+        self._total += len(part)
+        if self._total > WIRE_BYTES:
+            raise EndlessResponseError(f"more than {WIRE_BYTES:,} bytes")
+        last = part.rfind(b"\n")
+        self._in_line = len(part) - last - 1 if last >= 0 else self._in_line + len(part)
+        if self._most_in_line is not None and self._in_line > self._most_in_line:
+            raise EndlessResponseError(f"more than {self._most_in_line:,} bytes in one line")
+
+
+def _unpacking(library: Any, response: Any) -> Any:
+    """A copy of the response that unpacks its body, which `response` itself then need not do."""
+    packing = response.headers.pop("content-encoding", "").strip().lower()
+    if packing not in _PACKINGS:
+        raise EndlessResponseError("an unknown content encoding")
+    headers = {"content-encoding": packing} if packing else {}
+    return library.Response(response.status_code, headers=headers, stream=response.stream, request=response.request)

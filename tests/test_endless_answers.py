@@ -1,0 +1,164 @@
+"""Answers without an end: text, nothing at all, arguments, one line. Their time, length and memory are limited."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from itertools import count, repeat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessageChunk
+from langchain_core.outputs import ChatGenerationChunk
+
+from graph.agent import Agent
+from graph.build import build_graph
+from graph.memory import Memory, open_memory
+from nodes.model_call import ModelRequest, Unseen, call_model
+from rag.errors import AskbookError
+from rag.model import received, responses
+from rag.model.received import AnswerLimits, AnswerMeter
+from rag.types import Response
+from tests import wire
+from tests.fakes import AT_ONCE, ScriptedModel, tool_call
+from tests.openai_server import Endpoint, Reply, answer, openai_server
+from tests.stage import parts_of
+from tests.test_openai_wire import _Wired
+
+PIECE = 'data: {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [%s]}\n\n'
+
+
+class Endless(ScriptedModel):
+    """A model whose answer is one chunk, again and again."""
+
+    chunk: AIMessageChunk = AIMessageChunk(content="A node is a process. ")
+
+    def _chunks(self, prompt: Any, options: Any) -> Iterator[Any]:
+        self.prompts.append(prompt)
+        for _ in repeat(None):
+            yield ChatGenerationChunk(message=self.chunk.model_copy())
+
+
+async def stopped(model: ScriptedModel, clock: Callable[[], float] = lambda: 0.0) -> AskbookError:
+    parts = parts_of(model)(None)
+    request = ModelRequest([], 100, may_search=True, model="scripted")
+    with pytest.raises(AskbookError) as caught:
+        await call_model(parts, request, Unseen(), clock=clock)
+    return caught.value
+
+
+async def test_an_answer_takes_ten_minutes_at_most() -> None:
+    fast = count(0.0, step=7.0)
+    error = await stopped(Endless(), clock=lambda: next(fast))
+    assert (error.error_type, error.code, error.retryable) == ("api_error", "answer_timeout", False)
+    assert error.message == "The model's answer was not complete after 10 minutes and was stopped."
+    assert next(fast) == pytest.approx(616, abs=7)
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        AIMessageChunk(content="A node is a process. " * 100),
+        AIMessageChunk(content=""),
+        AIMessageChunk(content=[{"type": "thinking", "thinking": "Hm. " * 1000}]),
+        tool_call("nodes"),
+        AIMessageChunk(
+            content="",
+            tool_call_chunks=[{"type": "tool_call_chunk", "name": None, "args": "more", "id": None, "index": 0}],
+        ),
+    ],
+    ids=["text", "nothing", "thoughts", "tool calls", "arguments"],
+)
+async def test_an_endless_answer_is_stopped_and_not_tried_again(chunk: AIMessageChunk) -> None:
+    model = Endless(chunk=chunk)
+    error = await stopped(model)
+    assert (error.code, error.retryable, len(model.prompts)) == ("endless_answer", False, 1)
+    assert error.hint
+
+
+def test_the_longest_answer_that_is_allowed_is_allowed() -> None:
+    meter = AnswerMeter(AnswerLimits(characters=100, chunks=10), clock=lambda: 0.0)
+    for _ in range(10):
+        meter.count(AIMessageChunk(content="0123456789"))
+    with pytest.raises(AskbookError):
+        meter.count(AIMessageChunk(content=""))
+
+
+# --- over the wire --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stream(Reply):
+    """A stream of one piece, again and again."""
+
+    piece: str = ""
+
+    def parts(self) -> Iterator[str]:
+        return repeat(self.piece * (1 + 60_000 // len(self.piece)))
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with openai_server() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def agent(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agent]:
+    monkeypatch.setattr(responses, "WIRE_BYTES", 2**20)  # the real limit takes seconds
+    memory: Memory
+    async with open_memory(tmp_path, persistent=True) as memory:
+        services = _Wired(endpoint.address)
+        yield Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory)
+
+
+async def ask(agent: Agent, endpoint: Endpoint, reply: wire.Reply) -> Response:
+    endpoint.script.append(reply)
+    return await agent.ask("What is a node?", thread_id="t")
+
+
+def delta(**fields: Any) -> str:
+    return PIECE % json.dumps({"index": 0, "delta": fields, "finish_reason": None})
+
+
+CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "search_book", "arguments": '{"query": "'}}
+ENDLESS = {
+    "text": delta(content="A node is a process. "),
+    "one sentence": delta(content="and so on "),
+    "nothing": delta(content=""),
+    "no delta": delta(),
+    "tool calls": delta(tool_calls=[CALL]),
+    "long arguments": delta(tool_calls=[{"index": 0, "function": {"arguments": "[" * 30_000}}]),
+    "arguments": delta(tool_calls=[{"index": 0, "function": {"arguments": "more and more"}}]),
+    "comments": ": still here\n\n",
+    "one line": "data: " + "x" * 1000,
+}
+
+
+@pytest.mark.parametrize("piece", ENDLESS.values(), ids=ENDLESS.keys())
+async def test_an_endpoint_that_never_stops_is_left_and_the_thread_goes_on(
+    piece: str, agent: Agent, endpoint: Endpoint
+) -> None:
+    response = await ask(agent, endpoint, Stream(piece=piece))
+    assert response.error is not None
+    assert (response.error.error_type, response.error.code) == ("api_error", "endless_answer")
+    assert len(endpoint.requests) == 1
+    assert (await ask(agent, endpoint, answer("A node is a process [1]."))).status == "success"
+
+
+async def test_deltas_that_say_nothing_are_not_kept(endpoint: Endpoint) -> None:
+    """A chunk takes four kilobytes in LangChain, which keeps all of them, and a model may think in a million."""
+    endpoint.script.append(Reply(texts=("",) * 2_000 + ("A node.",)))
+    model = _Wired(endpoint.address).parts(None).model
+    chunks = [chunk async for chunk in model.astream("What is a node?")]
+    assert "".join(chunk.text for chunk in chunks) == "A node."
+    assert len(chunks) < 10
+
+
+def test_the_limits_of_the_manual_are_those_of_the_program() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    assert f"{received.ANSWER.characters:,} characters" in page
+    assert f"{received.WIRE_BYTES // 2**20} megabytes" in page
+    assert f"| a whole answer | {received.ANSWER.seconds / 60:g} minutes |" in page

@@ -1,0 +1,250 @@
+"""Endpoints that send what no endpoint should: redirects, absurd counts, values that nothing stores, packed bombs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from graph.agent import Agent
+from graph.build import build_graph
+from graph.memory import Memory, open_memory
+from rag.embedding.choice import build_embedder, embedding_of, service_of
+from rag.errors import AskbookError, UsageError
+from rag.model.endpoint import build_model, endpoint_of
+from rag.model.received import clean_calls
+from rag.profiles.profile import load_profile
+from rag.search.rerank import CohereReranker
+from rag.settings import Settings
+from rag.types import Response
+from tests.fakes import AT_ONCE, FakeEmbedder
+from tests.openai_server import Endpoint, Reply, answer, events, openai_server
+from tests.test_openai_wire import GOOD, _Wired, environment
+from tests.wire import Reply as AnyReply
+from tests.wire import WireServer, listening
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "COHERE_API_KEY", "COHERE_BASE_URL", "CO_API_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with openai_server() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def agent(endpoint: Endpoint, tmp_path: Path) -> AsyncIterator[Agent]:
+    memory: Memory
+    async with open_memory(tmp_path, persistent=True) as memory:
+        services = _Wired(endpoint.address)
+        yield Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory)
+
+
+async def ask(agent: Agent, endpoint: Endpoint, *script: AnyReply) -> Response:
+    endpoint.script += script
+    return await agent.ask("What is a node?", thread_id="t")
+
+
+def settings(**fields: Any) -> Settings:
+    return Settings(_env_file=None, **fields)  # type: ignore[call-arg]  # pydantic-settings' own init argument
+
+
+# --- redirects ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_of_the_model_is_told_and_not_followed(status: int, agent: Agent, endpoint: Endpoint) -> None:
+    with openai_server() as elsewhere:
+        elsewhere.script.append(GOOD)
+        there = elsewhere.address.removesuffix("/v1")
+        headers = (("location", f"{there}/v1/chat/completions?key=canary"),)
+        response = await ask(agent, endpoint, AnyReply(status=status, headers=headers))
+        assert elsewhere.requests == []
+    assert response.error is not None
+    assert (response.error.code, len(endpoint.requests)) == ("redirected", 1)
+    assert there.removeprefix("http://") in response.error.message
+    assert "canary" not in response.model_dump_json()
+
+
+@pytest.mark.parametrize("kind", ["cohere", "openai", "rerank"])
+def test_a_redirect_of_an_embedder_or_a_reranker_is_not_followed(kind: str) -> None:
+    with listening(WireServer()) as here, listening(WireServer()) as elsewhere:
+        here.script += [AnyReply(status=307, headers=(("location", f"{elsewhere.address}/x"),))] * 2
+        with pytest.raises(AskbookError) as caught:
+            hosted_call(kind, here.address)
+        assert (len(here.requests), elsewhere.requests) == (1, [])
+    assert caught.value.code == ("rerank_redirected" if kind == "rerank" else "embedding_redirected")
+    assert not caught.value.retryable
+
+
+def hosted_call(kind: str, address: str) -> None:
+    if kind == "openai":
+        chosen = settings(
+            openai_api_key=SecretStr("key"), openai_base_url=address, embedding_model=Path("text-embedding-3-small")
+        )
+    else:
+        chosen = settings(cohere_api_key=SecretStr("key"), cohere_base_url=address)
+    if kind == "rerank":
+        CohereReranker(service_of("cohere", chosen, needs="", variable="")).rerank("q", ["a", "b"])
+    else:
+        build_embedder(embedding_of(chosen), chosen).embed_query("a question")
+
+
+# --- packed bombs ---------------------------------------------------------------------------------------------------
+
+
+@cache
+def bomb() -> bytes:
+    """512 megabytes in half a megabyte."""
+    part = gzip.compress(b"\0" * 2**23)
+    return part * 64
+
+
+@dataclass(frozen=True)
+class Bomb(AnyReply):
+    encoding: str = "gzip"
+
+    def parts(self) -> Iterator[str | bytes]:
+        yield bomb()
+
+
+def packed(status: int = 200, encoding: str = "gzip", content_type: str = "text/event-stream") -> Bomb:
+    return Bomb(status=status, headers=(("content-encoding", encoding),), content_type=content_type)
+
+
+@pytest.mark.parametrize(
+    "reply", [packed(), packed(400), packed(500), packed(encoding="gzip, gzip"), packed(encoding="zstd")], ids=repr
+)
+async def test_a_response_that_unpacks_without_end_is_left(reply: Bomb, agent: Agent, endpoint: Endpoint) -> None:
+    await ask(agent, endpoint, GOOD)
+    tracemalloc.start()
+    try:
+        response = await ask(agent, endpoint, reply)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert response.error is not None
+    assert (response.error.code, peak < 50 * 2**20) == ("endless_answer", True)
+
+
+@pytest.mark.parametrize("kind", ["cohere", "openai", "rerank"])
+@pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip"])
+def test_an_embedder_or_a_reranker_that_unpacks_without_end_is_left(kind: str, encoding: str) -> None:
+    with listening(WireServer()) as here:
+        here.script.append(packed(encoding=encoding, content_type="application/json"))
+        with pytest.raises(AskbookError) as caught:
+            hosted_call(kind, here.address)
+    assert caught.value.code == ("rerank_response" if kind == "rerank" else "embedding_response")
+
+
+@dataclass(frozen=True)
+class Packed(AnyReply):
+    def parts(self) -> Iterator[str | bytes]:
+        yield gzip.compress(self.body.encode())
+
+
+async def test_an_honest_packed_answer_is_read(agent: Agent, endpoint: Endpoint) -> None:
+    body = "".join(events(answer("A node is a process [1].")))
+    reply = Packed(body=body, headers=(("content-encoding", "gzip"),), content_type="text/event-stream")
+    assert (await ask(agent, endpoint, reply)).status == "success"
+
+
+# --- numbers and calls ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [2**63, 2**64, 10**400, -5])
+@pytest.mark.parametrize("field", ["prompt_tokens", "completion_tokens"])
+async def test_a_count_of_tokens_that_cannot_be_is_estimated_instead(
+    field: str, count: int, agent: Agent, endpoint: Endpoint
+) -> None:
+    usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18, field: count}
+    response = await ask(agent, endpoint, answer("A node is a process [1].", usage=usage))
+    assert (response.status, response.tokens_used.estimated) == ("success", True)
+    assert 0 < response.tokens_used.total < 10_000
+
+
+ARGUMENTS = [
+    '{"query": "x", "top_k": 18446744073709551616}',
+    '{"query": "x", "top_k": NaN}',
+    '{"query": "x", "top_k": 1e999}',
+    '{"query": "\\ud800"}',
+    '{"\\ud800": "x"}',
+    '{"query": ' + "[" * 500 + "]" * 500 + "}",
+]
+
+
+@pytest.mark.parametrize("arguments", ARGUMENTS, ids=lambda text: text[:40])
+async def test_arguments_that_nothing_can_store_are_answered_as_broken_ones(
+    arguments: str, agent: Agent, endpoint: Endpoint
+) -> None:
+    call = Reply(tool={"id": "c\ud800", "name": "search_book", "arguments": arguments}, finish="tool_calls")
+    response = await ask(agent, endpoint, call, GOOD)
+    assert (response.status, response.tool_calls) == ("success", [])
+    assert endpoint.requests[1].body["messages"][-1]["content"] == "The arguments are not valid JSON."
+    json.dumps(response.model_dump(mode="json"), allow_nan=False).encode()
+
+
+def test_a_call_that_can_be_stored_stays_as_it_is() -> None:
+    from langchain_core.messages import AIMessage
+
+    call = {"name": "search_book", "args": {"query": "ä", "top_k": 3, "more": [1.5, None, True]}, "id": "a"}
+    message = AIMessage(content="", tool_calls=[call])
+    before = message.model_copy(deep=True)
+    clean_calls(message)
+    assert message == before
+
+
+# --- addresses and keys ---------------------------------------------------------------------------------------------
+
+AZURE = "https://mine.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21"
+
+
+@pytest.mark.parametrize("address", [AZURE, "https://example.org/v1?", "https://example.org/v1#part"])
+def test_an_address_with_a_query_is_refused_in_one_sentence(address: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        endpoint_of(load_profile("default"), environment(address))
+    assert caught.value.code == "settings"
+    assert caught.value.message.startswith("OPENAI_BASE_URL has a ")
+    assert "azure.com/openai/v1/" in caught.value.hint
+
+
+@pytest.mark.parametrize("address", ["https://", "https://host:99999/v1", "https://[x/v1", "https://a b/v1"])
+def test_an_address_without_a_host_is_refused(address: str) -> None:
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL is not a web address"):
+        endpoint_of(load_profile("default"), environment(address))
+
+
+@pytest.mark.parametrize("field", ["cohere_base_url", "openai_base_url"])
+def test_the_address_of_an_embedder_is_checked_too(field: str) -> None:
+    chosen = settings(
+        openai_api_key=SecretStr("key"),
+        cohere_api_key=SecretStr("key"),
+        embedding_model=Path("text-embedding-3-small" if field == "openai_base_url" else "embed-v4.0"),
+        **{field: AZURE},
+    )
+    with pytest.raises(UsageError, match=f"{field.upper()} has a"):
+        build_embedder(embedding_of(chosen), chosen)
+
+
+@pytest.mark.parametrize(
+    "key", ["sk-canary\n", "sk-canäry", "sk canary", "\u201csk-canary\u201d", "sk-canary\x00", " "]
+)
+def test_a_key_with_a_character_that_no_key_has_is_told_as_that(key: str) -> None:
+    chosen = environment("http://127.0.0.1:1/v1").model_copy(update={"openai_api_key": SecretStr(key)})
+    with pytest.raises(UsageError) as caught:
+        build_model(load_profile("default"), chosen, FakeEmbedder())
+    assert caught.value.code == "key_form"
+    assert caught.value.message == "OPENAI_API_KEY has a character that no key has."
+    assert "canary" not in f"{caught.value.message}{caught.value.hint}"

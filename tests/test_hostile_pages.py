@@ -1,0 +1,70 @@
+"""Reading a page takes time and memory in proportion to its size, whatever the page says."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from rag.errors import UsageError
+from rag.ingest.chunking import chunk
+from rag.ingest.loaders import load_source
+from tests.hostile_pages import HOSTILE, Made
+
+SIZE = 32_000
+
+TRIES = 5
+
+
+def seconds(folder: Path, text: str, suffix: str) -> float:
+    """Processor time of reading and chunking a page. With a table of contents a plain page is one of mdBook."""
+    (folder / f"page{suffix}").write_text(text, encoding="utf-8")
+    if suffix == ".md":
+        (folder / "SUMMARY.md").write_text("# Summary", encoding="utf-8")
+    begin = time.process_time()
+    for document in load_source(folder).documents:
+        chunk(document, count_tokens=lambda words: len(words) // 4 + 1)
+    return time.process_time() - begin
+
+
+@pytest.mark.parametrize("suffix", [".md", ".mdx"])
+@pytest.mark.parametrize("made", HOSTILE.values(), ids=HOSTILE)
+def test_twice_the_page_takes_about_twice_the_time(made: Made, suffix: str, tmp_path: Path) -> None:
+    """A quadratic pattern takes four times as long in every try; a busy machine disturbs one of them."""
+    tries = [(seconds(tmp_path, made(SIZE), suffix), seconds(tmp_path, made(2 * SIZE), suffix))]
+    while tries[-1][1] >= 3 * tries[-1][0] + 0.3 and len(tries) < TRIES:
+        tries.append((seconds(tmp_path, made(SIZE), suffix), seconds(tmp_path, made(2 * SIZE), suffix)))
+    assert tries[-1][1] < 3 * tries[-1][0] + 0.3, tries
+
+
+def levels(folder: Path, uses: int) -> Path:
+    """A page of partials that use partials, four levels deep, each `uses` times."""
+    for level in range(4):
+        below = f"import P from './_{level + 1}.mdx'\n\n" + "<P/>\n\n" * uses
+        (folder / f"{'page' if level == 0 else f'_{level}'}.mdx").write_text(below, encoding="utf-8")
+    (folder / "_4.mdx").write_text("Some words.", encoding="utf-8")
+    return folder
+
+
+def test_partials_that_multiply_are_refused_and_the_other_pages_are_read(tmp_path: Path) -> None:
+    source = levels(tmp_path, 60)
+    (source / "other.mdx").write_text("# Other", encoding="utf-8")
+    begin = time.process_time()
+    result = load_source(source)
+    assert time.process_time() - begin < 5
+    assert [document.path for document in result.documents] == ["other.mdx"]
+    assert result.failures[0].reason == "the files that it includes add up to more than 2,000,000 characters"
+
+
+def test_includes_that_multiply_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "SUMMARY.md").write_text("# Summary", encoding="utf-8")
+    (tmp_path / "big.txt").write_text("word " * 20_000, encoding="utf-8")
+    (tmp_path / "page.md").write_text("{{#include big.txt}}\n" * 1_000, encoding="utf-8")
+    with pytest.raises(UsageError, match="add up to more than 2,000,000 characters"):
+        load_source(tmp_path)
+
+
+def test_a_few_partials_are_put_in_place(tmp_path: Path) -> None:
+    (document,) = load_source(levels(tmp_path, 2)).documents
+    assert document.text.count("Some words.") == 16
