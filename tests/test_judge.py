@@ -65,7 +65,7 @@ async def test_what_is_contradicted_is_not_put_to_the_judge() -> None:
     m = machine(f"{NODE}\n\nEach node has 47 names [1].", "1 yes\n2 yes")
     response = await m.ask("What is a node?")
     assert response.content == NODE
-    assert "47" not in m.prompt()
+    assert "47 names" not in m.prompt()
 
 
 @pytest.mark.parametrize("mode", ["strict", "exact"])
