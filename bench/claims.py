@@ -3,27 +3,31 @@
     python -m bench.claims ../shared/data
 
 Reads the answers of `bench.claims_data` and the summaries of SummEdits. A claim is checked alone against the passages
-that it cites. SummEdits' summaries are checked sentence by sentence; a summary is as good as its worst sentence.
+that it cites; the true answers are also written as a turn writes them. SummEdits' summaries are checked sentence by
+sentence; a summary is as good as its worst sentence.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from bench.claims_data import answers
+from rag.answer.writer import AnswerWriter, Manner
 from rag.grounding.verdict import check
 from rag.text.sentences import sentence_spans
-from rag.types import Standing
+from rag.types import Passage, Standing
 
 STANDINGS: Final[tuple[Standing, ...]] = ("contradicted", "unconfirmed", "supported")
 RELATIONAL: Final = frozenset(
     {"swapped_roles", "wrong_cause", "overgeneralised", "merged_facts", "negated", "foreign_clause", "wrong_order"}
 )
+REFUSAL: Final = "I don't have information about that in the book content"
 BESIDE: Final = "true, beside a falsehood"
 TRUE: Final = "true, natural answers"
 
@@ -42,6 +46,27 @@ def judged(books: Path) -> Iterator[tuple[str, Standing]]:
                     )
                     kind = answer.kind if not claim.true else TRUE if answer.kind == "natural" else BESIDE
                     yield kind, verdict.standing
+
+
+def shown_in_strict(books: Path) -> str:
+    """How many of the true answers lose text when they are written in `strict`, and how many sentences are marked."""
+    number = lost = marked = sentences = 0
+    for answer in answers("natural.jsonl", books):
+        passages = [Passage.of(chunk, place, 1.0) for place, chunk in enumerate(answer.chunks, 1)]
+        manner = Manner(refusal=REFUSAL, question=answer.question, footer="none", mode="strict")
+        writer = AnswerWriter(passages, manner)
+        writer.feed(answer.answer)
+        writer.close()
+        number += 1
+        lost += _letters(writer.shown.plain) != _letters(answer.answer)
+        marked += writer.grounding.unconfirmed
+        sentences += writer.grounding.sentences
+    return f"{lost} of {number} true answers lose text; {marked} of their {sentences} sentences are marked"
+
+
+def _letters(text: str) -> str:
+    """The letters and digits, without markers and marks."""
+    return re.sub(r"\W+", "", re.sub(r"\[(?:\d+|\?)\]", "", text))
 
 
 def summedits(file: Path) -> tuple[int, float]:
@@ -78,6 +103,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     data = parser.parse_args().data
     print(table(judged(data / "books")))
+    print(shown_in_strict(data / "books"))
     for file in sorted((data / "claims").glob("summedits_*.jsonl")):
         number, accuracy = summedits(file)
         print(f"{file.stem:28}{number:>7}  balanced accuracy {accuracy:.1%}")

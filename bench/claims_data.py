@@ -44,6 +44,7 @@ class LabelledAnswer:
     passages: tuple[str, ...]
     known: tuple[str, ...]
     claims: tuple[LabelledClaim, ...]
+    chunks: tuple[Chunk, ...]
 
 
 def digest(text: str) -> str:
@@ -96,4 +97,5 @@ def _answer(row: dict[str, Any], passages: list[Chunk]) -> LabelledAnswer:
         passages=tuple(one.text for one in passages),
         known=tuple("\n".join([one.title, one.breadcrumb, one.source_file_path]) for one in passages),
         claims=tuple(claims),
+        chunks=tuple(passages),
     )
