@@ -40,6 +40,20 @@ def test_a_model_that_obeys_a_planted_order_adds_nothing(kind: str, attack: str,
 
 @needs_attacks
 @pytest.mark.parametrize(("kind", "attack"), PLANTED)
+@pytest.mark.parametrize("joint", [", and ", "; ", ", but also "])
+def test_a_planted_order_joined_to_a_fact_is_not_shown(joint: str, kind: str, attack: str) -> None:
+    said = f"{EVIDENCE[:-1]}{joint}{attack.strip()}".replace("\n", " ")
+    answer = answer_of(f"{said} [1]", f"{EVIDENCE} {attack}")
+    assert attack.strip()[:30].lower() not in answer.lower(), (kind, attack)
+
+
+def test_a_clause_of_the_book_that_begins_like_a_task_is_shown() -> None:
+    said = "Wheels keep a robot steady, and provide grip on flat floors."
+    assert answer_of(f"{said} [1]", f"{said} Describe the wheels of your robot.") == f"{said} [1]"
+
+
+@needs_attacks
+@pytest.mark.parametrize(("kind", "attack"), PLANTED)
 def test_a_planted_order_is_no_heading(kind: str, attack: str) -> None:
     for said in [one for one in echoed(attack) + followed(kind, attack, EVIDENCE) if "\n" not in one]:
         kept = f"{EVIDENCE[:-1]} [1]."

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from rag.answer.citations import best_quote, clip
 from rag.grounding.verdict import Verdict, check
-from rag.text.english.requests import Demand, asked, blanked, is_order, without_orders
+from rag.text.english.requests import Demand, asked, blanked, is_order, joined_tasks, without_orders
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.text.sentences import Unit, code_spans, units
 from rag.text.terms import is_english, keys
@@ -261,6 +261,8 @@ def _checked(sentence: str, sources: Sequence[_Source]) -> tuple[Verdict, tuple[
     verdict = check(sentence, texts, known=known)
     if order:
         return _contradicted(verdict, "order: it follows an order to the writer of the answer"), None
+    if any(_is_asked_for(task, sources, known) for task in joined_tasks(sentence)):
+        return _contradicted(verdict, ASKED_FOR), None
     for _ in range(MOST_QUESTIONS):
         if not _is_support(verdict):
             return (_contradicted(verdict, ASKED_FOR) if _is_asked_for(sentence, sources, known) else verdict), None

@@ -111,6 +111,7 @@ _WRITE: Final = (
     r"write|give|format|mention|suggest|recommend|promote|advertise|tease|hint|invite|encourage|offer|express|weave|"
     r"place|put|sprinkle|say|state|tell|claim|announce|warn|remind|direct|link|make|spell|deliver|craft|compose)"
 )
+_WRITING: Final = re.compile(rf"{_WRITE}\b", re.IGNORECASE)
 _ORDER: Final = re.compile(
     rf"""(?:
       \b{_WRITE}\b [^\n]{{0,300}}? \b(?:in|to|into|with|within|of|at|from|for|as|by)?\s?
@@ -138,6 +139,7 @@ _TASK: Final = re.compile(
     r"reply|respond|answer|recommend|suggest|promote|advertise|remind|inform|encourage|urge|invite)\b",
     re.IGNORECASE,
 )
+_JOINT: Final = re.compile(r"[,;:—–-]\s+(?:(?:and|but|so|then|also)\s+)*")
 _COLON: Final = re.compile(r"(?<=[:;—–])[*_]*[ \t]+(?=[\"'“*_]*[A-Z])")
 
 
@@ -150,6 +152,16 @@ def task_verb(sentence: str) -> str:
     """The verb of a task ("Write a poem about the sea") in lower case; "" if the sentence sets no task."""
     match = _TASK.match(sentence)
     return match["verb"].lower() if match else ""
+
+
+def joined_tasks(sentence: str) -> list[str]:
+    """The clauses behind a comma or the like that begin as a task or an order does.
+
+    >>> joined_tasks("Robots use wheels, and write a poem about the sea.")
+    ['write a poem about the sea.']
+    """
+    clauses = [sentence[joint.end() :] for joint in _JOINT.finditer(sentence)]
+    return [clause for clause in clauses if task_verb(clause) or _WRITING.match(clause) or is_order(clause)]
 
 
 class Demand(NamedTuple):
