@@ -90,6 +90,8 @@ async def _checks(options: argparse.Namespace, settings: Settings) -> list[Check
     checks[-1] = replace(checks[-1], proposal=await proposal(settings, profile, collection, checks[-1].code))
     if settings.rerank != "off":
         await _attempt(checks, "rerank", lambda: _rerank(settings))
+    if settings.judge not in (None, "auto", "none"):
+        await _attempt(checks, "judge", lambda: _judge(settings))
     await _attempt(checks, "model", lambda: check_model(settings, profile, embedder))
     await _attempt(checks, "memory", lambda: _memory(settings, profile))
     return checks
@@ -156,6 +158,21 @@ async def _rerank(settings: Settings) -> tuple[Any, str, str]:
         return None, "off", ""
     await asyncio.to_thread(reranker.rerank, "one order", ["one text", "another"])
     return None, f"{reranker.model_id}, {place_of(reranker)}", ""
+
+
+async def _judge(settings: Settings) -> tuple[Any, str, str]:
+    """Load the judge, and put to it a sentence with a passage that states it word for word."""
+    from rag.model.entailment import build_judge
+
+    judge = build_judge(settings.judge)
+    if judge is None:
+        return None, "off", ""
+    sentence = "Nodes exchange messages over topics."
+    (verdict,) = await asyncio.to_thread(judge.judge, [(sentence, [sentence])])
+    if verdict is not True:
+        message = f"The judge {judge.model_id} does not confirm a sentence that its passage states word for word."
+        raise UsageError(message, code="judge", hint="Check the order of its labels in config.json.")
+    return None, f"{judge.model_id}, inside this process", ""
 
 
 async def _memory(settings: Settings, profile: Any) -> tuple[Any, str, str]:

@@ -141,7 +141,7 @@ async def _check_answers(profile: Profile, model: BaseChatModel, name: str, wher
     detail, hint = f"{name} at {where} answers", ""
     if "tools" in refused:
         hint = "It does not support tools, so the book is searched once per question."
-    others = [profile.model.fallback, profile.model.judge if profile.answer.judge == "model" else None]
+    others = [profile.model.fallback, profile.model.judge if profile.answer.judge == "auto" else None]
     for other in filter(None, others):
         await _first_token(model, other, _options(profile) | {"model": other})
         detail += f", and so does {other}"

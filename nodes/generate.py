@@ -7,7 +7,7 @@ resolved and checked. `nodes.model_call` makes the call itself.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,16 +42,20 @@ class _AnswerInProgress:
 
     async def feed(self, text: str) -> None:
         self.show(self.writer.feed(text))
-        claims = self.writer.claims if self.judge else []
-        if self.judge and claims and self.judge.worth_asking(len(claims)):
-            self.show(self.writer.settle(await self.judge.verdicts(claims)))
+        if self.judge and self.judge.worth_asking(self.writer.doubtful):
+            self.judge.ask(self.writer.ask(), self.hear)
 
     async def close(self, *, cut: bool) -> None:
         """Check and show the rest of a finished answer."""
         self.show(self.writer.end(cut=cut))
         if self.judge:
-            self.show(self.writer.settle(await self.judge.verdicts(self.writer.claims)))
+            self.judge.ask(self.writer.ask(), self.hear)
+            await self.judge.finish()
         self.show(self.writer.close())
+
+    def hear(self, verdicts: Mapping[int, bool | None]) -> None:
+        """Show what waited for these verdicts alone. The judge speaks while the answer goes on streaming."""
+        self.show(self.writer.settle(verdicts))
 
     def show(self, pieces: Sequence[str]) -> None:
         for piece in pieces:
@@ -90,12 +94,16 @@ async def _answer(parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[
     writer = AnswerWriter(fitted.passages, _manner(parts, turn["question"]))
     answer = _AnswerInProgress(writer, runtime.stream_writer, judge)
     may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
-    message = await call_model(parts, ModelRequest(prompt, fitted.answer_tokens, may_search, turn["model"]), answer)
-    tokens = tokens_used(parts, _tokens_before(state), prompt, message)
-    another = may_search and (message.tool_calls or message.invalid_tool_calls)
-    draft = Draft() if another else await _finish(parts, answer, message, turn["began"])
+    try:
+        message = await call_model(parts, ModelRequest(prompt, fitted.answer_tokens, may_search, turn["model"]), answer)
+        tokens = tokens_used(parts, _tokens_before(state), prompt, message)
+        another = may_search and (message.tool_calls or message.invalid_tool_calls)
+        draft = Draft() if another else await _finish(parts, answer, message, turn["began"])
+    finally:
+        if judge:  # it must not go on after the answer has failed, was cancelled or gave way to a search
+            judge.cancel()
     draft["tokens_used"] = added(tokens, judge.tokens) if judge else tokens
-    calls = state.get("llm_calls", 0) + (not parts.quotes) + (judge.opinion.calls if judge else 0)
+    calls = state.get("llm_calls", 0) + (not parts.quotes) + (judge.llm_calls if judge else 0)
     if another:
         answer.retract()
         return _another_search(state, message) | {"llm_calls": calls, "draft": draft}

@@ -1,14 +1,15 @@
-"""A model as a second judge of an answer's sentences, for profiles that want one. It can only remove sentences.
+"""A second judge of an answer's sentences: a model that reads meaning where the check by code compares words.
 
-It judges several sentences per call while the answer streams in. Each call is a LangGraph task with its own retries and
-time limit, inside the node that writes the answer.
+It judges several sentences a call while the answer goes on streaming. Each call is a LangGraph task with its own
+retries and time limit, inside the node that writes the answer.
 """
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,9 +18,9 @@ from langgraph.func import task
 from langgraph.types import RetryPolicy
 
 from nodes.model_call import ModelRequest, Unseen, added, call_model, tokens_used
-from rag.answer.judging import Claim, judging_prompt, read_verdicts
+from rag.answer.judging import Claim, JudgingForm
 from rag.errors import AskbookError
-from rag.ports import Parts
+from rag.ports import Judge, Parts
 from rag.prompt.passage_format import new_boundary
 from rag.retry import Patience
 from rag.types import Opinion, Passage
@@ -28,13 +29,17 @@ log: Final = logging.getLogger("askbook")
 
 TIMEOUT: Final = 30.0  # seconds for one attempt, while the user waits
 ATTEMPTS: Final = 2
-ENOUGH: Final = 4  # waiting sentences that are worth another call
+FIRST: Final = 2  # sentences of finished paragraphs that are worth the first call
+ENOUGH: Final = 8  # sentences that are worth another call before the answer has ended
+
+Heard = Callable[[Mapping[int, bool | None]], None]
 
 
 class SecondOpinion:
     """Judges the sentences of one answer. `opinion` and `tokens` add up all calls.
 
-    After a failure the model is not asked again for this answer, and the result of the check by code stands.
+    The judge is the one at the port if there is one, else a model. After a failure it is not asked again for this
+    answer, and the result of the check by code stands.
     """
 
     def __init__(self, parts: Parts, passages: Sequence[Passage], patience: Patience, answering: str) -> None:
@@ -44,34 +49,36 @@ class SecondOpinion:
         self._passages = {passage.number: passage for passage in passages}
         self._patience = patience
         self._boundary = new_boundary()
-        self.opinion = Opinion(model=model.judge or answering)
+        self._asking: list[asyncio.Task[None]] = []
+        self.opinion = Opinion(model=parts.judge.model_id if parts.judge else model.judge or answering)
         self.tokens: Mapping[str, Any] = {}
         self.failure: str | None = None
 
-    def worth_asking(self, waiting: int) -> bool:
-        """Whether to ask now: at once for the first sentence, since the user waits for it; then for several."""
-        return waiting >= (ENOUGH if self.opinion.calls else 1)
+    @property
+    def llm_calls(self) -> int:
+        """The calls of a language model; a judge at the port is none."""
+        return 0 if self._parts.judge else self.opinion.calls
 
-    async def verdicts(self, claims: Sequence[Claim]) -> dict[int, bool]:
-        """Whether the model finds each claim supported, by position; empty without claims and when it fails."""
-        if not claims or self.failure:
-            return {}
-        self.opinion.calls += 1
-        try:
-            verdict = await self._task(claims)
-        except (AskbookError, NodeTimeoutError) as failure:
-            self.failure = failure.code if isinstance(failure, AskbookError) else "timeout"
-            log.warning("the judge failed: %s (%s)", self.opinion.model, self.failure)
-            return {}
-        self.tokens = added(self.tokens, verdict["tokens"])
-        if verdict["verdicts"] is None:
-            self.failure = "unreadable"
-            log.warning("the judge failed: %s gave no verdict", self.opinion.model)
-            return {}
-        self.opinion.sentences += len(claims)
-        told = {int(place): supported for place, supported in verdict["verdicts"].items()}
-        self.opinion.removed += sum(not supported for supported in told.values())
-        return told
+    def worth_asking(self, waiting: int) -> bool:
+        """Whether to ask now, before the answer has ended. One call runs at a time, and later sentences gather."""
+        if self.failure:
+            return waiting > 0  # nothing is asked, and the sentences need not wait any longer
+        is_asking = any(not asking.done() for asking in self._asking)
+        return not is_asking and waiting >= (ENOUGH if self.opinion.calls else FIRST)
+
+    def ask(self, claims: Mapping[int, Claim], heard: Heard) -> None:
+        """Start a call, and return at once. `heard` gets the verdict on each claim by its key: None without one."""
+        if claims:
+            self._asking.append(asyncio.create_task(self._tell(claims, heard)))
+
+    async def finish(self) -> None:
+        """Wait for the calls that were started."""
+        await asyncio.gather(*self._asking)
+
+    def cancel(self) -> None:
+        """Give up the calls that were started; nothing is heard of them."""
+        for asking in self._asking:
+            asking.cancel()
 
     @property
     def notices(self) -> list[str]:
@@ -79,10 +86,39 @@ class SecondOpinion:
             return []
         return [f"{self.opinion.model} did not judge all sentences ({self.failure}); the check by code alone stands."]
 
+    async def _tell(self, claims: Mapping[int, Claim], heard: Heard) -> None:
+        verdicts = {} if self.failure else await self._verdicts(list(claims.values()))
+        heard({key: verdicts.get(place) for place, key in enumerate(claims)})
+
+    async def _verdicts(self, claims: Sequence[Claim]) -> dict[int, bool]:
+        """Whether the judge finds each claim supported, by position; empty when it fails."""
+        self.opinion.calls += 1
+        began = time.monotonic()
+        try:
+            reply = await self._task(claims)
+        except (AskbookError, NodeTimeoutError) as failure:
+            return self._failed(failure.code if isinstance(failure, AskbookError) else "timeout")
+        finally:
+            self.opinion.milliseconds += round((time.monotonic() - began) * 1000, 1)
+        self.tokens = added(self.tokens, reply["tokens"])
+        if reply["failure"]:
+            return self._failed(reply["failure"])
+        verdicts = {int(place): supported for place, supported in reply["verdicts"].items()}
+        self.opinion.sentences += len(claims)
+        self.opinion.confirmed += sum(verdicts.values())
+        self.opinion.removed += sum(not supported for supported in verdicts.values())
+        return verdicts
+
+    def _failed(self, reason: str) -> dict[int, bool]:
+        self.failure = self.failure or reason
+        log.warning("the judge failed: %s (%s)", self.opinion.model, reason)
+        return {}
+
     def _task(self, claims: Sequence[Claim]) -> Any:
-        """The call as a task, named after its claims so that a resumed turn never gets the verdict on others."""
+        """The call as a task. Its name is unique: a node that is tried again would get the stored result of a task of
+        the same name, and another answer must not get it.
+        """
         patience = self._patience
-        digest = hashlib.sha256(repr(claims).encode()).hexdigest()[:12]
         retry = RetryPolicy(
             initial_interval=patience.first * patience.pace,
             max_attempts=min(ATTEMPTS, patience.attempts),
@@ -94,17 +130,32 @@ class SecondOpinion:
         )
 
         async def judge() -> dict[str, Any]:
-            return await self._ask(claims)
+            local = self._parts.judge
+            return await (self._ask_port(local, claims) if local else self._ask_model(claims))
 
-        named: Any = task(name=f"judge {digest}", retry_policy=retry, timeout=TIMEOUT)
+        named: Any = task(name=f"judge {self._boundary} {self.opinion.calls}", retry_policy=retry, timeout=TIMEOUT)
         return named(judge)()
 
-    async def _ask(self, claims: Sequence[Claim]) -> dict[str, Any]:
-        prompt = judging_prompt(claims, self._passages, self._boundary)
+    async def _ask_model(self, claims: Sequence[Claim]) -> dict[str, Any]:
+        form = JudgingForm(claims, self._passages, self._boundary)
         length = self._parts.profile.model.max_tokens or 0
-        message = await call_model(self._parts, ModelRequest(prompt, length, False, self.opinion.model), Unseen())
-        verdicts = read_verdicts(message.text, len(claims))
-        return {
-            "verdicts": verdicts and {str(place): supported for place, supported in verdicts.items()},
-            "tokens": tokens_used(self._parts, {}, prompt, message),
-        }
+        message = await call_model(self._parts, ModelRequest(form.prompt, length, False, self.opinion.model), Unseen())
+        verdicts = form.read(message.text)
+        failure = "unreadable" if verdicts is None else "" if verdicts else "unreliable"
+        return _reply(verdicts or {}, tokens_used(self._parts, {}, form.prompt, message), failure)
+
+    async def _ask_port(self, local: Judge, claims: Sequence[Claim]) -> dict[str, Any]:
+        pairs = [(one.whole, [self._passages[number].text for number in one.numbers]) for one in claims]
+        try:
+            found = await asyncio.to_thread(local.judge, pairs)
+        except AskbookError:
+            raise
+        except Exception as failure:  # a judge of the user's own may raise anything, and no turn fails because of it
+            raise AskbookError("api_error", "judge", f"The judge failed: {type(failure).__name__}.") from failure
+        verdicts = {place: verdict for place, (verdict, _) in enumerate(zip(found, claims, strict=False))}
+        return _reply({place: verdict for place, verdict in verdicts.items() if verdict is not None}, {})
+
+
+def _reply(verdicts: Mapping[int, bool], tokens: Mapping[str, Any], failure: str = "") -> dict[str, Any]:
+    """What a call found, in a form that a checkpoint can store."""
+    return {"verdicts": {str(place): found for place, found in verdicts.items()}, "tokens": tokens, "failure": failure}

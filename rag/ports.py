@@ -54,6 +54,21 @@ class Reranker(Protocol):
         ...
 
 
+class Judge(Protocol):
+    """Tells whether passages state what a sentence states: an entailment model, for example.
+
+    `rag.model.entailment` runs one that lies in a folder.
+    """
+
+    model_id: str
+
+    def judge(self, claims: Sequence[tuple[str, Sequence[str]]]) -> list[bool | None]:
+        """One verdict for each sentence with the texts of the passages that it cites: True if together they state it,
+        False if they do not, None if the judge cannot tell. Blocks; raises `AskbookError`.
+        """
+        ...
+
+
 class SparseEncoder(Protocol):
     """Turns texts into BM25 term weights; the collection multiplies them by the inverse document frequencies."""
 
@@ -193,7 +208,7 @@ class Parts:
 
     `quotes` is true if the variable `key_variable` is not set: `model` then quotes the book, and its calls do not count
     as model calls. `dialect` holds the options that the endpoint rejected so far. `searched_with` names the embedding
-    model and the reranker, and where they run. `collection` is the book.
+    model and the reranker, and where they run. `collection` is the book. `judge` judges answers instead of a model.
     """
 
     profile: Profile
@@ -205,12 +220,13 @@ class Parts:
     dialect: Dialect = field(default_factory=Dialect)
     searched_with: str = ""
     collection: str = ""
+    judge: Judge | None = None
 
     @property
     def judged(self) -> bool:
-        """Whether a model is asked about the sentences of the answers, as the profile says."""
+        """Whether a judge is asked about doubtful sentences of the answers. Quoted sentences are never doubtful."""
         answer = self.profile.answer
-        return answer.judge == "model" and answer.grounding != "off" and not self.quotes
+        return answer.judge == "auto" and answer.grounding != "off" and not self.quotes
 
 
 PartsOf = Callable[[str | None], Parts]

@@ -18,7 +18,8 @@ from rag.index.field_mapping import Layout, layout_of
 from rag.index.server_client import Server
 from rag.ingest.manual import VECTORS, index_manual
 from rag.model.endpoint import build_model, close_model, endpoint_of
-from rag.ports import ChunkIndex, Embedder, Parts, Reranker, SparseEncoder
+from rag.model.entailment import build_judge
+from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, SparseEncoder
 from rag.profiles.profile import Profile, profile_of
 from rag.profiles.schema import PromptSection
 from rag.prompt.budget import check_system
@@ -46,10 +47,12 @@ class LiveServices:
         embedder: Embedder,
         index: ChunkIndex,
         reranker: Reranker | None = None,
+        judge: Judge | None = None,
     ) -> None:
         self.settings = settings
         self.embedder = embedder
         self.reranker = reranker
+        self.judge = judge
         self.sparse: SparseEncoder = Bm25Encoder()
         self._index = index
         self._default_profile = profile
@@ -100,6 +103,7 @@ class LiveServices:
             endpoint.variable,
             searched_with=self._searched_with(profile),
             collection=self.index.collection,
+            judge=self.judge,
         )
 
     def _searched_with(self, profile: Profile) -> str:
@@ -212,7 +216,7 @@ def _build(settings: Settings, chosen: Profile, profile: str, book: str) -> Live
     close_to_others(settings.home)
     embedder, index = build_embedder(settings, chosen, book), collection_index(settings, book, chosen)
     reranker = None if settings.rerank == "off" else build_reranker(settings)
-    services = LiveServices(settings, profile, embedder, index, reranker)
+    services = LiveServices(settings, profile, embedder, index, reranker, build_judge(settings.judge))
     services.parts(profile)
     return services
 

@@ -75,6 +75,7 @@ class Settings(BaseSettings):
         "AGENT_MAX_TURNS", description="maximum number of turns of a conversation"
     )
     grounding: GroundingMode | None = _env("ASKBOOK_GROUNDING", description="how unsupported sentences are treated")
+    judge: str | None = _env("ASKBOOK_JUDGE", description="judge of answers: a folder with a model, auto or none")
     home: Path = _env("ASKBOOK_HOME", Path(".askbook"), description="folder for index, memory and caches")
     profile: str = _env("ASKBOOK_PROFILE", "default", description="profile to use")
     profiles: str | None = _env("ASKBOOK_PROFILES", description="profiles that others may choose, comma-separated")

@@ -139,12 +139,18 @@ class Citation(Record):
 
 
 class Opinion(Record):
-    """The verdict of a judge model: asked about `sentences` in `calls`, it found `removed` of them unsupported."""
+    """What a judge said of an answer: asked about `sentences` in `calls`, it confirmed some and rejected others.
+
+    `removed` counts the rejected ones. A sentence without a verdict is in neither count. `milliseconds` adds up the
+    calls, some of which may have run at the same time.
+    """
 
     model: str
     sentences: int = 0
+    confirmed: int = 0
     removed: int = 0
     calls: int = 0
+    milliseconds: float = 0.0
 
 
 class CheckedSentence(Record):

@@ -85,7 +85,9 @@ class CommandLine:
 
     def _environment(self, more: dict[str, str]) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "SSL_CERT_FILE") if name in os.environ}
-        return kept | {"HOME": str(self.folder), "ASKBOOK_HOME": str(self.home)} | more
+        # Scripts of endpoints hold the answers only, so no judge is asked unless a test wants one.
+        usual = {"HOME": str(self.folder), "ASKBOOK_HOME": str(self.home), "ASKBOOK_JUDGE": "none"}
+        return kept | usual | more
 
 
 def _bytes(stdin: str | bytes) -> bytes:

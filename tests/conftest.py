@@ -188,12 +188,16 @@ async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    """A scripted endpoint of OpenAI's wire format, in an environment that names it, its key, and nothing else."""
+    """A scripted endpoint of OpenAI's wire format, in an environment that names it, its key, and nothing else.
+
+    Its scripts hold the answers only, so no judge is asked.
+    """
     for name in (*variables(), "OPENAI_ORG_ID", "OPENAI_PROXY"):
         monkeypatch.delenv(name, raising=False)
     with openai_server() as opened:
         monkeypatch.setenv("OPENAI_API_KEY", OPENAI_KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", opened.address)
+        monkeypatch.setenv("ASKBOOK_JUDGE", "none")
         yield opened
 
 

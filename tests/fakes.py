@@ -4,6 +4,7 @@ ingestion without their engines, everything in memory and counted.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import re
@@ -18,7 +19,7 @@ from pydantic import Field
 
 from rag.book import SparseVector, Where
 from rag.errors import UsageError
-from rag.ports import ChunkIndex, Parts
+from rag.ports import ChunkIndex, Judge, Parts
 from rag.profiles.profile import Profile, load_profile
 from rag.retry import Patience
 from rag.types import AnsweredQuestion, Found, Passage, Retrieval, Trace
@@ -29,7 +30,8 @@ Reply = str | Exception | Sequence[AIMessageChunk | str | Exception]
 
 
 class ScriptedModel(BaseChatModel):
-    """Answers with its script, one reply a call. A reply is a text, an exception, or the chunks of a stream.
+    """Answers with its script, one reply a call. A reply is a text, an exception, the chunks of a stream, or a function
+    from the prompt to a text. An event among the chunks holds up the stream until it is set.
 
     A call beyond the script fails the test, and `assert_complete` one that was never made.
     """
@@ -45,17 +47,23 @@ class ScriptedModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "scripted"
 
-    def _chunks(self, prompt: list[BaseMessage], options: dict[str, Any]) -> Iterator[ChatGenerationChunk]:
+    def _chunks(
+        self, prompt: list[BaseMessage], options: dict[str, Any]
+    ) -> Iterator[ChatGenerationChunk | asyncio.Event]:
         self.prompts.append(prompt)
         self.options.append(options)
         if not self.script:  # what is raised here is a failure of the turn to the product, which tells it as one
             UNFORESEEN.append(prompt[-1].text)
         assert self.script, "the model was called more often than its script foresees"
         reply = self.script.pop(0)
+        reply = reply(prompt) if callable(reply) else reply
         parts = [reply] if isinstance(reply, str | Exception) else list(reply)
         for part in parts:
             if isinstance(part, Exception):
                 raise part
+            if isinstance(part, asyncio.Event):
+                yield part
+                continue
             message = part if isinstance(part, AIMessageChunk) else AIMessageChunk(content=part)
             yield ChatGenerationChunk(message=message)
         yield ChatGenerationChunk(message=AIMessageChunk(content="", response_metadata={"finish_reason": "stop"}))
@@ -76,8 +84,11 @@ class ScriptedModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in self._chunks(messages, kwargs):
-            yield chunk
+        for part in self._chunks(messages, kwargs):
+            if isinstance(part, asyncio.Event):
+                await part.wait()
+            else:
+                yield part
 
 
 def tool_call(query: str = "other words", call_id: str = "call-1", **fields: Any) -> AIMessageChunk:
@@ -178,16 +189,32 @@ class FakeReranker:
         return sorted(range(len(texts)), key=lambda i: places[i])
 
 
+def unjudged(profile: Profile) -> Profile:
+    """The profile without a judge, for scripts in which only the answers are written."""
+    return profile.model_copy(update={"answer": profile.answer.model_copy(update={"judge": "none"})})
+
+
 class FakeServices:
-    """Services over a scripted model and a fake search."""
+    """Services over a scripted model and a fake search. With `judged`, the profile decides whether a judge is asked;
+    `judge` is one at the port.
+    """
 
     def __init__(
-        self, model: ScriptedModel, searcher: FakeSearcher, profile: Profile | None = None, *, quotes: bool = False
+        self,
+        model: ScriptedModel,
+        searcher: FakeSearcher,
+        profile: Profile | None = None,
+        *,
+        quotes: bool = False,
+        judged: bool = False,
+        judge: Judge | None = None,
     ) -> None:
         self.model = model
         self.searcher = searcher
         self.profile = profile or load_profile("default")
+        self.profile = self.profile if judged else unjudged(self.profile)
         self.quotes = quotes
+        self.judge = judge
 
     @property
     def index(self) -> ChunkIndex:
@@ -196,7 +223,7 @@ class FakeServices:
     def parts(self, profile: str | None) -> Parts:
         if profile not in (None, self.profile.name):
             raise UsageError(f'There is no profile "{profile}".', code="unknown_profile")
-        return Parts(self.profile, self.model, "scripted", self.quotes, self.searcher)
+        return Parts(self.profile, self.model, "scripted", self.quotes, self.searcher, judge=self.judge)
 
 
 # --- ingestion -------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from graph.agent import Agent
 from graph.build import build_graph
 from graph.compiled import thread_config
 from graph.memory import Memory, local_memory
+from rag.ports import Judge
 from rag.profiles.profile import Profile
 from rag.types import Passage, Response
 from state import AgentState, Context, InputState
@@ -22,7 +23,8 @@ ANSWER = "A node is a process [1]."
 class Machine:
     """One machine with what it is made of, and all that its runs have streamed.
 
-    `script` is what the model says, call by call; `passages` what every search finds.
+    `script` is what the model says, call by call; `passages` what every search finds. A judge is asked
+    if `judged` is set, and `judge` is one at the port.
     """
 
     def __init__(
@@ -34,10 +36,12 @@ class Machine:
         profile: Profile | None = None,
         memory: Memory | None = None,
         quotes: bool = False,
+        judged: bool = False,
+        judge: Judge | None = None,
     ) -> None:
         self.model = ScriptedModel(script=list(script))
         self.searcher = FakeSearcher(passages, failures, later)
-        self.services = FakeServices(self.model, self.searcher, profile, quotes=quotes)
+        self.services = FakeServices(self.model, self.searcher, profile, quotes=quotes, judged=judged, judge=judge)
         self.memory = memory or local_memory()
         self.graph = self.memory.compile(build_graph(self.services, AT_ONCE))
         self.agent = Agent(self.graph, self.services, self.memory)

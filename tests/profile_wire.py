@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -22,8 +22,8 @@ from rag.profiles.profile import Profile, load_profile
 from rag.settings import Settings, variables
 from rag.types import Event, Found, Passage, Response
 from tests.fake_index import FakeIndex
-from tests.fakes import AT_ONCE, FakeEmbedder, FakeSearcher, passage
-from tests.openai_server import Endpoint, Reply
+from tests.fakes import AT_ONCE, FakeEmbedder, FakeSearcher, passage, unjudged
+from tests.openai_server import Endpoint, Reply, Request
 
 OWN_KEY: Final = "own-canary-0123456789"
 OWN_VARIABLE: Final = "ENDPOINT_OF_THE_TEST_API_KEY"
@@ -60,6 +60,7 @@ class Wire:
         later: Sequence[Sequence[Passage]] = (),
         thread: str | None = None,
         own_endpoint: bool = False,
+        judged: bool = False,
     ) -> None:
         self.endpoint = endpoint
         self.home = home
@@ -67,7 +68,7 @@ class Wire:
         self.searcher = Searcher(passages, later=later)
         self.index: ChunkIndex = FakeIndex()
         self.events: list[Event] = []
-        self.profile = load_profile(profile)
+        self.profile = load_profile(profile) if judged else unjudged(load_profile(profile))
         changes: dict[str, Any] = {"timeout_seconds": 5.0}
         if own_endpoint:
             changes |= {"base_url": endpoint.address, "api_key_env": OWN_VARIABLE}
@@ -92,7 +93,13 @@ class Wire:
         async with open_memory(self.home, persistent=self.profile.memory.persistent) as memory:
             yield Agent(memory.compile(build_graph(self, AT_ONCE)), self, memory)
 
-    async def ask(self, *script: Reply, question: str = QUESTION, thread: str | None = None, **more: Any) -> Response:
+    async def ask(
+        self,
+        *script: Reply | Callable[[Request], Reply],
+        question: str = QUESTION,
+        thread: str | None = None,
+        **more: Any,
+    ) -> Response:
         """The response to a question that the endpoint answers with the script; `events` are those on the way."""
         self.endpoint.script[:] = script
         async with self.agent() as agent:

@@ -15,7 +15,7 @@ import socket
 import struct
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -68,12 +68,12 @@ class Request:
 class WireServer:
     """The server as a test sees it: its address, its script, and what it was asked.
 
-    A request gets the fault of the first key that its path contains, else the next reply of the script, else what
-    `answer` says.
+    A request gets the fault of the first key that its path contains, else the next reply of the script, which may be a
+    function of the request, else what `answer` says.
     """
 
     address: str = ""
-    script: list[Reply] = field(default_factory=list)
+    script: list[Reply | Callable[[Request], Reply]] = field(default_factory=list)
     faults: dict[str, Reply] = field(default_factory=dict)
     requests: list[Request] = field(default_factory=list)
     stopping: threading.Event = field(default_factory=threading.Event)
@@ -107,7 +107,8 @@ class WireServer:
         fault = next((reply for part, reply in self.faults.items() if part in request.path), None)
         if fault is not None:
             return fault
-        return self.script.pop(0) if self.script else self.answer(request)
+        reply = self.script.pop(0) if self.script else self.answer(request)
+        return reply(request) if callable(reply) else reply
 
 
 Server = TypeVar("Server", bound=WireServer)

@@ -32,9 +32,9 @@ class AnswerLine:
     `prefix` is the list sign or quotation mark before the text, `gap` the white space before that, `suffix` markers
     behind the text. `block` numbers paragraphs, items and the like; `run` numbers whole lists, tables and paragraphs.
     `standing` is None until the line was checked; `reasons` say why it is not supported. `waits` says that a second
-    judge is still to be heard. A `frame` states nothing and stands or falls with the lines around it; `refusal` says
-    that it denies that the book has an answer; `unresolved` that it has a citation by which no passage is meant.
-    `level` is a heading's.
+    judge is still to be heard, `asked` that it was asked, and `under` which line introduces this one. A `frame` states
+    nothing and stands or falls with the lines around it; `refusal` says that it denies that the book has an answer;
+    `unresolved` that it has a citation by which no passage is meant. `level` is a heading's.
     """
 
     kind: Kind
@@ -50,6 +50,8 @@ class AnswerLine:
     standing: Standing | None = None
     reasons: tuple[str, ...] = ()
     waits: bool = False
+    asked: bool = False
+    under: str = ""
     suffix: str = ""
     quotes: dict[int, Quote] = field(default_factory=dict)
 

@@ -105,7 +105,7 @@ class HeldLines:
 
     def _fate(self, *, shown: bool, last: bool) -> Fate:
         line, following = self._lines[0], list(self._lines)[1:] if self._lines[0].frame else ()
-        if line.is_open or line.waits:
+        if line.is_open or line.waits or self._may_inherit(line):
             return "wait"
         if not line.frame:
             return "show" if self.shows(line) else "drop"
@@ -123,6 +123,10 @@ class HeldLines:
             return self._under_lead(line, following)
         carried = any(self._stands(one) for one in following)
         return "show" if carried or (shown and line.kind != "rule") else "wait"
+
+    def _may_inherit(self, line: AnswerLine) -> bool:
+        """Whether a line below may be rejected whose markers this one would then take over."""
+        return any(one.waits and one.suffix and one.block == line.block for one in self._lines if one is not line)
 
     def _stands(self, line: AnswerLine) -> bool:
         """Whether the line is a statement that is shown for good."""

@@ -30,6 +30,7 @@ MOST_QUESTIONS: Final = 3  # questions that are set aside before a sentence coun
 _SHORTEST: Final = 4  # letters; shorter words are anagrams by chance
 _FEWEST_JOINED: Final = 4  # words run together; fewer of them are a compound
 _WORD: Final = re.compile(r"[^\W\d_]+")
+_WORDING: Final = re.compile(r"\w+(?:[^\w\s*_`]+\w+)*|[^\w\s*_`\"'“”‘’.,;:!?()\[\]]")
 
 
 class Finding(NamedTuple):
@@ -238,8 +239,12 @@ class _Source:
         return found
 
     def has(self, sentence: str) -> bool:
-        """Whether the sentence stands in the passage, word for word."""
-        return _set(sentence) in self._verbatim
+        """Whether the sentence stands in the passage, word for word. Case, markup and punctuation do not count."""
+        return _worded(sentence) in self._wordings
+
+    @cached_property
+    def _wordings(self) -> frozenset[tuple[str, ...]]:
+        return frozenset(map(_worded, self._verbatim))
 
     def says(self, sentence: str) -> Quote | None:
         """The stretch that says it: the same sentence, or one that the check finds."""
@@ -313,6 +318,11 @@ def _set(text: str) -> str:
     """A text normalised for verbatim comparison: without list sign, line breaks and escapes of brackets."""
     flat = re.sub(r"\s*\n[ \t>]*", " ", _LIST_SIGN.sub("", text))
     return " ".join(re.sub(r"\\([\[\]])", r"\1", flat).split())
+
+
+def _worded(text: str) -> tuple[str, ...]:
+    """The words and signs of a text in lower case, without markup and punctuation."""
+    return tuple(_WORDING.findall(_set(text).casefold()))
 
 
 def is_garbled(sentence: str, text: str) -> bool:

@@ -40,7 +40,7 @@ class Manner:
     """How an answer is written: the profile's settings with the run's overrides, and the question.
 
     `accepts` are the citation forms that a model may use besides `[n]`; `footer` is the list below an answer in the
-    style "numbered". With `judged` a second judge is asked about what the check supports.
+    style "numbered". With `judged` a second judge is asked about what is unconfirmed and what is no quotation.
     """
 
     refusal: str
@@ -58,8 +58,8 @@ class AnswerWriter:
     `feed`, `end` and `close` return the pieces that are ready to be shown; joined, they are `shown.content`. `refused`
     is the reason why the answer became the refusal sentence, or None.
 
-    With a second judge, supported sentences wait: `claims` are those to ask the judge about now, and `settle` takes its
-    verdicts. Sentences that were never judged stand when the answer is closed.
+    With a second judge, doubtful sentences wait: `doubtful` counts those to ask about, `ask` takes them, and `settle`
+    takes the verdicts, in any order. Sentences that were never judged keep their standing when the answer is closed.
     """
 
     def __init__(self, passages: Sequence[Passage], manner: Manner) -> None:
@@ -75,6 +75,8 @@ class AnswerWriter:
         self._block = self._run = 0
         self._cited: tuple[int, ...] = ()  # by the block so far, or by the lead-in above it
         self._lead: tuple[int, AnswerLine] | None = None  # the last lead-in, with its run
+        self._head: tuple[int, str] = (0, "")  # the block of the last table, and its head
+        self._at_judge: dict[int, AnswerLine] = {}
         self._left_out = LeftOut()
         self._ended = False
         self.refused: FallbackReason | None = None
@@ -96,24 +98,37 @@ class AnswerWriter:
         return self.shown.take_out()
 
     @property
-    def claims(self) -> list[Claim]:
-        """The sentences that a second judge may be asked about: those of complete paragraphs and lists."""
-        return [Claim(self._composer.bare(one.marked), tuple(one.quotes)) for one in self._waiting()]
+    def doubtful(self) -> int:
+        """How many sentences a second judge may be asked about now: those of complete paragraphs and lists."""
+        return len(self._waiting())
 
-    def settle(self, verdicts: Mapping[int, bool]) -> list[str]:
-        """Take the second judge's verdicts by position in `claims`; a sentence without one keeps its standing."""
-        for place, line in enumerate(self._waiting()):
-            standing = line.standing or "unconfirmed"
-            if place in verdicts:
-                standing = "supported" if verdicts[place] else "contradicted"
-                line.reasons = () if verdicts[place] else (*line.reasons, "judge: the passages do not say so")
-            self._held.settle(line, standing)
+    def ask(self) -> dict[int, Claim]:
+        """Take the sentences that a second judge is to be asked about now, each with a key for its verdict."""
+        claims = {}
+        for line in self._waiting():
+            line.asked = True
+            key = len(self._at_judge)
+            self._at_judge[key] = line
+            claims[key] = Claim(self._composer.bare(line.marked), tuple(line.quotes), line.under)
+        return claims
+
+    def settle(self, verdicts: Mapping[int, bool | None]) -> list[str]:
+        """Take the second judge's verdicts by key; with None, a sentence keeps its standing."""
+        for key, verdict in verdicts.items():
+            line = self._at_judge[key]
+            if verdict is not None:
+                line.reasons = () if verdict else (*line.reasons, "judge: the passages do not say so")
+                self._held.settle(line, "supported" if verdict else "contradicted")
+            elif line.standing is not None:
+                self._held.settle(line, line.standing)
         self._let_go()
         return self.shown.take_out()
 
     def close(self, *, cut: bool = False) -> list[str]:
         """The rest and the footer; the refusal sentence when nothing is left."""
-        pieces = self.end(cut=cut) + self.settle({})
+        pieces = self.end(cut=cut)
+        self.ask()  # what was never judged waits no longer
+        pieces += self.settle({key: None for key, line in self._at_judge.items() if line.waits})
         self._let_go(last=True)
         if self.shown.content:
             self.shown.put_footer(self._manner.footer)
@@ -140,6 +155,7 @@ class AnswerWriter:
                 self._lead_to(line)
                 self._end_block()
                 self._enter(line)
+            line.under = self._above(line)
             self._decide(line)
             self._let_go()
 
@@ -212,6 +228,13 @@ class AnswerWriter:
         under = self._lead is not None and line.run in (self._lead[0], self._lead[0] + 1)
         self._cited = self._composer.numbers(self._lead[1].marked) if under and self._lead else ()
 
+    def _above(self, line: AnswerLine) -> str:
+        """The line that introduces an item or a row, without markers; a judge could not tell what it is about."""
+        if line.kind == "row":
+            return self._head[1] if self._head[0] == line.block else ""
+        under = line.kind == "item" and self._lead is not None and line.run in (self._lead[0], self._lead[0] + 1)
+        return self._composer.bare(self._lead[1].marked) if under and self._lead else ""
+
     def _frame(self, line: AnswerLine) -> None:
         """A heading or lead-in claims nothing. In "exact" each of its words must come from the book or the user."""
         taken = self._left_out.links
@@ -242,6 +265,7 @@ class AnswerWriter:
         if is_delimiter(line.marked) and len(above) <= 1:
             for one in above:
                 self._frame(one)
+                self._head = (line.block, one.marked.bare.strip())
             line.frame = True
         elif numbers:
             self._judge_line(line)
@@ -293,9 +317,8 @@ class AnswerWriter:
                     line.marked = MarkedText(with_markers(line.text, finding.by))
         line.quotes, line.reasons = finding.quotes, finding.reasons
         line.standing = finding.standing if line.text else "contradicted"
-        if self._manner.judged and line.kind != "code":
-            # A row may hold the marker of the rows above it, so they are shown together.
-            line.waits = line.standing != "contradicted" and (line.kind == "row" or not finding.verbatim)
+        line.waits = self._manner.judged and line.kind != "code" and not finding.verbatim
+        line.waits = line.waits and line.standing != "contradicted"
 
     def _finding(self, line: AnswerLine, bare: str, own: Sequence[int], inherited: Sequence[int]) -> Finding:
         """What the passages say of a line. Without a citation of its own, any passage of the turn may say it."""
@@ -316,7 +339,7 @@ class AnswerWriter:
         return Tongue(self._check.text)
 
     def _waiting(self) -> list[AnswerLine]:
-        waiting = self._held.waiting()
+        waiting = [line for line in self._held.waiting() if not line.asked]
         return waiting if self._ended or self._intake.paused else [line for line in waiting if line.run != self._run]
 
     def _compose(self, line: AnswerLine, cited: Sequence[int]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple, Self
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, model_validator
@@ -46,6 +46,7 @@ _VARIABLES: Final = (
     ("AGENT_SCORE_THRESHOLD", "retrieval.score_threshold", "agent_score_threshold"),
     ("AGENT_MAX_TURNS", "limits.max_turns", "agent_max_turns"),
     ("ASKBOOK_GROUNDING", "answer.grounding", "grounding"),
+    ("ASKBOOK_JUDGE", "answer.judge", "judge"),
     ("QDRANT_COLLECTION_NAME", "book.collection", "qdrant_collection_name"),
 )
 
@@ -87,6 +88,7 @@ class Profile(Section):
         max_tokens: int | None = None,
         citation_style: CitationStyle | None = None,
         grounding: GroundingMode | None = None,
+        judge: Literal["auto", "none"] | None = None,
         max_turns: int | None = None,
         model: str | None = None,
     ) -> Self:
@@ -97,7 +99,7 @@ class Profile(Section):
         changes: dict[str, dict[str, Any]] = {
             "model": {"temperature": temperature, "max_tokens": max_tokens, "name": model},
             "retrieval": {"top_k": top_k, "score_threshold": score_threshold} | ({"neighbours": 0} if top_k else {}),
-            "answer": {"citation_style": citation_style, "grounding": grounding},
+            "answer": {"citation_style": citation_style, "grounding": grounding, "judge": judge},
             "limits": {"max_turns": max_turns},
         }
         update = {
@@ -113,6 +115,7 @@ class Profile(Section):
             score_threshold=settings.agent_score_threshold,
             max_turns=settings.agent_max_turns,
             grounding=settings.grounding,
+            judge=None if settings.judge is None else "none" if settings.judge == "none" else "auto",
             model=settings.openai_model,
         )
 

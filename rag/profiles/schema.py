@@ -28,6 +28,11 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+def _as_judge(value: Any) -> Any:
+    """Read the values of earlier versions: "model" is "auto" now, and "off" is "none"."""
+    return {"model": "auto", "off": "none"}.get(value, value) if isinstance(value, str) else value
+
+
 Text = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
 Line = Annotated[Text, Field(max_length=200), AfterValidator(_one_line)]
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -125,8 +130,8 @@ class AnswerSection(Section):
     """`smalltalk` answers a greeting. `accepts` names citation forms that the instructions ask for, besides `[n]`.
 
     `grounding` decides what happens to sentences that their citations do not support: "strict" removes contradicted and
-    marks unconfirmed ones, "exact" removes both, "flag" marks both, and "off" shows all. `judge` "model" also lets a
-    model confirm and reject sentences. `context_title` is a line above the passages in the prompt.
+    marks unconfirmed ones, "exact" removes both, "flag" marks both, and "off" shows all. `judge` "auto" lets a model
+    confirm and reject doubtful sentences; "none" does not. `context_title` is a line above the passages in the prompt.
     `marker_rule` appends askbook's rule about numbered passages to the instructions. `footer` applies only to the style
     "numbered".
     """
@@ -137,7 +142,7 @@ class AnswerSection(Section):
     footer: Footer = "list"
     accepts: Annotated[tuple[Literal["source", "title", "chapter"], ...], Field(strict=False)] = ()
     grounding: GroundingMode = "strict"
-    judge: Literal["off", "model"] = "off"
+    judge: Annotated[Literal["auto", "none"], BeforeValidator(_as_judge)] = "auto"
     marker_rule: bool = True
     context_title: Line | None = None
 
