@@ -13,7 +13,7 @@ from rag.errors import UsageError
 from rag.profiles.layers import profile_folders, profile_names
 from rag.profiles.profile import profile_of
 from rag.settings import Settings
-from rag.types import Citation, Event, Grounding, Quote, Response, new_id
+from rag.types import Citation, Event, Grounding, Opinion, Quote, Response, new_id
 
 if TYPE_CHECKING:
     from graph.agent import Agent
@@ -138,6 +138,8 @@ async def _why(session: ChatSession, _rest: str) -> None:
     for chunk in last.retrieved_chunks:
         print(f"  [{chunk.rank}] {chunk.score:.3f}  {printable(chunk.heading or chunk.title)}")
     print(f"  checked   {printable(checked_line(last.grounding))}")
+    if last.grounding.judge:
+        print(f"  judged    {printable(judged_line(last.grounding.judge))}")
     why = f" ({last.fallback_reason})" if last.fallback_reason else ""
     print(f"  status    {last.status}{why}, {last.llm_calls} model calls, {last.tokens_used.total} tokens")
     print(f"  time      {last.timings_ms.total:.0f} ms, of which searching {last.timings_ms.retrieval:.0f} ms")
@@ -161,11 +163,18 @@ def why_lines(trace: Mapping[str, Any]) -> Iterator[str]:
 
 
 def checked_line(grounding: Grounding) -> str:
-    """For example "5 sentences, 4 supported, 0 unconfirmed, 1 removed; gpt-4o judged 5 and rejected 1"."""
+    """For example "5 sentences, 4 supported, 0 unconfirmed, 1 removed"."""
     counts = f"{grounding.sentences} sentences, {grounding.supported} supported, "
-    counts += f"{grounding.unconfirmed} unconfirmed, {grounding.removed} removed"
-    judge = grounding.judge
-    return counts + (f"; {judge.model} judged {judge.sentences} and rejected {judge.removed}" if judge else "")
+    return counts + f"{grounding.unconfirmed} unconfirmed, {grounding.removed} removed"
+
+
+def judged_line(judge: Opinion) -> str:
+    """For example "gpt-4o: 2 calls, 5 sentences, 4 confirmed, 1 rejected, 812 ms"."""
+    if not judge.calls:
+        return f"{judge.model}: no call, since nothing was doubtful"
+    counts = f"{counted(judge.calls, 'call')}, {counted(judge.sentences, 'sentence')}"
+    found = f"{judge.confirmed} confirmed, {judge.removed} rejected"
+    return f"{judge.model}: {counts}, {found}, {judge.milliseconds:.0f} ms"
 
 
 def _legs(kinds: list[str]) -> Iterator[str]:

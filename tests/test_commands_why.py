@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cli.commands import checked_line, why_lines
+from cli.commands import checked_line, judged_line, why_lines
 from rag.types import Candidate, Grounding, Opinion, Outcome, Trace
 
 
@@ -47,5 +47,6 @@ def test_only_the_first_few_that_were_not_used_are_told() -> None:
 def test_what_the_check_and_the_judge_found_is_told() -> None:
     counts = Grounding(sentences=5, supported=3, removed=2)
     assert checked_line(counts) == "5 sentences, 3 supported, 0 unconfirmed, 2 removed"
-    judged = counts.model_copy(update={"judge": Opinion(model="gpt", sentences=4, removed=1, calls=2)})
-    assert checked_line(judged) == "5 sentences, 3 supported, 0 unconfirmed, 2 removed; gpt judged 4 and rejected 1"
+    judge = Opinion(model="gpt", sentences=4, confirmed=3, removed=1, calls=2, milliseconds=812.4)
+    assert judged_line(judge) == "gpt: 2 calls, 4 sentences, 3 confirmed, 1 rejected, 812 ms"
+    assert judged_line(Opinion(model="gpt")) == "gpt: no call, since nothing was doubtful"
