@@ -41,8 +41,9 @@ def test_a_proof_is_what_a_turn_writes() -> None:
 
 def test_a_claim_without_a_marker_is_looked_for_in_all_passages() -> None:
     proof = prove("A topic is a bus over which nodes exchange messages. Penguins swim in cold water.", PASSAGES)
-    assert proof.text == "A topic is a bus over which nodes exchange messages [3]."
-    assert [(one.standing, one.passages) for one in proof.sentences] == [("supported", (3,)), ("contradicted", ())]
+    assert "[3]" in proof.text
+    assert "Penguins" not in proof.text
+    assert [one.standing for one in proof.sentences] == ["supported", "contradicted"]
 
 
 @pytest.mark.parametrize(
