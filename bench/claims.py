@@ -19,7 +19,7 @@ from typing import Final
 
 from bench.claims_data import answers
 from rag.answer.writer import AnswerWriter, Manner
-from rag.grounding.verdict import check
+from rag.evidence.verdict import check
 from rag.text.sentences import sentence_spans
 from rag.types import Passage, Standing
 

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from bench.grounding_mutations import mutants, names
 from bench.product import BOOKS
-from rag.grounding.verdict import check
+from rag.evidence.verdict import check
 from rag.text.sentences import sentence_spans, units
 
 PARAPHRASES = Path(__file__).parent / "paraphrases.txt"

@@ -1,4 +1,4 @@
-"""Weights of `rag.grounding.facts`, fitted by logistic regression.
+"""Weights of `rag.evidence.facts`, fitted by logistic regression.
 
     python -m bench.grounding_fit ../shared/data
 
@@ -19,13 +19,13 @@ import numpy as np
 
 from bench.grounding import AS_IS, SEPARATE, Case, cases
 from bench.logistic import fit_logistic
-from rag.grounding.evidence import Sources, words_of
-from rag.grounding.facts import PlaceFit, names, numbers
-from rag.grounding.names import names_of
-from rag.grounding.passages import SourceLine, line, read
-from rag.grounding.polarity import denials, turns
-from rag.grounding.slots import Slots
-from rag.grounding.verdict import claim_of
+from rag.evidence.evidence import Sources, words_of
+from rag.evidence.facts import PlaceFit, names, numbers
+from rag.evidence.names import names_of
+from rag.evidence.passages import SourceLine, line, read
+from rag.evidence.polarity import denials, turns
+from rag.evidence.slots import Slots
+from rag.evidence.verdict import claim_of
 
 RIDGE = 0.3
 LOWERED = {"name": 0.2, "number": 0.5, "comparison": 0.8, "negation": 0.9, "denial": 0.8}

@@ -28,6 +28,8 @@ GroundingMode = Literal["strict", "exact", "flag", "off"]
 # What the check finds of a sentence: certainly wrong, said by a passage, or everything between.
 Standing = Literal["contradicted", "supported", "unconfirmed"]
 
+# What the assistant says when the book does not answer, unless a profile has its own sentence.
+REFUSAL: Final = "I don't have information about that in the book content"
 # Shown behind a sentence that could not be confirmed.
 UNCONFIRMED_MARK: Final = "[?]"
 CitationStyle = Literal["numbered", "source", "title", "chapter"]

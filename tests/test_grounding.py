@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.grounding.verdict import check
+from rag.evidence.verdict import check
 
 ROBOT = (
     "Atlas\n"

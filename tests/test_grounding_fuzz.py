@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.grounding.verdict import check
+from rag.evidence.verdict import check
 
 _PIECES = """not |never |1,|[1, |`|```\n|five hundred and |U.S. |I do not |the book says |$|%|Bob |more |before |:|?|\n|
 #|**|a_b|::|-|'|n't |\u202e|\u200b|é|第三章"""

@@ -9,7 +9,7 @@ import pytest
 
 from bench.grounding import conversations, sentences, whole_sentences
 from bench.grounding_mutations import mutants, names
-from rag.grounding.verdict import check
+from rag.evidence.verdict import check
 
 TURNS = 8  # every so many turns one is looked at: the whole is the benchmark's
 

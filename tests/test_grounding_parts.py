@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from rag.grounding.code_words import code_words
-from rag.grounding.names import is_name
-from rag.grounding.negation import opposites, scopes
-from rag.grounding.numbers import quantities
-from rag.grounding.verdict import check
-from rag.grounding.words import key_of, tokens
+from rag.evidence.code_words import code_words
+from rag.evidence.names import is_name
+from rag.evidence.negation import opposites, scopes
+from rag.evidence.numbers import quantities
+from rag.evidence.verdict import check
+from rag.evidence.words import key_of, tokens
 
 
 def read(text: str) -> list[tuple[set[str], str]]:

@@ -289,5 +289,6 @@ def _were(count: int, noun: str) -> str:
 
 def unconfirmed_answer(passages: Iterable[Passage]) -> str:
     """What stands in place of an answer of which nothing could be shown: a sentence, and the closest passages."""
-    closest = [f"- {label(one.breadcrumb or one.title)} ({one.link})" for one in passages][:CLOSEST]
-    return "\n".join([UNCONFIRMED, "", "Closest passages:", *closest])
+    places = [(label(one.breadcrumb or one.title), one.link) for one in passages][:CLOSEST]
+    closest = [f"- {name} ({link})" if link else f"- {name}" for name, link in places]
+    return "\n".join([UNCONFIRMED, "", "Closest passages:", *closest] if closest else [UNCONFIRMED])

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from rag.answer.citations import best_quote, clip
-from rag.grounding.verdict import Verdict, check
+from rag.evidence.verdict import Verdict, check
 from rag.text.english.requests import Demand, asked, blanked, is_order, joined_tasks, without_orders
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.text.sentences import Unit, code_spans, units

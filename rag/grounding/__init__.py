@@ -1,5 +1,5 @@
-"""The support check: do the passages say what a sentence of the answer says?"""
+"""The proof of an answer, and the check of one sentence: plain strings in, no model, no network."""
 
-from rag.grounding.verdict import Verdict, check
+from rag.grounding.proof import Proof, ProvedSentence, Verdict, check, prove
 
-__all__ = ["Verdict", "check"]
+__all__ = ["Proof", "ProvedSentence", "Verdict", "check", "prove"]

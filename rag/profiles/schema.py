@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from rag.types import CitationStyle, Footer, GroundingMode
+from rag.types import REFUSAL, CitationStyle, Footer, GroundingMode
 
 
 def _not_blank(value: str) -> str:
@@ -136,7 +136,7 @@ class AnswerSection(Section):
     "numbered".
     """
 
-    refusal: Text = "I don't have information about that in the book content"
+    refusal: Text = REFUSAL
     smalltalk: Text = "Hello! Ask me anything about the book."
     citation_style: CitationStyle = "numbered"
     footer: Footer = "list"

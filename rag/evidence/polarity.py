@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from rag.grounding.evidence import Sources, Word
-from rag.grounding.facts import AFFIRMED, DENIED, TURNED, PlaceFit, doubt
-from rag.grounding.negation import REACH, SCOPE, cues, implied, opposites, scopes
-from rag.grounding.passages import SourceLine
-from rag.grounding.slots import Slots
+from rag.evidence.evidence import Sources, Word
+from rag.evidence.facts import AFFIRMED, DENIED, TURNED, PlaceFit, doubt
+from rag.evidence.negation import REACH, SCOPE, cues, implied, opposites, scopes
+from rag.evidence.passages import SourceLine
+from rag.evidence.slots import Slots
 from rag.text.english.word_lists import CUES, DEGREES, EXTREMES, LIMITING, LIMITS, TIME_SPANS, UNLIMITED_AFTER
 from rag.text.terms import stem
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from rag.grounding.words import Token, key_of
+from rag.evidence.words import Token, key_of
 from rag.text.english.word_lists import CARRIERS, CUES, DENYING_NOTHING, IMPLYING, SCOPE_ENDS, WHOLES
 
 REACH: Final = 6  # tokens after a cue that it may deny
@@ -19,7 +19,7 @@ def scopes(tokens: Sequence[Token]) -> frozenset[int]:
     """The indices of the denied tokens: the next one or two content words after a cue, or only the "all" of "not all".
 
     A token in the scope of two cues is not denied.
-    >>> from rag.grounding.words import tokens
+    >>> from rag.evidence.words import tokens
     >>> sorted(scopes(tokens("It does not lift heavy boxes."))), sorted(scopes(tokens("Not all robots walk.")))
     ([3, 4], [1])
     """

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from rag.grounding.numbers import Quantity, quantities
-from rag.grounding.words import Token, tokens
+from rag.evidence.numbers import Quantity, quantities
+from rag.evidence.words import Token, tokens
 from rag.text.sentences import units
 
 TITLE_WORDS: Final = 14  # at most, of a title without a mark

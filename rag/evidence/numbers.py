@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag.grounding.words import Token
+from rag.evidence.words import Token
 from rag.text.english import numerals
 
 _DIGITS: Final = re.compile(r"(\d+(?:[.,:]\d+)*)(.*)", re.DOTALL)
@@ -50,7 +50,7 @@ class Quantity:
 def quantities(tokens: Sequence[Token]) -> tuple[Quantity, ...]:
     """All quantities of a text, in order and without overlap.
 
-    >>> from rag.grounding.words import tokens
+    >>> from rag.evidence.words import tokens
     >>> [(sorted(q.values), q.unit) for q in quantities(tokens("two hundred and six km, $40 to 50 million"))]
     [(['206'], 'kilometre'), (['40', '40000', '40000000'], 'dollar'), (['50000000'], 'dollar')]
     """

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from typing import Final
 
-from rag.grounding.evidence import Sources
-from rag.grounding.names import Name, names_of, other_names
-from rag.grounding.numbers import Quantity
-from rag.grounding.passages import SourceLine
-from rag.grounding.slots import Slots
-from rag.grounding.words import Token
+from rag.evidence.evidence import Sources
+from rag.evidence.names import Name, names_of, other_names
+from rag.evidence.numbers import Quantity
+from rag.evidence.passages import SourceLine
+from rag.evidence.slots import Slots
+from rag.evidence.words import Token
 from rag.text.english.numerals import LIST_SEPARATORS
 from rag.text.english.word_lists import DATES
 
@@ -21,7 +21,7 @@ OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of t
 
 @dataclass(frozen=True, slots=True)
 class PlaceFit:
-    """Fits of one place of the sentence, 0 to 1 each (see `rag.grounding.slots`).
+    """Fits of one place of the sentence, 0 to 1 each (see `rag.evidence.slots`).
 
     `own`: the best place of the same word in the passages. `rival`: the best place of another word of its kind.
     `usual`: the best places of the words around it. `titled`: a heading of the passages holds it.
@@ -78,7 +78,7 @@ class Fact:
 
 
 def doubtful_facts(sentence: SourceLine, sources: Sources, slots: Slots) -> Iterator[str]:
-    """Reasons of `rag.grounding.verdict.Verdict`: facts that the passages do not hold, or hold in another place."""
+    """Reasons of `rag.evidence.verdict.Verdict`: facts that the passages do not hold, or hold in another place."""
     for fact in [*numbers(sentence, sources, slots), *names(sentence, sources, slots)]:
         if fact.fault:
             yield f"{fact.fault}: {fact.text} is not in the passages"
@@ -87,7 +87,7 @@ def doubtful_facts(sentence: SourceLine, sources: Sources, slots: Slots) -> Iter
 
 
 def absent_numbers(sentence: SourceLine, sources: Sources) -> Iterator[str]:
-    """Reasons of `rag.grounding.verdict.Verdict`: numbers that the passages do not hold."""
+    """Reasons of `rag.evidence.verdict.Verdict`: numbers that the passages do not hold."""
     for quantity in sentence.quantities:
         if not quantity.vague and not any(quantity.same(q) for site in sources.sites for q in site.line.quantities):
             yield f"number: {sentence.text_of(quantity)} is not in the passages"

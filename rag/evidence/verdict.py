@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, Literal
 
-from rag.grounding.absence import MOST_CODE, absent
-from rag.grounding.code_words import unstated_lines
-from rag.grounding.evidence import Sources, Support, Word, support, words_of
-from rag.grounding.facts import absent_numbers, doubtful_facts
-from rag.grounding.names import exchanged
-from rag.grounding.passages import SourceLine, line, read
-from rag.grounding.polarity import contradictions, unlimited
-from rag.grounding.slots import Slots
+from rag.evidence.absence import MOST_CODE, absent
+from rag.evidence.code_words import unstated_lines
+from rag.evidence.evidence import Sources, Support, Word, support, words_of
+from rag.evidence.facts import absent_numbers, doubtful_facts
+from rag.evidence.names import exchanged
+from rag.evidence.passages import SourceLine, line, read
+from rag.evidence.polarity import contradictions, unlimited
+from rag.evidence.slots import Slots
 from rag.text.english.phrases import ADDRESSES, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.types import Standing

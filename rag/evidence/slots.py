@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, islice
 from typing import Final
 
-from rag.grounding.evidence import Sources, Word
-from rag.grounding.negation import scopes
-from rag.grounding.passages import SourceLine
+from rag.evidence.evidence import Sources, Word
+from rag.evidence.negation import scopes
+from rag.evidence.passages import SourceLine
 
 NEAR: Final = 3.0  # tokens; a word at this distance counts half as much as one at distance 0
 CLAUSE: Final = 1.0  # a word beyond n clause boundaries counts 1 / (1 + n * CLAUSE)

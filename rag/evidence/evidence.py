@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag.grounding.passages import ReadPassages, SourceLine, windows
+from rag.evidence.passages import ReadPassages, SourceLine, windows
 from rag.text.english.word_forms import ALIASES
 
 STRETCH_LINES: Final = 3  # at most, of a stretch of adjacent lines

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rag.grounding.code_words import unstated_code
-from rag.grounding.passages import SourceLine
+from rag.evidence.code_words import unstated_code
+from rag.evidence.passages import SourceLine
 from rag.text.terms import is_english
 
 MOST_CODE: Final = 20  # code words that are named
@@ -30,7 +30,7 @@ def absent(
     `line` is the sentence as read. `known` is text around the passages: titles, headings, chapters, files. `doubts` are
     the reasons of the other rules; a number in doubt is absent when its digits stand nowhere.
 
-    >>> from rag.grounding.passages import line as read_line
+    >>> from rag.evidence.passages import line as read_line
     >>> text = "In spring a node used Zenoh."
     >>> list(absent(text, read_line(text, 0, len(text)), ["In spring a node used DDS."], "", []))
     ['name: Zenoh is not in the passages']

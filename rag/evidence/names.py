@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from rag.grounding.evidence import Sources
-from rag.grounding.passages import SourceLine
-from rag.grounding.slots import Slots
-from rag.grounding.words import Token
+from rag.evidence.evidence import Sources
+from rag.evidence.passages import SourceLine
+from rag.evidence.slots import Slots
+from rag.evidence.words import Token
 from rag.text.english.word_lists import COMMON_ENDINGS, DATES, TITLES
 from rag.text.terms import is_english
 

@@ -1,0 +1,104 @@
+"""`prove`: what a turn does to a finished answer, over plain strings."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.answer.writer import AnswerWriter, Manner
+from rag.grounding import check, prove
+from rag.types import REFUSAL
+from tests.fakes import passage
+
+PASSAGES = [
+    "To install the tool on Linux, run `curl -LsSf https://a.org/install.sh | sh`. On Windows, use PowerShell.",
+    "A node is a process that performs computation. Nodes talk over topics. The default timeout is 30 seconds.",
+    "A topic is a bus over which nodes exchange messages. Topics are anonymous.",
+]
+KNOWN = ["Installation > Linux\ninstall.md", "Chapter 3: Nodes", "Topics\nhttps://book.example/topics"]
+
+
+def test_what_is_certainly_wrong_goes_what_is_doubtful_is_marked_and_the_rest_stays() -> None:
+    answer = (
+        "A node is a process that performs computation [2]. The default timeout is 60 seconds [2]. "
+        "A node is not a process that performs computation [2]."
+    )
+    proof = prove(answer, PASSAGES)
+    assert [one.standing for one in proof.sentences] == ["supported", "contradicted", "unconfirmed"]
+    assert proof.text == (
+        "A node is a process that performs computation [2]. A node is not a process that performs computation [2]. [?]"
+    )
+    assert proof.sentences[1].reasons[0].startswith("number")
+    assert [one.passages for one in proof.sentences] == [(2,), (2,), (2,)]
+
+
+def test_a_proof_is_what_a_turn_writes() -> None:
+    answer = "## Nodes\n\nA node is a process [2]:\n\n- Topics are anonymous [3].\n- It has 77 doors [3].\n\nI am Bob."
+    passages = [passage(number, text) for number, text in enumerate(PASSAGES, 1)]
+    writer = AnswerWriter(passages, Manner(REFUSAL, footer="none", question="What are nodes?"))
+    pieces = [piece for sign in answer for piece in writer.feed(sign)] + writer.close()
+    assert prove(answer, PASSAGES, question="What are nodes?").text == "".join(pieces)
+
+
+def test_a_claim_without_a_marker_is_looked_for_in_all_passages() -> None:
+    proof = prove("A topic is a bus over which nodes exchange messages. Penguins swim in cold water.", PASSAGES)
+    assert "[3]" in proof.text
+    assert "Penguins" not in proof.text
+    assert [one.standing for one in proof.sentences] == ["supported", "contradicted"]
+
+
+@pytest.mark.parametrize(
+    "cited",
+    [
+        "Topics are anonymous [3].",
+        "Topics are anonymous. [3]",
+        "Topics are anonymous (Source 3).",
+        "Topics are anonymous [Source: Topics](https://book.example/topics).",
+        "Topics are anonymous [Topics](https://book.example/topics).",
+        "Topics are anonymous (from Topics).",
+    ],
+)
+def test_the_forms_of_citations_are_understood(cited: str) -> None:
+    sentence, *others = prove(cited, PASSAGES, known=KNOWN).sentences
+    assert (sentence.text, sentence.standing, sentence.passages) == ("Topics are anonymous.", "supported", (3,))
+    assert not others
+
+
+def test_an_answer_of_which_nothing_stands_is_replaced_by_a_sentence_that_says_so() -> None:
+    proof = prove("A node has 77 doors [2].", PASSAGES, known=KNOWN)
+    assert not proof.answered
+    assert proof.text.startswith("This answer could not be confirmed from the book.")
+    assert "Installation > Linux (install.md)" in proof.text
+    assert prove("The passages do not mention its price.", PASSAGES).text == REFUSAL
+
+
+HOSTILE = (
+    "",
+    " \n",
+    "[1]",
+    "[999999999]",
+    "\ud800 [1]",
+    "\x1b[31m[1]",
+    "```",
+    "|||\n|-|\n",
+    "[[[[1]]](((",
+    "\u202e.[1–9999]",
+)
+LONG = (
+    "x [1]. " * 2000,
+    "a" * 100_000,
+    "[1]" * 3000,
+    "```\n" * 500,
+    "- " * 3000,
+    "| a " * 500,
+    "ａ．ｃｏｍ [1] 。" * 200,
+)
+
+
+@pytest.mark.parametrize("answer", HOSTILE + LONG)
+@pytest.mark.parametrize("passages", [[], [""], PASSAGES])
+def test_no_text_makes_it_raise(answer: str, passages: list[str]) -> None:
+    prove(answer, passages, question=answer[:2000], known=[answer[:2000]])
+
+
+def test_the_check_of_one_sentence_has_the_same_standings() -> None:
+    assert check("Topics are anonymous.", [PASSAGES[2]]).standing == "supported"
