@@ -149,7 +149,7 @@ def preload() -> None:
 def _import_libraries() -> None:
     import tokenizers  # noqa: F401
 
-    from rag.embedding.local import onnx_runtime
+    from rag.onnx import onnx_runtime
 
     onnx_runtime()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -13,23 +12,12 @@ from langchain_core.embeddings import Embeddings
 
 from rag.embedding.known_models import PACKAGED
 from rag.errors import UsageError
+from rag.onnx import onnx_runtime
 
 MINILM_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY: Final = Path(__file__).parent.parent / "data" / "vocab.txt"
 BATCH: Final = 4  # texts of one run; more are no faster on a CPU and cost 45 MB of memory each
 WINDOW: Final = 256  # word pieces that the model was trained on, including [CLS] and [SEP]
-
-
-def onnx_runtime() -> Any:
-    """Load onnxruntime with its telemetry turned off.
-
-    The variable is read once, when the library is loaded. Without it the library writes a device id and a store of
-    events to the user's cache folder, and knows an address to send them to. A value set by the user is kept.
-    """
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    import onnxruntime
-
-    return onnxruntime
 
 
 class OnnxEmbeddings(Embeddings):

@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from rag.embedding.local import onnx_runtime
 from rag.errors import AskbookError, UsageError
+from rag.onnx import onnx_runtime
 
 Meaning = Literal["yes", "no", "unknown"]
 
