@@ -60,7 +60,7 @@ async def _check_search(index: ChunkIndex, info: IndexInfo, embedder: Embedder, 
 
     await require_matching_models(index, embedder, Bm25Encoder(), owner)
     vector = await asyncio.to_thread(embedder.embed_query, "one search")
-    (found,) = await index.search([vector], limit=1)
+    found = await index.search(lambda _: [vector], lambda matches: len(matches.scores), limit=1)
     if info.chunks and not found:
         raise RetrievalError(
             "index_vectors",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
 
 # Names how `embedded_text` and `worded_text` are made. A collection records it and is embedded again when it changes,
 # because vectors of two recipes cannot be ranked together.
@@ -81,6 +85,9 @@ class SparseVector:
     values: Sequence[float]
 
 
+Leg = Sequence[float] | SparseVector  # what one ranking of a search is made for: a dense or a sparse vector
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """A chunk with its vectors, ready for the index. `dense` has unit length."""
@@ -91,12 +98,20 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """One chunk in the ranking of one leg. `score` is a cosine for a dense leg and BM25 for a sparse one."""
+class Matches:
+    """The chunks that a search found, without their texts. Each has a row; rows are in the order of the chunks' ids.
 
-    chunk: Chunk
-    score: float
-    dense: Sequence[float]
+    `scores` has a row for each chunk and a column for each leg: its cosine for a dense leg, its BM25 score for a sparse
+    one, where 0 means that no term matches. `rankings` holds the rows of each leg's best hits, best first. `prose` has
+    the words of prose of each chunk (see `rag.text.prose`), of which at most 255 are counted. `read` returns the chunks
+    of some rows, in their order, as the collection was at the search; it may block.
+    """
+
+    legs: Sequence[Leg]
+    scores: NDArray[float64]
+    rankings: Sequence[Sequence[int]]
+    prose: NDArray[float64]
+    read: Callable[[Sequence[int]], list[Chunk]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
+from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, SparseVector, Where
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from rag.profiles.profile import Profile
     from rag.types import AnsweredQuestion, Found
+
+
+Ranked = TypeVar("Ranked")
 
 
 class Embedder(Protocol):
@@ -93,16 +96,17 @@ class ChunkIndex(Protocol):
 
     async def search(
         self,
-        legs: Sequence[Sequence[float] | SparseVector],
+        encode: Callable[[IndexInfo], Sequence[Leg]],
+        rank: Callable[[Matches], Ranked],
         *,
         limit: int,
         where: Where | None = None,
-        complete: bool = False,
-    ) -> list[list[Hit]]:
-        """One ranking per leg, best first, of at most `limit` hits, all from one request.
+    ) -> Ranked:
+        """What `rank` makes of the best `limit` chunks of each leg and of the scores of all of them in every leg.
 
-        With `complete`, a sparse ranking is extended by the hits of the other legs that share a term with it, so the
-        BM25 score of every hit is known.
+        `encode` makes the legs; it gets the record of the collection before anything is searched. Both functions are
+        called once, in a worker thread, and may block; what they raise passes through. Record, scores and chunks are of
+        one state of the collection, if the engine can guarantee that.
         """
         ...
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
-from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
+from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
+from rag.ports import Ranked
 
 
 class FakeIndex:
@@ -21,13 +22,13 @@ class FakeIndex:
 
     async def search(
         self,
-        legs: Sequence[Sequence[float] | SparseVector],
+        encode: Callable[[IndexInfo], Sequence[Leg]],
+        rank: Callable[[Matches], Ranked],
         *,
         limit: int,
         where: Where | None = None,
-        complete: bool = False,
-    ) -> list[list[Hit]]:
-        return [[] for _ in legs]
+    ) -> Ranked:
+        raise NotImplementedError
 
     async def fetch(self, ids: Sequence[str]) -> list[Chunk]:
         return [self.points[i].chunk for i in ids if i in self.points]

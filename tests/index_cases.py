@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 from uuid import UUID, uuid5
 
-from rag.book import Chunk, IndexInfo, Point, SparseVector
+from rag.book import Chunk, IndexInfo, Leg, Matches, Point, SparseVector, Where
+from rag.ports import ChunkIndex
 
 DIMENSION = 4
 INFO = IndexInfo(collection="book", embedding_model="toy-4", dimension=DIMENSION, sparse_model="toy-bm25", chunks=0)
@@ -48,3 +50,29 @@ def make_point(
 
 def terms(*indices: int) -> SparseVector:
     return SparseVector(list(indices), [1.0] * len(indices))
+
+
+class Hit(NamedTuple):
+    """A chunk in the ranking of one leg, with its scores in all legs."""
+
+    chunk: Chunk
+    score: float
+    scores: tuple[float, ...]
+
+
+async def rankings(
+    index: ChunkIndex, legs: Sequence[Leg], *, limit: int, where: Where | None = None
+) -> list[list[Hit]]:
+    """The ranking of each leg, with the chunks read."""
+
+    def rank(matches: Matches) -> list[list[Hit]]:
+        assert list(matches.legs) == list(legs)
+        return [
+            [
+                Hit(chunk, float(matches.scores[row, leg]), tuple(matches.scores[row].tolist()))
+                for row, chunk in zip(rows, matches.read(rows), strict=True)
+            ]
+            for leg, rows in enumerate(matches.rankings)
+        ]
+
+    return await index.search(lambda _: legs, rank, limit=limit, where=where)

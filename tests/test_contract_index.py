@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from rag.book import IndexEntry, Where
-from rag.errors import RetrievalError
+from rag.book import IndexEntry, IndexInfo, Leg, Matches, Where
+from rag.errors import RetrievalError, UsageError
 from rag.ports import ChunkIndex
 from tests import index_cases
-from tests.index_cases import chunk_id, make_chunk, make_point, terms
+from tests.index_cases import chunk_id, make_chunk, make_point, rankings, terms
 from tests.index_kinds import COLLECTION, KINDS, opened
 
 # A server needs the payload indexes; local mode says at each that it does without.
@@ -41,7 +41,7 @@ async def test_a_collection_that_does_not_exist_has_no_info_no_entries_and_no_ch
 
 async def test_searching_a_collection_that_does_not_exist_says_how_to_make_one(index: ChunkIndex) -> None:
     with pytest.raises(RetrievalError) as caught:
-        await index.search([NORTH], limit=3)
+        await rankings(index, [NORTH], limit=3)
     assert caught.value.code == "no_index"
     assert caught.value.message == f'There is no book in the collection "{COLLECTION}".'
     assert "run.py ingest" in caught.value.hint
@@ -55,7 +55,7 @@ async def test_info_says_who_encoded_the_collection_and_how_many_chunks_it_holds
 async def test_a_chunk_comes_back_as_it_was_stored(index: ChunkIndex) -> None:
     await index.replace(INFO, add=[make_point("a")], remove=[])
     assert await index.fetch([chunk_id("a")]) == [make_chunk("a")]
-    assert (await index.search([NORTH], limit=1))[0][0].chunk == make_chunk("a")
+    assert (await rankings(index, [NORTH], limit=1))[0][0].chunk == make_chunk("a")
 
 
 async def test_unicode_survives_to_the_last_code_point(index: ChunkIndex) -> None:
@@ -72,22 +72,21 @@ async def test_optional_fields_of_a_chunk_stay_empty(index: ChunkIndex) -> None:
     assert await index.fetch([bare.id]) == [bare]
 
 
-async def test_a_dense_leg_ranks_by_cosine_and_returns_the_stored_vector(index: ChunkIndex) -> None:
+async def test_a_dense_leg_ranks_by_cosine(index: ChunkIndex) -> None:
     await index.replace(
         INFO,
         add=[make_point("far", [0, 0, 1, 0]), make_point("near", [1, 1, 0, 0]), make_point("same", NORTH)],
         remove=[],
     )
-    (hits,) = await index.search([NORTH], limit=3)
+    (hits,) = await rankings(index, [NORTH], limit=3)
     assert names(hits) == ["same", "near", "far"]
     assert [hit.score for hit in hits] == pytest.approx([1.0, math.sqrt(0.5), 0.0], abs=1e-6)
-    assert list(hits[1].dense) == pytest.approx([math.sqrt(0.5), math.sqrt(0.5), 0, 0], abs=1e-6)
 
 
 async def test_a_sparse_leg_multiplies_the_inverse_document_frequencies_in(index: ChunkIndex) -> None:
     points = [make_point("rare", terms=[1, 2]), make_point("common", terms=[1]), make_point("third", terms=[1, 3])]
     await index.replace(INFO, add=points, remove=[])
-    (hits,) = await index.search([terms(1, 2)], limit=3)
+    (hits,) = await rankings(index, [terms(1, 2)], limit=3)
     in_all, in_one = math.log(0.5 / 3.5 + 1), math.log(2.5 / 1.5 + 1)  # ln((N - n + 0.5) / (n + 0.5) + 1)
     assert [round(hit.score, 4) for hit in hits] == [
         round(in_all + in_one, 4),
@@ -97,14 +96,16 @@ async def test_a_sparse_leg_multiplies_the_inverse_document_frequencies_in(index
     assert names(hits)[0] == "rare"
 
 
-async def test_a_sparse_hit_brings_its_dense_vector(index: ChunkIndex) -> None:
-    await index.replace(INFO, add=[make_point("a", EAST, terms=[5])], remove=[])
-    assert list((await index.search([terms(5)], limit=1))[0][0].dense) == pytest.approx(EAST)
+async def test_the_cosine_is_known_of_a_hit_that_only_its_words_found(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("a", [1, 1, 0, 0], terms=[5]), make_point("b")], remove=[])
+    _, (hit,) = await rankings(index, [NORTH, terms(5)], limit=1)
+    assert hit.chunk == make_chunk("a")
+    assert hit.scores == pytest.approx((math.sqrt(0.5), hit.score), abs=1e-6)
 
 
 async def test_a_sparse_leg_finds_only_chunks_with_one_of_its_terms(index: ChunkIndex) -> None:
     await index.replace(INFO, add=[make_point("a", terms=[1]), make_point("b", terms=[2])], remove=[])
-    assert [names(hits) for hits in await index.search([terms(2), terms(9)], limit=5)] == [["b"], []]
+    assert [names(hits) for hits in await rankings(index, [terms(2), terms(9)], limit=5)] == [["b"], []]
 
 
 @pytest.mark.parametrize(
@@ -123,40 +124,68 @@ async def test_a_filter_on_a_field_lets_through_what_begins_so(index: ChunkIndex
     theirs = replace(other.chunk, heading="Use", source_file_path="b.md", chapter=None)
     own, other = replace(own, chunk=mine), replace(other, chunk=theirs)
     await index.replace(INFO, add=[own, other], remove=[])
-    assert [names(hits) for hits in await index.search([NORTH, terms(1)], limit=5, where=where)] == [["a"], ["a"]]
+    assert [names(hits) for hits in await rankings(index, [NORTH, terms(1)], limit=5, where=where)] == [["a"], ["a"]]
 
 
 async def test_several_legs_give_a_ranking_each_in_their_order(index: ChunkIndex) -> None:
     await index.replace(INFO, add=[make_point("n", NORTH, terms=[1]), make_point("e", EAST, terms=[2])], remove=[])
-    rankings = await index.search([EAST, terms(1), NORTH, terms(2)], limit=1)
-    assert [names(hits) for hits in rankings] == [["e"], ["n"], ["n"], ["e"]]
+    found = await rankings(index, [EAST, terms(1), NORTH, terms(2)], limit=1)
+    assert [names(hits) for hits in found] == [["e"], ["n"], ["n"], ["e"]]
 
 
-async def test_a_completed_sparse_ranking_scores_what_the_other_legs_found(index: ChunkIndex) -> None:
+async def test_the_score_by_words_is_known_of_a_hit_that_only_its_meaning_found(index: ChunkIndex) -> None:
     points = [make_point("n", NORTH, terms=[1]), make_point("e", EAST, terms=[1, 2]), make_point("u", EAST, terms=[3])]
     await index.replace(INFO, add=points, remove=[])
-    (deep,) = await index.search([terms(1, 2)], limit=3)
-    dense, sparse = await index.search([NORTH, terms(1, 2)], limit=1, complete=True)
-    assert (names(dense), names(sparse)) == (["n"], ["e", "n"])
-    assert [hit.score for hit in sparse] == pytest.approx([hit.score for hit in deep])
+    (deep,) = await rankings(index, [terms(1, 2)], limit=3)
+    dense, sparse = await rankings(index, [NORTH, terms(1, 2)], limit=1)
+    assert (names(dense), names(sparse)) == (["n"], ["e"])
+    assert [hit.scores[1] for hit in (*sparse, *dense)] == pytest.approx([hit.score for hit in deep])
 
 
-async def test_completing_adds_nothing_that_shares_no_term(index: ChunkIndex) -> None:
+async def test_a_hit_that_shares_no_term_has_a_score_by_words_of_zero(index: ChunkIndex) -> None:
     await index.replace(INFO, add=[make_point("n", NORTH, terms=[1]), make_point("e", EAST, terms=[2])], remove=[])
-    rankings = await index.search([NORTH, terms(2), terms()], limit=1, complete=True)
-    assert [names(hits) for hits in rankings] == [["n"], ["e"], []]
+    dense, *sparse = await rankings(index, [NORTH, terms(2), terms()], limit=1)
+    assert [names(hits) for hits in (dense, *sparse)] == [["n"], ["e"], []]
+    assert dense[0].scores == pytest.approx((1.0, 0.0, 0.0))
+    assert sparse[0][0].scores == pytest.approx((0.0, sparse[0][0].score, 0.0))
+
+
+async def test_the_words_of_prose_of_each_hit_are_known(index: ChunkIndex) -> None:
+    texts = {"a": "Four words of prose.", "b": "```\ncode is not prose\n```", "c": "word " * 300}
+    points = [make_point(name, text=text) for name, text in texts.items()]
+    await index.replace(INFO, add=points[:1], remove=[])
+    await index.replace(INFO, add=points[1:], remove=[])
+
+    def rank(matches: Matches) -> dict[str, float]:
+        rows = range(len(matches.prose))
+        return {chunk.source_file_path: matches.prose[row] for row, chunk in zip(rows, matches.read(rows), strict=True)}
+
+    assert await index.search(lambda _: [NORTH], rank, limit=5) == {"a.md": 4, "b.md": 0, "c.md": 255}
+
+
+async def test_the_legs_are_encoded_for_the_collection_that_is_searched_and_before_it(index: ChunkIndex) -> None:
+    await index.replace(INFO, add=[make_point("a")], remove=[])
+    seen = []
+
+    def encode(info: IndexInfo) -> list[Leg]:
+        seen.append(info)
+        raise UsageError("Not these models.")
+
+    with pytest.raises(UsageError, match="Not these models"):
+        await index.search(encode, lambda matches: matches, limit=1)
+    assert seen == [replace(INFO, chunks=1)]
 
 
 async def test_the_empty_sparse_vector_of_stop_words_finds_nothing(index: ChunkIndex) -> None:
     await index.replace(INFO, add=[make_point("a")], remove=[])
-    assert [names(hits) for hits in await index.search([terms(), NORTH], limit=2)] == [[], ["a"]]
-    assert await index.search([terms()], limit=2) == [[]]
+    assert [names(hits) for hits in await rankings(index, [terms(), NORTH], limit=2)] == [[], ["a"]]
+    assert await rankings(index, [terms()], limit=2) == [[]]
 
 
 async def test_no_leg_and_no_limit_find_nothing(index: ChunkIndex) -> None:
     await index.replace(INFO, add=[make_point("a")], remove=[])
-    assert await index.search([], limit=2) == []
-    assert await index.search([NORTH], limit=0) == [[]]
+    assert await rankings(index, [], limit=2) == []
+    assert await rankings(index, [NORTH], limit=0) == [[]]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +212,7 @@ async def test_a_url_prefix_lets_through_exactly_the_urls_that_start_with_it(
         make_point("d", url="guide/install.md"),
     ]
     await index.replace(INFO, add=points, remove=[])
-    dense, sparse = await index.search([NORTH, terms(1)], limit=9, where=Where(url_prefix=prefix))
+    dense, sparse = await rankings(index, [NORTH, terms(1)], limit=9, where=Where(url_prefix=prefix))
     assert set(names(dense)) == found
     assert set(names(sparse)) == found
 
@@ -193,7 +222,7 @@ async def test_equal_scores_are_in_the_order_of_their_ids_even_at_the_cut(index:
     await index.replace(INFO, add=points, remove=[])
     ids = sorted(point.chunk.id for point in points)
     for leg in (NORTH, terms(1)):
-        (hits,) = await index.search([leg], limit=5)
+        (hits,) = await rankings(index, [leg], limit=5)
         assert [hit.chunk.id for hit in hits] == ids[:5]
 
 
@@ -226,7 +255,7 @@ async def test_replace_adds_overwrites_and_removes_as_one_change(index: ChunkInd
     )
     assert {entry.source_file_path for entry in await index.entries()} == {"keep.md", "old.md", "new.md"}
     assert [chunk.text for chunk in await index.fetch([chunk_id("old")])] == ["New text."]
-    assert set(names((await index.search([EAST], limit=2))[0])) == {"old", "new"}
+    assert set(names((await rankings(index, [EAST], limit=2))[0])) == {"old", "new"}
 
 
 async def test_a_chunk_both_added_and_removed_is_there(index: ChunkIndex) -> None:
@@ -237,17 +266,17 @@ async def test_a_chunk_both_added_and_removed_is_there(index: ChunkIndex) -> Non
 
 async def test_chunks_that_stay_keep_their_vectors(index: ChunkIndex) -> None:
     await index.replace(INFO, add=[make_point("a", [3, 1, 4, 1], terms=[7])], remove=[])
-    before = await index.search([NORTH, terms(7)], limit=1)
+    before = await rankings(index, [NORTH], limit=1)
     for i in range(3):
         await index.replace(INFO, add=[make_point(f"p{i}", EAST, terms=[8])], remove=[])
-    (after,) = await index.search([NORTH], limit=1)
-    assert after == before[0]
+    assert await rankings(index, [NORTH], limit=1) == before
+    assert names((await rankings(index, [terms(7)], limit=1))[0]) == ["a"]
 
 
 async def test_a_collection_may_be_empty(index: ChunkIndex) -> None:
     await index.replace(INFO, add=[], remove=[])
     assert await index.info() == INFO
-    assert await index.search([NORTH, terms(1)], limit=3) == [[], []]
+    assert await rankings(index, [NORTH, terms(1)], limit=3) == [[], []]
     assert await index.entries() == []
 
 

@@ -18,7 +18,7 @@ import pytest
 from rag.book import Point
 from rag.errors import RetrievalError, UsageError
 from rag.index.edge import EdgeIndex
-from tests.index_cases import INFO, chunk_id, make_point, terms
+from tests.index_cases import INFO, chunk_id, make_point, rankings, terms
 
 ROOT = Path(__file__).parent.parent
 NORTH = [1.0, 0.0, 0.0, 0.0]
@@ -30,7 +30,7 @@ import asyncio, sys
 from pathlib import Path
 from rag.index.edge import EdgeIndex
 from rag.index.edge_files import Generations
-from tests.index_cases import INFO, chunk_id, make_point
+from tests.index_cases import INFO, chunk_id, make_point, rankings
 
 index = EdgeIndex(Path(sys.argv[1]), "book")
 
@@ -62,7 +62,7 @@ BUILDER = "asyncio.run(build(points()))"
 READER = """
 async def read():
     for _ in range(25):
-        (hits,) = await index.search([[1.0, 0.0, 0.0, 0.0]], limit=1)
+        (hits,) = await rankings(index, [[1.0, 0.0, 0.0, 0.0]], limit=1)
         assert len(hits) == 1
     await index.aclose()
 
@@ -110,7 +110,7 @@ async def test_an_ingestion_that_is_killed_leaves_a_whole_index_and_its_rubbish_
     survivor = "new" if moment == "after the switch" else "old"
     assert len(generations(tmp_path)) == 2
     assert [entry.id for entry in await index.entries()] == [chunk_id(survivor)]
-    assert (await index.search([NORTH], limit=3))[0][0].chunk.id == chunk_id(survivor)
+    assert (await rankings(index, [NORTH], limit=3))[0][0].chunk.id == chunk_id(survivor)
     await index.replace(INFO, add=[make_point("next")], remove=[])
     assert {entry.id for entry in await index.entries()} == {chunk_id(survivor), chunk_id("next")}
     assert len(generations(tmp_path)) == 1
@@ -132,7 +132,7 @@ def test_twenty_threads_search_one_book_at_once(index: EdgeIndex, tmp_path: Path
     def search(number: int) -> int:
         mine = index if number % 2 else EdgeIndex(tmp_path, "book")
         together.wait()
-        return sum(len(asyncio.run(mine.search([NORTH, terms(1)], limit=1))[0]) for _ in range(10))
+        return sum(len(asyncio.run(rankings(mine, [NORTH, terms(1)], limit=1))[0]) for _ in range(10))
 
     with ThreadPoolExecutor(20) as pool:
         assert list(pool.map(search, range(20))) == [10] * 20
@@ -145,7 +145,7 @@ async def test_a_search_and_the_record_do_not_wait_for_an_ingestion(index: EdgeI
     assert await asyncio.to_thread(process.stdout.readline) == "here\n"
     reader = EdgeIndex(tmp_path, "book", wait=0)
     assert await reader.info() == replace(INFO, chunks=1)
-    assert (await reader.search([NORTH], limit=1))[0][0].chunk.id == chunk_id("old")
+    assert (await rankings(reader, [NORTH], limit=1))[0][0].chunk.id == chunk_id("old")
     kill(process)
 
 
@@ -221,7 +221,7 @@ async def test_a_change_of_nothing_builds_nothing(index: EdgeIndex, tmp_path: Pa
 def test_searching_what_is_not_there_makes_no_folder(index: EdgeIndex, tmp_path: Path) -> None:
     assert asyncio.run(index.info()) is None
     with pytest.raises(RetrievalError):
-        asyncio.run(index.search([NORTH], limit=1))
+        asyncio.run(rankings(index, [NORTH], limit=1))
     assert list(tmp_path.iterdir()) == []
 
 

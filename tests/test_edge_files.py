@@ -9,7 +9,7 @@ import pytest
 
 from rag.errors import RetrievalError, UsageError
 from rag.index.edge import EdgeIndex
-from tests.index_cases import INFO, make_point, terms
+from tests.index_cases import INFO, make_point, rankings, terms
 
 NORTH = [1.0, 0.0, 0.0, 0.0]
 
@@ -65,13 +65,13 @@ async def test_a_broken_folder_is_an_error_that_says_how_to_mend_it_and_dropping
     await index.replace(INFO, add=[make_point("a"), make_point("b")], remove=[])
     break_it(tmp_path, *damage.split(": "))
     with pytest.raises(RetrievalError) as caught:
-        await index.search([NORTH, terms(1)], limit=2)
+        await rankings(index, [NORTH, terms(1)], limit=2)
     assert caught.value.code == "index_broken"
     assert "\n" not in caught.value.message
     assert "run.py ingest" in caught.value.hint
     await index.drop()
     await index.replace(INFO, add=[make_point("c")], remove=[])
-    assert len((await index.search([NORTH], limit=2))[0]) == 1
+    assert len((await rankings(index, [NORTH], limit=2))[0]) == 1
 
 
 def break_it(folder: Path, what: str, how: str) -> None:

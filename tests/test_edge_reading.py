@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from rag.book import Hit, Point
+from rag.book import Point
 from rag.errors import RetrievalError
 from rag.index.edge import EdgeIndex
-from tests.index_cases import INFO, chunk_id, make_point, terms
+from tests.index_cases import INFO, Hit, chunk_id, make_point, rankings, terms
 
 NORTH = [1.0, 0.0, 0.0, 0.0]
 SYSTEM = Path("/proc/self")
@@ -61,15 +61,15 @@ def titles(found: list[list[Hit]]) -> set[str]:
 async def test_searches_share_one_opening_and_a_change_is_opened_anew(index: EdgeIndex, tmp_path: Path) -> None:
     await index.replace(INFO, add=[make_point("old")], remove=[])
     other = EdgeIndex(tmp_path, "book")
-    await index.search([NORTH], limit=1)
+    await rankings(index, [NORTH], limit=1)
     opened = last_opened(tmp_path)
     for reader in (index, other, index):
-        await reader.search([NORTH], limit=1)
+        await rankings(reader, [NORTH], limit=1)
         await reader.fetch([chunk_id("old")])
     assert last_opened(tmp_path) == opened
     await index.replace(INFO, add=[make_point("new")], remove=[chunk_id("old")])
     for reader in (index, other):
-        assert [hit.chunk.id for hit in (await reader.search([NORTH], limit=3))[0]] == [chunk_id("new")]
+        assert [hit.chunk.id for hit in (await rankings(reader, [NORTH], limit=3))[0]] == [chunk_id("new")]
 
 
 async def test_searches_during_changes_find_the_old_or_the_new_and_never_a_mixture(
@@ -81,7 +81,7 @@ async def test_searches_during_changes_find_the_old_or_the_new_and_never_a_mixtu
     async def read(reader: EdgeIndex) -> list[set[str]]:
         seen = []
         while not finished.is_set():
-            found = await reader.search([NORTH, terms(1)], limit=20, complete=True)
+            found = await rankings(reader, [NORTH, terms(1)], limit=20)
             assert len(found[0]) == 20
             seen.append(titles(found))
         return seen
@@ -94,7 +94,7 @@ async def test_searches_during_changes_find_the_old_or_the_new_and_never_a_mixtu
     for seen in await asyncio.gather(*readers):
         assert all(len(found) == 1 for found in seen)
         assert seen
-    assert titles(await shared.search([NORTH], limit=20)) == {"edition 8"}
+    assert titles(await rankings(shared, [NORTH], limit=20)) == {"edition 8"}
     assert [path.name for path in (tmp_path / "book").iterdir() if path.is_dir()] == [generation(tmp_path).name]
 
 
@@ -102,14 +102,14 @@ async def test_a_generation_in_use_is_read_to_the_end_and_its_folder_is_gone(ind
     await index.replace(INFO, add=edition(0), remove=[])
     reader = EdgeIndex(tmp_path, "book")
     old = generation(tmp_path)
-    with reader.reading() as (shard, info):
+    with reader.reading() as opened:
         await index.replace(INFO, add=edition(1), remove=[])
         assert not old.exists()
-        assert info.chunks == 20
-        (record,) = shard.retrieve([chunk_id("chunk 3")], True, True)
+        assert opened.info.chunks == 20
+        (record,) = opened.shard.retrieve([chunk_id("chunk 3")], True, True)
         assert record.payload is not None
         assert record.payload["metadata"]["title"] == "edition 0"
-    assert titles(await reader.search([NORTH], limit=20)) == {"edition 1"}
+    assert titles(await rankings(reader, [NORTH], limit=20)) == {"edition 1"}
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells what a process has mapped")
@@ -118,7 +118,7 @@ async def test_nothing_of_the_folder_is_open_after_closing(index: EdgeIndex, tmp
     assert held(tmp_path) == []
     other = EdgeIndex(tmp_path, "book")
     for reader in (index, other):
-        await reader.search([NORTH, terms(1)], limit=5)
+        await rankings(reader, [NORTH, terms(1)], limit=5)
     assert held(tmp_path)
     await index.aclose()
     assert held(tmp_path)  # the other one's
@@ -134,13 +134,13 @@ async def test_an_old_generation_is_let_go_by_the_next_search_and_by_a_failed_on
 ) -> None:
     await index.replace(INFO, add=edition(0), remove=[])
     reader = EdgeIndex(tmp_path, "book")
-    await reader.search([NORTH], limit=1)
+    await rankings(reader, [NORTH], limit=1)
     await index.replace(INFO, add=edition(1), remove=[])
-    await reader.search([NORTH], limit=1)
+    await rankings(reader, [NORTH], limit=1)
     assert not [line for line in held(tmp_path) if line.endswith("(deleted)")]
     (generation(tmp_path) / "collection.json").write_text("{")
     with pytest.raises(RetrievalError, match="broken"):
-        await reader.search([NORTH], limit=1)
+        await rankings(reader, [NORTH], limit=1)
     assert held(tmp_path) == []
 
 
@@ -163,11 +163,11 @@ async def test_a_shard_of_an_older_askbook_whose_log_has_a_lock_is_read_by_many(
     insert(shard, edition(7))
     shard.flush()
     shard.close()
-    assert titles(await index.search([NORTH, terms(1)], limit=20)) == {"edition 7"}
+    assert titles(await rankings(index, [NORTH, terms(1)], limit=20)) == {"edition 7"}
     again = EdgeShard.load(str(folder))  # as another process would
     again.close()
     assert json.loads((folder / "edge_config.json").read_text())["wal_enabled"] is False
-    assert titles(await index.search([NORTH, terms(1)], limit=20)) == {"edition 7"}
+    assert titles(await rankings(index, [NORTH, terms(1)], limit=20)) == {"edition 7"}
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOSPC])

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rag.search.ranking import BM25, ENOUGH, PROSE, fuse, prose_words
+from rag.search.ranking import BM25, ENOUGH, PROSE, fuse
+from rag.text.prose import prose_words
 
 
 def test_the_place_of_a_passage_is_a_weighted_sum_of_its_scores() -> None:
@@ -28,7 +29,7 @@ def test_enough_prose_is_enough() -> None:
 
 
 def test_every_cosine_needs_a_weight() -> None:
-    with pytest.raises(ValueError, match="argument"):
+    with pytest.raises(ValueError, match="mismatch"):
         fuse([0.5, 0.4], [1.0], 0.0, 10)
 
 

@@ -21,7 +21,7 @@ TEXT = (
     ],
 )
 def test_marks_case_and_a_word_make_no_other_text(other: str) -> None:
-    assert Fingerprint.of(TEXT).same(Fingerprint.of(other))
+    assert Fingerprint(TEXT).same(Fingerprint(other))
 
 
 @pytest.mark.parametrize(
@@ -35,9 +35,9 @@ def test_marks_case_and_a_word_make_no_other_text(other: str) -> None:
     ],
 )
 def test_another_number_name_or_sentence_makes_another_text(other: str) -> None:
-    assert not Fingerprint.of(TEXT).same(Fingerprint.of(other))
+    assert not Fingerprint(TEXT).same(Fingerprint(other))
 
 
 @pytest.mark.parametrize(("one", "other", "same"), [("Yes.", "yes", True), ("Yes.", "No.", False), ("", "", True)])
 def test_texts_shorter_than_a_run_of_words_are_compared_too(one: str, other: str, same: bool) -> None:
-    assert Fingerprint.of(one).same(Fingerprint.of(other)) is same
+    assert Fingerprint(one).same(Fingerprint(other)) is same

@@ -19,7 +19,7 @@ from rag.index.catalog import open_index
 from rag.index.server import ServerIndex
 from rag.index.server_client import Server
 from rag.index.server_errors import server_faults
-from tests.index_cases import INFO, chunk_id, make_point, terms
+from tests.index_cases import INFO, chunk_id, make_point, rankings, terms
 from tests.qdrant_server import QdrantServer
 from tests.wire import listening
 
@@ -55,7 +55,7 @@ def refusal(text: str) -> dict[str, Any]:
 async def failure(handler: Handler) -> AskbookError:
     index = make_index(handler)
     with pytest.raises(AskbookError) as caught:
-        await index.search([NORTH], limit=3)
+        await rankings(index, [NORTH], limit=3)
     await index.aclose()
     for text in (caught.value.message, caught.value.hint):
         assert "secret" not in text
@@ -195,16 +195,15 @@ def test_a_message_shows_host_and_port_of_an_address_and_nothing_else(url: str, 
     assert host(url) == shown
 
 
-async def test_a_search_is_one_request_whatever_the_number_of_legs() -> None:
+async def test_a_search_is_one_query_whatever_the_number_of_legs() -> None:
     legs: list[list[float] | SparseVector] = [NORTH, terms(4, 9), terms(), NORTH]
     with listening(QdrantServer()) as server:
         index = open_index(home=Path(), collection="book", server=Server(server.address))
         await index.replace(INFO, add=[make_point("a")], remove=[])
-        await index.info()
         server.requests.clear()
-        found = await index.search(legs, limit=2, where=Where(url_prefix="https://a"))
+        found = await rankings(index, legs, limit=2, where=Where(url_prefix="https://a"))
         await index.aclose()
-        (request,) = server.requests
+        (request,) = [request for request in server.requests if "/points/query" in request.path]
     assert found == [[], [], [], []]
     dense, sparse, _ = request.body["searches"]
     assert dense["using"] == "dense"

@@ -22,7 +22,7 @@ from rag.index.server_client import Server
 from rag.index.server_requests import FILTERS
 from rag.search.retriever import Retriever
 from tests.foreign import fill
-from tests.index_cases import INFO, make_point, terms
+from tests.index_cases import INFO, make_point, rankings, terms
 from tests.qdrant_server import QdrantServer
 from tests.toys import AXES, LangChainEmbedder, ToyEmbedder, ToySparse
 from tests.wire import listening
@@ -75,7 +75,7 @@ async def test_the_score_is_the_cosine_whatever_distance_the_collection_has(dist
 async def test_the_collections_own_distance_orders_its_ranking(distance: models.Distance, first: str) -> None:
     points = [(1, EAST, flat("east")), (2, LONG, flat("long")), (3, BETWEEN, flat("between"))]
     async with opened(vectors(distance), points) as (_, index):
-        (hits,) = await index.search([NORTH], limit=2)
+        (hits,) = await rankings(index, [NORTH], limit=2)
     assert hits[0].chunk.title == first
     assert hits[0].score > hits[1].score
 
@@ -86,7 +86,7 @@ async def test_a_vector_with_a_name_and_a_sparse_one_are_searched_where_the_prof
     given = {"bm25": models.SparseVectorParams()}
     for layout, by_words in ((Layout(FLAT, MODEL), []), (Layout(FLAT, MODEL, None, "bm25"), ["north"])):
         async with opened({"text-dense": vectors()}, points, layout, given) as (_, index):
-            dense, words = await index.search([EAST, terms(7)], limit=1)
+            dense, words = await rankings(index, [EAST, terms(7)], limit=1)
         assert [hit.chunk.title for hit in dense] == ["east"]
         assert [hit.chunk.title for hit in words] == by_words
 
@@ -96,8 +96,8 @@ async def test_a_vector_without_a_name_beside_a_sparse_one_is_read() -> None:
     points = [(1, {"": NORTH, "bm25": sparse}, flat("north"))]
     layout = Layout(FLAT, MODEL, None, "bm25")
     async with opened(vectors(), points, layout, {"bm25": models.SparseVectorParams()}) as (_, index):
-        rankings = await index.search([NORTH, terms(7)], limit=1)
-    assert [list(hits[0].dense) for hits in rankings] == [NORTH, NORTH]
+        found = await rankings(index, [NORTH, terms(7)], limit=1)
+    assert [hits[0].scores for hits in found] == [(1.0, found[1][0].score)] * 2
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ async def test_a_vector_that_cannot_be_told_is_asked_for_in_words(layout: Layout
 async def test_a_named_one_of_several_vectors_is_searched() -> None:
     points = [(1, {"a": NORTH, "b": EAST}, flat("one")), (2, {"a": EAST, "b": NORTH}, flat("two"))]
     async with opened({"a": vectors(), "b": vectors()}, points, Layout(FLAT, MODEL, "b")) as (_, index):
-        (hits,) = await index.search([NORTH], limit=1)
+        (hits,) = await rankings(index, [NORTH], limit=1)
     assert hits[0].chunk.title == "two"
 
 
@@ -148,8 +148,8 @@ async def test_a_quantized_collection_is_scored_again_with_the_whole_vectors() -
             await index.replace(INFO, add=[make_point("a", NORTH)], remove=[])
             assert list(server.quantization[kind]) == [kind]
             server.requests.clear()
-            (hits, _) = await index.search([NORTH, terms(1)], limit=1)
-            assert list(hits[0].dense) == NORTH
+            (hits, _) = await rankings(index, [NORTH, terms(1)], limit=1)
+            assert hits[0].score == 1.0
             dense, sparse = server.bodies("/query/batch")[0]["searches"]
             assert dense["params"]["quantization"] == {"rescore": True, "oversampling": 2.0}
             assert "params" not in sparse
@@ -160,7 +160,7 @@ async def test_without_quantization_nothing_is_said_of_it() -> None:
     with listening(QdrantServer()) as server:
         index = open_index(home=Path(), collection="plain", server=Server(server.address))
         await index.replace(INFO, add=[make_point("a")], remove=[])
-        await index.search([NORTH], limit=1)
+        await rankings(index, [NORTH], limit=1)
         assert server.quantization["plain"] is None
         assert "params" not in server.bodies("/query/batch")[0]["searches"][0]
         await index.aclose()
@@ -175,7 +175,7 @@ async def test_vectors_that_may_not_be_read_are_an_error_and_not_a_score_of_zero
 
         server.engine.query_batch_points = blind  # type: ignore[assignment]  # as if the key read no vectors
         with pytest.raises(RetrievalError) as caught:
-            await index.search([NORTH], limit=1)
+            await rankings(index, [NORTH], limit=1)
     assert caught.value.code == "index_vectors"
     assert "came without vectors" in caught.value.message
 
@@ -195,7 +195,7 @@ async def test_points_without_a_text_are_left_out_and_do_not_hide_the_others() -
     points: list[tuple[int, Any, dict[str, Any]]] = [(i, NORTH, {"text": " "}) for i in range(30)]
     points.append((99, EAST, flat("east")))
     async with opened(vectors(), points) as (_, index):
-        (hits,) = await index.search([NORTH], limit=2)
+        (hits,) = await rankings(index, [NORTH], limit=2)
         assert await index.fetch(["1"]) == []
     assert [hit.chunk.id for hit in hits] == ["99"]
 
@@ -218,7 +218,7 @@ async def test_a_filter_reads_an_address_where_the_mapping_finds_it(prefix: str,
         (3, NORTH, {"text": "C text.", "title": "file", "url": "", "meta": {"file": "docs/c.md"}}),
     ]
     async with opened(vectors(), points, Layout(mapping, MODEL)) as (_, index):
-        (hits,) = await index.search([NORTH], limit=9, where=Where(url_prefix=prefix))
+        (hits,) = await rankings(index, [NORTH], limit=9, where=Where(url_prefix=prefix))
     assert {hit.chunk.title for hit in hits if hit.chunk.url.startswith(prefix)} == found
     assert {hit.chunk.title for hit in hits} == found
 
@@ -226,7 +226,7 @@ async def test_a_filter_reads_an_address_where_the_mapping_finds_it(prefix: str,
 async def test_a_filter_on_a_field_that_no_point_has_is_refused() -> None:
     async with opened(vectors(), [(1, NORTH, flat("a"))], Layout(FieldMap(("text",)), MODEL)) as (_, index):
         with pytest.raises(RetrievalError) as caught:
-            await index.search([NORTH], limit=1, where=Where(url_prefix="https://"))
+            await rankings(index, [NORTH], limit=1, where=Where(url_prefix="https://"))
     assert caught.value.code == "index_filter"
 
 

@@ -12,7 +12,7 @@ from rag.errors import AskbookError
 from rag.index.catalog import list_collections, open_index
 from rag.index.server_client import Server
 from rag.index.server_errors import server_faults
-from tests.index_cases import INFO, make_point
+from tests.index_cases import INFO, make_point, rankings
 from tests.qdrant_grpc import GrpcQdrant, listening_grpc
 
 NORTH = [1.0, 0.0, 0.0, 0.0]
@@ -41,7 +41,7 @@ def at(server: GrpcQdrant) -> Server:
 async def failure(where: Server) -> AskbookError:
     index = open_index(home=Path(), collection="book", server=where)
     with pytest.raises(AskbookError) as caught:
-        await index.search([NORTH], limit=1)
+        await rankings(index, [NORTH], limit=1)
     await index.aclose()
     assert KEY not in caught.value.info().model_dump_json()
     return caught.value
@@ -99,7 +99,7 @@ async def test_the_key_travels_with_each_call_and_nothing_goes_over_rest(
 ) -> None:
     index = open_index(home=Path(), collection="book", server=at(server))
     await index.replace(INFO, add=[make_point("a")], remove=[])
-    assert len((await index.search([NORTH], limit=1))[0]) == 1
+    assert len((await rankings(index, [NORTH], limit=1))[0]) == 1
     await index.drop()
     await index.aclose()
     assert await list_collections(home=Path(), server=at(server)) == []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from langchain_core.embeddings import Embeddings
 
-from rag.book import Hit, Point, SparseVector, Where
+from rag.book import IndexInfo, Leg, Matches, Point, SparseVector, Where
 from rag.index.edge import EdgeIndex
-from rag.ports import ChunkIndex
+from rag.ports import ChunkIndex, Ranked
 from tests.index_cases import INFO, terms
 
 AXES = {"north": [1.0, 0.0, 0.0, 0.0], "east": [0.0, 1.0, 0.0, 0.0], "up": [0.0, 0.0, 1.0, 0.0]}
@@ -60,14 +60,18 @@ class CountingIndex(EdgeIndex):
 
     async def search(
         self,
-        legs: Sequence[Sequence[float] | SparseVector],
+        encode: Callable[[IndexInfo], Sequence[Leg]],
+        rank: Callable[[Matches], Ranked],
         *,
         limit: int,
         where: Where | None = None,
-        complete: bool = False,
-    ) -> list[list[Hit]]:
-        self.asked = [*getattr(self, "asked", []), (len(legs), limit, where)]
-        return await super().search(legs, limit=limit, where=where, complete=complete)
+    ) -> Ranked:
+        def counted(info: IndexInfo) -> Sequence[Leg]:
+            legs = encode(info)
+            self.asked = [*getattr(self, "asked", []), (len(legs), limit, where)]
+            return legs
+
+        return await super().search(counted, rank, limit=limit, where=where)
 
 
 async def fill(index: ChunkIndex, *points: Point) -> None:

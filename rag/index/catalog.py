@@ -65,10 +65,24 @@ async def require_matching_models(
     try:
         return check_models(stored, index.collection, embedder, sparse, profile)
     except RetrievalError as error:
-        if stored is None or stored.foreign or error.code != "embedding_mismatch":
-            raise
-        sources = {entry.source for entry in await index.entries()} - {""}
-        raise mismatch(stored, *_ours(stored, embedder, sparse), sources=sources, profile=profile) from error
+        raise await advised(error, stored, index, embedder, sparse, profile) from None
+
+
+async def advised(
+    error: RetrievalError,
+    stored: IndexInfo | None,
+    index: ChunkIndex,
+    embedder: Embedder,
+    sparse: SparseEncoder,
+    profile: str = "",
+) -> RetrievalError:
+    """An error of a search, or of `check_models` for the record `stored`, with the command that helps."""
+    if error.code == "no_index":
+        return no_collection(index.collection, profile)
+    if stored is None or stored.foreign or error.code != "embedding_mismatch":
+        return error
+    sources = {entry.source for entry in await index.entries()} - {""}
+    return mismatch(stored, *_ours(stored, embedder, sparse), sources=sources, profile=profile)
 
 
 def check_models(

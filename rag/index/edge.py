@@ -6,17 +6,19 @@ import asyncio
 import errno
 import shutil
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
-from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
+from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
 from rag.disk import check_room, private_folder
 from rag.errors import RetrievalError
 from rag.index import edge_shard as engine
+from rag.index import prose_table
 from rag.index.edge_files import Generations, NamedLock, broken
 from rag.index.edge_shard import OpenGeneration, current_generation, engine_faults
 from rag.index.index_errors import encoders, mismatch, no_collection
@@ -24,6 +26,8 @@ from rag.index.payload import ENTRY_KEYS, from_payload, point_ids, to_entry
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
+
+    from rag.ports import Ranked
 
 WAIT: Final = 2.0  # seconds that a change waits for another change
 BATCH: Final = 256  # points of one write
@@ -51,13 +55,13 @@ class EdgeIndex:
 
     async def search(
         self,
-        legs: Sequence[Sequence[float] | SparseVector],
+        encode: Callable[[IndexInfo], Sequence[Leg]],
+        rank: Callable[[Matches], Ranked],
         *,
         limit: int,
         where: Where | None = None,
-        complete: bool = False,
-    ) -> list[list[Hit]]:
-        return await asyncio.to_thread(self._search, legs, limit, where, complete)
+    ) -> Ranked:
+        return await asyncio.to_thread(self._search, encode, rank, limit, where)
 
     async def fetch(self, ids: Sequence[str]) -> list[Chunk]:
         return await asyncio.to_thread(self._fetch, ids)
@@ -82,64 +86,92 @@ class EdgeIndex:
 
     def read_info(self) -> IndexInfo | None:
         """The collection's record, None where there is no collection. Opens no shard."""
-        while generation := self._generations.current():
+        kept = self._kept
+        if kept is not None and self._generations.is_current(kept.version):
+            return kept.info
+        while version := self._generations.version():
             try:
-                return self._generations.info(generation)
+                return self._generations.info(version.folder)
             except RetrievalError:
-                if self._generations.current() == generation:
+                if self._generations.version() == version:
                     raise  # otherwise the generation was replaced just now
         return None
 
     @contextmanager
-    def reading(self) -> Iterator[tuple[EdgeShard, IndexInfo]]:
-        """The shard of the current generation and its record, unchanged for the block whatever a writer does.
+    def reading(self) -> Iterator[OpenGeneration]:
+        """The current generation, open and unchanged for the block whatever a writer does.
 
         Raises `RetrievalError` "no_index" where there is no collection.
         """
         with _files(self.collection):
-            opened = self._latest()
-            if opened is None:
-                raise no_collection(self.collection)
+            opened = self._opened()
             try:
-                with engine_faults(self.collection):
-                    yield opened.shard, opened.info
-            except ValueError as error:  # from_payload: a point without a text
-                raise broken(self.collection, str(error)) from error
+                with self._faults():
+                    yield opened
             finally:
                 del opened  # a traceback that is kept must not keep the shard open
 
-    def _latest(self) -> OpenGeneration | None:
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
         try:
-            self._kept = found = current_generation(self._generations)
+            with engine_faults(self.collection):
+                yield
+        except ValueError as error:  # from_payload: a point without a text
+            raise broken(self.collection, str(error)) from error
+
+    def _opened(self) -> OpenGeneration:
+        kept = self._kept
+        try:
+            if kept is None or not self._generations.is_current(kept.version):
+                self._kept = kept = current_generation(self._generations)
         except BaseException:
-            self._kept = None  # it is broken now
+            self._kept = kept = None  # it is broken now; a traceback that is kept must not keep it open
             raise
-        return found
+        if kept is None:
+            raise no_collection(self.collection)
+        return kept
 
     def _search(
-        self, legs: Sequence[Sequence[float] | SparseVector], limit: int, where: Where | None, complete: bool
-    ) -> list[list[Hit]]:
-        with self.reading() as (shard, _):
-            found = engine.rankings(shard, self.collection, legs, limit, where)
-            return engine.complete(shard, legs, found) if complete else found
+        self,
+        encode: Callable[[IndexInfo], Sequence[Leg]],
+        rank: Callable[[Matches], Ranked],
+        limit: int,
+        where: Where | None,
+    ) -> Ranked:
+        with _files(self.collection):
+            opened = self._opened()
+        legs = encode(opened.info)
+        with _files(self.collection), self._faults():
+            scores, uuids = engine.search(opened.shard, self.collection, legs, limit, where)
+            prose = opened.prose.words(scores.ids)
+
+        def read(rows: Sequence[int]) -> list[Chunk]:
+            return self._chunks(opened, [uuids[scores.ids[row]] for row in rows])
+
+        return rank(Matches(legs, scores.matrix, scores.rankings, prose, read))
+
+    def _chunks(self, opened: OpenGeneration, ids: Sequence[UUID]) -> list[Chunk]:
+        """The chunks with these ids, in their order; unknown ids are left out."""
+        with _files(self.collection), self._faults():
+            records = opened.shard.retrieve(list(dict.fromkeys(ids)), True, False)
+            chunks = {record.id: from_payload(record.id, record.payload) for record in records}
+        return [chunks[id] for id in ids if id in chunks]
 
     def _fetch(self, ids: Sequence[str]) -> list[Chunk]:
-        wanted = point_ids(ids)
+        wanted = [UUID(id) for id in point_ids(ids)]
         if not wanted or not self._generations.exists():
             return []
-        with self.reading() as (shard, _):
-            records = shard.retrieve(list(dict.fromkeys(wanted)), True, False)
-            chunks = {str(record.id): from_payload(record.id, record.payload) for record in records}
-        return [chunks[id] for id in wanted if id in chunks]
+        with self.reading() as opened:
+            return self._chunks(opened, wanted)
 
     def _entries(self) -> list[IndexEntry]:
         if not self._generations.exists():
             return []
         found: list[IndexEntry] = []
-        with self.reading() as (shard, _):
+        with self.reading() as opened:
             offset, more = None, True
             while more:
-                records, offset = engine.page(shard, offset, payload=ENTRY_KEYS, vectors=False)
+                records, offset = engine.page(opened.shard, offset, payload=ENTRY_KEYS, vectors=False)
                 found += [to_entry(record.id, record.payload) for record in records]
                 more = offset is not None
         return found
@@ -173,6 +205,7 @@ class EdgeIndex:
             with engine.created(fresh / "shard", self.collection, info.dimension) as shard:
                 added = self._add(shard, add, cancelled)
                 kept = self._copy(shard, info, added | remove, cancelled)
+                prose_table.write(fresh, prose_table.counted_prose(engine.texts(shard)))
             self._generations.finish(fresh, replace(info, collection=self.collection, chunks=len(added) + kept))
             self._generations.switch(fresh)
             self._generations.sweep(keep=fresh)
@@ -198,13 +231,13 @@ class EdgeIndex:
         if not self._generations.exists():
             return 0
         copied, offset, more = 0, None, True
-        with self.reading() as (source, old):
+        with self.reading() as source:
             while more:
                 _check_cancelled(cancelled)
-                records, offset = engine.page(source, offset, payload=True, vectors=True)
+                records, offset = engine.page(source.shard, offset, payload=True, vectors=True)
                 kept: list[Any] = [record for record in records if str(record.id) not in without]
-                if kept and encoders(old) != encoders(info):
-                    raise mismatch(old, *encoders(info))
+                if kept and encoders(source.info) != encoders(info):
+                    raise mismatch(source.info, *encoders(info))
                 with engine_faults(self.collection, writing=True):
                     shard.update(UpdateOperation.upsert_points([EdgePoint(r.id, r.vector, r.payload) for r in kept]))
                 copied += len(kept)

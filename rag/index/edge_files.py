@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import uuid4
 
 import portalocker
@@ -51,6 +51,17 @@ def broken(collection: str, what: str) -> RetrievalError:
     return RetrievalError("index_broken", message, hint=hint)
 
 
+Stamp = tuple[int, int, int]
+
+
+class Version(NamedTuple):
+    """A generation's folder, and what tells its files, and the pointer to it, from others put in their place."""
+
+    folder: Path
+    card: Stamp | None
+    pointer: Stamp | None
+
+
 class Generations:
     """The generations of one collection.
 
@@ -61,9 +72,10 @@ class Generations:
     def __init__(self, folder: Path, collection: str) -> None:
         self.collection = collection_name(collection)
         self.root = folder / self.collection
+        self._pointer = self.root / _POINTER
 
     def exists(self) -> bool:
-        return os.path.lexists(self.root / _POINTER)
+        return os.path.lexists(self._pointer)
 
     def current(self) -> Path | None:
         """The folder of the current generation, None where there is no collection.
@@ -71,7 +83,7 @@ class Generations:
         Raises `RetrievalError` "index_broken" if the pointer cannot be read.
         """
         try:
-            name = (self.root / _POINTER).read_text("utf-8")
+            name = self._pointer.read_text("utf-8")
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError) as error:
@@ -88,13 +100,15 @@ class Generations:
         except (OSError, ValueError, TypeError) as error:
             raise broken(self.collection, f"{_CARD} cannot be read ({type(error).__name__})") from error
 
-    def stamp(self, generation: Path) -> tuple[int, int] | None:
-        """What tells the files of a generation from others put in their place. None where there are none."""
-        try:
-            card = (generation / _CARD).stat()
-        except OSError:
-            return None
-        return card.st_ino, card.st_mtime_ns
+    def version(self) -> Version | None:
+        """The version of the current generation, None where there is no collection."""
+        pointer = _stamp(self._pointer)
+        folder = self.current()
+        return Version(folder.absolute(), _stamp(folder / _CARD), pointer) if folder else None
+
+    def is_current(self, version: Version) -> bool:
+        """Whether a version is the current one. Reads no file: every change replaces the pointer by a new file."""
+        return _stamp(self._pointer) == version.pointer and _stamp(version.folder / _CARD) == version.card
 
     def new(self) -> Path:
         """Make a folder for the next generation."""
@@ -109,7 +123,7 @@ class Generations:
         """Make this generation the current one, for every search from the next on."""
         _sync(self.root)
         _write(self.root / "current.new", generation.name)
-        (self.root / "current.new").replace(self.root / _POINTER)
+        (self.root / "current.new").replace(self._pointer)
         _sync(self.root)
 
     def sweep(self, *, keep: Path | None) -> None:
@@ -126,7 +140,7 @@ class Generations:
 
     def forget(self) -> None:
         """Delete the collection, even a broken one. The locks stay."""
-        pointer = self.root / _POINTER
+        pointer = self._pointer
         if pointer.is_dir() and not pointer.is_symlink():
             shutil.rmtree(pointer)
         pointer.unlink(missing_ok=True)
@@ -179,6 +193,15 @@ class NamedLock:
         message = f'The index of "{self.path.parent.name}" is locked by {holder}; gave up after {seconds:g} seconds.'
         hint = "Try again in a moment. A book that several programs change needs a Qdrant server: set QDRANT_URL."
         return RetrievalError("index_locked", message, hint=hint, retryable=True)
+
+
+def _stamp(path: Path) -> Stamp | None:
+    """What tells a file from another one of the same name; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _write(path: Path, text: str) -> None:

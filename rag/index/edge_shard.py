@@ -11,21 +11,24 @@ import re
 import shutil
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 from weakref import WeakValueDictionary
 
-from rag.book import Hit, IndexInfo, Point, SparseVector, Where
+from rag.book import IndexInfo, Leg, Point, SparseVector, Where
 from rag.errors import RetrievalError
-from rag.index.edge_files import Generations, broken
-from rag.index.payload import DENSE, METADATA, SPARSE, TIE_SLACK, best, is_empty, missing, rescored, to_hit, to_payload
+from rag.index.edge_files import Generations, Version, broken
+from rag.index.payload import CONTENT, DENSE, METADATA, SPARSE, to_payload
+from rag.index.prose_table import ProseTable
+from rag.index.scores import TIE_SLACK, Scores, best, is_empty
 from rag.index.server_requests import FILTERS
 from rag.private_apis import release_edge_lock
 
 if TYPE_CHECKING:
-    from qdrant_edge import EdgeShard
+    from qdrant_edge import EdgeShard, Query
 
 PAGE: Final = 512  # points of one `page`
 OPENING_ROOM: Final = 100_000  # bytes of disk
@@ -122,54 +125,82 @@ def page(shard: EdgeShard, offset: Any, *, payload: bool | list[str], vectors: b
     return shard.scroll(ScrollRequest(offset=offset, limit=PAGE, with_payload=payload, with_vector=vectors))
 
 
-def rankings(
-    shard: EdgeShard, collection: str, legs: Sequence[Sequence[float] | SparseVector], limit: int, where: Where | None
-) -> list[list[Hit]]:
-    """One ranking for each leg, all in one batch. A leg with a tie at its end is queried again with a larger limit."""
+def texts(shard: EdgeShard) -> Iterator[tuple[int, str, str]]:
+    """The id, the text and the heading of every point."""
+    offset, more = None, True
+    while more:
+        records, offset = page(shard, offset, payload=[CONTENT, f"{METADATA}.heading"], vectors=False)
+        for record in records:
+            payload = record.payload or {}
+            yield record.id.int, str(payload.get(CONTENT, "")), str((payload.get(METADATA) or {}).get("heading", ""))
+        more = offset is not None
+
+
+def search(
+    shard: EdgeShard, collection: str, legs: Sequence[Leg], limit: int, where: Where | None
+) -> tuple[Scores[int], dict[int, UUID]]:
+    """The best `limit` points of each leg, without payloads, and the scores of all of them in every leg.
+
+    Two batches: one finds the points, the other asks each leg for its scores of what the other legs found. The ids are
+    numbers, for which the dictionary has those of the engine.
+    """
+    from qdrant_edge import Filter, HasIdCondition, QueryBatchRequest, QueryRequest
+
+    uuids: dict[int, UUID] = {}
+    queries = {leg: _nearest(vector) for leg, vector in enumerate(legs) if not is_empty(vector)}
+    scores = Scores(_rankings(shard, collection, legs, queries, limit, where, uuids))
+    lacking = {leg: ids for leg in queries if (ids := scores.lacking(leg))}
+    requests = [
+        QueryRequest(
+            limit=len(ids), query=queries[leg], filter=Filter(must=[HasIdCondition({uuids[id] for id in ids})])
+        )
+        for leg, ids in lacking.items()
+    ]
+    answers: Any = shard.query_batch(QueryBatchRequest(requests)) if requests else ()
+    for leg, points in zip(lacking, answers, strict=True):
+        scores.add(leg, [(point.id.int, point.score) for point in points])
+    return scores, uuids
+
+
+def _rankings(
+    shard: EdgeShard,
+    collection: str,
+    legs: Sequence[Leg],
+    queries: Mapping[int, Query],
+    limit: int,
+    where: Where | None,
+    uuids: dict[int, UUID],
+) -> list[list[tuple[int, float]]]:
+    """The scored ids of each leg; the engine's ids are added to `uuids`. A leg with a tie at its end is queried again
+    with a larger limit.
+    """
     from qdrant_edge import QueryBatchRequest, QueryRequest
 
-    found: list[list[Hit]] = [[] for _ in legs]
-    asked = {i: limit + TIE_SLACK for i, leg in enumerate(legs) if limit > 0 and not is_empty(leg)}
+    found: list[list[tuple[int, float]]] = [[] for _ in legs]
+    asked = {leg: limit + TIE_SLACK for leg in queries if limit > 0}
     total = shard.info().points_count
     restriction = _restriction(where)
     while asked:
-        batch = [
-            QueryRequest(
-                limit=size, query=_nearest(legs[i]), filter=restriction, with_payload=True, with_vector=[DENSE]
-            )
-            for i, size in asked.items()
-        ]
+        requests = [QueryRequest(limit=size, query=queries[leg], filter=restriction) for leg, size in asked.items()]
         open_legs = {}
-        for (i, size), points in zip(asked.items(), shard.query_batch(QueryBatchRequest(batch)), strict=True):
-            if restriction is None and not isinstance(legs[i], SparseVector) and len(points) < min(size, total):
+        for (leg, size), points in zip(asked.items(), shard.query_batch(QueryBatchRequest(requests)), strict=True):
+            if restriction is None and not isinstance(legs[leg], SparseVector) and len(points) < min(size, total):
                 raise broken(collection, "vectors are missing")  # otherwise every chunk has a cosine
-            ranking = best([to_hit(p.id, p.score, p.payload, p.vector) for p in points], limit=limit, asked=size)
+            ids: list[Any] = [point.id for point in points]
+            numbers = [id.int for id in ids]
+            uuids.update(zip(numbers, ids, strict=True))
+            ranking = best(
+                [(id, point.score) for id, point in zip(numbers, points, strict=True)], limit=limit, asked=size
+            )
             if ranking is None:
-                open_legs[i] = size * 4
+                open_legs[leg] = size * 4
             else:
-                found[i] = ranking
+                found[leg] = ranking
         asked = open_legs
     return found
 
 
-def complete(
-    shard: EdgeShard, legs: Sequence[Sequence[float] | SparseVector], found: list[list[Hit]]
-) -> list[list[Hit]]:
-    """The rankings, each sparse one extended by the other legs' hits that share a term with it."""
-    from qdrant_edge import Filter, HasIdCondition, QueryBatchRequest, QueryRequest
-
-    lacking = missing(legs, found)
-    batch = [
-        QueryRequest(limit=len(hits), query=_nearest(legs[i]), filter=Filter(must=[HasIdCondition(set(hits))]))
-        for i, hits in lacking.items()
-    ]
-    if batch:
-        for (i, hits), points in zip(lacking.items(), shard.query_batch(QueryBatchRequest(batch)), strict=True):
-            found[i] = found[i] + rescored(hits, [(str(point.id), float(point.score)) for point in points])
-    return found
-
-
-def _nearest(leg: Sequence[float] | SparseVector) -> Any:
+def _nearest(leg: Leg) -> Any:
     from qdrant_edge import Query
     from qdrant_edge import SparseVector as EdgeSparse
 
@@ -192,39 +223,49 @@ def _restriction(where: Where | None) -> Any:
 class OpenGeneration:
     """A generation whose shard is open. It is closed when nobody refers to this object any more."""
 
-    def __init__(self, shard: EdgeShard, info: IndexInfo) -> None:
+    def __init__(self, version: Version, shard: EdgeShard, info: IndexInfo, prose: ProseTable) -> None:
+        self.version = version
         self.shard = shard
         self.info = info
+        self.prose = prose
         weakref.finalize(self, shard.close)
 
 
-_Key = tuple[Path, tuple[int, int] | None]
-
-_open: Final[WeakValueDictionary[_Key, OpenGeneration]] = WeakValueDictionary()
+_open: Final[WeakValueDictionary[Version, OpenGeneration]] = WeakValueDictionary()
 _opening: Final = threading.Lock()
 
 
 def current_generation(generations: Generations) -> OpenGeneration | None:
     """The current generation of a collection, open. None where there is no collection.
 
-    Raises `RetrievalError` if it cannot be opened. While it is opened, a writer may switch to the next one and delete
-    it; so it counts only if the pointer still names it afterwards.
+    One that this process has open is shared without waiting for anything. Raises `RetrievalError` if the generation
+    cannot be opened. While it is opened, a writer may switch to the next one and delete it; so it counts only if the
+    pointer still names it afterwards.
     """
+    version = generations.version()
+    if version is None or (opened := _open.get(version)):
+        return opened if version else None
     with _opening:
-        while path := generations.current():
-            key = path.absolute(), generations.stamp(path)
+        while version := generations.version():
             try:
-                opened = _open.get(key) or _load(generations, path)
+                opened = _open.get(version) or _load(generations, version)
             except RetrievalError:
-                if generations.current() == path:
+                if generations.version() == version:
                     raise
             else:
-                if generations.current() == path:
-                    _open[key] = opened
+                if generations.version() == version:
+                    _open[version] = opened
                     return opened
     return None
 
 
-def _load(generations: Generations, path: Path) -> OpenGeneration:
-    info = generations.info(path)
-    return OpenGeneration(load(path / "shard", generations.collection, info.chunks), info)
+def _load(generations: Generations, version: Version) -> OpenGeneration:
+    info = generations.info(version.folder)
+    shard = load(version.folder / "shard", generations.collection, info.chunks)
+    try:
+        with engine_faults(generations.collection):
+            prose = ProseTable.of(version.folder, info.chunks, lambda: texts(shard))
+    except BaseException:
+        shard.close()
+        raise
+    return OpenGeneration(version, shard, info, prose)

@@ -63,16 +63,16 @@ class EdgeClient:
             with_payload=bool(options.get("with_payload", True)),
             with_vector=bool(options.get("with_vectors", False)),
         )
-        with self._index.reading() as (shard, _info):
+        with self._index.reading() as opened:
             found = [
                 models.ScoredPoint(id=str(p.id), version=0, score=p.score, payload=p.payload)
-                for p in shard.query(request)
+                for p in opened.shard.query(request)
             ]
         return QueryResponse(points=found)
 
     def retrieve(self, _name: str, ids: Sequence[Any], **_: Any) -> list[models.Record]:
-        with self._index.reading() as (shard, _info):
-            records = shard.retrieve(list(point_ids(map(str, ids))), True, False)
+        with self._index.reading() as opened:
+            records = opened.shard.retrieve(list(point_ids(map(str, ids))), True, False)
             return [models.Record(id=str(record.id), payload=record.payload) for record in records]
 
     def upsert(self, *_: Any, **__: Any) -> NoReturn:

@@ -9,34 +9,26 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from rag.book import Chunk, Hit, IndexEntry, IndexInfo, Point, SparseVector, Where
+from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, SparseVector, Where
+from rag.embedding.vectors import cosines
 from rag.errors import RetrievalError
 from rag.index.collection_schema import CollectionSchema, record_of, schema_of
 from rag.index.field_mapping import Layout
 from rag.index.index_errors import encoders, mismatch, no_collection, not_ours
-from rag.index.payload import (
-    DENSE,
-    ENTRY_KEYS,
-    SPARSE,
-    TIE_SLACK,
-    best,
-    is_empty,
-    missing,
-    rescored,
-    server_ids,
-    to_entry,
-)
+from rag.index.payload import DENSE, ENTRY_KEYS, SPARSE, server_ids, to_entry
+from rag.index.prose_table import prose_of
+from rag.index.scores import TIE_SLACK, Scores, best, is_empty
 from rag.index.server_errors import is_conflict, is_missing, server_faults
-from rag.index.server_requests import INDEXED, chunk_of, hits, quantization, request, rescoring, row, unmapped
+from rag.index.server_requests import INDEXED, Hit, chunk_of, hits, quantization, request, rescoring, row, unmapped
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient
 
+    from rag.ports import Ranked
+
 BATCH: Final = 64  # points of one upsert: 64 vectors of 1,024 numbers are about a megabyte of JSON
 PAGE: Final = 512  # points of one scroll or delete
 DEEPEST: Final = 1000  # limit from which on a query that finds points without text is not repeated
-
-Leg = Sequence[float] | SparseVector
 
 
 class ServerIndex:
@@ -62,7 +54,6 @@ class ServerIndex:
         self.address = address
         self.layout = layout or Layout()
         self._client = client
-        self._schema: CollectionSchema | None = None  # as of the last `_look`
 
     async def info(self) -> IndexInfo | None:
         with self._faults():
@@ -70,31 +61,63 @@ class ServerIndex:
         return schema.info if schema else None
 
     async def search(
-        self, legs: Sequence[Leg], *, limit: int, where: Where | None = None, complete: bool = False
-    ) -> list[list[Hit]]:
-        found: list[list[Hit]] = [[] for _ in legs]
-        unread: Any = None  # a point of a foreign collection in which no text was found
+        self,
+        encode: Callable[[IndexInfo], Sequence[Leg]],
+        rank: Callable[[Matches], Ranked],
+        *,
+        limit: int,
+        where: Where | None = None,
+    ) -> Ranked:
+        async with self._present() as schema:
+            if schema is None:
+                raise no_collection(self.collection)
+        legs = await asyncio.to_thread(encode, schema.info)
+        known: dict[str, Hit] = {}
         with self._faults():
-            schema = await self._known()
-            asked = {i: limit + TIE_SLACK for i, leg in enumerate(legs) if limit > 0 and _finds(schema, leg)}
-            while asked:
-                requests = [request(schema, legs[i], size, where) for i, size in asked.items()]
-                answers = await self._client.query_batch_points(self.collection, requests=requests)
-                deeper = {}
-                for (i, size), answer in zip(asked.items(), answers, strict=True):
-                    points = answer.points
-                    read = hits(schema, legs[i], points, legs)
-                    unread = unread or (points[0] if points and not read else None)
-                    ranking = best(read, limit=limit, asked=size - len(points) + len(read))
-                    crowded = len(read) < min(limit, len(points)) and len(points) >= size < DEEPEST
-                    if ranking is None or crowded:
-                        deeper[i] = size * 4
-                    else:
-                        found[i] = ranking
-                asked = deeper
+            scores = Scores(await self._rankings(schema, legs, limit, where, known))
+            await self._complete(schema, legs, scores)
+        return await asyncio.to_thread(lambda: rank(_matches(legs, scores, [known[id] for id in scores.ids])))
+
+    async def _rankings(
+        self, schema: CollectionSchema, legs: Sequence[Leg], limit: int, where: Where | None, known: dict[str, Hit]
+    ) -> list[list[tuple[str, float]]]:
+        """The scored ids of each leg. The hits are added to `known`, by id."""
+        found: list[list[tuple[str, float]]] = [[] for _ in legs]
+        unread: Any = None  # a point of a foreign collection in which no text was found
+        asked = {i: limit + TIE_SLACK for i, leg in enumerate(legs) if limit > 0 and _finds(schema, leg)}
+        while asked:
+            requests = [request(schema, legs[i], size, where) for i, size in asked.items()]
+            answers = await self._client.query_batch_points(self.collection, requests=requests)
+            deeper = {}
+            for (i, size), answer in zip(asked.items(), answers, strict=True):
+                points = answer.points
+                read = hits(schema, legs[i], points, legs)
+                unread = unread or (points[0] if points and not read else None)
+                scored = [(hit.chunk.id, hit.score) for hit in read]
+                ranking = best(scored, limit=limit, asked=size - len(points) + len(read))
+                crowded = len(read) < min(limit, len(points)) and len(points) >= size < DEEPEST
+                if ranking is None or crowded:
+                    deeper[i] = size * 4
+                else:
+                    found[i] = ranking
+                    known.update((hit.chunk.id, hit) for hit in read)
+            asked = deeper
         if unread is not None and schema.fields is not None and not any(found):
             raise unmapped(self.collection, schema.fields, unread.payload)
-        return await self._completed(schema, legs, found) if complete and schema.sparse is not None else found
+        return found
+
+    async def _complete(self, schema: CollectionSchema, legs: Sequence[Leg], scores: Scores[str]) -> None:
+        """Ask the sparse legs for their scores of what the other legs found."""
+        lacking = {
+            leg: ids
+            for leg, vector in enumerate(legs)
+            if isinstance(vector, SparseVector) and _finds(schema, vector) and (ids := scores.lacking(leg))
+        }
+        if lacking:
+            requests = [rescoring(schema, legs[leg], server_ids(ids)) for leg, ids in lacking.items()]
+            answers = await self._client.query_batch_points(self.collection, requests=requests)
+            for leg, answer in zip(lacking, answers, strict=True):
+                scores.add(leg, [(str(point.id), point.score) for point in answer.points])
 
     async def look_inside(self, count: int) -> tuple[Any, list[Any]]:
         """The server's description of the collection and the payloads of `count` points, to propose a mapping from."""
@@ -178,35 +201,13 @@ class ServerIndex:
         """The collection's schema as it is now, None where there is no collection."""
         calls = (self._client.get_collection(self.collection), self._client.count(self.collection, exact=True))
         described, counted = await asyncio.gather(*calls, return_exceptions=True)  # waits for both, even if one fails
-        self._schema = None
         for answer in (described, counted):
             if isinstance(answer, Exception) and is_missing(answer):
                 return None
             if isinstance(answer, BaseException):
                 raise answer
         chunks: Any = counted
-        self._schema = schema_of(self.collection, described, self.layout, chunks.count)
-        return self._schema
-
-    async def _known(self) -> CollectionSchema:
-        """The schema as of the last look, or of now if there was none; raises `RetrievalError` "no_index"."""
-        schema = self._schema or await self._look()
-        if schema is None:
-            raise no_collection(self.collection)
-        return schema
-
-    async def _completed(
-        self, schema: CollectionSchema, legs: Sequence[Leg], found: list[list[Hit]]
-    ) -> list[list[Hit]]:
-        """The rankings, each sparse one extended by the other legs' hits that share a term with it."""
-        lacking = missing(legs, found)
-        if lacking:
-            requests = [rescoring(schema, legs[i], server_ids(list(hits))) for i, hits in lacking.items()]
-            with self._faults():
-                answers = await self._client.query_batch_points(self.collection, requests=requests)
-            for (i, hits), answer in zip(lacking.items(), answers, strict=True):
-                found[i] = found[i] + rescored(hits, [(str(p.id), p.score) for p in answer.points])
-        return found
+        return schema_of(self.collection, described, self.layout, chunks.count)
 
     async def _remember(self, info: IndexInfo, *, complete: bool) -> None:
         await self._client.update_collection(self.collection, metadata=record_of(info, complete=complete))
@@ -258,6 +259,14 @@ def looked_at(client: QdrantClient, index: ServerIndex) -> CollectionSchema | No
                 return None
             raise
         return schema_of(index.collection, described, index.layout, described.points_count or 0)
+
+
+def _matches(legs: Sequence[Leg], scores: Scores[str], found: Sequence[Hit]) -> Matches:
+    """The matches whose ids are those of `scores`. A dense leg's scores become cosines, whatever its distance."""
+    dense = {column: leg for column, leg in enumerate(legs) if not isinstance(leg, SparseVector)}
+    scores.matrix[:, list(dense)] = cosines([hit.dense for hit in found], list(dense.values()))
+    prose = prose_of([hit.chunk for hit in found])
+    return Matches(legs, scores.matrix, scores.rankings, prose, lambda rows: [found[row].chunk for row in rows])
 
 
 def _finds(schema: CollectionSchema, leg: Leg) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from rag.book import Chunk, Hit, Point, SparseVector, Where
+from rag.book import Chunk, Point, SparseVector, Where
 from rag.embedding.vectors import cosines
 from rag.errors import RetrievalError
 from rag.index.collection_schema import UNNAMED, CollectionSchema
@@ -100,6 +100,14 @@ def _first_of(paths: Sequence[str], match: Any) -> Any:
     blank = models.FieldCondition(key=paths[0], match=models.MatchValue(value=""))
     empty = models.Filter(should=[missing, blank])
     return models.Filter(should=[condition, models.Filter(must=[empty, _first_of(paths[1:], match)])])
+
+
+class Hit(NamedTuple):
+    """A point in the ranking of one leg. A larger `score` is better; it is a cosine only if the distance is one."""
+
+    chunk: Chunk
+    score: float
+    dense: Sequence[float]
 
 
 def hits(

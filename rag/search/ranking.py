@@ -6,56 +6,43 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
 
-from rag.book import Chunk, Hit
-from rag.embedding.vectors import cosines
+from rag.book import Chunk, Matches
 from rag.search.followups import context_weight, rewrite_weight
-from rag.types import Candidate, Kind
+from rag.types import Candidate, Kind, Outcome
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import ArrayLike, NDArray
 
 BM25: Final = 0.28  # weight of the best BM25 score of a search, in units of cosine
 PROSE: Final = 0.36  # bonus of a passage with at least `ENOUGH` words of prose
 ENOUGH: Final = 60  # words
+WORDS: Final = 1  # column of the scores by words, after the raw question's cosines
 SHINGLE: Final = 3  # words
 RESEMBLANCE: Final = 0.9  # share of common shingles from which on two texts are duplicates
 BESIDE: Final = 2  # best kept passages that may bring a neighbour
 AMONG: Final = 20  # best candidates that may become a neighbour
-_NOT_PROSE: Final = re.compile(
-    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)"  # code
-    r"|^[^\n]{0,200}(?<!\()https?://\S*[^\w\n]*$"  # a short line that ends in an address only points elsewhere
-    r"|https?://\S+",
-    re.DOTALL | re.MULTILINE,
-)
-_POINTERS: Final = re.compile(
-    r"\W*(?:\d+\.?\s*)?(?:references?|bibliography|literature|works cited|(?:further|suggested) reading|see also"
-    r"|external links)\W*",
-    re.IGNORECASE,
-)
-_WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _ANY_WORD: Final = re.compile(r"\w+")
 
 
-def fuse(similarities: Sequence[float], weights: Sequence[float], bm25: float, words: int) -> float:
-    """The fused score that passages are ranked by; larger is better.
+def fuse(similarities: ArrayLike, weights: ArrayLike, bm25: ArrayLike, words: ArrayLike) -> Any:
+    """The fused score that a passage is ranked by, or those of many passages; larger is better.
 
     `similarities` are the passage's cosines with the raw question and its other queries, `weights` those of the
     queries, the first of them 1. `bm25` is the passage's share of the best BM25 score of the search, 0 to 1; `words` is
     its `prose_words`. A passage of 30 words with a cosine of 0.5 and half of the best BM25 score:
 
-    >>> round(fuse([0.5], [1.0], 0.5, 30), 6)  # 0.5 + 0.28 / 2 + 0.36 * 30 / 60
+    >>> print(round(fuse([0.5], [1.0], 0.5, 30), 6))  # 0.5 + 0.28 / 2 + 0.36 * 30 / 60
     0.82
     """
-    meaning = math.fsum(weight * cosine for weight, cosine in zip(weights, similarities, strict=True))
-    return meaning + BM25 * bm25 + PROSE * min(words, ENOUGH) / ENOUGH
+    import numpy as np
 
-
-def prose_words(text: str, heading: str = "") -> int:
-    """The number of words outside code blocks and addresses; 0 under a heading such as "References".
-
-    An embedding places short texts, such as a line of code, a label or the title of a cited paper, at least as close to
-    a question as the paragraph that answers it. Those texts have little prose.
-    """
-    return 0 if _POINTERS.fullmatch(heading) else len(_WORD.findall(_NOT_PROSE.sub(" ", text)))
+    meaning = np.asarray(similarities) @ np.asarray(weights)
+    return meaning + BM25 * np.asarray(bm25) + PROSE * np.minimum(words, ENOUGH) / ENOUGH
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +51,20 @@ class Query:
 
     kind: Kind
     text: str
-    vector: Sequence[float]
+    vector: NDArray[float64]
     weight: float = 1.0
 
 
-def weighed(
-    texts: Sequence[tuple[Kind, str]], vectors: Sequence[Sequence[float]], rankings: Sequence[Sequence[Hit]]
-) -> list[Query]:
+def weighed(texts: Sequence[tuple[Kind, str]], matches: Matches) -> list[Query]:
     """The queries with their weights, in the order of `texts`: the raw question, its contexts, its rewrite.
 
-    `vectors` and `rankings` hold each text's vector and dense ranking.
+    The legs of `matches` are the raw question's dense leg, its sparse leg, and the dense leg of each other text.
     """
-    best = [_largest(ranking, vector) for vector, ranking in zip(vectors, rankings, strict=True)]
+    import numpy as np
+
+    columns = [column for column in range(len(matches.legs)) if column != WORDS]
+    vectors = np.array([matches.legs[column] for column in columns], dtype=float)
+    best = [float(matches.scores[rows[0], i]) if (rows := matches.rankings[i]) else 0.0 for i in columns]
     positions = [i for i, (kind, _) in enumerate(texts) if kind != "rewrite"]
     near = [_cosine(vectors[0], vectors[i]) for i in positions[1:]]
     context = context_weight(near, [best[i] for i in positions])
@@ -83,81 +72,113 @@ def weighed(
     for (kind, text), vector, largest in zip(texts, vectors, best, strict=True):
         weight = context if kind == "context" else 1.0
         if kind == "rewrite":  # the last one, compared with the sum of all others
-            weight = rewrite_weight(_cosine(_sum(queries), vector), largest - best[0])
+            summed = np.sum([query.weight * query.vector for query in queries], axis=0)
+            weight = rewrite_weight(_cosine(summed, vector), largest - best[0])
         queries.append(Query(kind, text, vector, weight))
     return queries
 
 
-def ordered(
-    queries: Sequence[Query], rankings: Sequence[Sequence[Hit]], bm25: Mapping[str, float]
-) -> list[tuple[Chunk, Candidate]]:
-    """Every chunk of the rankings, best first by fused score, ties by id. All have the outcome "beyond_k" so far.
-
-    `bm25` holds BM25 scores by chunk id. A chunk's score is the cosine of its stored vector and the weighted sum of
-    the queries' vectors, clipped to 0..1. A candidate's `scores` are its cosine with the question, its BM25 score, and
-    its cosines with the other queries.
-    """
-    hits = list({hit.chunk.id: hit for ranking in rankings for hit in ranking}.values())
-    if not hits:
-        return []
-    stored = [hit.dense for hit in hits]
-    similarities = cosines(stored, [query.vector for query in queries])
-    scores = cosines(stored, [_sum(queries)])[:, 0].clip(0.0, 1.0)
-    weights = [query.weight for query in queries]
-    most = max(bm25.values(), default=0.0) or 1.0
-    found = []
-    for hit, row, score in zip(hits, similarities.tolist(), scores.tolist(), strict=True):
-        chunk, words = hit.chunk, bm25.get(hit.chunk.id, 0.0)
-        fused = fuse(row, weights, words / most, prose_words(chunk.text, chunk.heading))
-        each = tuple(round(value, 6) for value in (row[0], words, *row[1:]))
-        found.append((chunk, Candidate(chunk.id, chunk.title, chunk.heading, round(score, 6), each, fused, "beyond_k")))
-    return sorted(found, key=lambda pair: (-pair[1].fused, pair[1].chunk_id))
-
-
-def _sum(queries: Sequence[Query]) -> list[float]:
-    return [
-        sum(query.weight * value for query, value in zip(queries, values, strict=True))
-        for values in zip(*(query.vector for query in queries), strict=True)
-    ]
-
-
-def _largest(ranking: Sequence[Hit], vector: Sequence[float]) -> float:
-    """The cosine of a query's vector and the first hit of its dense ranking; 0 for an empty ranking."""
-    return float(cosines([hit.dense for hit in ranking[:1]], [vector]).max(initial=0.0))
-
-
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    length = math.hypot(*one) * math.hypot(*other)
-    return sum(a * b for a, b in zip(one, other, strict=True)) / length if length else 0.0
-
-
 @dataclass(frozen=True, slots=True)
+class Ranking:
+    """Rows of `Matches`, best first by fused score, ties by id, with what each was ranked by.
+
+    `cosines` are the scores of the passages: the cosine of the stored vector and the weighted sum of the queries'
+    vectors, clipped to 0..1, with six decimals. `scores` has a row for each passage: its cosine with the question, its
+    BM25 score, and its cosines with the other queries.
+    """
+
+    rows: list[int]
+    cosines: list[float]
+    fused: list[float]
+    scores: NDArray[float64]
+
+    def candidates(self, chunks: Sequence[Chunk], outcomes: Sequence[Outcome]) -> list[Candidate]:
+        """The candidates of the first chunks, in the order of the ranking."""
+        scores = self.scores[: len(chunks)].round(6).tolist()
+        return [
+            Candidate(chunk.id, chunk.title, chunk.heading, cosine, tuple(each), fused, outcome)
+            for chunk, outcome, cosine, each, fused in zip(
+                chunks, outcomes, self.cosines, scores, self.fused, strict=False
+            )
+        ]
+
+
+def ranked(matches: Matches, queries: Sequence[Query]) -> Ranking:
+    """What the queries found, in the order of the fused scores.
+
+    What only a query without weight found is left out.
+    """
+    import numpy as np
+
+    weights = np.array([query.weight for query in queries])
+    vectors = np.array([query.vector for query in queries])
+    counts = [True, True, *(weights[1:] > 0)]
+    rows = np.arange(len(matches.scores))
+    if not all(counts):
+        searched = (ranking for ranking, one in zip(matches.rankings, counts, strict=True) if one)
+        rows = np.array(sorted(set(chain.from_iterable(searched))), dtype=int)
+    scores = matches.scores[rows]
+    dense = scores[:, [column for column in range(len(counts)) if column != WORDS]]
+    most = float(matches.scores[:, WORDS].max(initial=0.0)) or 1.0
+    fused = fuse(dense, weights, scores[:, WORDS] / most, matches.prose[rows])
+    length = float(np.linalg.norm(weights @ vectors)) or 1.0
+    cosines = (dense @ (weights * np.linalg.norm(vectors, axis=1)) / length).clip(0.0, 1.0).round(6)
+    order = np.argsort(-fused, kind="stable")  # rows are in the order of ids
+    return Ranking(rows[order].tolist(), cosines[order].tolist(), fused[order].tolist(), scores[order])
+
+
+def _cosine(one: NDArray[float64], other: NDArray[float64]) -> float:
+    length = math.sqrt((one @ one) * (other @ other))
+    return float(one @ other) / length if length else 0.0
+
+
 class Fingerprint:
-    """A text's shingles (runs of three words), and its marks: words with a digit or more than one capital."""
+    """What a text is compared by: its words, its shingles (runs of three words), and its marks.
 
-    shingles: frozenset[tuple[str, ...]]
-    marks: frozenset[str]
+    A mark is a word with a digit or more than one capital. All are worked out when a comparison needs them.
+    """
 
-    @classmethod
-    def of(cls, text: str) -> Fingerprint:
-        words = _ANY_WORD.findall(text)
-        small = [word.lower() for word in words]
-        shingles = zip(*(small[start:] for start in range(min(SHINGLE, len(small)))), strict=False)
-        return cls(frozenset(shingles), frozenset(word for word in words if _is_mark(word)))
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _words(self) -> list[str]:
+        words: list[str] = _ANY_WORD.findall(self._text)
+        return words
+
+    @cached_property
+    def _small(self) -> list[str]:
+        return [word.lower() for word in self._words]
+
+    @cached_property
+    def _distinct(self) -> frozenset[str]:
+        return frozenset(self._small)
+
+    @cached_property
+    def _marks(self) -> frozenset[str]:
+        return frozenset(word for word in set(self._words) if _is_mark(word))
+
+    @cached_property
+    def _shingles(self) -> frozenset[tuple[str, ...]]:
+        small = self._small
+        return frozenset(zip(*(small[start:] for start in range(min(SHINGLE, len(small)))), strict=False))
 
     def same(self, other: Fingerprint) -> bool:
         """Whether two texts are duplicates: they resemble each other (Broder 1997) and have the same marks.
 
         Instructions for two versions of a program may differ in one digit, which is the one that was asked for.
         """
-        if self.marks != other.marks:
+        # Each word of its own is in a shingle of its own, and a shingle has three words. So a text that resembles
+        # another one can have only so many; most texts differ by more, which spares their shingles.
+        most = SHINGLE * (1 / RESEMBLANCE - 1) * min(len(self._words), len(other._words))
+        if len(self._distinct ^ other._distinct) > most or self._marks != other._marks:
             return False
-        common = len(self.shingles & other.shingles)
-        return common >= RESEMBLANCE * len(self.shingles | other.shingles)
+        common = len(self._shingles & other._shingles)
+        return common >= RESEMBLANCE * len(self._shingles | other._shingles)
 
 
 def _is_mark(word: str) -> bool:
-    return any(c.isdigit() for c in word) or sum(c.isupper() for c in word) > 1
+    return any(map(str.isdigit, word)) or sum(map(str.isupper, word)) > 1
 
 
 def joined(candidates: Sequence[Candidate], chunks: Mapping[str, Chunk], most: int) -> list[Candidate]:
@@ -168,12 +189,12 @@ def joined(candidates: Sequence[Candidate], chunks: Mapping[str, Chunk], most: i
     """
     kept = [chunks[candidate.chunk_id] for candidate in candidates if candidate.outcome == "kept"]
     places = {place for chunk in kept[:BESIDE] for place in _beside(chunk)} if most else set()
-    prints = [Fingerprint.of(chunk.text) for chunk in kept] if places else []
+    prints = [Fingerprint(chunk.text) for chunk in kept] if places else []
     found = list(candidates)
     for i, candidate in enumerate(candidates[:AMONG]):
         chunk = chunks[candidate.chunk_id]
         if len(prints) - len(kept) < most and candidate.outcome == "beyond_k" and _place(chunk) in places:
-            fingerprint = Fingerprint.of(chunk.text)
+            fingerprint = Fingerprint(chunk.text)
             if not any(fingerprint.same(other) for other in prints):
                 prints.append(fingerprint)
                 found[i] = replace(candidate, outcome="neighbour")

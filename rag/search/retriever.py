@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
-from rag.book import Chunk, SparseVector, Where
+from rag.book import Chunk, IndexInfo, Leg, Matches, Where
 from rag.errors import AskbookError, RetrievalError, UsageError
-from rag.index.catalog import require_matching_models
+from rag.index.catalog import advised, check_models
 from rag.ports import ChunkIndex, Embedder, Reranker, SparseEncoder
 from rag.search.followups import contexts
-from rag.search.ranking import Fingerprint, Query, joined, ordered, weighed
+from rag.search.ranking import Fingerprint, Query, joined, ranked, weighed
 from rag.search.rerank import reranked
-from rag.types import AnsweredQuestion, Candidate, Found, Kind, Outcome, Passage, Retrieval, Trace
+from rag.types import SHOWN, AnsweredQuestion, Candidate, Found, Kind, Outcome, Passage, Retrieval, Trace
 
 FIELDS: Final = ("title", "heading", "file", "chapter")
 LONGEST_FILTER: Final = 2_000  # most characters of a filter
@@ -44,6 +42,15 @@ def parse_filter(text: str | None) -> Where | None:
         hint = f"Give the beginning of an address, or of a field ({', '.join(FIELDS)}), such as title:ROS."
         raise UsageError(f"{what}.", code="filter", hint=hint)
     return Where(**{name: value})
+
+
+class Gated(NamedTuple):
+    """The queries of a search, how many chunks it found, the best of them with outcomes, and their chunks by id."""
+
+    queries: list[Query]
+    total: int
+    candidates: list[Candidate]
+    chunks: dict[str, Chunk]
 
 
 class Retriever:
@@ -90,14 +97,8 @@ class Retriever:
         if other models encoded it ("embedding_mismatch"), or if the search fails.
         """
         started = time.perf_counter()
-        await require_matching_models(
-            self._index, self._embedder, self._sparse, self._profile
-        )  # before embedding, which may be billed
         texts = _texts(question, history, rewrite)
-        vectors = await asyncio.to_thread(self._embed, [text for _, text in texts])
-        queries, found = await self._search(texts, vectors, max(DEPTH, k), where)
-        chunks = {chunk.id: chunk for chunk, _ in found}
-        candidates = gated(found, k=k, threshold=threshold)
+        queries, total, candidates, chunks = await self._search(texts, where, k=k, threshold=threshold)
         if self._reranker is not None:
             candidates = await reranked(self._reranker, _rerank_query(queries), candidates, chunks, k=k)
         candidates = joined(candidates, chunks, neighbours)
@@ -108,23 +109,54 @@ class Retriever:
             query=question,
             filter_applied=str(where) if where else None,
             results_count=len(passages),
-            total_chunks_found=len(candidates),
+            total_chunks_found=total,
             avg_similarity=round(sum(p.score for p in passages) / len(passages), 6) if passages else 0.0,
             retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
         )
         return Found(passages, retrieval, _trace(queries, threshold, candidates))
 
     async def _search(
-        self, texts: Sequence[tuple[Kind, str]], vectors: Sequence[Sequence[float]], limit: int, where: Where | None
-    ) -> tuple[list[Query], list[tuple[Chunk, Candidate]]]:
-        """The queries with their weights, and everything found, ranked by fused score. One request to the index."""
-        raw, *others = vectors
-        legs: list[Sequence[float] | SparseVector] = [raw, self._sparse.encode_query(texts[0][1]), *others]
-        dense, sparse, *more = await self._index.search(legs, limit=limit, where=where, complete=True)
-        queries = weighed(texts, vectors, [dense, *more])
-        bm25 = {hit.chunk.id: hit.score for hit in sparse}
-        searched = [dense, sparse, *(hits for query, hits in zip(queries[1:], more, strict=True) if query.weight)]
-        return queries, ordered(queries, searched, bm25)
+        self, texts: Sequence[tuple[Kind, str]], where: Where | None, *, k: int, threshold: float
+    ) -> Gated:
+        """The legs are the raw question's, dense and sparse, then the other texts', dense."""
+        refused: IndexInfo | None = None
+
+        def encode(info: IndexInfo) -> list[Leg]:
+            nonlocal refused
+            refused = info
+            # Before embedding, which may be billed.
+            check_models(info, self._index.collection, self._embedder, self._sparse, self._profile)
+            refused = None
+            raw, *others = self._embed([text for _, text in texts])
+            return [raw, self._sparse.encode_query(texts[0][1]), *others]
+
+        def rank(matches: Matches) -> Gated:
+            return self._gated(weighed(texts, matches), matches, k=k, threshold=threshold)
+
+        try:
+            return await self._index.search(encode, rank, limit=max(DEPTH, k), where=where)
+        except RetrievalError as error:
+            better = await advised(error, refused, self._index, self._embedder, self._sparse, self._profile)
+            if better is error:
+                raise
+            raise better from None
+
+    def _gated(self, queries: list[Query], matches: Matches, *, k: int, threshold: float) -> Gated:
+        """The best of what was found, by fused score.
+
+        Chunks are read in blocks until the `k` to keep are known. A reranker may choose any, so all are read for it.
+        """
+        ranking = ranked(matches, queries)
+        total = len(ranking.rows)
+        block = total if self._reranker is not None else max(SHOWN, k)
+        chunks: list[Chunk] = []
+        outcomes: list[Outcome] = []
+        while len(chunks) < total:
+            chunks += matches.read(ranking.rows[len(chunks) : len(chunks) + block])
+            outcomes = gated(chunks, ranking.cosines, k=k, threshold=threshold)
+            if outcomes.count("kept") == k or max(ranking.cosines[len(chunks) :], default=-1.0) < threshold:
+                break
+        return Gated(queries, total, ranking.candidates(chunks, outcomes), {chunk.id: chunk for chunk in chunks})
 
     def _embed(self, texts: Sequence[str]) -> list[list[float]]:
         try:
@@ -154,22 +186,21 @@ def _rerank_query(queries: Sequence[Query]) -> str:
     return f"{question.text} {most.text}" if most.kind == "rewrite" else most.text
 
 
-def gated(found: Iterable[tuple[Chunk, Candidate]], *, k: int, threshold: float) -> list[Candidate]:
-    """The candidates in the same order with outcomes: the first `k` that reach the threshold and are no duplicates."""
+def gated(chunks: Sequence[Chunk], cosines: Sequence[float], *, k: int, threshold: float) -> list[Outcome]:
+    """The outcome of each chunk: the first `k` that reach the threshold and are no duplicates are kept."""
     prints: list[Fingerprint] = []
-    candidates: list[Candidate] = []
-    for chunk, candidate in found:
-        outcome: Outcome
-        if candidate.cosine < threshold:
-            outcome = "below_threshold"
+    outcomes: list[Outcome] = []
+    for chunk, cosine in zip(chunks, cosines, strict=False):
+        if cosine < threshold:
+            outcomes.append("below_threshold")
         elif len(prints) == k:
-            outcome = "beyond_k"
+            outcomes.append("beyond_k")
         else:
-            fingerprint = Fingerprint.of(chunk.text)
-            outcome = "duplicate" if any(fingerprint.same(other) for other in prints) else "kept"
-            prints += [fingerprint] if outcome == "kept" else []
-        candidates.append(replace(candidate, outcome=outcome))
-    return candidates
+            fingerprint = Fingerprint(chunk.text)
+            is_duplicate = any(fingerprint.same(other) for other in prints)
+            outcomes.append("duplicate" if is_duplicate else "kept")
+            prints += [] if is_duplicate else [fingerprint]
+    return outcomes
 
 
 def _trace(queries: Sequence[Query], threshold: float, candidates: Sequence[Candidate]) -> Trace:

@@ -1,0 +1,59 @@
+"""The points that a search found: their order in each leg, and the score of each in every leg."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final, Generic, TypeVar
+
+from rag.book import SparseVector
+
+Id = TypeVar("Id", int, str)  # of a point, as a number or as text, by which UUIDs have the same order
+
+TIE_SLACK: Final = 8  # points requested beyond the limit, to detect a tie at the last place
+
+
+def is_empty(leg: object) -> bool:
+    """Whether a leg cannot find anything: the sparse vector of a text of stop words only."""
+    return isinstance(leg, SparseVector) and not leg.indices
+
+
+def best(points: Sequence[tuple[Id, float]], *, limit: int, asked: int) -> list[tuple[Id, float]] | None:
+    """The best `limit` of scored ids, ties by id; None if more than the `asked` points must be requested to decide.
+
+    Engines return equal scores in any order. If the last place is tied with the last point of a full answer, a point
+    beyond the answer may belong into the ranking. With limit=2 and asked=3, the scores 9, 7, 7 are undecided: a fourth
+    point could score 7 too and have a smaller id. The scores 9, 7, 6 are decided.
+    """
+    falling = all(one[1] > other[1] for one, other in pairwise(points))
+    ordered = points if falling else sorted(points, key=lambda point: (-point[1], point[0]))
+    if 0 < limit < len(ordered) and len(ordered) >= asked and ordered[limit - 1][1] == ordered[-1][1]:
+        return None
+    return list(ordered[:limit])
+
+
+class Scores(Generic[Id]):
+    """The scores of every point that a search found, in every leg, from which its `Matches` are made.
+
+    `rankings` are the scored ids of each leg, best first. Points that a leg did not find have a score of 0 there until
+    `add` gives another.
+    """
+
+    def __init__(self, rankings: Sequence[Sequence[tuple[Id, float]]]) -> None:
+        import numpy as np
+
+        self.ids: list[Id] = sorted({id for ranking in rankings for id, _ in ranking})
+        self._row: dict[Id, int] = {id: row for row, id in enumerate(self.ids)}
+        self.matrix = np.zeros((len(self.ids), len(rankings)))
+        self.rankings = [self.add(leg, ranking) for leg, ranking in enumerate(rankings)]
+
+    def add(self, leg: int, points: Sequence[tuple[Id, float]]) -> list[int]:
+        """Set the scores of points in a leg. Returns their rows."""
+        rows = [self._row[id] for id, _ in points]
+        self.matrix[rows, leg] = [score for _, score in points]
+        return rows
+
+    def lacking(self, leg: int) -> list[Id]:
+        """The points that the leg did not find, but another one did."""
+        own = set(self.rankings[leg])
+        return [id for row, id in enumerate(self.ids) if row not in own]
