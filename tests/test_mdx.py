@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.ingest.mdx import clean, front_matter
+from rag.ingest.formats.markdown_files import front_matter
+from rag.ingest.mdx import clean
 
 
 def cleaned(text: str, *, mdx: bool = True, root: Path = Path("/nonexistent")) -> str:
@@ -174,8 +175,8 @@ def test_a_playground_becomes_a_fence(tmp_path: Path) -> None:
 
 
 def test_front_matter_is_split_off_and_a_rule_is_not_front_matter() -> None:
-    assert front_matter("---\ntitle: A\n---\nText") == ("title: A\n", "Text")
-    assert front_matter("Text\n---\nx\n---\n") == ("", "Text\n---\nx\n---\n")
+    assert front_matter("---\ntitle: A\n---\nText") == ({"title": "A"}, "Text")
+    assert front_matter("Text\n---\nx\n---\n") == ({}, "Text\n---\nx\n---\n")
 
 
 def test_a_page_of_brackets_is_cleaned_in_reasonable_time() -> None:

@@ -12,6 +12,8 @@ import re
 from pathlib import Path
 from typing import Final
 
+from rag.ingest.anchors import AnchorRule, github_anchors
+from rag.ingest.formats.markdown_files import front_matter
 from rag.ingest.includes import Allowance, expand_includes, partial_imports, read_inside, resolve_partial
 from rag.ingest.masking import close_fences, mask, unmask
 from rag.ingest.page import MarkdownText
@@ -21,7 +23,6 @@ from rag.ingest.tags import REACH, balanced, strip_tags
 DEPTH: Final = 4  # levels of nested partials; a loop of partials ends here
 STATEMENT: Final = 100_000  # most characters between the brackets of an export
 UNCLOSED: Final = 10  # exports of a page whose end is sought so far; later ones are searched as far as an attribute
-_FRONT_MATTER: Final = re.compile(r"---[ \t]*\n(?P<yaml>(?:.*\n)*?)---[ \t]*(?:\n|\Z)")
 _IMPORT: Final = re.compile(
     r"^(?:import\s++(?:[\w$*{},\s]{1,1000}?\sfrom\s++)?(?:'[^'\"\n]++'|\"[^'\"\n]++\")[ \t]*+;?[ \t]*+\n?)++",
     re.MULTILINE,
@@ -49,14 +50,15 @@ _TABLE_RULE: Final = re.compile(r"[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?
 _ADMONITION_END: Final = re.compile(r"[ \t]*(?:>[ \t]?)*:{3,}[ \t]*")
 
 
-def front_matter(text: str) -> tuple[str, str]:
-    """The YAML at the head of a page, empty where there is none, and the text after it."""
-    found = _FRONT_MATTER.match(text)
-    return (found["yaml"], text[found.end() :]) if found else ("", text)
-
-
 def clean(
-    text: str, *, file: Path, root: Path, mdx: bool, depth: int = DEPTH, allowance: Allowance | None = None
+    text: str,
+    *,
+    file: Path,
+    root: Path,
+    mdx: bool,
+    rule: AnchorRule = github_anchors,
+    depth: int = DEPTH,
+    allowance: Allowance | None = None,
 ) -> MarkdownText:
     """The page as plain Markdown, without blank lines at its ends.
 
@@ -68,7 +70,7 @@ def clean(
     allowance = allowance or Allowance()
     if not mdx:
         text = expand_includes(text, file=file, root=root, allowance=allowance)
-    source = MarkdownText(close_fences(text).strip("\n"))
+    source = MarkdownText(close_fences(text).strip("\n"), rule)
     masked, kept = mask(source, indented=not mdx)
     partials: dict[str, str] = {}
     if mdx:
@@ -96,7 +98,7 @@ def clean(
     if mdx:
         masked = re.sub(r"</?>", "", _STRING.sub(lambda m: next(g for g in m.groups() if g is not None), masked))
     plain = unmask(_tidy(_squeeze_tables(_admonitions(masked))), kept).strip("\n")
-    return source if plain == source.text else MarkdownText(plain)
+    return source if plain == source.text else MarkdownText(plain, rule)
 
 
 def _without_statements(text: str) -> str:
