@@ -7,11 +7,17 @@ from pathlib import Path
 import pytest
 
 from rag.ingest.formats.markdown_files import front_matter
-from rag.ingest.mdx import clean
+from rag.ingest.generators.docusaurus import Docusaurus
+from rag.ingest.generators.generator import PageFile
+from rag.ingest.generators.mdbook import MdBook
 
 
 def cleaned(text: str, *, mdx: bool = True, root: Path = Path("/nonexistent")) -> str:
-    return clean(text, file=root / "page.md", root=root, mdx=mdx).text
+    """The page as plain Markdown, by the rules of Docusaurus or, without MDX, of mdBook."""
+    rules = (Docusaurus if mdx else MdBook)(root, config=None, reason="")
+    page = PageFile("page.md", root / "page.md", text, "markdown")
+    rules.enter([page], None)
+    return rules.convert(page).text
 
 
 def test_import_statements_go_also_over_several_lines_and_several_on_one() -> None:

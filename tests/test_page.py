@@ -38,7 +38,8 @@ def parsed_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     [
         ("plain.md", BODY, 1),
         ("titled.md", f"---\ntitle: Robots\n---\n\n{BODY}\n", 1),
-        ("tagged.md", f"<div>\n\n{BODY}\n\n</div>\n", 2),  # once to mask its code, once without the tags
+        ("tagged.md", f"<div>\n\n{BODY}\n\n</div>\n", 1),
+        ("code.md", f"<div>\n\n{BODY}\n\n    <p>\n</div>\n", 2),  # once to mask its code, once without the tags
         ("page.mdx", f"import X from 'x'\n\n{BODY}\n\n<X />\n", 1),  # indented lines are no code in MDX
     ],
 )

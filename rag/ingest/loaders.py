@@ -16,7 +16,7 @@ from rag.ingest.formats.known_formats import BY_SUFFIX
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.known_generators import generator_of
 from rag.ingest.page import Page, plain_inline
-from rag.ingest.site_addresses import checked_base_url, page_url, relative_url
+from rag.ingest.site_addresses import checked_base_url
 from rag.ingest.source_files import KINDS, SourceFiles, read_bytes, source_files, why_unreadable
 
 # Part of every page's hash. Raise it when cleaning or chunking changes, so that every page is ingested again.
@@ -68,11 +68,11 @@ def load_source(
     if not pages:
         why = f": {failures[0].path}: {failures[0].reason}" if failures else ""
         raise UsageError(f"{source} contains no readable page{why}.", code="no_pages", hint=KINDS)
-    rules.enter([page for page, _ in pages])
+    rules.enter([page for page, _ in pages], base_url)
     documents: list[Document] = []
     for page, raw in pages:
         try:
-            documents.append(_document(found, rules, base_url, page, raw))
+            documents.append(_document(found, rules, page, raw))
         except ValueError as error:
             failures.append(Failure(found.source.as_posix(), page.path, why_unreadable(error)))
     if not documents:
@@ -102,10 +102,10 @@ def _read_pages(found: SourceFiles, rules: Generator, failures: list[Failure]) -
     return pages
 
 
-def _document(found: SourceFiles, rules: Generator, base_url: str | None, page: PageFile, raw: bytes) -> Document:
+def _document(found: SourceFiles, rules: Generator, page: PageFile, raw: bytes) -> Document:
     parsed = rules.convert(page)
     title = plain_inline(rules.title(page)) or parsed.title or plain_inline(rules.usual_title(page))
     breadcrumb = rules.breadcrumb(page)
-    url = relative_url(page.path) if base_url is None else page_url(rules.route(base_url), rules.site_path(page))
+    url = rules.url(page)
     digest = hashlib.sha256(json.dumps([VERSION, url, title, breadcrumb, parsed.text]).encode() + raw).hexdigest()
     return Page(found.source.as_posix(), page.path, url, title, parsed.text, digest, breadcrumb, parsed=parsed)

@@ -61,7 +61,7 @@ class MarkdownText:
     @property
     def code_lines(self) -> list[tuple[int, int]]:
         """The line ranges of the indented code blocks, at any depth."""
-        return [(block.begin, block.end) for block in _walk(self.blocks) if block.kind == "code_block"]
+        return [(block.begin, block.end) for block in walk(self.blocks) if block.kind == "code_block"]
 
     @property
     def title(self) -> str:
@@ -99,10 +99,11 @@ def _blocks(parent: SyntaxTreeNode, headings: Iterator[tuple[HeadingText, str]])
         yield Block(node.type, *node.map, children, heading.level, heading.text, anchor)
 
 
-def _walk(blocks: tuple[Block, ...]) -> Iterator[Block]:
+def walk(blocks: tuple[Block, ...]) -> Iterator[Block]:
+    """The blocks and all that are in them, in order."""
     for block in blocks:
         yield block
-        yield from _walk(block.children)
+        yield from walk(block.children)
 
 
 def _heading_text(heading: SyntaxTreeNode, references: dict[str, Any]) -> HeadingText:

@@ -6,18 +6,19 @@ import json
 import posixpath
 import re
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import yaml
 
 from rag.ingest.anchors import HeadingText, docusaurus_anchors
+from rag.ingest.generators.docusaurus_config import DocsTree, SiteOptions, site_options
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.headings import without_number
 from rag.ingest.includes import read_inside
-from rag.ingest.mdx import clean
-from rag.ingest.page import MarkdownText
+from rag.ingest.patterns import matches_any
 
 _CATEGORY: Final = ("_category_.json", "_category_.yml", "_category_.yaml")
 _SITE_IMPORT: Final = re.compile(r"^import\s.*from\s+['\"]@(?:theme|site|docusaurus)/", re.MULTILINE)
@@ -43,41 +44,84 @@ class Docusaurus(Generator):
         return ""
 
     @cached_property
-    def content(self) -> Path:
+    def options(self) -> SiteOptions:
         if self.config is not None:
-            return self.config.parent / "docs"
-        return self.source / "docs" if (self.source / "docs").is_dir() else self.source
+            return site_options(self.config)
+        docs = self.source / "docs"
+        return SiteOptions((DocsTree(docs, "docs") if docs.is_dir() else DocsTree(self.source),))
+
+    @cached_property
+    def content(self) -> Path:
+        inside = [tree.folder for tree in self.options.trees if tree.folder.is_relative_to(self.source)]
+        around = [tree.folder for tree in self.options.trees if self.source.is_relative_to(tree.folder)]
+        return next(iter(around + inside), self.source / "docs")
+
+    def _tree(self, file: Path) -> DocsTree | None:
+        return next((tree for tree in self.options.trees if file.is_relative_to(tree.folder)), None)
+
+    def inner(self, file: Path) -> str:
+        tree = self._tree(file)
+        return super().inner(file) if tree is None else file.relative_to(tree.folder).as_posix()
+
+    def is_page(self, file: Path) -> bool:
+        tree = self._tree(file)
+        if tree is None:
+            return False
+        inner = file.relative_to(tree.folder).as_posix()
+        return matches_any(inner, tree.include) and not matches_any(inner, tree.exclude)
+
+    def is_published(self, page: PageFile) -> bool:
+        return not page.is_set("draft") and not page.is_set("unlisted")
+
+    def route(self, base_url: str) -> str:
+        """The address that the trees are below: a base URL that ends with the route of the docs is theirs already."""
+        path = urlsplit(base_url).path.strip("/")
+        shortest = min((tree.route for tree in self.options.trees), key=len, default="")
+        if shortest and path != self.options.base and f"/{path}".endswith(f"/{shortest}"):
+            return base_url.removesuffix(f"/{shortest}")
+        return base_url
 
     def site_path(self, page: PageFile) -> str:
+        tree = self._tree(page.file)
+        route = f"/{tree.route}" if tree and tree.route else ""
+        slug = self._slug(page, numbered=tree is None or tree.numbered)
+        slash = self.options.trailing_slash
+        if slash is False or (slash is None and self.config is None):  # both are served; without is shorter
+            slug = slug.rstrip("/")
+        elif slash is True:
+            slug = slug.rstrip("/") + "/"
+        return route + slug if slug != "/" or route else slug
+
+    def _slug(self, page: PageFile, *, numbered: bool) -> str:
+        """The address in the tree, as Docusaurus makes it: with a slash at the end for the page of a folder."""
         inner = self.inner(page.file)
-        folder = "/" + "/".join(map(without_number, posixpath.dirname(inner).split("/")))
-        stem = posixpath.splitext(posixpath.basename(inner))[0]
+        folder, stem = posixpath.split(posixpath.splitext(inner)[0])
+        shown = without_number if numbered else str
+        parents = "/" + "/".join(map(shown, folder.split("/")))
         slug = page.text_field("slug")
-        if not slug and _is_folder_page(inner):
-            path = folder
-        else:
-            path = posixpath.join(folder, slug or page.text_field("id") or without_number(stem))
-        path = posixpath.normpath(path).lstrip("/")
-        return f"/{path}" if path and path != "." else ""
+        if not slug and stem.lower() in ("index", "readme", posixpath.basename(folder).lower() or "."):
+            return parents.rstrip("/") + "/"
+        name = slug or page.text_field("id") or shown(stem)
+        joined = posixpath.normpath(posixpath.join(parents, name))
+        return "/" + joined.lstrip("/") + ("/" if name.endswith("/") and joined.strip("/") else "")
 
     def folder_title(self, folder: Path) -> str:
-        return _category_label(self.source, folder) or super().folder_title(folder)
+        return self._labels.get(folder) or super().folder_title(folder)
+
+    @cached_property
+    def _labels(self) -> dict[Path, str]:
+        """The labels in the `_category_` files of folders with pages."""
+        folders = {folder for page in self.pages.values() for folder in page.file.parents}
+        below = sorted(folder for folder in folders if folder.is_relative_to(self.source))
+        return {folder: label for folder in below if (label := _category_label(self.source, folder))}
 
     def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
         return docusaurus_anchors(headings)
 
-    def convert(self, page: PageFile) -> MarkdownText:
-        return clean(page.body, file=page.file, root=self.include_root, mdx=True, rule=self.anchors)
+    def is_mdx(self, page: PageFile) -> bool:
+        return page.syntax == "mdx" or (page.syntax == "markdown" and self.options.mdx == "mdx")
 
 
-def _is_folder_page(path: str) -> bool:
-    """Whether a page is its folder's page: it is named `index`, `README`, or like the folder."""
-    stem = posixpath.splitext(posixpath.basename(path))[0].lower()
-    folder = posixpath.basename(posixpath.dirname(path)).lower()
-    return stem in ("index", "readme") or (bool(folder) and stem == folder)
-
-
-@cache
 def _category_label(root: Path, folder: Path) -> str:
     """The label in a folder's `_category_` file; empty where there is none."""
     for name in _CATEGORY:

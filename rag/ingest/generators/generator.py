@@ -7,21 +7,30 @@ The rules of the base class are those of a folder that no generator publishes.
 from __future__ import annotations
 
 import posixpath
+import re
 from abc import ABC
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, get_args
+from urllib.parse import unquote, urljoin
 
+from rag.ingest.admonitions import admonitions, alerts
 from rag.ingest.anchors import HeadingText, github_anchors
+from rag.ingest.cleaning import begin, finish, strip_html
 from rag.ingest.formats.file_format import Syntax
 from rag.ingest.headings import readable, without_number
-from rag.ingest.mdx import clean
+from rag.ingest.includes import Allowance
+from rag.ingest.links import rewrite_links
+from rag.ingest.masking import PageDraft
+from rag.ingest.mdx import MdxPage, rewrite_mdx
 from rag.ingest.page import MarkdownText
+from rag.ingest.site_addresses import page_url, relative_url
 
 GeneratorName = Literal["docusaurus", "mkdocs", "mdbook", "hugo", "sphinx", "jekyll", "plain"]
 GENERATORS: Final = get_args(GeneratorName)
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _FOLDER_PAGES: Final = frozenset({"index", "readme"})
 
 
@@ -64,6 +73,7 @@ class Generator(ABC):
         self.config = config
         self.reason = reason
         self.pages: dict[str, PageFile] = {}
+        self.base_url: str | None = None
 
     @classmethod
     def recognises(cls, source: Path, files: Sequence[Path]) -> str:
@@ -99,9 +109,10 @@ class Generator(ABC):
         """Whether the front matter lets the site publish the page."""
         return True
 
-    def enter(self, pages: Collection[PageFile]) -> None:
+    def enter(self, pages: Collection[PageFile], base_url: str | None) -> None:
         """Take note of all pages, before the first one is asked for its address, its title or its text."""
         self.pages = {page.path: page for page in pages}
+        self.base_url = base_url
 
     # Where they are on the site
 
@@ -147,10 +158,76 @@ class Generator(ABC):
 
     def convert(self, page: PageFile) -> MarkdownText:
         """The page as plain Markdown. Raises `ValueError` if it includes too much."""
+        description = page.text_field("description")
         if page.syntax == "plain":
-            return MarkdownText(page.body, self.anchors)
-        mdx = page.syntax == "mdx"
-        return clean(page.body, file=page.file, root=self.include_root, mdx=mdx, rule=self.anchors)
+            return finish(begin(page.body, self.anchors), description)
+        allowance = Allowance()
+        mdx = self.is_mdx(page)
+        draft = begin(self.expanded(page, allowance), self.anchors, indented=not mdx)
+        resolve = partial(self.link, page)
+        if mdx:
+            rewrite_mdx(draft, MdxPage(page.file, self.include_root, allowance), resolve)
+        else:
+            self.rewrite(draft, page)
+            strip_html(draft)
+            rewrite_links(draft, resolve)
+        return finish(draft, description)
+
+    def is_mdx(self, page: PageFile) -> bool:
+        """Whether the page is read as MDX, where indented lines are no code."""
+        return page.syntax == "mdx"
+
+    def expanded(self, page: PageFile, allowance: Allowance) -> str:
+        """The text of a page with the files that it includes, also those inside its code."""
+        return page.body
+
+    def rewrite(self, draft: PageDraft, page: PageFile) -> None:
+        """Turn the generator's own syntax into Markdown or HTML. Code is masked."""
+        draft.text = alerts(admonitions(draft.text))
+
+    # Its links
+
+    def url(self, page: PageFile) -> str:
+        """The address of a page: on the site, or its path where no base URL was given."""
+        if self.base_url is None:
+            return relative_url(page.path)
+        return page_url(self.route(self.base_url), self.site_path(page))
+
+    def link(self, page: PageFile, destination: str) -> str:
+        """The address that a link of a page leads to."""
+        if _SCHEME.match(destination) or destination.startswith("//"):
+            return destination
+        path, hash_, fragment = destination.partition("#")
+        target = self.target(page, unquote(path.partition("?")[0])) if path else page
+        if target is not None:
+            return self.url(target) + hash_ + fragment
+        if self.base_url is None:
+            return destination
+        return urljoin(self.url(page), destination)
+
+    def target(self, page: PageFile, path: str) -> PageFile | None:
+        """The page that a link names by a file or by an address; None for a link that leads elsewhere."""
+        if path.startswith("/"):
+            file = path[1:]
+        else:
+            file = posixpath.normpath(posixpath.join(posixpath.dirname(self.inner(page.file)), path))
+        for name in (file, f"{file}.md", f"{file}.mdx", f"{file}/index.md", f"{file}/README.md", f"{file}/index.mdx"):
+            if found := self._by_file.get(name.removeprefix("./")):
+                return found
+        return self._by_address.get(_bare(urljoin(self.site_path(page) or "/", path)))
+
+    @cached_property
+    def _by_file(self) -> dict[str, PageFile]:
+        return {self.inner(page.file): page for page in self.pages.values()}
+
+    @cached_property
+    def _by_address(self) -> dict[str, PageFile]:
+        return {_bare(self.site_path(page)): page for page in self.pages.values()}
+
+
+def _bare(site_path: str) -> str:
+    """An address by which pages are compared: without a slash, `index.html` or `.html` at its end."""
+    return re.sub(r"(?:/index)?(?:\.html)?/*$", "", site_path)
 
 
 def _above_both(one: Path, other: Path) -> Path:

@@ -14,7 +14,7 @@ from pathlib import Path
 from rag.ingest import mdbook_summary
 from rag.ingest.anchors import HeadingText, mdbook_anchors
 from rag.ingest.generators.generator import Generator, PageFile
-from rag.ingest.includes import read_inside
+from rag.ingest.includes import Allowance, expand_includes, read_inside
 
 _SUMMARY = "SUMMARY.md"
 
@@ -61,3 +61,6 @@ class MdBook(Generator):
 
     def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
         return mdbook_anchors(headings)
+
+    def expanded(self, page: PageFile, allowance: Allowance) -> str:
+        return expand_includes(page.body, file=page.file, root=self.include_root, allowance=allowance)
