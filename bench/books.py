@@ -2,8 +2,8 @@
 
     python -m bench.books FOLDER... [--built FOLDER] [--show KIND]
 
-Prints for each book: pages, passages, passages with leftover syntax by kind (outside code), links of passages to pages or
-anchors that the book does not have. `--built` names the folder of a site that the book's own generator has
+Prints for each book: pages, passages, passages with leftover syntax by kind (outside code), links of passages to pages
+or anchors that the book does not have. `--built` names the folder of a site that the book's own generator has
 made; then pages and anchors that the site does not have, or that only it has, are counted too. `--show` prints the
 passages of one kind.
 """

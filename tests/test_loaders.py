@@ -172,7 +172,7 @@ def test_category_files_name_folders_and_others_get_a_readable_name(write: Write
 def test_a_book_takes_titles_and_breadcrumbs_from_its_table_of_contents(write: Write) -> None:
     source = write(
         {
-            "SUMMARY.md": "# S\n\n[I](intro.md)\n\n- [Types](ch01.md)\n  - [`int` types](sub/ch01-1.md)\n- [PageDraft]()\n",
+            "SUMMARY.md": "# S\n\n[I](intro.md)\n\n- [Types](ch01.md)\n  - [`int` types](sub/ch01-1.md)\n- [Draft]()\n",
             "intro.md": "I",
             "ch01.md": "C",
             "sub/ch01-1.md": "## D",

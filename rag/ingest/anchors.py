@@ -42,17 +42,12 @@ def docusaurus_anchors(headings: Sequence[HeadingText]) -> list[str]:
     return ["" if h.level == 1 else a for h, a in zip(headings, github_anchors(headings), strict=True)]
 
 
-def python_markdown_anchors(headings: Sequence[HeadingText]) -> list[str]:
-    """Python-Markdown's `toc` extension: ASCII slugs, and `_1`, `_2` added to ids that are taken.
+def unique_by_underscore(headings: Sequence[HeadingText], slug: Callable[[str], str]) -> list[str]:
+    """Python-Markdown's numbering, by a rule of slugs: `_1`, `_2` are added to ids that are taken.
 
-    >>> python_markdown_anchors([HeadingText(2, "Über uns"), HeadingText(2, "Uber uns")])
+    >>> unique_by_underscore([HeadingText(2, "Über uns"), HeadingText(2, "Uber uns")], python_markdown_slug)
     ['uber-uns', 'uber-uns_1']
     """
-    return unique_by_underscore(headings, python_markdown_slug)
-
-
-def unique_by_underscore(headings: Sequence[HeadingText], slug: Callable[[str], str]) -> list[str]:
-    """The anchors by a rule of slugs, with Python-Markdown's numbering of ids that are taken."""
     taken = {h.custom for h in headings if h.custom}
     anchors = []
     for heading in headings:
@@ -68,10 +63,17 @@ def unique_by_underscore(headings: Sequence[HeadingText], slug: Callable[[str], 
     return anchors
 
 
-def python_markdown_slug(text: str) -> str:
+def python_markdown_slug(text: str, separator: str = "-") -> str:
     """The default of `toc.slugify`."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
+    plain = re.sub(r"[^\w\s-]", "", plain).strip().lower()
+    return re.sub(rf"[{re.escape(separator)}\s]+", lambda _: separator, plain)
+
+
+def unicode_slug(text: str, separator: str = "-") -> str:
+    """The rule of pymdownx.slugs in lower case, which keeps letters of all scripts."""
+    plain = re.sub(r"[^\w\- ]", "", unicodedata.normalize("NFC", text)).strip().lower()
+    return plain.replace(" ", separator)
 
 
 def mdbook_anchors(headings: Sequence[HeadingText]) -> list[str]:

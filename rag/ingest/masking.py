@@ -7,6 +7,7 @@ characters; the loader rejects pages with NUL characters.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -81,6 +82,10 @@ class PageDraft:
     def code(self, placeholder: str) -> str:
         """The code that a placeholder stands for."""
         return self._code[int(placeholder.strip("\0"))]
+
+    def rewrite_code(self, rewrite: Callable[[str], str]) -> None:
+        """Rewrite every piece of masked code."""
+        self._code = [rewrite(code) for code in self._code]
 
     def restored(self, text: str | None = None) -> str:
         """The text, or a part of it, with its code in place."""

@@ -31,6 +31,7 @@ from rag.ingest.site_addresses import page_url, relative_url
 GeneratorName = Literal["docusaurus", "mkdocs", "mdbook", "hugo", "sphinx", "jekyll", "plain"]
 GENERATORS: Final = get_args(GeneratorName)
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_PAGE_SUFFIXES: Final = frozenset({".md", ".mdx", ".markdown", ".rst"})
 _FOLDER_PAGES: Final = frozenset({"index", "readme"})
 
 
@@ -203,7 +204,18 @@ class Generator(ABC):
             return self.url(target) + hash_ + fragment
         if self.base_url is None:
             return destination
+        if (missing := self._missing(page, unquote(path))) is not None:
+            return self.url(missing) + hash_ + fragment
         return urljoin(self.url(page), destination)
+
+    def _missing(self, page: PageFile, path: str) -> PageFile | None:
+        """The page of a file that a link names and the source lacks, such as one that is written when the site is."""
+        if posixpath.splitext(path)[1].lower() not in _PAGE_SUFFIXES or path.startswith("/"):
+            return None
+        file = Path(posixpath.normpath(page.file.parent / path))
+        if not file.is_relative_to(self.content):
+            return None
+        return PageFile(self.inner(file), file, "", "markdown")
 
     def target(self, page: PageFile, path: str) -> PageFile | None:
         """The page that a link names by a file or by an address; None for a link that leads elsewhere."""
