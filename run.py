@@ -62,6 +62,7 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     ingest = _command(commands, "ingest", "read a book into the index")
     ingest.add_argument("sources", metavar="SOURCE", nargs="+", help="a folder or file of Markdown or MDX")
     ingest.add_argument("--base-url", metavar="URL", help="address of the book's web site")
+    ingest.add_argument("--generator", metavar="G", help="the site generator of the book (default: found by its files)")
     ingest.add_argument("--rebuild", action="store_true", help="embed the whole book again with the current models")
     ingest.add_argument("--dry-run", action="store_true", help="report what would be done without doing it")
     _profile(ingest)

@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from cli.terminal import print_json, progress_bar, say
+from cli.terminal import print_json, printable, progress_bar, say
 from rag.errors import UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings
@@ -41,6 +41,7 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
         return await run_ingestion(
             [Path(source) for source in options.sources],
             base_url=options.base_url,
+            generator=options.generator,
             index=index,
             embedder=build_embedder(settings, profile, name),
             sparse=Bm25Encoder(),
@@ -59,6 +60,8 @@ def _show(report: Any, options: argparse.Namespace) -> None:
     documents, chunks = report.documents, report.chunks
     for failure in report.failures:
         say(f"{failure.source}: {failure.reason}")
+    for source in report.sources:
+        print(f"{printable(source.source)}: read by the rules of {source.generator} ({printable(source.reason)}).")
     would = "would be " if dry_run else ""
     print(
         f"Pages: {documents.added} {would}added, {documents.changed} changed, {documents.unchanged} unchanged, "

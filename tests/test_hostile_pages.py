@@ -21,7 +21,7 @@ def seconds(folder: Path, text: str, suffix: str) -> float:
     """Processor time of reading and chunking a page. With a table of contents a plain page is one of mdBook."""
     (folder / f"page{suffix}").write_text(text, encoding="utf-8")
     if suffix == ".md":
-        (folder / "SUMMARY.md").write_text("# Summary", encoding="utf-8")
+        (folder / "SUMMARY.md").write_text("- [Page](page.md)", encoding="utf-8")
     begin = time.process_time()
     for document in load_source(folder).documents:
         chunk(document, count_tokens=lambda words: len(words) // 4 + 1)
@@ -58,7 +58,7 @@ def test_partials_that_multiply_are_refused_and_the_other_pages_are_read(tmp_pat
 
 
 def test_includes_that_multiply_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "SUMMARY.md").write_text("# Summary", encoding="utf-8")
+    (tmp_path / "SUMMARY.md").write_text("- [Page](page.md)", encoding="utf-8")
     (tmp_path / "big.txt").write_text("word " * 20_000, encoding="utf-8")
     (tmp_path / "page.md").write_text("{{#include big.txt}}\n" * 1_000, encoding="utf-8")
     with pytest.raises(UsageError, match="add up to more than 2,000,000 characters"):

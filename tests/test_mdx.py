@@ -6,11 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from rag.ingest.mdx import clean, front_matter
+from rag.ingest.formats.markdown_files import front_matter
+from rag.ingest.generators.docusaurus import Docusaurus
+from rag.ingest.generators.generator import PageFile
+from rag.ingest.generators.mdbook import MdBook
 
 
 def cleaned(text: str, *, mdx: bool = True, root: Path = Path("/nonexistent")) -> str:
-    return clean(text, file=root / "page.md", root=root, mdx=mdx).text
+    """The page as plain Markdown, by the rules of Docusaurus or, without MDX, of mdBook."""
+    rules = (Docusaurus if mdx else MdBook)(root, config=None, reason="")
+    page = PageFile("page.md", root / "page.md", text, "markdown")
+    rules.enter([page], None)
+    return rules.convert(page).text
 
 
 def test_import_statements_go_also_over_several_lines_and_several_on_one() -> None:
@@ -174,8 +181,8 @@ def test_a_playground_becomes_a_fence(tmp_path: Path) -> None:
 
 
 def test_front_matter_is_split_off_and_a_rule_is_not_front_matter() -> None:
-    assert front_matter("---\ntitle: A\n---\nText") == ("title: A\n", "Text")
-    assert front_matter("Text\n---\nx\n---\n") == ("", "Text\n---\nx\n---\n")
+    assert front_matter("---\ntitle: A\n---\nText") == ({"title": "A"}, "Text")
+    assert front_matter("Text\n---\nx\n---\n") == ({}, "Text\n---\nx\n---\n")
 
 
 def test_a_page_of_brackets_is_cleaned_in_reasonable_time() -> None:

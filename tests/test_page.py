@@ -38,7 +38,8 @@ def parsed_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     [
         ("plain.md", BODY, 1),
         ("titled.md", f"---\ntitle: Robots\n---\n\n{BODY}\n", 1),
-        ("tagged.md", f"<div>\n\n{BODY}\n\n</div>\n", 2),  # once to mask its code, once without the tags
+        ("tagged.md", f"<div>\n\n{BODY}\n\n</div>\n", 1),
+        ("code.md", f"<div>\n\n{BODY}\n\n    <p>\n</div>\n", 2),  # once to mask its code, once without the tags
         ("page.mdx", f"import X from 'x'\n\n{BODY}\n\n<X />\n", 1),  # indented lines are no code in MDX
     ],
 )
@@ -69,7 +70,7 @@ def test_a_page_whose_text_is_replaced_is_parsed_again(tmp_path: Path) -> None:
 def test_a_heading_has_the_text_that_a_reader_sees_and_the_id_that_it_sets() -> None:
     text = "## The `node` of [ROS][1] *2* {#ros}\n\n[1]: https://ros.org\n\n> # Quoted\n\nTitle\n=====\n"
     heading, quote, title = MarkdownText(text).blocks
-    assert (heading.level, heading.text, heading.custom_id) == (2, "The node of ROS 2", "ros")
-    assert (title.level, title.text, title.custom_id) == (1, "Title", None)
+    assert (heading.level, heading.text, heading.anchor) == (2, "The node of ROS 2", "ros")
+    assert (title.level, title.text, title.anchor) == (1, "Title", "title")
     assert quote.children[0].text == "Quoted"
     assert MarkdownText(text).title == "Title"

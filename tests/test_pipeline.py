@@ -62,6 +62,13 @@ async def test_a_folder_becomes_an_index_and_a_report(bench: Bench) -> None:
         "chunks": {"added": 3, "deleted": 0, "unchanged": 0, "total": 3},
         "embedded": 3,
         "failures": [],
+        "sources": [
+            {
+                "source": bench.source.as_posix(),
+                "generator": "plain",
+                "reason": "no generator's configuration was found",
+            }
+        ],
     }
 
 

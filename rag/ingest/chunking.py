@@ -12,7 +12,7 @@ from typing import Final
 from uuid import UUID, uuid5
 
 from rag.book import Chunk, Document
-from rag.ingest.headings import Anchors, same_title, says_it_all
+from rag.ingest.headings import same_title, says_it_all
 from rag.ingest.page import Block, parsed
 from rag.ingest.splitting import longest, pack
 
@@ -104,7 +104,6 @@ def _line_starts(text: str) -> list[int]:
 
 def _sections(document: Document) -> Iterator[_Section]:
     """The page cut at its top-level headings. A heading inside a quote or list is content."""
-    anchors = Anchors()
     levels: list[tuple[int, str, str]] = []  # the headings above: level, text, anchor
     section = _Section()
     for block in parsed(document).blocks:
@@ -112,10 +111,9 @@ def _sections(document: Document) -> Iterator[_Section]:
             section.blocks.append(block)
             continue
         yield section
-        anchor = anchors.next(block.text, block.custom_id)
         levels = [above for above in levels if above[0] < block.level]
         if block.level > 1 or not same_title(block.text, document.title):  # the page's title is not part of the path
-            levels.append((block.level, block.text, anchor or (levels[-1][2] if levels else "")))
+            levels.append((block.level, block.text, block.anchor or (levels[-1][2] if levels else "")))
         section = _Section(tuple(t for _, t, _ in levels if t), levels[-1][2] if levels else "")
     yield section
 

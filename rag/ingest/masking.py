@@ -1,12 +1,13 @@
 """Mask code while the text around it is rewritten.
 
 Every fenced block, indented block and inline code span is replaced by a placeholder, a number between two NUL
-characters; the loader rejects pages with NUL characters. `unmask` restores the code.
+characters; the loader rejects pages with NUL characters.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +18,8 @@ _FENCE: Final = re.compile(
 )
 _INLINE: Final = re.compile(r"(?<![`\\])(`+)(?!`)((?:(?!\n[ \t]*\n).)+?)(?<!`)\1(?!`)", re.DOTALL)
 _MASK: Final = re.compile("\0(\\d+)\0")
+# An indented line that rewriting could change. Only then it matters whether the line is code.
+_INDENTED: Final = re.compile(r"(?: {4}|[ ]{0,3}\t).*[<>\[\]{}!:$#&|%]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,31 +63,47 @@ def close_fences(text: str) -> str:
     return text if not last or last[0].closed else text.rstrip("\n") + "\n" + last[0].closer
 
 
-def mask(source: MarkdownText, *, indented: bool) -> tuple[str, list[str]]:
-    """The text with code replaced by placeholders, and the code that they stand for.
+class PageDraft:
+    """A page while its syntax is rewritten: its text with the code masked, and the code.
 
     `indented`: indented blocks are code, as in Markdown; in MDX they are not.
     """
-    kept: list[str] = []
 
-    def keep(code: str) -> str:
-        kept.append(code)
-        return f"\0{len(kept) - 1}\0"
+    def __init__(self, source: MarkdownText, *, indented: bool) -> None:
+        self.source = source
+        self._code: list[str] = []
+        self.text = self._masked(source.text, indented=indented)
 
-    lines = source.text.split("\n")
-    ranges = [(f.begin, f.end) for f in fences(lines)]
-    if indented:
-        inside = {n for begin, end in ranges for n in range(begin, end)}
-        ranges += [(b, e) for b, e in source.code_lines if b not in inside and e - 1 not in inside]
-    for begin, end in sorted(ranges, reverse=True):
-        while end > begin and not lines[end - 1].strip():
-            end -= 1
-        lines[begin:end] = [keep("\n".join(lines[begin:end]))]
-    return _INLINE.sub(lambda span: keep(span[0]), "\n".join(lines)), kept
+    def keep(self, code: str) -> str:
+        """The placeholder of a text that must not be rewritten."""
+        self._code.append(code)
+        return f"\0{len(self._code) - 1}\0"
 
+    def code(self, placeholder: str) -> str:
+        """The code that a placeholder stands for."""
+        return self._code[int(placeholder.strip("\0"))]
 
-def unmask(text: str, kept: list[str]) -> str:
-    """The text with its code restored."""
-    while _MASK.search(text):  # masked code may contain placeholders
-        text = _MASK.sub(lambda m: kept[int(m[1])], text)
-    return text
+    def rewrite_code(self, rewrite: Callable[[str], str]) -> None:
+        """Rewrite every piece of masked code."""
+        self._code = [rewrite(code) for code in self._code]
+
+    def restored(self, text: str | None = None) -> str:
+        """The text, or a part of it, with its code in place."""
+        text = self.text if text is None else text
+        while _MASK.search(text):  # masked code may contain placeholders
+            text = _MASK.sub(lambda m: self._code[int(m[1])], text)
+        return text
+
+    def _masked(self, text: str, *, indented: bool) -> str:
+        lines = text.split("\n")
+        ranges = [(f.begin, f.end) for f in fences(lines)]
+        if indented:
+            inside = {n for begin, end in ranges for n in range(begin, end)}
+            if any(_INDENTED.match(line) for n, line in enumerate(lines) if n not in inside):
+                code = self.source.code_lines
+                ranges += [(b, e) for b, e in code if b not in inside and e - 1 not in inside]
+        for begin, end in sorted(ranges, reverse=True):
+            while end > begin and not lines[end - 1].strip():
+                end -= 1
+            lines[begin:end] = [self.keep("\n".join(lines[begin:end]))]
+        return _INLINE.sub(lambda span: self.keep(span[0]), "\n".join(lines))

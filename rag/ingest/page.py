@@ -13,6 +13,7 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 from rag.book import Document
+from rag.ingest.anchors import AnchorRule, HeadingText, github_anchors
 
 CONTAINERS: Final = frozenset({"bullet_list", "ordered_list", "list_item", "blockquote"})
 _CUSTOM_ID: Final = re.compile(r"\s*\{#([^{}]*)\}\s*$")
@@ -23,7 +24,7 @@ class Block:
     """The block at the lines `begin` up to `end` of a page, counted from 0, `end` excluded.
 
     `kind` is markdown-it's name for it. Lists, list items and quotes have `children`. A heading has a `level` (1 to 6),
-    its plain `text`, and the id that it sets with `{#id}`, None where it sets none.
+    its plain `text`, and its `anchor` on the site, empty where it has none.
     """
 
     kind: str
@@ -32,14 +33,18 @@ class Block:
     children: tuple[Block, ...] = ()
     level: int = 0
     text: str = ""
-    custom_id: str | None = None
+    anchor: str = ""
 
 
 class MarkdownText:
-    """A text and its blocks, which are parsed at their first use."""
+    """A text and its blocks, which are parsed at their first use.
 
-    def __init__(self, text: str) -> None:
+    `rule` makes the anchors of the headings; a heading sets its own with `{#id}` at its end.
+    """
+
+    def __init__(self, text: str, rule: AnchorRule = github_anchors) -> None:
         self.text = text
+        self.rule = rule
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
@@ -49,12 +54,14 @@ class MarkdownText:
         """
         references: dict[str, Any] = {}
         root = SyntaxTreeNode(markdown_parser("inline").parse(self.text, references))
-        return tuple(_blocks(root, references))
+        headings = [_heading_text(node, references) for node in root.walk() if node.type == "heading"]
+        anchors = self.rule(headings)
+        return tuple(_blocks(root, iter(zip(headings, anchors, strict=True))))
 
     @property
     def code_lines(self) -> list[tuple[int, int]]:
         """The line ranges of the indented code blocks, at any depth."""
-        return [(block.begin, block.end) for block in _walk(self.blocks) if block.kind == "code_block"]
+        return [(block.begin, block.end) for block in walk(self.blocks) if block.kind == "code_block"]
 
     @property
     def title(self) -> str:
@@ -82,30 +89,34 @@ def markdown_parser(*disabled: str) -> MarkdownIt:
     return MarkdownIt("commonmark").enable("table").disable(["html_block", "html_inline", *disabled])
 
 
-def _blocks(parent: SyntaxTreeNode, references: dict[str, Any]) -> Iterator[Block]:
+def _blocks(parent: SyntaxTreeNode, headings: Iterator[tuple[HeadingText, str]]) -> Iterator[Block]:
+    """The blocks under a node. `headings` holds the headings of the page with their anchors, in order."""
     for node in parent.children:
         if node.map is None:
             continue
-        children = tuple(_blocks(node, references)) if node.type in CONTAINERS else ()
-        level, text, custom_id = 0, "", None
-        if node.type == "heading":
-            level = int(node.tag[1])
-            text, custom_id = _heading_text(node.children[0].content, references)
-        yield Block(node.type, *node.map, children, level, text, custom_id)
+        children = tuple(_blocks(node, headings)) if node.type in CONTAINERS else ()
+        heading, anchor = next(headings) if node.type == "heading" else (HeadingText(0, ""), "")
+        yield Block(node.type, *node.map, children, heading.level, heading.text, anchor)
 
 
-def _walk(blocks: tuple[Block, ...]) -> Iterator[Block]:
+def walk(blocks: tuple[Block, ...]) -> Iterator[Block]:
+    """The blocks and all that are in them, in order."""
     for block in blocks:
         yield block
-        yield from _walk(block.children)
+        yield from walk(block.children)
 
 
-def _heading_text(source: str, references: dict[str, Any]) -> tuple[str, str | None]:
-    """A heading's plain text, and the id that it sets itself."""
-    (inline,) = markdown_parser().parseInline(source, references)
-    text = " ".join("".join(_plain(inline.children or [])).split())
+def _heading_text(heading: SyntaxTreeNode, references: dict[str, Any]) -> HeadingText:
+    level, source = int(heading.tag[1]), heading.children[0].content
+    text = plain_inline(source, references)
     custom = _CUSTOM_ID.search(text)
-    return (text[: custom.start()], custom[1].strip()) if custom else (text, None)
+    return HeadingText(level, text[: custom.start()], custom[1].strip()) if custom else HeadingText(level, text)
+
+
+def plain_inline(source: str, references: dict[str, Any] | None = None) -> str:
+    """One line of Markdown as the text that a reader sees."""
+    (inline,) = markdown_parser().parseInline(source, {} if references is None else references)
+    return " ".join("".join(_plain(inline.children or [])).split())
 
 
 def _plain(tokens: list[Token]) -> Iterator[str]:

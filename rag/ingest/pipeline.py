@@ -50,6 +50,14 @@ class IngestFailure(Record):
     reason: str
 
 
+class SourceSummary(Record):
+    """Whose rules a source was read by, and why."""
+
+    source: str
+    generator: str
+    reason: str
+
+
 class IngestReport(Record):
     """What an ingestion did, or would do: the object that `ingest --json` prints. `embedded` counts texts."""
 
@@ -60,6 +68,7 @@ class IngestReport(Record):
     embedded: int
     seconds: float
     failures: list[IngestFailure]
+    sources: list[SourceSummary]
 
 
 async def ingest(
@@ -71,6 +80,7 @@ async def ingest(
     sparse: SparseEncoder,
     vectors: VectorCache,
     skip: Collection[str] = (),
+    generator: str | None = None,
     alone: bool = False,
     rebuild: bool = False,
     profile: str = "",
@@ -79,7 +89,8 @@ async def ingest(
 ) -> IngestReport:
     """Bring the index up to date with the sources, as one change. Writes nothing if nothing changed.
 
-    `skip` names folders or files by their path in the source. `alone` removes the chunks of all other sources.
+    `skip` names folders or files by their path in the source. `generator` names the site generator whose rules are
+    followed; without it, it is found. `alone` removes the chunks of all other sources.
     `rebuild` makes the collection again, whatever models encoded it; it must have no other sources. `profile` is the
     one that the collection belongs to, for the hints of errors. `progress(done, total)` counts embedded texts. A dry
     run reports what would happen (`embedded`, too), and neither embeds nor writes. A cancelled run keeps its vectors in
@@ -89,7 +100,7 @@ async def ingest(
     encoded, and `RetrievalError` if the index fails.
     """
     began = time.monotonic()
-    loaded = await asyncio.to_thread(_load, sources, base_url, skip)
+    loaded = await asyncio.to_thread(_load, sources, base_url, skip, generator)
     info, entries = await _held(index, dry_run=dry_run)
     replaced: set[str] = set()
     if rebuild:
@@ -133,11 +144,13 @@ async def _held(index: ChunkIndex, *, dry_run: bool) -> tuple[IndexInfo | None, 
     return None, []
 
 
-def _load(sources: Sequence[Path], base_url: str | None, skip: Collection[str]) -> list[LoadResult]:
+def _load(
+    sources: Sequence[Path], base_url: str | None, skip: Collection[str], generator: str | None
+) -> list[LoadResult]:
     """Load every source. One that is given twice counts once."""
     if not sources:
         raise UsageError("No source was given.", code="source", hint="Give a folder or a file: ingest PATH.")
-    loaded = (load_source(source, base_url=base_url, skip=skip) for source in sources)
+    loaded = (load_source(source, base_url=base_url, skip=skip, generator=generator) for source in sources)
     return list({result.source: result for result in loaded}.values())
 
 
@@ -239,4 +252,5 @@ def _report(
         embedded=embedded,
         seconds=round(seconds, 3),
         failures=[IngestFailure(source=failure.file, reason=failure.reason) for failure in failures],
+        sources=[SourceSummary(source=one.source, generator=one.generator, reason=one.reason) for one in loaded],
     )

@@ -1,0 +1,47 @@
+"""Notes and warnings that are set apart from the text become a line with their title and their text below it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_ADMONITION: Final = re.compile(
+    r"(?P<indent>[ \t]*(?:>[ \t]?)*):{3,}[ \t]*(?P<kind>[A-Za-z][\w-]*)[ \t]*"
+    r"(?:\[(?P<label>[^\]]*)\])?[ \t]*(?:\{[^}]*\})?[ \t]*(?P<title>[^\[{].*?)?[ \t]*"
+)
+_ADMONITION_END: Final = re.compile(r"[ \t]*(?:>[ \t]?)*:{3,}[ \t]*")
+_ALERT: Final = re.compile(
+    r"^(?P<quote>[ \t]*(?:>[ \t]?)+)\[!(?P<kind>[A-Za-z]{1,30})\][+-]?(?P<title>[^\n]*)$", re.MULTILINE
+)
+
+
+def alerts(text: str) -> str:
+    """Turn `> [!NOTE]`, as GitHub and Hugo write it, into the line `Note:` of the same quote."""
+    return _ALERT.sub(lambda alert: alert["quote"] + titled(alert["title"].strip() or alert["kind"].capitalize()), text)
+
+
+def titled(title: str) -> str:
+    """A title as a line that leads in what follows."""
+    return title if title[-1:] in ".!?:" else f"{title}:"
+
+
+def admonitions(text: str) -> str:
+    """Turn `:::note Title` into the line `Title:` directly above the admonition's text; remove the closing line."""
+    lines: list[str] = []
+    depth = 0
+    joins = False  # whether blank lines are dropped, up to the admonition's text
+    for line in text.split("\n"):
+        opening = _ADMONITION.fullmatch(line)
+        if opening:
+            title = (opening["label"] or opening["title"] or opening["kind"].capitalize()).strip()
+            if lines and lines[-1].strip():
+                lines.append(opening["indent"].rstrip())
+            lines.append(opening["indent"] + titled(title))
+            depth, joins = depth + 1, True
+        elif depth and _ADMONITION_END.fullmatch(line):
+            lines.append("")
+            depth, joins = depth - 1, False
+        elif line.strip() or not joins:
+            lines.append(line)
+            joins = False
+    return "\n".join(lines)

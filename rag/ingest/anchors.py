@@ -1,0 +1,107 @@
+"""The anchors of a page's headings, by the rule of the generator that publishes the page.
+
+A rule takes all headings of a page, in order and at any depth, and returns their anchors. An id that a heading sets
+itself is `custom`; an empty `custom` marks a heading that has no anchor.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+# Unicode categories that a slug keeps: letters, digits, marks and connectors such as `_`.
+_SLUG: Final = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Nl", "Mn", "Mc", "Me", "Pc"})
+_PYTHON_MARKDOWN_NUMBER: Final = re.compile(r"(.*)_([0-9]+)")
+
+
+class HeadingText(NamedTuple):
+    """A heading as its anchor is made from it: its level (1 to 6), its plain text, and the id that it sets."""
+
+    level: int
+    text: str
+    custom: str | None = None
+
+
+AnchorRule = Callable[[Sequence[HeadingText]], list[str]]
+
+
+def github_anchors(headings: Sequence[HeadingText]) -> list[str]:
+    """GitHub's rule: slugs, and `-1`, `-2` added to repeated ones. An id that a heading sets itself is not numbered.
+
+    >>> github_anchors([HeadingText(2, "Set up")] * 3)
+    ['set-up', 'set-up-1', 'set-up-2']
+    """
+    seen: dict[str, int] = {}
+    return [_numbered(slugify(h.text), seen) if h.custom is None else h.custom for h in headings]
+
+
+def docusaurus_anchors(headings: Sequence[HeadingText]) -> list[str]:
+    """github-slugger's rule for all headings but those of level 1, which have no anchor on the site."""
+    return ["" if h.level == 1 else a for h, a in zip(headings, github_anchors(headings), strict=True)]
+
+
+def unique_by_underscore(headings: Sequence[HeadingText], slug: Callable[[str], str]) -> list[str]:
+    """Python-Markdown's numbering, by a rule of slugs: `_1`, `_2` are added to ids that are taken.
+
+    >>> unique_by_underscore([HeadingText(2, "Über uns"), HeadingText(2, "Uber uns")], python_markdown_slug)
+    ['uber-uns', 'uber-uns_1']
+    """
+    taken = {h.custom for h in headings if h.custom}
+    anchors = []
+    for heading in headings:
+        if heading.custom is not None:
+            anchors.append(heading.custom)
+            continue
+        anchor = slug(heading.text)
+        while not anchor or anchor in taken:
+            found = _PYTHON_MARKDOWN_NUMBER.fullmatch(anchor)
+            anchor = f"{found[1]}_{int(found[2]) + 1}" if found else f"{anchor}_1"
+        taken.add(anchor)
+        anchors.append(anchor)
+    return anchors
+
+
+def python_markdown_slug(text: str, separator: str = "-") -> str:
+    """The default of `toc.slugify`."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    plain = re.sub(r"[^\w\s-]", "", plain).strip().lower()
+    return re.sub(rf"[{re.escape(separator)}\s]+", lambda _: separator, plain)
+
+
+def unicode_slug(text: str, separator: str = "-") -> str:
+    """The rule of pymdownx.slugs in lower case, which keeps letters of all scripts."""
+    plain = re.sub(r"[^\w\- ]", "", unicodedata.normalize("NFC", text)).strip().lower()
+    return plain.replace(" ", separator)
+
+
+def mdbook_anchors(headings: Sequence[HeadingText]) -> list[str]:
+    """mdBook's rule: letters, digits, `_` and `-`; white space becomes `-`; a repeated slug is numbered."""
+    counts: dict[str, int] = {}
+    anchors = []
+    for heading in headings:
+        slug = heading.custom
+        if slug is None:
+            kept = (c if c.isalnum() or c in "_-" else "-" if c.isspace() else "" for c in heading.text.strip())
+            slug = "".join(kept).lower()
+        count = counts.get(slug, 0)
+        counts[slug] = count + 1
+        anchors.append(f"{slug}-{count}" if count and slug else slug)
+    return anchors
+
+
+def slugify(heading: str) -> str:
+    """Lower case, only letters, digits, marks, `_` and `-`, with a hyphen for every space (github-slugger's rule)."""
+    kept = (c for c in heading.lower() if c in "- " or unicodedata.category(c) in _SLUG)
+    return "".join(kept).replace(" ", "-")
+
+
+def _numbered(slug: str, seen: dict[str, int]) -> str:
+    """github-slugger's numbering: a number is skipped where the numbered slug is taken."""
+    anchor = slug
+    while anchor in seen:
+        seen[slug] += 1
+        anchor = f"{slug}-{seen[slug]}"
+    seen[anchor] = 0
+    return anchor

@@ -1,0 +1,1 @@
+"""The loaders: how the bytes of a file in one format become text."""

@@ -1,0 +1,74 @@
+"""Markdown and MDX files, with their front matter in YAML, TOML or JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import Any, Final
+
+import yaml
+
+from rag.ingest.formats.file_format import LoadedText, Syntax
+
+_YAML: Final = re.compile(r"---[ \t]*\n(?P<head>(?:.*\n)*?)---[ \t]*(?:\n|\Z)")
+_TOML: Final = re.compile(r"\+\+\+[ \t]*\n(?P<head>(?:.*\n)*?)\+\+\+[ \t]*(?:\n|\Z)")
+
+
+class MarkdownLoader:
+    """CommonMark and its dialects. Which dialect it is, the generator knows."""
+
+    suffixes = frozenset({".md", ".markdown"})
+    syntax: Syntax = "markdown"
+
+    def load(self, raw: bytes) -> LoadedText:
+        fields, body = front_matter(decoded(raw))
+        return LoadedText(body, self.syntax, fields)
+
+
+class MdxLoader(MarkdownLoader):
+    """Markdown with components of React."""
+
+    suffixes = frozenset({".mdx"})
+    syntax: Syntax = "mdx"
+
+
+def decoded(raw: bytes) -> str:
+    """The text of a file, with plain newlines and without a byte order mark. Raises `ValueError` for other bytes."""
+    if b"\0" in raw:
+        raise ValueError("it is not a text file: it contains NUL bytes")
+    return raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def front_matter(text: str) -> tuple[dict[str, Any], str]:
+    """The fields at the head of a page, empty where there are none, and the text after them.
+
+    All values of YAML are strings, lists or mappings: `title: 2024` is a title. Broken YAML is read line by line and
+    never fails the page.
+    """
+    if found := _YAML.match(text):
+        fields = _yaml_fields(found["head"])
+        # Text between two horizontal rules is not front matter.
+        return (fields, text[found.end() :]) if fields or ":" in found["head"] or not found["head"] else ({}, text)
+    if found := _TOML.match(text):
+        try:
+            return tomllib.loads(found["head"]), text[found.end() :]
+        except (tomllib.TOMLDecodeError, RecursionError):
+            return {}, text[found.end() :]
+    if text.startswith("{"):
+        try:
+            loaded, end = json.JSONDecoder().raw_decode(text)
+        except (ValueError, RecursionError):
+            return {}, text
+        if isinstance(loaded, dict) and text[end : end + 1] in ("", "\n"):
+            return loaded, text[end:].lstrip("\n")
+    return {}, text
+
+
+def _yaml_fields(head: str) -> dict[str, Any]:
+    try:
+        loaded = yaml.load(head, Loader=yaml.BaseLoader)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        lines = (line.partition(":") for line in head.split("\n"))
+        return {key.strip(): value.strip(" '\"") for key, colon, value in lines if colon and key.strip().isidentifier()}
+    return {str(key): value for key, value in loaded.items()} if isinstance(loaded, dict) else {}

@@ -1,0 +1,1 @@
+"""The rules of the site generators: which files are pages, their titles, addresses and anchors, and their syntax."""

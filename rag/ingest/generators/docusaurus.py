@@ -1,0 +1,137 @@
+"""Docusaurus: docusaurus.io/docs/create-doc and docusaurus.io/docs/api/plugins/@docusaurus/plugin-content-docs."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import yaml
+
+from rag.ingest.anchors import HeadingText, docusaurus_anchors
+from rag.ingest.generators.docusaurus_config import DocsTree, SiteOptions, site_options
+from rag.ingest.generators.generator import Generator, PageFile
+from rag.ingest.headings import without_number
+from rag.ingest.includes import read_inside
+from rag.ingest.patterns import matches_any
+
+_CATEGORY: Final = ("_category_.json", "_category_.yml", "_category_.yaml")
+_SITE_IMPORT: Final = re.compile(r"^import\s.*from\s+['\"]@(?:theme|site|docusaurus)/", re.MULTILINE)
+
+
+class Docusaurus(Generator):
+    """Addresses without number prefixes, anchors of github-slugger, and MDX in every file."""
+
+    name = "docusaurus"
+    configurations = ("docusaurus.config.js", "docusaurus.config.ts", "docusaurus.config.mjs", "docusaurus.config.cjs")
+
+    @classmethod
+    def recognises(cls, source: Path, files: Sequence[Path]) -> str:
+        if sidebars := next(source.glob("sidebars.*"), None):
+            return sidebars.name
+        for folder in sorted({file.parent for file in files}):
+            for name in _CATEGORY:
+                if (folder / name).is_file():
+                    return (folder / name).relative_to(source).as_posix()
+        for file in files:
+            if _SITE_IMPORT.search(read_inside(source, file) or ""):
+                return f"an import of its theme in {file.relative_to(source).as_posix()}"
+        return ""
+
+    @cached_property
+    def options(self) -> SiteOptions:
+        if self.config is not None:
+            return site_options(self.config)
+        docs = self.source / "docs"
+        return SiteOptions((DocsTree(docs, "docs") if docs.is_dir() else DocsTree(self.source),))
+
+    @cached_property
+    def content(self) -> Path:
+        inside = [tree.folder for tree in self.options.trees if tree.folder.is_relative_to(self.source)]
+        around = [tree.folder for tree in self.options.trees if self.source.is_relative_to(tree.folder)]
+        return next(iter(around + inside), self.source / "docs")
+
+    def _tree(self, file: Path) -> DocsTree | None:
+        return next((tree for tree in self.options.trees if file.is_relative_to(tree.folder)), None)
+
+    def inner(self, file: Path) -> str:
+        tree = self._tree(file)
+        return super().inner(file) if tree is None else file.relative_to(tree.folder).as_posix()
+
+    def is_page(self, file: Path) -> bool:
+        tree = self._tree(file)
+        if tree is None:
+            return False
+        inner = file.relative_to(tree.folder).as_posix()
+        return matches_any(inner, tree.include) and not matches_any(inner, tree.exclude)
+
+    def is_published(self, page: PageFile) -> bool:
+        return not page.is_set("draft") and not page.is_set("unlisted")
+
+    def route(self, base_url: str) -> str:
+        """The address that the trees are below: a base URL that ends with the route of the docs is theirs already."""
+        path = urlsplit(base_url).path.strip("/")
+        shortest = min((tree.route for tree in self.options.trees), key=len, default="")
+        if shortest and path != self.options.base and f"/{path}".endswith(f"/{shortest}"):
+            return base_url.removesuffix(f"/{shortest}")
+        return base_url
+
+    def site_path(self, page: PageFile) -> str:
+        tree = self._tree(page.file)
+        route = f"/{tree.route}" if tree and tree.route else ""
+        slug = self._slug(page, numbered=tree is None or tree.numbered)
+        slash = self.options.trailing_slash
+        if slash is False or (slash is None and self.config is None):  # both are served; without is shorter
+            slug = slug.rstrip("/")
+        elif slash is True:
+            slug = slug.rstrip("/") + "/"
+        return route + slug if slug != "/" or route else slug
+
+    def _slug(self, page: PageFile, *, numbered: bool) -> str:
+        """The address in the tree, as Docusaurus makes it: with a slash at the end for the page of a folder."""
+        inner = self.inner(page.file)
+        folder, stem = posixpath.split(posixpath.splitext(inner)[0])
+        shown = without_number if numbered else str
+        parents = "/" + "/".join(map(shown, folder.split("/")))
+        slug = page.text_field("slug")
+        if not slug and stem.lower() in ("index", "readme", posixpath.basename(folder).lower() or "."):
+            return parents.rstrip("/") + "/"
+        name = slug or page.text_field("id") or shown(stem)
+        joined = posixpath.normpath(posixpath.join(parents, name))
+        return "/" + joined.lstrip("/") + ("/" if name.endswith("/") and joined.strip("/") else "")
+
+    def folder_title(self, folder: Path) -> str:
+        return self._labels.get(folder) or super().folder_title(folder)
+
+    @cached_property
+    def _labels(self) -> dict[Path, str]:
+        """The labels in the `_category_` files of folders with pages."""
+        folders = {folder for page in self.pages.values() for folder in page.file.parents}
+        below = sorted(folder for folder in folders if folder.is_relative_to(self.source))
+        return {folder: label for folder in below if (label := _category_label(self.source, folder))}
+
+    def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
+        return docusaurus_anchors(headings)
+
+    def is_mdx(self, page: PageFile) -> bool:
+        return page.syntax == "mdx" or (page.syntax == "markdown" and self.options.mdx == "mdx")
+
+
+def _category_label(root: Path, folder: Path) -> str:
+    """The label in a folder's `_category_` file; empty where there is none."""
+    for name in _CATEGORY:
+        text = read_inside(root, folder / name)
+        if text is None:
+            continue
+        try:
+            loaded = json.loads(text) if name.endswith(".json") else yaml.load(text, Loader=yaml.BaseLoader)
+        except (ValueError, yaml.YAMLError, RecursionError):
+            continue
+        if isinstance(loaded, dict) and isinstance(label := loaded.get("label"), str):
+            return " ".join(label.split())
+    return ""

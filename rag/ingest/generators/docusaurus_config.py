@@ -1,0 +1,116 @@
+"""What the configuration of a Docusaurus site says of its docs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rag.ingest.generators.js_literals import js_objects
+from rag.ingest.includes import read_inside
+
+_INCLUDE: Final = ("**/*.{md,mdx}",)
+_EXCLUDE: Final = (
+    "**/_*.{js,jsx,ts,tsx,md,mdx}",
+    "**/_*/**",
+    "**/*.test.{js,jsx,ts,tsx}",
+    "**/__tests__/**",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DocsTree:
+    """One version of one docs plugin: a folder of pages and where they are on the site.
+
+    `route` is the address of the folder below the site's, without slashes at its ends.
+    """
+
+    folder: Path
+    route: str = ""
+    include: tuple[str, ...] = _INCLUDE
+    exclude: tuple[str, ...] = _EXCLUDE
+    numbered: bool = True  # whether number prefixes of names are dropped
+
+
+@dataclass(frozen=True, slots=True)
+class SiteOptions:
+    """The docs of a site. `base` is the path of the site on its host; `trailing_slash` is None if it is not set."""
+
+    trees: tuple[DocsTree, ...]
+    base: str = ""
+    trailing_slash: bool | None = None
+    mdx: str = "mdx"  # how `.md` files are read: "mdx", "md", or "detect" by their endings
+
+
+def site_options(config: Path) -> SiteOptions:
+    """The options of a configuration file. What it computes has its default."""
+    options = js_objects(read_inside(config.parent, config) or "").get("default")
+    options = options if isinstance(options, dict) else {}
+    slash = options.get("trailingSlash")
+    markdown = options.get("markdown")
+    form = markdown.get("format") if isinstance(markdown, dict) else None
+    return SiteOptions(
+        tuple(tree for docs in _docs_options(options) for tree in _trees(config.parent, docs)),
+        str(options.get("baseUrl") or "").strip("/"),
+        slash if isinstance(slash, bool) else None,
+        form if form in ("md", "detect") else "mdx",
+    )
+
+
+def _docs_options(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The options of each docs plugin: that of the classic preset, and others in `plugins`."""
+    presets, plugins = _listed(options.get("presets")), _listed(options.get("plugins"))
+    for name, given in presets:
+        docs = given.get("docs", {})
+        if name.endswith("classic") and docs is not False:
+            yield docs if isinstance(docs, dict) else {}
+    for name, given in plugins:
+        if name.endswith("content-docs"):
+            yield given
+    if not presets and not plugins:
+        yield {}
+
+
+def _listed(value: Any) -> list[tuple[str, dict[str, Any]]]:
+    """The names and the options of presets or plugins."""
+    found = []
+    for one in value if isinstance(value, list) else ():
+        parts = one if isinstance(one, list) else [one]
+        if parts and isinstance(parts[0], str):
+            found.append((parts[0], parts[1] if len(parts) > 1 and isinstance(parts[1], dict) else {}))
+    return found
+
+
+def _trees(site: Path, docs: Mapping[str, Any]) -> Iterator[DocsTree]:
+    """The versions of one docs plugin. The last version has the plugin's own address, and the current one `next`."""
+    route = str(docs.get("routeBasePath", "docs")).strip("/")
+    include, exclude = _strings(docs.get("include")) or _INCLUDE, _strings(docs.get("exclude"))
+    shared = (include, _EXCLUDE if exclude is None else exclude, docs.get("numberPrefixParser") is not False)
+    prefix = f"{docs['id']}_" if docs.get("id") not in (None, "default") else ""
+    names = _version_names(site / f"{prefix}versions.json")
+    only = _strings(docs.get("onlyIncludeVersions"))
+    if only is not None:
+        names = [name for name in names if name in only]
+    has_current = docs.get("includeCurrentVersion") is not False and (only is None or "current" in only)
+    last = docs.get("lastVersion") or (names[0] if names else "current")
+    settings = docs.get("versions")
+    for name in ["current"] * has_current + names:
+        own = settings.get(name) if isinstance(settings, dict) else None
+        usual = "" if name == last else "next" if name == "current" else name
+        path = str(own["path"]) if isinstance(own, dict) and "path" in own else usual
+        folder = str(docs.get("path") or "docs") if name == "current" else f"{prefix}versioned_docs/version-{name}"
+        yield DocsTree((site / folder).resolve(), "/".join(filter(None, (route, path.strip("/")))), *shared)
+
+
+def _version_names(file: Path) -> list[str]:
+    try:
+        loaded = json.loads(read_inside(file.parent, file) or "[]")
+    except (ValueError, RecursionError):
+        return []
+    return [name for name in loaded if isinstance(name, str)] if isinstance(loaded, list) else []
+
+
+def _strings(value: Any) -> tuple[str, ...] | None:
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else None

@@ -1,0 +1,248 @@
+"""A site generator: its rules for pages, titles, addresses, anchors and syntax.
+
+A new generator is a subclass of `Generator` that overrides what it does differently, named in `known_generators.py`.
+The rules of the base class are those of a folder that no generator publishes.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from abc import ABC
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, ClassVar, Final, Literal, get_args
+from urllib.parse import unquote, urljoin
+
+from rag.ingest.admonitions import admonitions, alerts
+from rag.ingest.anchors import HeadingText, github_anchors
+from rag.ingest.cleaning import begin, finish, strip_html
+from rag.ingest.formats.file_format import Syntax
+from rag.ingest.headings import readable, without_number
+from rag.ingest.includes import Allowance
+from rag.ingest.links import rewrite_links
+from rag.ingest.masking import PageDraft
+from rag.ingest.mdx import MdxPage, rewrite_mdx
+from rag.ingest.page import MarkdownText
+from rag.ingest.site_addresses import page_url, relative_url
+
+GeneratorName = Literal["docusaurus", "mkdocs", "mdbook", "hugo", "sphinx", "jekyll", "plain"]
+GENERATORS: Final = get_args(GeneratorName)
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_PAGE_SUFFIXES: Final = frozenset({".md", ".mdx", ".markdown", ".rst"})
+_FOLDER_PAGES: Final = frozenset({"index", "readme"})
+
+
+@dataclass(frozen=True, slots=True)
+class PageFile:
+    """A file that has been read. `path` is its POSIX path relative to the source, which its passages are stored with.
+
+    `body` is its text without front matter, and `fields` is the front matter.
+    """
+
+    path: str
+    file: Path
+    body: str
+    syntax: Syntax
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def text_field(self, name: str) -> str:
+        """A field of the front matter as one line of text; empty where it is missing or no text."""
+        value = self.fields.get(name)
+        return " ".join(value.split()) if isinstance(value, str) else ""
+
+    def is_set(self, name: str) -> bool:
+        """Whether a field of the front matter says yes."""
+        value = self.fields.get(name)
+        return value is True or (isinstance(value, str) and value.strip().lower() in ("true", "yes", "on"))
+
+
+class Generator(ABC):
+    """The rules by which one source becomes a site.
+
+    `source` is the folder that is read. `config` is the generator's configuration file, None where the generator was
+    named, or recognised without one; `reason` says which. Nothing outside `include_root` is ever put into a page.
+    """
+
+    name: ClassVar[GeneratorName]
+    configurations: ClassVar[tuple[str, ...]] = ()  # the names of its configuration files, as patterns
+
+    def __init__(self, source: Path, *, config: Path | None, reason: str) -> None:
+        self.source = source
+        self.config = config
+        self.reason = reason
+        self.pages: dict[str, PageFile] = {}
+        self.base_url: str | None = None
+
+    @classmethod
+    def recognises(cls, source: Path, files: Sequence[Path]) -> str:
+        """Why a source without a configuration file is this generator's; empty if nothing says so."""
+        return ""
+
+    @cached_property
+    def content(self) -> Path:
+        """The folder that addresses are relative to. It may be above the source or below it."""
+        return self.source
+
+    @property
+    def include_root(self) -> Path:
+        """The folder that includes may not leave."""
+        return self.source if self.config is None else _above_both(self.content, self.config.parent)
+
+    def covers(self) -> bool:
+        """Whether the source is a part of the site, or the site a part of the source."""
+        overlap = self.content.is_relative_to(self.source) or self.source.is_relative_to(self.content)
+        return overlap and self.content.is_dir()
+
+    def inner(self, file: Path) -> str:
+        """The POSIX path of a file relative to the content folder."""
+        return file.relative_to(self.content).as_posix()
+
+    # Which files are pages
+
+    def is_page(self, file: Path) -> bool:
+        """Whether the file is a page by its place. Files that begin with `_` are parts of others."""
+        return file.is_relative_to(self.content) and not file.name.startswith("_")
+
+    def is_published(self, page: PageFile) -> bool:
+        """Whether the front matter lets the site publish the page."""
+        return True
+
+    def enter(self, pages: Collection[PageFile], base_url: str | None) -> None:
+        """Take note of all pages, before the first one is asked for its address, its title or its text."""
+        self.pages = {page.path: page for page in pages}
+        self.base_url = base_url
+
+    # Where they are on the site
+
+    def site_path(self, page: PageFile) -> str:
+        """The address below the base URL: empty, or beginning with a slash."""
+        folder, stem = posixpath.split(posixpath.splitext(self.inner(page.file))[0])
+        path = folder if stem.lower() in _FOLDER_PAGES else posixpath.join(folder, stem)
+        return f"/{path}" if path else ""
+
+    def route(self, base_url: str) -> str:
+        """The address of the content folder on the site, below the address that the user gave."""
+        return base_url
+
+    # What they are called
+
+    def title(self, page: PageFile) -> str:
+        """A title that the generator's own files give, which counts more than the page's first heading."""
+        return page.text_field("title")
+
+    def usual_title(self, page: PageFile) -> str:
+        """The title of a page that has neither a title nor a heading: the name of its file or, if that says nothing,
+        of its folder."""
+        folder, stem = posixpath.split(posixpath.splitext(page.path)[0])
+        if stem.lower().lstrip("_") in _FOLDER_PAGES and folder:
+            stem = posixpath.basename(folder)
+        return readable(without_number(stem))
+
+    def breadcrumb(self, page: PageFile) -> tuple[str, ...]:
+        """The titles above the page, outermost first."""
+        root = self.content if self.content.is_relative_to(self.source) else self.source
+        parents = page.file.relative_to(root).parents[:-1] if page.file.is_relative_to(root) else ()
+        return tuple(self.folder_title(root / parent) for parent in reversed(parents))
+
+    def folder_title(self, folder: Path) -> str:
+        """The title of a folder in a breadcrumb."""
+        return readable(without_number(folder.name))
+
+    # Their text
+
+    def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
+        """The anchors of all headings of a page, in order."""
+        return github_anchors(headings)
+
+    def convert(self, page: PageFile) -> MarkdownText:
+        """The page as plain Markdown. Raises `ValueError` if it includes too much."""
+        description = page.text_field("description")
+        if page.syntax == "plain":
+            return finish(begin(page.body, self.anchors), description)
+        allowance = Allowance()
+        mdx = self.is_mdx(page)
+        draft = begin(self.expanded(page, allowance), self.anchors, indented=not mdx)
+        resolve = partial(self.link, page)
+        if mdx:
+            rewrite_mdx(draft, MdxPage(page.file, self.include_root, allowance), resolve)
+        else:
+            self.rewrite(draft, page)
+            strip_html(draft)
+            rewrite_links(draft, resolve)
+        return finish(draft, description)
+
+    def is_mdx(self, page: PageFile) -> bool:
+        """Whether the page is read as MDX, where indented lines are no code."""
+        return page.syntax == "mdx"
+
+    def expanded(self, page: PageFile, allowance: Allowance) -> str:
+        """The text of a page with the files that it includes, also those inside its code."""
+        return page.body
+
+    def rewrite(self, draft: PageDraft, page: PageFile) -> None:
+        """Turn the generator's own syntax into Markdown or HTML. Code is masked."""
+        draft.text = alerts(admonitions(draft.text))
+
+    # Its links
+
+    def url(self, page: PageFile) -> str:
+        """The address of a page: on the site, or its path where no base URL was given."""
+        if self.base_url is None:
+            return relative_url(page.path)
+        return page_url(self.route(self.base_url), self.site_path(page))
+
+    def link(self, page: PageFile, destination: str) -> str:
+        """The address that a link of a page leads to."""
+        if _SCHEME.match(destination) or destination.startswith("//"):
+            return destination
+        path, hash_, fragment = destination.partition("#")
+        target = self.target(page, unquote(path.partition("?")[0])) if path else page
+        if target is not None:
+            return self.url(target) + hash_ + fragment
+        if self.base_url is None:
+            return destination
+        if (missing := self._missing(page, unquote(path))) is not None:
+            return self.url(missing) + hash_ + fragment
+        return urljoin(self.url(page), destination)
+
+    def _missing(self, page: PageFile, path: str) -> PageFile | None:
+        """The page of a file that a link names and the source lacks, such as one that is written when the site is."""
+        if posixpath.splitext(path)[1].lower() not in _PAGE_SUFFIXES or path.startswith("/"):
+            return None
+        file = Path(posixpath.normpath(page.file.parent / path))
+        if not file.is_relative_to(self.content):
+            return None
+        return PageFile(self.inner(file), file, "", "markdown")
+
+    def target(self, page: PageFile, path: str) -> PageFile | None:
+        """The page that a link names by a file or by an address; None for a link that leads elsewhere."""
+        if path.startswith("/"):
+            file = path[1:]
+        else:
+            file = posixpath.normpath(posixpath.join(posixpath.dirname(self.inner(page.file)), path))
+        for name in (file, f"{file}.md", f"{file}.mdx", f"{file}/index.md", f"{file}/README.md", f"{file}/index.mdx"):
+            if found := self._by_file.get(name.removeprefix("./")):
+                return found
+        return self._by_address.get(_bare(urljoin(self.site_path(page) or "/", path)))
+
+    @cached_property
+    def _by_file(self) -> dict[str, PageFile]:
+        return {self.inner(page.file): page for page in self.pages.values()}
+
+    @cached_property
+    def _by_address(self) -> dict[str, PageFile]:
+        return {_bare(self.site_path(page)): page for page in self.pages.values()}
+
+
+def _bare(site_path: str) -> str:
+    """An address by which pages are compared: without a slash, `index.html` or `.html` at its end."""
+    return re.sub(r"(?:/index)?(?:\.html)?/*$", "", site_path)
+
+
+def _above_both(one: Path, other: Path) -> Path:
+    """The deepest folder that holds both; `one` if that would be the root of the file system."""
+    above = next(folder for folder in (one, *one.parents) if other.is_relative_to(folder))
+    return above if above != above.parent else one

@@ -1,0 +1,78 @@
+"""The generators that are known, and how the one of a source is found.
+
+A generator is found by its configuration file: in the source, in a folder above it, or beside either in a folder such
+as `website`. A configuration counts only if its pages are in the source, or the source among its pages. Without one,
+files and syntax that only one generator has decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from rag.errors import UsageError
+from rag.ingest.generators.docusaurus import Docusaurus
+from rag.ingest.generators.generator import Generator
+from rag.ingest.generators.mdbook import MdBook
+from rag.ingest.generators.mkdocs import MkDocs
+from rag.ingest.generators.plain import PlainFolder
+
+KNOWN: Final[tuple[type[Generator], ...]] = (Docusaurus, MkDocs, MdBook)
+_ALL: Final[tuple[type[Generator], ...]] = (*KNOWN, PlainFolder)
+NAMES: Final = [one.name for one in _ALL]
+ABOVE: Final = 3  # folders above the source in which a configuration is looked for
+_SITE_FOLDERS: Final = ("website", "docs", "doc", "documentation", "site", "www", "book", "guide")
+
+
+def generator_of(source: Path, files: Sequence[Path], named: str | None = None) -> Generator:
+    """The generator of a source folder; `files` are the files in it that could be pages.
+
+    A generator that is `named` is taken even if nothing in the source looks like it. Raises `UsageError` for a name
+    that is not known.
+    """
+    wanted = next((kind for kind in _ALL if kind.name == named), None)
+    if named is not None and wanted is None:
+        hint = f"Choose one of {', '.join(NAMES)}."
+        raise UsageError(f"There is no generator {named!r}.", code="generator", hint=hint)
+    kinds = KNOWN if wanted is None else (wanted,)
+    found = _by_configuration(source, kinds)
+    if wanted is not None:
+        reason = f"named by --generator; {found.reason}" if found else "named by --generator"
+        return wanted(source, config=found.config if found else None, reason=reason)
+    return (
+        found
+        or _by_contents(source, files)
+        or PlainFolder(source, config=None, reason="no generator's configuration was found")
+    )
+
+
+def _by_configuration(source: Path, kinds: Sequence[type[Generator]]) -> Generator | None:
+    for folder in _folders(source):
+        for kind in kinds:
+            for name in kind.configurations:
+                if not (folder / name).is_file():
+                    continue
+                generator = kind(source, config=folder / name, reason=_shown(folder / name, source))
+                if generator.covers():
+                    return generator
+    return None
+
+
+def _folders(source: Path) -> Iterator[Path]:
+    """Where a configuration may be: the source, the folders above it, and the usual folders beside either."""
+    for folder in (source, *source.parents[:ABOVE]):
+        yield folder
+        yield from (folder / name for name in _SITE_FOLDERS if (folder / name).is_dir())
+
+
+def _shown(config: Path, source: Path) -> str:
+    """The path of a configuration file as it is named to the user."""
+    return config.relative_to(source).as_posix() if config.is_relative_to(source) else config.as_posix()
+
+
+def _by_contents(source: Path, files: Sequence[Path]) -> Generator | None:
+    for kind in KNOWN:
+        if reason := kind.recognises(source, files):
+            return kind(source, config=None, reason=reason)
+    return None

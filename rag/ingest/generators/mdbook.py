@@ -1,0 +1,66 @@
+"""mdBook: the table of contents `SUMMARY.md` decides which files are pages.
+
+Described at rust-lang.github.io/mdBook, in the chapters on `SUMMARY.md`, `book.toml` and the features of Markdown.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import tomllib
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+from rag.ingest import mdbook_summary
+from rag.ingest.anchors import HeadingText, mdbook_anchors
+from rag.ingest.generators.generator import Generator, PageFile
+from rag.ingest.includes import Allowance, expand_includes, read_inside
+
+_SUMMARY = "SUMMARY.md"
+
+
+class MdBook(Generator):
+    """One `.html` file for each chapter of the table of contents."""
+
+    name = "mdbook"
+    configurations = ("book.toml",)
+
+    @classmethod
+    def recognises(cls, source: Path, files: Sequence[Path]) -> str:
+        found = next((folder for folder in (source, source / "src") if read_inside(source, folder / _SUMMARY)), None)
+        return (found / _SUMMARY).relative_to(source).as_posix() if found else ""
+
+    @cached_property
+    def content(self) -> Path:
+        if self.config is None or (self.source / _SUMMARY).is_file():
+            return self.source if (self.source / _SUMMARY).is_file() else self.source / "src"
+        folder = self.config.parent
+        try:
+            book = tomllib.loads(read_inside(folder, self.config) or "").get("book", {})
+        except (tomllib.TOMLDecodeError, RecursionError):
+            book = {}
+        src = book.get("src", "src") if isinstance(book, dict) else "src"
+        return (folder / src).resolve() if isinstance(src, str) else folder / "src"
+
+    @cached_property
+    def _entries(self) -> dict[str, mdbook_summary.Entry]:
+        return mdbook_summary.read(read_inside(self.content, self.content / _SUMMARY) or "")
+
+    def is_page(self, file: Path) -> bool:
+        return file.is_relative_to(self.content) and self.inner(file) in self._entries
+
+    def site_path(self, page: PageFile) -> str:
+        folder, stem = posixpath.split(posixpath.splitext(self.inner(page.file))[0])
+        return "/" + posixpath.join(folder, f"{'index' if stem.lower() == 'readme' else stem}.html")
+
+    def usual_title(self, page: PageFile) -> str:
+        return self._entries[self.inner(page.file)].title or super().usual_title(page)
+
+    def breadcrumb(self, page: PageFile) -> tuple[str, ...]:
+        return self._entries[self.inner(page.file)].above
+
+    def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
+        return mdbook_anchors(headings)
+
+    def expanded(self, page: PageFile, allowance: Allowance) -> str:
+        return expand_includes(page.body, file=page.file, root=self.include_root, allowance=allowance)

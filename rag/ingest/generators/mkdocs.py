@@ -1,0 +1,157 @@
+"""MkDocs, with Material's extensions of Markdown: mkdocs.org/user-guide and squidfunk.github.io/mkdocs-material."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from rag.ingest.admonitions import alerts
+from rag.ingest.anchors import HeadingText, python_markdown_slug, unicode_slug, unique_by_underscore
+from rag.ingest.generators.generator import Generator, PageFile
+from rag.ingest.generators.mkdocs_snippets import SnippetFolders, with_snippets
+from rag.ingest.generators.mkdocs_syntax import rewrite_mkdocs, unfolded
+from rag.ingest.includes import Allowance, read_inside
+from rag.ingest.masking import PageDraft
+from rag.ingest.page import plain_inline
+from rag.ingest.patterns import is_ignored
+
+_LEFT_OUT: Final = ".*\n/templates/"  # what MkDocs itself leaves out
+_UNICODE_SLUGS: Final = re.compile(r"slugify:\s*!!python/\S*(?:pymdownx\.slugs|slugify_unicode)")
+_EXAMPLES: Final = "docs_src"  # the folder beside the docs in which FastAPI and its family keep their examples
+
+
+class _ConfigLoader(yaml.BaseLoader):
+    """YAML with every value a string. Tags such as `!ENV` and `!!python/name:` are ignored and build no objects."""
+
+
+def _untagged(loader: yaml.BaseLoader, _: str, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.MappingNode):
+        return loader.construct_mapping(node, deep=True)
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node, deep=True)
+    return loader.construct_scalar(node) if isinstance(node, yaml.ScalarNode) else None
+
+
+_ConfigLoader.add_multi_constructor("", _untagged)
+
+
+class MkDocs(Generator):
+    """A folder for each page, titles from `nav`, and anchors of Python-Markdown."""
+
+    name = "mkdocs"
+    configurations = ("mkdocs.yml", "mkdocs.yaml")
+
+    @cached_property
+    def _config_text(self) -> str:
+        return (read_inside(self.config.parent, self.config) or "") if self.config else ""
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        """The configuration, empty where there is none that can be read."""
+        if self.config is None:
+            return {}
+        try:
+            loaded = yaml.load(self._config_text, Loader=_ConfigLoader)
+        except (yaml.YAMLError, ValueError, RecursionError):
+            return {}
+        return loaded if isinstance(loaded, dict) else {}
+
+    @cached_property
+    def content(self) -> Path:
+        if self.config is None:
+            return self.source
+        docs = self.options.get("docs_dir", "docs")
+        return (self.config.parent / (docs if isinstance(docs, str) else "docs")).resolve()
+
+    @cached_property
+    def _nav(self) -> dict[str, tuple[str, tuple[str, ...]]]:
+        """The title and the titles above it of each page in `nav`, by its path. A title may be empty."""
+        return {path: (title, above) for path, title, above in _entries(self.options.get("nav"), ())}
+
+    @cached_property
+    def extensions(self) -> dict[str, Any]:
+        """The options of each Markdown extension, by its name."""
+        return _named(self.options.get("markdown_extensions"))
+
+    @cached_property
+    def plugins(self) -> dict[str, Any]:
+        return _named(self.options.get("plugins"))
+
+    def is_page(self, file: Path) -> bool:
+        if not file.is_relative_to(self.content):
+            return False
+        if file.stem == "README" and (file.parent / "index.md").is_file():
+            return False
+        inner = self.inner(file)
+        left_out = [str(self.options.get(name) or "") for name in ("exclude_docs", "draft_docs")]
+        return not is_ignored(inner, "\n".join([_LEFT_OUT, *left_out]))
+
+    def site_path(self, page: PageFile) -> str:
+        folder, stem = posixpath.split(posixpath.splitext(self.inner(page.file))[0])
+        is_index = stem in ("index", "README")
+        if self.options.get("use_directory_urls", "true") == "false":
+            return "/" + posixpath.join(folder, "index.html" if is_index else f"{stem}.html")
+        path = folder if is_index else posixpath.join(folder, stem)
+        return f"/{path}/" if path else "/"
+
+    def title(self, page: PageFile) -> str:
+        return self._nav.get(self.inner(page.file), ("", ()))[0] or super().title(page)
+
+    def breadcrumb(self, page: PageFile) -> tuple[str, ...]:
+        entry = self._nav.get(self.inner(page.file))
+        return entry[1] if entry else super().breadcrumb(page)
+
+    def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
+        toc = self.extensions.get("toc") or self.extensions.get("markdown.extensions.toc") or {}
+        separator = toc.get("separator") or "-"
+        if _UNICODE_SLUGS.search(self._config_text):
+            return unique_by_underscore(headings, lambda text: unicode_slug(text, separator))
+        return unique_by_underscore(headings, lambda text: python_markdown_slug(text, separator))
+
+    # Its syntax
+
+    def expanded(self, page: PageFile, allowance: Allowance) -> str:
+        snippets = self.extensions.get("pymdownx.snippets") or {}
+        paths = snippets.get("base_path") or ["."]
+        home = self.config.parent if self.config is not None else self.content
+        bases = [home / path for path in (paths if isinstance(paths, list) else [paths]) if isinstance(path, str)]
+        roots = [self.include_root, *(above / _EXAMPLES for above in home.parents[:2] if (above / _EXAMPLES).is_dir())]
+        folders = SnippetFolders([*bases, self.content, page.file.parent], roots)
+        return unfolded(with_snippets(page.body, folders, allowance))
+
+    def rewrite(self, draft: PageDraft, page: PageFile) -> None:
+        rewrite_mkdocs(draft, self._variable if "macros" in self.plugins else None, self.extensions)
+        draft.text = alerts(draft.text)
+
+    def _variable(self, name: str) -> str:
+        """The value of a variable of the macros plugin; empty for one that is computed."""
+        value: Any = self.options.get("extra")
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        return value if isinstance(value, str) else ""
+
+
+def _named(listed: Any) -> dict[str, Any]:
+    """The options of plugins or extensions, which are a list of names and of mappings, or one mapping."""
+    found: dict[str, Any] = {}
+    for one in [listed] if isinstance(listed, dict) else listed if isinstance(listed, list) else ():
+        for name, options in one.items() if isinstance(one, dict) else [(one, {})]:
+            if isinstance(name, str):
+                found[name] = options if isinstance(options, dict) else {}
+    return found
+
+
+def _entries(nav: Any, above: tuple[str, ...], depth: int = 0) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """The path, the title and the titles above it of each page in a `nav`."""
+    for item in nav if isinstance(nav, list) and depth < 20 else ():
+        for title, value in item.items() if isinstance(item, dict) else [("", item)]:
+            if isinstance(value, str):
+                yield posixpath.normpath(value), plain_inline(str(title)), above
+            else:
+                yield from _entries(value, (*above, plain_inline(str(title))), depth + 1)

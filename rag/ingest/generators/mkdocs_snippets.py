@@ -1,0 +1,130 @@
+"""Files that an MkDocs page puts into its text: `--8<--` of pymdownx.snippets, and `{* file *}` of mdx_include.
+
+Described at facelessuser.github.io/pymdown-extensions/extensions/snippets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rag.ingest.includes import Allowance, read_inside
+
+DEPTH: Final = 5  # levels of snippets in snippets
+_SNIPPET: Final = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<escape>;*)-{1,}8<-{1,}(?:[ \t]+(?P<quote>[\"'])(?P<name>[^\"'\n]+)(?P=quote))?[ \t]*$"
+)
+_SECTION: Final = re.compile(
+    r"-{1,}8<-{1,}[ \t]+\[[ \t]*(?P<type>start|end)[ \t]*:[ \t]*(?P<name>[a-z][-\w]*)[ \t]*\]", re.I
+)
+_PART: Final = re.compile(
+    r"(?P<file>.*?)(?P<lines>(?::-?\d*){1,2}(?:,-?\d*(?::-?\d*)?){0,50})?(?::(?P<section>[a-zA-Z][-\w]*))?$"
+)
+_CODE_FILE: Final = re.compile(
+    r"^(?P<indent>[ \t]*)\{(?:\*|!>?)[ \t]*(?P<name>[^\s*{}!]+)(?P<options>[^{}\n]*?)(?:\*|!)\}[ \t]*$"
+)
+_LINES: Final = re.compile(r"\bln\[(?P<ranges>[\d:,\s]*)\]")
+_LANGUAGES: Final = {"yml": "yaml", "htm": "html", "jsonc": "json", "sh": "bash"}
+
+
+@dataclass(frozen=True, slots=True)
+class SnippetFolders:
+    """Where snippets are looked for, in order, and the folders that no snippet may leave."""
+
+    bases: Sequence[Path]
+    roots: Sequence[Path]
+
+    def read(self, name: str) -> str | None:
+        """The text of a file, as it is named in a page; None where there is none that may be read."""
+        for base in self.bases:
+            for root in self.roots:
+                text = read_inside(root, base / name)
+                if text is not None:
+                    return text
+        return None
+
+
+def with_snippets(text: str, folders: SnippetFolders, allowance: Allowance, depth: int = DEPTH) -> str:
+    """The text with the files that it names in their places; a file that is missing leaves nothing.
+
+    Raises `ValueError` if they are more than the allowance of the page.
+    """
+    if "8<-" not in text and not re.search(r"\{[*!]", text):
+        return text
+    found: list[str] = []
+    block = False
+    for line in text.split("\n"):
+        snippet = _SNIPPET.match(line)
+        code = None if snippet or block else _CODE_FILE.match(line)
+        if snippet and snippet["escape"]:
+            found.append(line.replace(";", "", 1))
+        elif snippet and not snippet["name"]:
+            block = not block
+        elif snippet or (block and line.strip()):
+            name = snippet["name"] if snippet else line.strip().removeprefix(";")
+            indent = snippet["indent"] if snippet else ""
+            found += [indent + one for one in _snippet(name, folders, allowance, depth)]
+        elif code:
+            found += [code["indent"] + one for one in _code_file(code, folders, allowance)]
+        elif not block and not _SECTION.search(line):
+            found.append(line)
+    return "\n".join(found)
+
+
+def _snippet(name: str, folders: SnippetFolders, allowance: Allowance, depth: int) -> list[str]:
+    part = _PART.fullmatch(name.strip())
+    if part is None or depth == 0 or "://" in name or len(name) > 500:
+        return []
+    content = folders.read(part["file"])
+    if content is None:
+        return []
+    allowance.take(content)
+    lines = content.rstrip("\n").split("\n")
+    if part["section"]:
+        lines = _section(lines, part["section"])
+    elif part["lines"]:
+        lines = [line for span in part["lines"][1:].split(",") for line in _span(lines, span)]
+    return with_snippets("\n".join(lines), folders, allowance, depth - 1).split("\n")
+
+
+def _section(lines: list[str], name: str) -> list[str]:
+    """The lines between the marks of a section."""
+    found: list[str] = []
+    inside = False
+    for line in lines:
+        mark = _SECTION.search(line)
+        if mark and mark["name"] == name:
+            inside = mark["type"].lower() == "start"
+        elif inside and not mark:
+            found.append(line)
+    return found
+
+
+def _span(lines: list[str], span: str) -> list[str]:
+    """The lines of `3`, `3:`, `:5` or `3:5`, counted from 1, both ends included. `-1` is the last line."""
+    first, colon, last = span.partition(":")
+
+    def place(text: str, usual: int) -> int:
+        number = int(text) if text not in ("", "-") else usual
+        return max(number if number >= 0 else len(lines) + number + 1, 1)
+
+    begin = place(first, 1)
+    end = place(last, len(lines)) if colon else begin
+    return lines[begin - 1 : end]
+
+
+def _code_file(code: re.Match[str], folders: SnippetFolders, allowance: Allowance) -> list[str]:
+    """A file of code as a fenced block. `ln[1:5,8]` chooses its lines."""
+    content = folders.read(code["name"])
+    if content is None:
+        return []
+    allowance.take(content)
+    lines = content.rstrip("\n").split("\n")
+    ranges = _LINES.search(code["options"])
+    if ranges:
+        lines = [line for span in ranges["ranges"].split(",") if span.strip() for line in _span(lines, span.strip())]
+    suffix = Path(code["name"]).suffix.lstrip(".").lower()
+    return [f"```{_LANGUAGES.get(suffix, suffix)}", *lines, "```"]

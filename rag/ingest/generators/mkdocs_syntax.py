@@ -1,0 +1,177 @@
+"""The extensions of Python-Markdown that MkDocs sites use, as CommonMark.
+
+Described at facelessuser.github.io/pymdown-extensions and python-markdown.github.io/extensions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from rag.ingest.admonitions import titled
+from rag.ingest.masking import PageDraft
+
+DEPTH: Final = 12  # levels of blocks inside blocks
+INDENT: Final = 4  # columns by which the text of a block is indented
+_BLOCK: Final = re.compile(
+    r"(?P<indent>[ ]*)(?:(?:!!!|\?\?\?\+?)[ ]+(?P<kinds>[\w-]+(?:[ ]+[\w-]+){0,10})?[ ]*|===[!+]{0,2}[ ]+(?=\"))"
+    r"(?:\"(?P<title>[^\n]*)\")?[ ]*"
+)
+_FENCE: Final = re.compile(r"[ >]*(?:[-*+][ ]+|\d{1,9}[.)][ ]+)?(?P<mark>`{3,}|~{3,})(?P<info>[^`\n]*)")
+_SLASHES: Final = re.compile(
+    r"(?P<indent>[ ]*)(?P<mark>/{3,})[ ]*(?P<kind>[\w-]+)[ ]*(?:\|[ ]*(?P<title>[^\n]*?))?[ ]*"
+)
+_SLASHES_END: Final = re.compile(r"[ ]*/{3,}[ ]*")
+_UNTITLED: Final = frozenset({"html", "define", "caption", "figure-caption", "table-caption"})
+_ITEM: Final = r"(?:[#.][^\s{}#.=\"']+|[\w:-]+=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s{}\"']+)|(?:markdown|data-[\w-]+))"
+_ATTRIBUTES: Final = re.compile(rf"\{{:?[ ]*(?P<list>{_ITEM}(?:[ ]+{_ITEM}){{0,20}})[ ]*\}}")
+_HEADING: Final = re.compile(
+    rf"^(?P<line>#{{1,6}}[^\n]*?)[ ]*#*[ ]*\{{:?[ ]*(?P<list>{_ITEM}(?:[ ]+{_ITEM}){{0,20}})[ ]*\}}[ ]*$", re.MULTILINE
+)
+_ICON: Final = re.compile(
+    r":(?:material|octicons|fontawesome|simple|twemoji|custom)-[\w-]{1,100}:(?:\{[^{}\n]*\})?[ ]?"
+)
+_KEYS: Final = re.compile(r"\+\+(?P<keys>[\w\"][\w\" -]{0,40}(?:\+[\w\"][\w\" -]{0,40}){0,5})\+\+")
+_DEFINITION: Final = re.compile(r"^[ ]{0,3}:[ ]{1,3}(?=\S)", re.MULTILINE)
+_ABBREVIATION: Final = re.compile(r"^\*\[[^\]\n]{1,100}\]:[^\n]*\n?", re.MULTILINE)
+_CONTENTS: Final = re.compile(r"^\[\[?(?:TOC|toc|_TOC_)\]\]?[ ]*$", re.MULTILINE)
+_OBJECT: Final = re.compile(r"^:::[ ]+[\w.:-]+[ ]*$(?:\n(?:[ ]{4}[^\n]*|[ ]*(?=\n[ ]{4})))*", re.MULTILINE)
+_MARKS: Final = {
+    "mark": re.compile(r"(?<![=\w])==(?=\S)([^=\n]{1,500})(?<=\S)==(?![=\w])"),
+    "caret": re.compile(r"\^\^(?=\S)([^^\n]{1,500})(?<=\S)\^\^"),
+}
+_LANGUAGE_MARK: Final = re.compile(r"^(`+)[ ]?#!\S+[ ]+")
+
+
+def unfolded(text: str) -> str:
+    """Blocks whose text is indented, with their titles as lines above it and the text moved back.
+
+    `!!! note "Title"`, `??? tip` and `=== "Tab"` hold the indented lines that follow; `/// note | Title` ends with a
+    line of slashes.
+    """
+    if not re.search(r"^[ ]*(?:!!!|\?\?\?|===|///)", text, re.MULTILINE):
+        return text
+    return "\n".join(_without_slashes(_unfolded(text.split("\n"), 0)))
+
+
+def _unfolded(lines: list[str], depth: int) -> list[str]:
+    found: list[str] = []
+    fence = ""
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        at += 1
+        mark = _FENCE.fullmatch(line)
+        if fence:
+            fence = "" if mark and not mark["info"].strip() and mark["mark"].startswith(fence) else fence
+        elif mark:
+            fence = mark["mark"]
+        block = None if fence or mark or depth >= DEPTH else _BLOCK.fullmatch(line)
+        if block is None:
+            found.append(line)
+            continue
+        end = _end(lines, at, len(block["indent"]) + INDENT)
+        inner = [line[INDENT:] for line in lines[at:end]]
+        found += [*_above(found), block["indent"] + _title(block), *_unfolded(_joined(inner), depth + 1), ""]
+        at = end
+    return found
+
+
+def _end(lines: list[str], at: int, indent: int) -> int:
+    """The line after the lines that are indented so far. Blank lines at their end do not belong to them."""
+    end = at
+    for n in range(at, len(lines)):
+        if lines[n].startswith(" " * indent):
+            end = n + 1
+        elif lines[n].strip():
+            break
+    return end
+
+
+def _above(found: list[str]) -> list[str]:
+    return [""] if found and found[-1].strip() else []
+
+
+def _joined(inner: list[str]) -> list[str]:
+    """The lines of a block without the blank ones at its beginning, so that its title leads it in."""
+    first = next((n for n, line in enumerate(inner) if line.strip()), len(inner))
+    rest = inner[first:]
+    # A title directly above would make code or a list a part of its paragraph.
+    return (
+        ["", *rest]
+        if rest and re.match(r"[ ]*(?:```|~~~|[-*+][ ]|\d+[.)][ ]|\||#|>|!!!|\?\?\?|===)", rest[0])
+        else rest
+    )
+
+
+def _title(block: re.Match[str]) -> str:
+    title = (block["title"] or "").replace('\\"', '"').strip()
+    if title:
+        return titled(title)
+    kind = (block["kinds"] or "").split(" ")[0]
+    # An empty title, `!!! note ""`, is none; without one the kind is shown.
+    return titled(kind.replace("-", " ").capitalize()) if block["title"] is None and kind else ""
+
+
+def _without_slashes(lines: list[str]) -> list[str]:
+    if not any(_SLASHES.fullmatch(line) for line in lines):
+        return lines
+    found: list[str] = []
+    fence = ""
+    options = False
+    depth = 0
+    for line in lines:
+        mark = _FENCE.fullmatch(line)
+        if fence:
+            fence = "" if mark and not mark["info"].strip() and mark["mark"].startswith(fence) else fence
+        elif mark:
+            fence = mark["mark"]
+        opening = None if fence or mark else _SLASHES.fullmatch(line)
+        if opening:
+            shown = opening["title"] or ("" if opening["kind"] in _UNTITLED else opening["kind"].capitalize())
+            found += [*_above(found), opening["indent"] + titled(shown) if shown else "", ""]
+            depth, options = depth + 1, True
+        elif depth and not fence and _SLASHES_END.fullmatch(line):
+            found.append("")
+            depth, options = depth - 1, False
+        elif options and re.match(r"[ ]{4}[\w-]+:", line):
+            continue  # an option of the block, such as `    open: True`
+        else:
+            found.append(line)
+            options = False
+    return found
+
+
+def rewrite_mkdocs(draft: PageDraft, extra: Callable[[str], str] | None, extensions: Mapping[str, Any]) -> None:
+    """Turn the inline syntax of the extensions into plain Markdown.
+
+    `extra` returns the value of a variable of the macros plugin; None where the plugin is not used. `extensions` are
+    the configured ones, by their names.
+    """
+    text = _HEADING.sub(lambda heading: heading["line"] + _own_id(heading["list"]), draft.text)
+    text = _ATTRIBUTES.sub("", text)
+    text = _OBJECT.sub("", _CONTENTS.sub("", _ABBREVIATION.sub("", _ICON.sub("", text))))
+    if "pymdownx.keys" in extensions:
+        text = _KEYS.sub(lambda keys: "+".join(map(_key, keys["keys"].split("+"))), text)
+    if "def_list" in extensions or "markdown.extensions.def_list" in extensions:
+        text = _DEFINITION.sub("", text)
+    for name, pattern in _MARKS.items():
+        if f"pymdownx.{name}" in extensions:
+            text = pattern.sub(r"\1", text)
+    if extra is not None:
+        text = re.sub(r"\{\{[ ]*([\w.]{1,200})[^{}\n]{0,300}\}\}", lambda match: extra(match[1]), text)
+        text = re.sub(r"\{%[^%\n]{0,1000}%\}\n?", "", text)
+    draft.text = text
+    if "pymdownx.inlinehilite" in extensions:
+        draft.rewrite_code(lambda code: _LANGUAGE_MARK.sub(r"\1", code))
+
+
+def _own_id(attributes: str) -> str:
+    """The id in an attribute list, as it stands after a heading."""
+    found = re.search(r"(?:^|[ ])(?:#([^\s{}#.=\"']+)|id=[\"']?([^\s\"'{}]+))", attributes)
+    return f" {{#{found[1] or found[2]}}}" if found else ""
+
+
+def _key(name: str) -> str:
+    return name.strip('"') if name.startswith('"') else name.replace("-", " ").title()

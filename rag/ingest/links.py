@@ -1,0 +1,100 @@
+"""Rewrite the links of a page: inline links, reference links, images and footnotes.
+
+A passage is read apart from its page. So every link gets the address that it has on the site, a reference link becomes
+an inline link, an image its description, and a footnote its text in parentheses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from rag.ingest.masking import PageDraft
+
+Resolve = Callable[[str], str]
+
+NOTE: Final = 400  # most characters of a footnote that is put into the text; a longer one becomes a paragraph
+_TARGET: Final = r"<[^<>\n]{0,2000}>|[^\s()<>]{0,2000}(?:\([^\s()<>]{0,500}\)[^\s()<>]{0,500}){0,3}"
+_TITLE: Final = r"(?:\s{1,3}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}'|\([^()\n]{0,500}\)))?"
+_INNER: Final = r"[^\[\]\n]{0,500}+(?:\n[^\[\]\n]{1,500}+){0,3}+"
+_LABEL: Final = rf"{_INNER}(?:\[{_INNER}\]{_INNER}){{0,4}}"
+_IMAGE: Final = re.compile(
+    rf"!\[(?P<alt>{_LABEL})\](?:\([ \t]{{0,3}}(?:{_TARGET}){_TITLE}[^()\n]{{0,50}}\)|\[[^\[\]\n]{{0,200}}\])"
+)
+_DEFINITION: Final = re.compile(
+    rf"^ {{0,3}}\[(?P<label>[^\]\[\n^][^\]\[\n]{{0,300}})\]:[ \t]{{0,8}}\n?[ \t]{{0,8}}(?P<target>{_TARGET}){_TITLE}"
+    r"[ \t]*+$\n?",
+    re.MULTILINE,
+)
+_INLINE: Final = re.compile(
+    rf"(?<=\])\((?P<space>[ \t\n]{{0,3}})(?P<target>{_TARGET})(?P<title>{_TITLE})[ \t\n]{{0,3}}\)"
+)
+_REFERENCE: Final = re.compile(rf"(?<![\\!\]])\[(?P<text>{_LABEL})\](?:\[(?P<label>[^\[\]\n]{{0,300}})\])?(?![(\[:])")
+_NOTE: Final = re.compile(
+    r"^\[\^(?P<name>[^\[\]\s]{1,100})\]:[ \t]*(?P<text>[^\n]*(?:\n(?:[ \t]{2,}[^\n]+|[ \t]*(?=\n(?: {4}|\t)\S)))*)\n?",
+    re.MULTILINE,
+)
+_NOTE_MARK: Final = re.compile(r"[ \t]?\[\^(?P<name>[^\[\]\s]{1,100})\]")
+
+
+def rewrite_links(draft: PageDraft, resolve: Resolve) -> None:
+    """Rewrite every link of the draft; `resolve` returns the address of a destination as the page writes it."""
+    if "[" not in draft.text:
+        return
+    text = _footnotes(draft.text) if "[^" in draft.text else draft.text
+    text = _IMAGE.sub(lambda image: " ".join(image["alt"].split()), text)
+    text = _references(draft, text)
+    text = _INLINE.sub(lambda link: _inline(link, resolve), text)
+    draft.text = re.sub(r"(?<!\\)\[\s*\]\([^()\n]*\)", "", text)  # what was only an image without a description
+
+
+def _inline(link: re.Match[str], resolve: Resolve) -> str:
+    target = link["target"]
+    resolved = resolve(target.strip("<>"))
+    if not resolved:
+        return "()"
+    if re.search(r"[\s()<>]", resolved):
+        resolved = f"<{resolved}>"
+    return f"({resolved})"
+
+
+def _references(draft: PageDraft, text: str) -> str:
+    """The text with its reference links as inline links, and without the definitions that they name."""
+    targets: dict[str, str] = {}
+
+    def define(definition: re.Match[str]) -> str:
+        targets.setdefault(_key(draft.restored(definition["label"])), definition["target"])
+        return ""
+
+    def refer(link: re.Match[str]) -> str:
+        label = link["label"] or link["text"]
+        target = targets.get(_key(draft.restored(label)))
+        return link[0] if target is None else f"[{link['text']}]({target})"
+
+    text = _DEFINITION.sub(define, text)
+    return _REFERENCE.sub(refer, text) if targets else text
+
+
+def _key(label: str) -> str:
+    return " ".join(label.split()).casefold()
+
+
+def _footnotes(text: str) -> str:
+    """The text with each footnote at its first mark, and long ones as paragraphs where they are defined."""
+    notes: dict[str, str] = {}
+
+    def define(note: re.Match[str]) -> str:
+        words = " ".join(note["text"].split())
+        short = len(words) <= NOTE and "\n\n" not in note["text"]
+        notes.setdefault(note["name"], words if short else "")
+        return "" if short else re.sub(r"^[ \t]+", "", note["text"], flags=re.MULTILINE) + "\n"
+
+    def place(mark: re.Match[str]) -> str:
+        words = notes.get(mark["name"])
+        if words is None:
+            return mark[0]
+        notes[mark["name"]] = ""  # a second mark does not repeat it
+        return f" ({words})" if words else ""
+
+    return _NOTE_MARK.sub(place, _NOTE.sub(define, text))

@@ -1,0 +1,35 @@
+"""Small books written for a test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rag.book import Document
+from rag.ingest.loaders import LoadResult, load_source
+
+BASE = "https://x.org"
+
+
+def written(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Write the files into a folder, and return it."""
+    for name, content in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+def loaded(folder: Path, files: Mapping[str, str | bytes], **options: str) -> LoadResult:
+    """The files as a source, with addresses below `BASE`."""
+    named = {"base_url": BASE} | options
+    return load_source(written(folder, files), base_url=named["base_url"], generator=named.get("generator"))
+
+
+def pages(folder: Path, files: Mapping[str, str | bytes], **options: str) -> dict[str, Document]:
+    return {document.path: document for document in loaded(folder, files, **options).documents}
+
+
+def addresses(folder: Path, files: Mapping[str, str | bytes], **options: str) -> dict[str, str]:
+    """The addresses of the pages below `BASE`, by their paths."""
+    return {path: page.url.removeprefix(BASE) for path, page in pages(folder, files, **options).items()}
