@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Final
 
 CHECKOUT: Final = "python run.py"
@@ -15,8 +14,7 @@ def program() -> str:
 
     Modules of the installed package have names that begin with `askbook.`.
     """
-    started = Path(sys.argv[0] if sys.argv else "")
-    if started.name == "__main__.py" and started.parent.name == PACKAGE:
+    if sys.argv and sys.argv[0].endswith(f"{PACKAGE}/__main__.py"):
         return f"python -m {PACKAGE}"
     return PACKAGE if __name__.startswith(f"{PACKAGE}.") else CHECKOUT
 
