@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rag.errors import AskbookError, UsageError
     from rag.grounding import check
     from rag.index.langchain_store import as_vector_store
+    from rag.search.langchain_retriever import as_retriever
     from rag.services import open_services
     from rag.settings import Settings
     from rag.types import Event, Response
@@ -26,6 +27,7 @@ __all__ = [
     "Response",
     "Settings",
     "UsageError",
+    "as_retriever",
     "as_vector_store",
     "build_graph",
     "check",
@@ -44,6 +46,8 @@ def __getattr__(name: str) -> Any:
         from rag import errors as home
     elif name == "check":
         from rag import grounding as home
+    elif name == "as_retriever":
+        from rag.search import langchain_retriever as home
     elif name == "as_vector_store":
         from rag.index import langchain_store as home
     elif name in ("open_services", "Settings"):

@@ -93,7 +93,7 @@ class Retriever:
         await require_matching_models(
             self._index, self._embedder, self._sparse, self._profile
         )  # before embedding, which may be billed
-        texts = _texts(question, history, rewrite)
+        texts = queries_of(question, history, rewrite)
         vectors = await asyncio.to_thread(self._embed, [text for _, text in texts])
         queries, found = await self._search(texts, vectors, max(DEPTH, k), where)
         chunks = {chunk.id: chunk for chunk, _ in found}
@@ -137,7 +137,7 @@ class Retriever:
             ) from error
 
 
-def _texts(question: str, history: Sequence[AnsweredQuestion], rewrite: str) -> list[tuple[Kind, str]]:
+def queries_of(question: str, history: Sequence[AnsweredQuestion], rewrite: str) -> list[tuple[Kind, str]]:
     """The texts to search for, the raw question first. A rewrite that repeats the question is left out."""
     texts: list[tuple[Kind, str]] = [("question", question)]
     texts += [("context", text) for text in contexts(question, history)]
