@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphRecursionError
+from langgraph.store.base import BaseStore
 from langgraph.types import StateSnapshot
 from pydantic import ValidationError
 
@@ -25,12 +27,19 @@ from rag.conversation.turns import (
     unknown_thread,
 )
 from rag.errors import AskbookError, InvalidQuestionError, MemoryFailureError, UsageError
+from rag.given import Given
 from rag.ports import Services
 from rag.retry import USUAL, Patience
 from rag.services import Progress, open_services
 from rag.settings import Settings
 from rag.types import Event, Response, new_id
 from state import Context, InputState
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.retrievers import BaseRetriever
+    from qdrant_client import AsyncQdrantClient
 
 _EVENT_TYPES: Final = frozenset({"phase", "retrieval", "waiting", "sentence", "retract"})  # passed on to the caller
 
@@ -275,17 +284,27 @@ async def open_agent(
     profile: str | None = None,
     *,
     collection: str | None = None,
+    model: BaseChatModel | None = None,
+    retriever: BaseRetriever | None = None,
+    embeddings: Embeddings | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    store: BaseStore | None = None,
+    qdrant_client: AsyncQdrantClient | None = None,
     progress: Progress | None = None,
     patience: Patience = USUAL,
 ) -> AsyncIterator[Agent]:
     """An agent with its services, closed at exit.
 
     `profile` defaults to the settings' profile; `collection` names the book; `patience` sets how failed steps are
-    retried. Raises `UsageError` for a wrong configuration and `MemoryFailureError` when the memory cannot be opened.
+    retried. `model` to `qdrant_client` are LangChain's and LangGraph's own objects in place of ours; the caller closes
+    them. Raises `UsageError` for a wrong configuration and `MemoryFailureError` when the memory cannot be opened.
     """
     name = profile or settings.profile
-    async with open_services(settings, profile=name, collection=collection, progress=progress) as services:
+    given = Given(model, retriever, embeddings, qdrant_client)
+    async with open_services(settings, profile=name, collection=collection, progress=progress, given=given) as services:
         persistent = services.parts(name).profile.memory.persistent
         options = MemoryOptions.of(settings)
-        async with open_memory(settings.home, persistent=persistent, options=options) as memory:
+        async with open_memory(
+            settings.home, persistent=persistent, options=options, checkpointer=checkpointer, store=store
+        ) as memory:
             yield Agent(memory.compile(build_graph(services, patience)), services, memory)

@@ -40,7 +40,7 @@ def unanswered(messages: Sequence[AnyMessage]) -> str | None:
     return None
 
 
-async def conversation(saver: KeptSaver, store: BaseStore, thread_id: str) -> dict[str, Any] | None:
+async def conversation(saver: KeptSaver, store: BaseStore | None, thread_id: str) -> dict[str, Any] | None:
     """A stored conversation in the format of `rag.conversation.transcript`; None when there is none.
 
     `unanswered` is the question of an interrupted turn, or None. `missing_turns` counts archived turns that are no
@@ -52,7 +52,7 @@ async def conversation(saver: KeptSaver, store: BaseStore, thread_id: str) -> di
             return None
         values, updated_at = newest
         messages, past = values.get("messages", []), _past(values)
-        archived = await get_blocks(store, thread_id, range(1, past["blocks"] + 1))
+        archived = await get_blocks(store, thread_id, range(1, past["blocks"] + 1)) if store else []
         earlier: list[BaseMessage] = [message for block in archived for message in block]
         finished = turns([*earlier, *messages])
         check_turns(finished)
@@ -104,7 +104,7 @@ def _past(values: Mapping[str, Any]) -> Past:
     return values.get("past") or NOTHING
 
 
-async def take_back(graph: CompiledMachine, saver: KeptSaver, store: BaseStore, thread_id: str) -> Asked | None:
+async def take_back(graph: CompiledMachine, saver: KeptSaver, store: BaseStore | None, thread_id: str) -> Asked | None:
     """Remove the last question and its answer, if it has one. Returns what was asked, or None when there is none.
 
     Raises `UsageError` for an unknown conversation.
@@ -144,7 +144,7 @@ def _asked(question: AnyMessage, later: Sequence[AnyMessage], values: Mapping[st
 
 
 async def _with_older_turns(
-    saver: KeptSaver, store: BaseStore, thread_id: str, values: Mapping[str, Any], messages: Sequence[AnyMessage]
+    saver: KeptSaver, store: BaseStore | None, thread_id: str, values: Mapping[str, Any], messages: Sequence[AnyMessage]
 ) -> tuple[list[BaseMessage], Past]:
     """The messages, preceded by the newest archived block when they are fewer turns than a prompt sees.
 
@@ -154,7 +154,7 @@ async def _with_older_turns(
     number = past["blocks"]
     if not number or len(turns(messages)) >= WINDOW:
         return list(messages), past
-    blocks = await get_blocks(store, thread_id, range(number, number + 1))
+    blocks = await get_blocks(store, thread_id, range(number, number + 1)) if store else []
     if not blocks:
         raise broken_conversation(thread_id, saver.place)
     return [*blocks[0], *messages], without_block(past, blocks[0])

@@ -8,20 +8,23 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.store.base import BaseStore
 from pydantic import SecretStr
 
 from graph.compiled import CompiledMachine, MachineBuilder
 from graph.conversations import conversation, summary
+from graph.database import Database
 from graph.memory_errors import broken_conversation
+from graph.memory_given import OtherStore, given_database
 from graph.memory_local import LocalDatabase
-from graph.savers import KEEP_TURNS, KeptSaver
+from graph.savers import KEEP_TURNS
 from graph.serializing import Serializers, serializers
-from rag.errors import MemoryFailureError
+from rag.errors import MemoryFailureError, UsageError
+from rag.extras import need
 from rag.settings import Settings
 from rag.types import new_id
 
@@ -50,37 +53,6 @@ class MemoryOptions:
     @classmethod
     def of(cls, settings: Settings) -> MemoryOptions:
         return cls(settings.database_url, settings.encryption_key, settings.keep_turns)
-
-
-class Database(Protocol):
-    """One kind of database. Every method raises `MemoryFailureError` when the database fails."""
-
-    @property
-    def place(self) -> str:
-        """The database's name in messages, without a password."""
-        ...
-
-    @property
-    def saver(self) -> KeptSaver: ...
-
-    @property
-    def store(self) -> BaseStore: ...
-
-    async def thread_ids(self) -> list[str]:
-        """The ids of all stored conversations, the most recently used first."""
-        ...
-
-    async def delete(self, thread_id: str) -> None:
-        """Delete every row of the conversation, and its bytes where the database can."""
-        ...
-
-    async def prune(self) -> int:
-        """Keep only the newest checkpoint of every conversation and free the space. Returns how many were deleted."""
-        ...
-
-    def only_here(self, thread_id: str) -> AbstractAsyncContextManager[bool]:
-        """Try to lock a conversation against other processes. Yields False when another process has the lock."""
-        ...
 
 
 class Memory:
@@ -138,16 +110,27 @@ class Memory:
 
 @asynccontextmanager
 async def open_memory(
-    home: Path, *, persistent: bool = True, options: MemoryOptions | None = None
+    home: Path,
+    *,
+    persistent: bool = True,
+    options: MemoryOptions | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    store: BaseStore | None = None,
 ) -> AsyncIterator[Memory]:
     """The stored conversations of `home`, or with `persistent=False` a memory that ends with the process.
 
-    Raises `MemoryFailureError` when the database cannot be opened and `UsageError` for invalid options.
+    `checkpointer` and `store` are the caller's, in place of ours; they are not closed. Raises `MemoryFailureError` when
+    the database cannot be opened and `UsageError` for invalid options.
     """
     options = options or MemoryOptions()
+    if store is not None and not isinstance(store, BaseStore):
+        raise UsageError(f"store must be a LangGraph store, not a {type(store).__name__}.", code="given")
+    if checkpointer is not None:
+        yield Memory(await given_database(checkpointer, store), options.wait_seconds)
+        return
     serde = serializers(options.key)
     async with _database(home, serde, options, persistent=persistent) as database:
-        yield Memory(database, options.wait_seconds)
+        yield Memory(database if store is None else OtherStore(database, store), options.wait_seconds)
 
 
 def local_memory() -> Memory:
@@ -161,6 +144,7 @@ def _database(
     if not persistent:
         return nullcontext(LocalDatabase(serde.steps, options.keep_turns))
     if options.database_url:
+        need("psycopg", "postgres", "ASKBOOK_DATABASE_URL")
         from graph.memory_postgres import open_postgres
 
         return open_postgres(options.database_url, serde, options.keep_turns)

@@ -6,14 +6,17 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, Protocol
 
+from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata, add_ai_message_chunks
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 
 from rag.errors import AskbookError, OptionRefusedError
-from rag.model.endpoint_errors import model_error
+from rag.given import with_options
+from rag.model.endpoint_errors import RequestInfo, model_error
 from rag.model.received import AnswerMeter, Finish, clean_calls, finish_of, names_its_finish
 from rag.ports import Parts
 from rag.prompt.budget import estimate_tokens
@@ -72,7 +75,7 @@ async def call_model(
             spoken = parts.dialect.spoken(call.model, options)
             return await _stream(parts, call.prompt, reader, spoken, AnswerMeter(clock=clock))
         except Exception as failure:
-            error = model_error(failure)
+            error = model_error(failure, RequestInfo(call.model, "")) if parts.given else model_error(failure)
             is_new = isinstance(error, OptionRefusedError) and parts.dialect.note(call.model, error.option)
             if is_new and reader.first_shown is None:
                 continue
@@ -94,6 +97,17 @@ def _options(parts: Parts, call: ModelRequest) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
+def _speaker(parts: Parts, options: Mapping[str, Any]) -> Runnable[LanguageModelInput, Any]:
+    """The model with the options of a call. Without `bind_tools`, as with LangChain's fakes, it gets no tool."""
+    rest = {name: value for name, value in options.items() if name != "tools"}
+    model = with_options(parts.model, rest) if parts.given else parts.model
+    kept = {} if parts.given else rest
+    if "tools" in options:
+        with suppress(NotImplementedError):
+            return model.bind_tools(options["tools"], **kept)
+    return model.bind(**kept)
+
+
 async def _stream(
     parts: Parts, prompt: Sequence[BaseMessage], reader: Reader, options: Mapping[str, Any], meter: AnswerMeter
 ) -> AIMessageChunk:
@@ -103,10 +117,11 @@ async def _stream(
     usage: UsageMetadata | None = None
     finish: Finish | None = None
     try:
-        async for chunk in parts.model.astream(list(prompt), config, **options):
+        async for chunk in _speaker(parts, options).astream(list(prompt), config):
             meter.count(chunk)
             chunks.append(chunk)
-            usage = chunk.usage_metadata or usage  # some endpoints send a running total, so the last one counts
+            # Some endpoints send a running total, so their last one counts. The clients of other providers add theirs.
+            usage = chunk.usage_metadata or usage
             finish = finish_of(chunk.response_metadata) or finish  # merged chunks would say "stopstop"
             await reader.feed(chunk.text)
             await asyncio.sleep(0)  # a fast stream must hold up neither timeouts nor other conversations
@@ -117,8 +132,9 @@ async def _stream(
     if not chunks:
         raise AskbookError("api_error", "empty_answer", "The model sent an empty answer.", retryable=True)
     whole = add_ai_message_chunks(*chunks)  # all at once: one by one takes quadratic time
-    whole.usage_metadata = usage
-    if finish is None and not names_its_finish(whole.response_metadata):
+    if not parts.given:
+        whole.usage_metadata = usage
+    if finish is None and not names_its_finish(whole.response_metadata, parts.model):
         finish = "stop"
     _check_finished(whole, finish)
     whole.response_metadata["finish_reason"] = finish

@@ -23,6 +23,7 @@ from rag.conversation.turns import history
 from rag.ports import Parts, PartsOf
 from rag.retry import USUAL, Patience
 from rag.search.followups import REWRITE_TOKENS, read_rewrite, rewrite_prompt
+from rag.search.langchain_retriever import search
 from rag.search.retriever import parse_filter
 from state import AgentState, Context
 
@@ -86,7 +87,8 @@ def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
             turn = opened_turn(state, "search for")
             tell_phase(runtime, "RETRIEVING", "processing")
             parts = parts_of_run(runtime, parts_of)
-            found = await parts.retriever.retrieve(
+            found = await search(
+                parts.retriever,
                 turn["question"],
                 k=parts.profile.retrieval.top_k,
                 threshold=parts.profile.retrieval.score_threshold,

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.tools import StructuredTool
 from langgraph.runtime import Runtime
 
 from nodes.error import named_failures
@@ -23,8 +24,17 @@ from rag.ports import Parts, PartsOf
 from rag.profiles.schema import ToolSection
 from rag.prompt.budget import estimate_tokens, least_worth, room_for_result
 from rag.prompt.prompts import exchange_text, fixed_text, passages_in_results
-from rag.prompt.tool import CALLS_A_ROUND, failed_answer, read_arguments, refused_answer, tool_answer
+from rag.prompt.tool import (
+    CALLS_A_ROUND,
+    SearchArguments,
+    failed_answer,
+    read_arguments,
+    refused_answer,
+    tool_answer,
+    tool_schema,
+)
 from rag.retry import USUAL, Patience
+from rag.search.langchain_retriever import search
 from rag.types import Passage, Retrieval
 from state import AgentState, Context
 
@@ -103,7 +113,8 @@ class _Given:
     retried: Retried
 
 
-class _Result(NamedTuple):
+@dataclass(frozen=True)
+class _Result:
     """The tool message of one search, the numbers of the passages whose text is in it, and the retrieval's record."""
 
     content: str
@@ -112,21 +123,40 @@ class _Result(NamedTuple):
 
 
 async def _search(parts: Parts, call: Mapping[str, Any], before: _Given, problem: str) -> _Result:
-    """One search. New passages are appended to those of the turn and numbered on.
-
-    A call with a `problem` gets the profile's error answer. The model may raise the score threshold, not lower it.
-    """
+    """One call. A call with a `problem` gets the profile's error answer; any other is a run of a LangChain tool."""
     tool = parts.profile.tool or ToolSection()
     if call["name"] != tool.name:
         problem = problem or f"There is no tool {str(call['name'])[:64]!r}; there is {tool.name}"
     asked = problem or read_arguments(tool, call["args"])
     if isinstance(asked, str):
         return _Result(refused_answer(tool, call["args"], asked), [], None)
+
+    async def run(**_arguments: Any) -> tuple[str, _Result]:
+        result = await _searched(parts, tool, asked, before)
+        return result.content, result
+
+    named = StructuredTool.from_function(
+        coroutine=run,
+        name=tool.name,
+        description=tool.description,
+        args_schema=tool_schema(tool)["function"]["parameters"],
+        response_format="content_and_artifact",
+    )
+    message: ToolMessage = await named.ainvoke({**call, "type": "tool_call"})
+    result: _Result = message.artifact
+    return result
+
+
+async def _searched(parts: Parts, tool: ToolSection, asked: SearchArguments, before: _Given) -> _Result:
+    """Search for the model. New passages are appended to those of the turn and numbered on.
+
+    The model may raise the score threshold, not lower it.
+    """
     retrieval = parts.profile.retrieval
     threshold = max(asked.score_threshold or 0.0, retrieval.score_threshold)
     try:
-        found = await parts.retriever.retrieve(
-            asked.query, k=asked.top_k or retrieval.top_k, threshold=threshold, where=before.where
+        found = await search(
+            parts.retriever, asked.query, k=asked.top_k or retrieval.top_k, threshold=threshold, where=before.where
         )
     except AskbookError as failure:
         if before.retried(failure):

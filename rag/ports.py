@@ -211,8 +211,9 @@ class Parts:
     """What a turn works with: a profile and the live objects that it names.
 
     `quotes` is true if the variable `key_variable` is not set: `model` then quotes the book, and its calls do not count
-    as model calls. `dialect` holds the options that the endpoint rejected so far. `searched_with` names the embedding
-    model and the reranker, and where they run. `collection` is the book. `judge` judges answers instead of a model.
+    as model calls. `key_variable` is empty for a model that the caller brought. `dialect` holds the options that the
+    endpoint rejected so far. `searched_with` names the embedding model and the reranker, and where they run.
+    `collection` is the book. `judge` judges answers instead of a model.
     """
 
     profile: Profile
@@ -225,6 +226,11 @@ class Parts:
     searched_with: str = ""
     collection: str = ""
     judge: Judge | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether the caller brought the model."""
+        return not self.key_variable
 
     @property
     def judged(self) -> bool:

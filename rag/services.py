@@ -13,17 +13,19 @@ from rag.disk import close_to_others
 from rag.embedding import choice as embedding_choice
 from rag.embedding.vector_cache import ShippedVectors, SqliteVectorCache
 from rag.embedding.vectors import Bm25Encoder
+from rag.given import NOTHING_GIVEN, Given, as_embedder, profile_of_given
 from rag.index.catalog import list_collections, open_index
 from rag.index.field_mapping import Layout, layout_of
 from rag.index.server_client import Server
 from rag.ingest.manual import VECTORS, index_manual
-from rag.model.endpoint import build_model, close_model, endpoint_of
+from rag.model.endpoint import Answerer, build_model, close_model, endpoint_of
 from rag.model.entailment import build_judge
-from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, SparseEncoder
+from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, Searcher, SparseEncoder
 from rag.profiles.profile import Profile, profile_of
 from rag.profiles.schema import PromptSection
 from rag.prompt.budget import check_system
 from rag.prompt.prompts import system_prompt
+from rag.search.given_retriever import GivenRetriever, SeenPassages
 from rag.search.rerank import build_reranker
 from rag.search.retriever import Retriever
 from rag.settings import Settings
@@ -48,6 +50,7 @@ class LiveServices:
         index: ChunkIndex,
         reranker: Reranker | None = None,
         judge: Judge | None = None,
+        given: Given = NOTHING_GIVEN,
     ) -> None:
         self.settings = settings
         self.embedder = embedder
@@ -57,6 +60,7 @@ class LiveServices:
         self._index = index
         self._default_profile = profile
         self._parts: dict[str, Parts] = {}
+        self._given = given
 
     @property
     def index(self) -> ChunkIndex:
@@ -78,35 +82,48 @@ class LiveServices:
         return self._parts[name]
 
     async def aclose(self) -> None:
-        await self.index.aclose()
+        if self._given.qdrant_client is None:
+            await self.index.aclose()
         for parts in self._parts.values():
-            await close_model(parts.model)
+            if not parts.given:
+                await close_model(parts.model)
 
     def _build(self, profile: Profile) -> Parts:
         check_system(system_prompt(profile), profile.name, profile.budget)
+        if self._given.model is not None:
+            changed = profile_of_given(profile, self._given.model)
+            return self._parts_of(changed, Answerer(self._given.model, changed.model.name, quotes=False), "")
         endpoint = endpoint_of(profile, self.settings)
         # The quoting answerer embeds every sentence of the passages: dozens of texts per turn, too many for a service.
         embedder = self.embedder if endpoint.key else self.local_embedder
-        model, model_name, quotes = build_model(profile, self.settings, embedder)
+        return self._parts_of(profile, build_model(profile, self.settings, embedder), endpoint.variable)
+
+    def _parts_of(self, profile: Profile, answerer: Answerer, variable: str) -> Parts:
         tool_name = profile.tool.name if profile.tool else "retrieve"
-        if quotes:  # it takes all text after "Question:" as the question, calls no tool, and refuses by the best hits
+        if answerer.quotes:
+            # It takes all text after "Question:" as the question, calls no tool, and refuses by the best hits.
             without_neighbours = profile.retrieval.model_copy(update={"neighbours": 0})
             changes = {"prompt": PromptSection(), "retrieval": without_neighbours, "tool": None}
             profile = profile.model_copy(update=changes)
-        owner = owner_of(self.index.collection, profile)
         return Parts(
             profile,
-            model,
-            model_name,
-            quotes,
-            Retriever(self.embedder, self.sparse, self.index, tool_name, self.reranker, owner),
-            endpoint.variable,
+            *answerer,
+            self._searcher(profile, tool_name),
+            variable,
             searched_with=self._searched_with(profile),
             collection=self.index.collection,
             judge=self.judge,
         )
 
+    def _searcher(self, profile: Profile, tool_name: str) -> Searcher:
+        if self._given.retriever is not None and isinstance(self.index, SeenPassages):
+            return GivenRetriever(self._given.retriever, self.embedder, self.index, tool_name)
+        owner = owner_of(self.index.collection, profile)
+        return Retriever(self.embedder, self.sparse, self.index, tool_name, self.reranker, owner)
+
     def _searched_with(self, profile: Profile) -> str:
+        if self._given.retriever is not None:
+            return f"{type(self._given.retriever).__name__}, the retriever that was given"
         text = f"{self.embedder.model_id} {embedding_choice.place_of(self.embedder)}"
         if self.reranker is not None:
             text += f", reranked by {self.reranker.model_id} {embedding_choice.place_of(self.reranker)}"
@@ -162,9 +179,12 @@ def collection_index(settings: Settings, collection: str, profile: Profile | Non
     server = server_of(settings)
     if server is None:  # only a server holds collections that other programs made
         return open_index(home=settings.home, collection=collection)
+    return open_index(home=settings.home, collection=collection, server=server, layout=_layout_of(profile))
+
+
+def _layout_of(profile: Profile | None) -> Layout:
     layout = layout_of(profile.book) if profile else Layout()
-    layout = replace(layout, embedding_model=embedding_choice.model_id_of(layout.embedding_model))
-    return open_index(home=settings.home, collection=collection, server=server, layout=layout)
+    return replace(layout, embedding_model=embedding_choice.model_id_of(layout.embedding_model))
 
 
 def server_of(settings: Settings) -> Server | None:
@@ -182,9 +202,10 @@ async def open_services(
     profile: str = "default",
     collection: str | None = None,
     progress: Progress | None = None,
+    given: Given = NOTHING_GIVEN,
 ) -> AsyncIterator[LiveServices]:
     """The services from `build_services`, closed on exit."""
-    services = await build_services(settings, profile=profile, collection=collection, progress=progress)
+    services = await build_services(settings, profile=profile, collection=collection, progress=progress, given=given)
     try:
         yield services
     finally:
@@ -197,28 +218,48 @@ async def build_services(
     profile: str = "default",
     collection: str | None = None,
     progress: Progress | None = None,
+    given: Given = NOTHING_GIVEN,
 ) -> LiveServices:
     """Everything a turn needs. If the book is the manual, it is first indexed if it is new or has changed.
 
-    `progress` is called with (done, total) chunks of that. The result is not bound to an event loop yet. Raises
-    `UsageError` for a wrong configuration.
+    `progress` is called with (done, total) chunks of that. `given` are parts that the caller brings. The result is not
+    bound to an event loop yet. Raises `UsageError` for a wrong configuration.
     """
+    given.check()
     chosen = await asyncio.to_thread(profile_of, settings, profile)
+    if given.retriever is not None or given.qdrant_client is not None:
+        book = collection or settings.qdrant_collection_name or chosen.book.collection or BOOK
+        return await asyncio.to_thread(_build, settings, chosen, profile, book, given)
     book = await choose_collection(settings, chosen, collection)
-    services = await asyncio.to_thread(_build, settings, chosen, profile, book)
+    services = await asyncio.to_thread(_build, settings, chosen, profile, book, given)
     if book == MANUAL:
         await _index_manual(settings, services, progress)
     return services
 
 
-def _build(settings: Settings, chosen: Profile, profile: str, book: str) -> LiveServices:
+def _build(settings: Settings, chosen: Profile, profile: str, book: str, given: Given) -> LiveServices:
     """The blocking part of `build_services`: it reads files and loads libraries."""
     close_to_others(settings.home)
-    embedder, index = build_embedder(settings, chosen, book), collection_index(settings, book, chosen)
+    if given.embeddings is not None and book != MANUAL:
+        embedder = as_embedder(given.embeddings)
+    else:
+        embedder = build_embedder(settings, chosen, book)
     reranker = None if settings.rerank == "off" else build_reranker(settings)
-    services = LiveServices(settings, profile, embedder, index, reranker, build_judge(settings.judge))
+    index, judge = _index_of(settings, book, chosen, given), build_judge(settings.judge)
+    services = LiveServices(settings, profile, embedder, index, reranker, judge, given)
     services.parts(profile)
     return services
+
+
+def _index_of(settings: Settings, book: str, profile: Profile, given: Given) -> ChunkIndex:
+    """The index of the book, on the client or behind the retriever that the caller brings."""
+    if given.retriever is not None:
+        return SeenPassages(book)
+    if given.qdrant_client is None:
+        return collection_index(settings, book, profile)
+    from rag.index.server import ServerIndex
+
+    return ServerIndex(given.qdrant_client, book, address="the given client", layout=_layout_of(profile))
 
 
 async def _index_manual(settings: Settings, services: LiveServices, progress: Progress | None) -> None:

@@ -47,6 +47,9 @@ class ScriptedModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "scripted"
 
+    def bind_tools(self, tools: Sequence[Any], **options: Any) -> Any:
+        return self.bind(tools=list(tools), **options)
+
     def _chunks(
         self, prompt: list[BaseMessage], options: dict[str, Any]
     ) -> Iterator[ChatGenerationChunk | asyncio.Event]:

@@ -221,6 +221,7 @@ async def test_a_block_that_is_written_again_after_a_crash_is_there_once(memory:
     machine = Machine(memory=memory)
     asked = await converse(machine, WINDOW + BLOCK - 1)
     messages = (await machine.state())["messages"]
+    assert memory.database.store is not None
     await archive.put_blocks(memory.database.store, "t", [messages[: 2 * BLOCK]], after=0)  # and then it was killed
     assert await questions(machine) == asked
     machine.model.script += [ANSWER]

@@ -73,6 +73,7 @@ async def test_while_the_archive_cannot_be_read_the_turns_of_the_state_are_known
 async def test_nothing_from_beyond_a_gap_in_the_archive_is_taken_for_what_came_before() -> None:
     machine = Machine()
     await talked(machine)
+    assert machine.memory.database.store is not None
     await machine.memory.database.store.abatch([PutOp(namespace_of("t"), "2", None)])
     machine.model.script += [ANSWER]
     await machine.agent.ask("One more?", thread_id="t")

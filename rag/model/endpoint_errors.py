@@ -16,7 +16,10 @@ _OPENAI_KEY: Final = "OPENAI_API_KEY"
 
 
 class RequestInfo(NamedTuple):
-    """A request: the model, the variable with its endpoint's key, and the names of the options that were sent."""
+    """A request: the model, the variable with its endpoint's key, and the names of the options that were sent.
+
+    `variable` is empty for a chat model that the caller brought.
+    """
 
     model: str = ""
     variable: str = _OPENAI_KEY
@@ -127,6 +130,16 @@ _MESSAGES_WITHOUT_STATUS: Final = {
 # OpenRouter rejects an unknown option with 404, llama.cpp with 500 or 501, others with 400 or 422.
 _REFUSES_OPTIONS: Final = frozenset({400, 404, 422, 500, 501})
 _UNKNOWN: Final = _Kind("api_error", "model")
+# For a chat model that the caller brought, whose configuration is the caller's.
+_HINTS_FOR_GIVEN: Final = {
+    "key": "Check the key of the chat model, and that it belongs to its address.",
+    "credit": "Waiting does not help: check the account that the key of the chat model belongs to.",
+    "name": "Check the name of the chat model and its address.",
+    "model": "The model's endpoint refused the request; check the name and the options of the chat model.",
+    "address": "Check the network, and the address of the chat model.",
+    "redirect": "Give the chat model the address that answers itself, if you trust it.",
+    "shorter": "Ask for fewer passages (-k), or start a new conversation.",
+}
 
 
 def model_error(failure: BaseException, asked: RequestInfo | None = None) -> AskbookError:
@@ -206,7 +219,8 @@ def _status(failure: BaseException) -> int | None:
         return status
     body = getattr(failure, "body", None)
     if not isinstance(body, Mapping):
-        return None
+        code = getattr(failure, "code", None)  # of google-genai
+        return code if isinstance(code, int) and 400 <= code < 600 else None
     for name in ("status", "status_code", "code", "type"):
         value = body.get(name)
         if str(value).isdecimal() and 400 <= int(str(value)) < 600:
@@ -252,6 +266,8 @@ def _hint(kind: str, asked: RequestInfo) -> str:
     own = asked.variable == _OPENAI_KEY
     address = "OPENAI_BASE_URL" if own else "model.base_url of the profile"
     name = "OPENAI_MODEL" if own else "model.name of the profile"
+    if not asked.variable:
+        return _HINTS_FOR_GIVEN.get(kind, "")
     hints = {
         "key": f"Check {asked.variable}, and that {address} is the endpoint it belongs to.",
         "credit": f"Waiting does not help: check the account that {asked.variable} belongs to.",

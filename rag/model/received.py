@@ -132,6 +132,9 @@ _NAME_IT: Final = frozenset(
     | {"mistralai", "deepseek", "xai", "cohere"}
 )
 
+# Classes of models that always name a reason, and their provider only together with it.
+_NAME_IT_AT_THE_END: Final = frozenset({"ChatOllama"})
+
 
 def finish_of(metadata: Mapping[str, Any]) -> Finish | None:
     """Why the answer ended, from the metadata of a message or chunk; None if it names no reason.
@@ -146,9 +149,11 @@ def finish_of(metadata: Mapping[str, Any]) -> Finish | None:
     return None
 
 
-def names_its_finish(metadata: Mapping[str, Any]) -> bool:
+def names_its_finish(metadata: Mapping[str, Any], model: object = None) -> bool:
     """Whether the model's provider ends every complete answer with a reason, so that one without it broke off."""
-    return metadata.get("model_provider") in _NAME_IT
+    if metadata.get("model_provider") in _NAME_IT:
+        return True
+    return any(cls.__name__ in _NAME_IT_AT_THE_END for cls in type(model).__mro__)
 
 
 def with_finish_reason(chunk: dict[str, Any]) -> dict[str, Any]:

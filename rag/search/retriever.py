@@ -97,7 +97,7 @@ class Retriever:
         if other models encoded it ("embedding_mismatch"), or if the search fails.
         """
         started = time.perf_counter()
-        texts = _texts(question, history, rewrite)
+        texts = queries_of(question, history, rewrite)
         queries, total, candidates, chunks = await self._search(texts, where, k=k, threshold=threshold)
         if self._reranker is not None:
             candidates = await reranked(self._reranker, _rerank_query(queries), candidates, chunks, k=k)
@@ -169,7 +169,7 @@ class Retriever:
             ) from error
 
 
-def _texts(question: str, history: Sequence[AnsweredQuestion], rewrite: str) -> list[tuple[Kind, str]]:
+def queries_of(question: str, history: Sequence[AnsweredQuestion], rewrite: str) -> list[tuple[Kind, str]]:
     """The texts to search for, the raw question first. A rewrite that repeats the question is left out."""
     texts: list[tuple[Kind, str]] = [("question", question)]
     texts += [("context", text) for text in contexts(question, history)]

@@ -1,0 +1,165 @@
+"""A memory over the checkpointer and the store that the caller brings."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import Any, Final
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
+from langgraph.store.base import BaseStore, PutOp, SearchOp
+
+from graph.database import Database
+from graph.savers import KeptSaver
+from nodes.archive import namespace_of
+from rag.errors import AskbookError, MemoryFailureError, UsageError
+
+_PAGE: Final = 1_000  # items of one search in the store
+
+
+class _Delegate(BaseCheckpointSaver[Any]):
+    """Passes every asynchronous call on to another checkpointer."""
+
+    def __init__(self, inner: BaseCheckpointSaver[Any]) -> None:
+        super().__init__(serde=inner.serde)
+        self.inner = inner
+
+    @property
+    def config_specs(self) -> list[Any]:
+        return self.inner.config_specs
+
+    def get_next_version(self, current: Any, channel: None) -> Any:
+        return self.inner.get_next_version(current, channel)
+
+    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> BaseCheckpointSaver[Any]:
+        return type(self)(self.inner.with_allowlist(extra_allowlist))
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        return await self.inner.aget_tuple(config)
+
+    async def alist(self, config: RunnableConfig | None, **options: Any) -> AsyncIterator[CheckpointTuple]:
+        async for found in self.inner.alist(config, **options):
+            yield found
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        return await self.inner.aput(config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        await self.inner.aput_writes(config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        await self.inner.adelete_thread(thread_id)
+
+
+class GivenSaver(KeptSaver, _Delegate):
+    """The caller's checkpointer with our errors. Its old checkpoints stay: deleting them is the caller's decision."""
+
+    def __init__(self, inner: BaseCheckpointSaver[Any]) -> None:
+        super().__init__(inner)
+        self.place = f"the {type(inner).__name__} that was given"
+
+    async def drop_old(self, _thread_id: str, _keep: int) -> int:
+        return 0
+
+    @asynccontextmanager
+    async def guarded(self, *, reading: str | None = None, limited: bool = True) -> AsyncIterator[None]:  # noqa: ARG002
+        """Turn every failure of the checkpointer, which may be of any kind, into `MemoryFailureError`."""
+        try:
+            async with super().guarded(limited=limited):
+                yield
+        except (AskbookError, NotImplementedError):
+            raise
+        except Exception as error:
+            hint = "Check the checkpointer that was given to open_agent."
+            message = f"{self.place[0].upper()}{self.place[1:]} raised {type(error).__name__}."
+            raise MemoryFailureError("memory_unreachable", message, hint=hint) from None
+
+
+class GivenDatabase:
+    """A `graph.memory.Database` over the caller's objects. Without a store, old turns are not archived.
+
+    Turns of one conversation queue within this process; a checkpointer has no lock against others.
+    """
+
+    def __init__(self, checkpointer: BaseCheckpointSaver[Any], store: BaseStore | None) -> None:
+        self.saver = GivenSaver(checkpointer)
+        self.store = store
+        self.place = self.saver.place
+
+    async def thread_ids(self) -> list[str]:
+        newest: dict[str, str] = {}
+        async for found in self.saver.alist(None):
+            place = found.config["configurable"]
+            if not place.get("checkpoint_ns"):
+                thread = str(place["thread_id"])
+                newest[thread] = max(newest.get(thread, ""), found.checkpoint["id"])
+        return sorted(newest, key=lambda thread: newest[thread], reverse=True)
+
+    async def delete(self, thread_id: str) -> None:
+        await self.saver.adelete_thread(thread_id)
+        if self.store is not None:
+            await forget(self.store, thread_id)
+
+    async def prune(self) -> int:
+        """Deletes nothing, as `GivenSaver` says."""
+        return 0
+
+    def only_here(self, _thread_id: str) -> AbstractAsyncContextManager[bool]:
+        return nullcontext(True)
+
+
+class OtherStore:
+    """Our database with the caller's store."""
+
+    def __init__(self, database: Database, store: BaseStore) -> None:
+        self._database = database
+        self.saver = database.saver
+        self.store = store
+        self.place = database.place
+        self.thread_ids = database.thread_ids
+        self.prune = database.prune
+        self.only_here = database.only_here
+
+    async def delete(self, thread_id: str) -> None:
+        await self._database.delete(thread_id)
+        await forget(self.store, thread_id)
+
+
+async def forget(store: BaseStore, thread_id: str) -> None:
+    """Delete the archived turns of a conversation."""
+    space = namespace_of(thread_id)
+    while True:
+        items: Any = (await store.abatch([SearchOp(space, limit=_PAGE)]))[0]
+        mine = [item for item in items if item.namespace == space]
+        await store.abatch([PutOp(space, item.key, None) for item in mine])
+        if not mine:
+            return
+
+
+async def given_database(checkpointer: object, store: BaseStore | None) -> GivenDatabase:
+    """The database over the caller's checkpointer and store. Raises `UsageError` if the checkpointer is of no use."""
+    if not isinstance(checkpointer, BaseCheckpointSaver):
+        kind = type(checkpointer).__name__
+        raise UsageError(f"checkpointer must be a LangGraph checkpointer, not a {kind}.", code="given")
+    database = GivenDatabase(checkpointer, store)
+    try:
+        await database.saver.aget_tuple(RunnableConfig(configurable={"thread_id": "probe", "checkpoint_ns": ""}))
+    except NotImplementedError:
+        message = f"{type(checkpointer).__name__} has no asynchronous methods, which the graph needs."
+        raise UsageError(message, code="given", hint="Use the one whose name begins with Async.") from None
+    return database

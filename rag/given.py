@@ -1,0 +1,113 @@
+"""What a caller brings in place of askbook's own parts: LangChain's objects, made into what the ports want."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import SecretStr
+
+from rag.errors import UsageError
+from rag.profiles.profile import Profile
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.retrievers import BaseRetriever
+    from qdrant_client import AsyncQdrantClient
+
+    from rag.ports import Embedder
+
+_NAMES: Final = ("model_name", "model", "model_id", "deployment_name")
+# What LangChain's chat models call our options, by their fields.
+_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "temperature": ("temperature",),
+    "max_tokens": ("max_tokens", "num_predict", "max_output_tokens"),  # the second is Ollama's, the third Gemini's
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The parts that the caller brings; None means askbook's own. askbook closes none of them."""
+
+    model: BaseChatModel | None = None
+    retriever: BaseRetriever | None = None
+    embeddings: Embeddings | None = None
+    qdrant_client: AsyncQdrantClient | None = None
+
+    def check(self) -> None:
+        """Raise `UsageError` for an object of another kind."""
+        for name, kind in self._kinds().items():
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kind):
+                problem = f"{name} must be a {kind.__name__}, not a {type(value).__name__}."
+                raise UsageError(problem, code="given")
+        if self.retriever is not None and self.qdrant_client is not None:
+            raise UsageError("Give a retriever or a qdrant_client, not both: a retriever has its own index.")
+
+    def _kinds(self) -> dict[str, type]:
+        from langchain_core.embeddings import Embeddings
+        from langchain_core.language_models import BaseChatModel
+        from langchain_core.retrievers import BaseRetriever
+
+        kinds: dict[str, type] = {"model": BaseChatModel, "retriever": BaseRetriever, "embeddings": Embeddings}
+        if self.qdrant_client is not None:
+            from qdrant_client import AsyncQdrantClient
+
+            kinds["qdrant_client"] = AsyncQdrantClient
+        return kinds
+
+
+NOTHING_GIVEN: Final = Given()
+
+
+def name_of(given: object) -> str:
+    """The name of a LangChain model: its own if it has one, otherwise that of its class."""
+    names = (getattr(given, name, None) for name in _NAMES)
+    return next((name for name in names if isinstance(name, str) and name), type(given).__name__)
+
+
+def profile_of_given(profile: Profile, model: BaseChatModel) -> Profile:
+    """The profile with the caller's model, whose own temperature and maximum length count.
+
+    Other models of the profile belong to the profile's endpoint, so there is neither fallback nor another judge.
+    """
+    no_options = {"temperature": None, "max_tokens": None, "fallback": None, "judge": None}
+    section = profile.model.model_copy(update={"name": name_of(model)} | no_options)
+    return profile.model_copy(update={"model": section})
+
+
+def with_options(model: BaseChatModel, options: Mapping[str, Any]) -> BaseChatModel:
+    """A copy of the caller's model with the options of a run, as far as it has fields for them.
+
+    Call options have other names with each provider, and some reject unknown ones.
+    """
+    fields = type(model).model_fields
+    changes = {
+        next(name for name in names if name in fields): options[option]
+        for option, names in _FIELDS.items()
+        if option in options and any(name in fields for name in names)
+    }
+    return model.model_copy(update=changes) if changes else model
+
+
+def as_embedder(embeddings: Embeddings) -> Embedder:
+    """The caller's embeddings as an `Embedder`. Texts beyond a cautious length are embedded in pieces."""
+    from rag.embedding.hosted import HostedEmbeddings, Kind, Wire
+    from rag.embedding.hosted_errors import Service
+
+    def embed(texts: list[str], kind: Kind) -> Any:
+        if kind == "search_document":
+            return embeddings.embed_documents(texts)
+        return [embeddings.embed_query(text) for text in texts]
+
+    def connect(_model: str, _service: Service) -> Wire:
+        return embed
+
+    own = type(embeddings).__name__
+    name = own if name_of(embeddings) == own else f"{own}:{name_of(embeddings)}"
+    service = Service(
+        "the given embeddings", SecretStr(""), None, "the key of the embeddings", "their address", "their model"
+    )
+    return HostedEmbeddings(name, service, connect)

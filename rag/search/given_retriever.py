@@ -1,0 +1,206 @@
+"""A caller's LangChain retriever as a `Searcher`: its documents become numbered passages that can be cited."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
+from rag.errors import AskbookError, RetrievalError, UsageError
+from rag.index.server_requests import FILTERS
+from rag.search.retriever import gated, queries_of
+from rag.types import AnsweredQuestion, Candidate, Found, Passage, Retrieval, Trace
+
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+
+    from rag.ports import Embedder
+
+Ranked = TypeVar("Ranked")
+_SCORES: Final = ("score", "relevance_score", "similarity", "similarity_score", "_score")
+_TITLES: Final = ("title", "name", "source", "file_name")
+_URLS: Final = ("url", "link", "source", "file_path")
+_REMEMBERED: Final = 5_000  # passages; the last ones that were found
+
+
+class GivenRetriever:
+    """A `rag.ports.Searcher` over a LangChain retriever.
+
+    A document's score is the number from 0 to 1 in its metadata, if it has one, otherwise the cosine of the vectors
+    that `embedder` makes of it and the question. The threshold compares with it. The retriever's order stays. In a
+    conversation the contexts and the rewrite are searched as well, and each adds what the question did not find.
+    """
+
+    def __init__(self, retriever: BaseRetriever, embedder: Embedder, seen: SeenPassages, tool_name: str) -> None:
+        self._retriever = retriever
+        self._embedder = embedder
+        self._seen = seen
+        self._tool_name = tool_name
+
+    async def retrieve(
+        self,
+        question: str,
+        *,
+        k: int,
+        threshold: float,
+        where: Where | None = None,
+        history: Sequence[AnsweredQuestion] = (),
+        rewrite: str = "",
+        neighbours: int = 0,  # noqa: ARG002  # a retriever does not say what stands beside a document
+    ) -> Found:
+        """As `rag.ports.Searcher.retrieve`. Raises `RetrievalError` when the retriever fails."""
+        started = time.perf_counter()
+        texts = queries_of(question, history, rewrite)
+        lists = await asyncio.gather(*(self._ask(text) for _, text in texts))
+        chunks = {chunk.id: (chunk, score) for chunk, score in interleaved(lists) if _matches(chunk, where)}
+        scores = await self._scores(question, list(chunks.values()))
+        outcomes = gated([chunk for chunk, _ in chunks.values()], scores, k=k, threshold=threshold)
+        candidates = [
+            Candidate(chunk.id, chunk.title, chunk.heading, score, (score,), 0.0, outcome)
+            for (chunk, _), score, outcome in zip(chunks.values(), scores, outcomes, strict=True)
+        ]
+        kept = [candidate for candidate in candidates if candidate.outcome == "kept"]
+        passages = [Passage.of(chunks[c.chunk_id][0], number, c.cosine) for number, c in enumerate(kept, start=1)]
+        self._seen.remember(chunk for chunk, _ in chunks.values())
+        retrieval = Retrieval(
+            tool_name=self._tool_name,
+            query=question,
+            filter_applied=str(where) if where else None,
+            results_count=len(passages),
+            total_chunks_found=len(candidates),
+            avg_similarity=round(sum(p.score for p in passages) / len(passages), 6) if passages else 0.0,
+            retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
+        )
+        kinds, queries = zip(*texts, strict=True)
+        trace = Trace(queries, kinds, (1.0,) * len(queries), ("given",), threshold, tuple(candidates))
+        return Found(passages, retrieval, trace)
+
+    async def _ask(self, query: str) -> list[tuple[Chunk, float | None]]:
+        try:
+            documents = await self._retriever.ainvoke(query)
+        except AskbookError:
+            raise
+        except Exception as failure:  # of any retriever; its text may hold a key
+            name = type(self._retriever).__name__
+            raise RetrievalError("retriever", f"{name} raised {type(failure).__name__}.", retryable=True) from None
+        return [(chunk_of(document), score_of(document.metadata)) for document in documents if document.page_content]
+
+    async def _scores(self, question: str, found: Sequence[tuple[Chunk, float | None]]) -> list[float]:
+        unknown = [chunk.embedded_text for chunk, score in found if score is None]
+        computed = iter(await asyncio.to_thread(self._cosines, question, unknown) if unknown else [])
+        return [next(computed) if score is None else score for _, score in found]
+
+    def _cosines(self, question: str, texts: list[str]) -> list[float]:
+        asked = self._embedder.embed_query(question)
+        vectors = self._embedder.embed_documents(texts)
+        return [min(1.0, max(0.0, math.fsum(a * b for a, b in zip(asked, one, strict=True)))) for one in vectors]
+
+
+def interleaved(lists: Sequence[Sequence[tuple[Chunk, float | None]]]) -> list[tuple[Chunk, float | None]]:
+    """The first of each list, then the second of each, each chunk once."""
+    found: dict[str, tuple[Chunk, float | None]] = {}
+    for place in range(max(map(len, lists), default=0)):
+        for one in lists:
+            if place < len(one):
+                found.setdefault(one[place][0].id, one[place])
+    return list(found.values())
+
+
+def chunk_of(document: Document) -> Chunk:
+    """The document as a chunk. Its metadata may use the names of LangChain's loaders and of langchain-qdrant."""
+    data, text = document.metadata, document.page_content
+    title, url = _first(data, _TITLES), _first(data, _URLS)
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    page = data.get("page_number", data.get("page"))
+    return Chunk(
+        id=str(document.id or data.get("_id") or data.get("chunk_id") or uuid5(NAMESPACE_URL, f"{url}\n{digest}")),
+        text=text,
+        title=title or "Untitled",
+        heading=_first(data, ("heading",)),
+        breadcrumb=_first(data, ("breadcrumb",)) or title,
+        url=url,
+        anchor=_first(data, ("anchor",)),
+        source=_first(data, ("source",)),
+        source_file_path=_first(data, ("source_file_path", "file_path", "source")),
+        chunk_index=0,
+        sha256=digest,
+        chapter=_first(data, ("chapter",)) or None,
+        page_number=page if isinstance(page, int) else None,
+    )
+
+
+def score_of(metadata: Mapping[str, Any]) -> float | None:
+    """The document's score, if it names one from 0 to 1.
+
+    >>> score_of({"relevance_score": 0.7}), score_of({"score": 17.2})
+    (0.7, None)
+    """
+    values = (metadata.get(name) for name in _SCORES)
+    return next((float(v) for v in values if isinstance(v, int | float) and 0 <= v <= 1), None)
+
+
+def _first(data: Mapping[str, Any], names: Iterable[str]) -> str:
+    values = (data.get(name) for name in names)
+    return next((str(value) for value in values if isinstance(value, str | UUID) and str(value)), "")
+
+
+def _matches(chunk: Chunk, where: Where | None) -> bool:
+    """Whether the chunk passes the caller's filter, which the retriever does not know."""
+    wanted = asdict(where) if where else {}
+    return all(str(getattr(chunk, field) or "").startswith(wanted.get(name, "")) for name, field in FILTERS.items())
+
+
+class SeenPassages:
+    """A `rag.ports.ChunkIndex` that knows only what a caller's retriever has found in this process."""
+
+    def __init__(self, collection: str) -> None:
+        self.collection = collection
+        self._chunks: OrderedDict[str, Chunk] = OrderedDict()
+
+    def remember(self, chunks: Iterable[Chunk]) -> None:
+        """Keep the chunks; the oldest ones are forgotten beyond `_REMEMBERED`."""
+        for chunk in chunks:
+            self._chunks[chunk.id] = chunk
+            self._chunks.move_to_end(chunk.id)
+        while len(self._chunks) > _REMEMBERED:
+            self._chunks.popitem(last=False)
+
+    async def info(self) -> IndexInfo | None:
+        return None
+
+    async def fetch(self, ids: Sequence[str]) -> list[Chunk]:
+        return [self._chunks[one] for one in ids if one in self._chunks]
+
+    async def search(
+        self,
+        encode: Callable[[IndexInfo], Sequence[Leg]],  # noqa: ARG002
+        rank: Callable[[Matches], Ranked],  # noqa: ARG002
+        *,
+        limit: int,  # noqa: ARG002
+        where: Where | None = None,  # noqa: ARG002
+    ) -> Ranked:
+        raise _no_index()
+
+    async def entries(self) -> list[IndexEntry]:
+        return []
+
+    async def replace(self, _info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> NoReturn:  # noqa: ARG002
+        raise _no_index()
+
+    async def drop(self) -> None:
+        self._chunks.clear()
+
+    async def aclose(self) -> None:
+        self._chunks.clear()
+
+
+def _no_index() -> UsageError:
+    return UsageError("The caller's retriever has an index of its own, which askbook neither searches nor fills.")
