@@ -35,12 +35,12 @@ def serve(options: argparse.Namespace) -> int:
 
 def _listening(host: str, port: int) -> socket.socket:
     """A socket that listens there. Raises `UsageError`, before anything slow is loaded."""
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.socket(family, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
     except OSError as error:
+        listening.close()
         raise UsageError(f"Cannot listen on {host}:{port}: {error.strerror}.", hint="Choose another --port.") from error
     return listening
 

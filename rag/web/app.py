@@ -103,7 +103,7 @@ async def passage(request: Request) -> Response:
     """A stored passage, whole, as `run.py passages` prints it."""
     found = await hosting_of(request).agent.passages([request.path_params["chunk_id"]])
     if not found:
-        raise RequestRefusedError("unknown_chunk", "There is no such passage in the book.")
+        raise RequestRefusedError(404, "unknown_chunk", "There is no such passage in the book.")
     return JSONResponse(found[0])
 
 
@@ -114,10 +114,10 @@ async def _refused(_request: Request, error: Any) -> Response:  # an `AskbookErr
 async def _no_such_route(request: Request, error: Any) -> Response:  # an `HTTPException`
     if error.status_code == 405:
         message = f"{request.url.path} does not take {request.method}."
-        answer: Response = error_response(RequestRefusedError("method_not_allowed", message))
+        answer: Response = error_response(RequestRefusedError(405, "method_not_allowed", message))
         answer.headers.update(error.headers or {})
         return answer
-    return error_response(RequestRefusedError("not_found", f"There is nothing at {request.url.path[:100]}."))
+    return error_response(RequestRefusedError(404, "not_found", f"There is nothing at {request.url.path[:100]}."))
 
 
 async def _unexpected(_request: Request, error: Exception) -> Response:

@@ -52,17 +52,19 @@ class Door:
         person = people.of(key or "")
         if person is None and not _is_open(request.url.path):
             problem = "The key is wrong." if key else "A key is needed."
-            raise RequestRefusedError("invalid_key", problem, hint="Send it as Authorization: Bearer KEY.")
+            raise RequestRefusedError(401, "unknown_key", problem, hint="Send it as Authorization: Bearer KEY.")
         request.state.person = person
 
     def _check_place(self, headers: Headers) -> None:
         """Raise unless the request names this machine. A page elsewhere may know our port, and may rename our host."""
         if _name(headers.get("host", "")) not in self._hosting.hosts:
-            raise RequestRefusedError("wrong_host", "This server answers only requests to 127.0.0.1 and localhost.")
+            raise RequestRefusedError(
+                403, "wrong_host", "This server answers only requests to 127.0.0.1 and localhost."
+            )
         origin = headers.get("origin")
         allowed = origin is None or origin in self._hosting.origins
         if not allowed and (origin or "").lower() not in _own_origins(headers.get("host", "")):
-            raise RequestRefusedError("wrong_origin", "Pages of other sites may not use this server.")
+            raise RequestRefusedError(403, "wrong_origin", "Pages of other sites may not use this server.")
 
 
 def _own_origins(host: str) -> tuple[str, ...]:

@@ -21,26 +21,18 @@ _STATUS_OF_TYPE: Final[dict[ErrorType, int]] = {
 _STATUS_OF_CODE: Final = {
     "thread_busy": 409,
     "unknown_thread": 404,
-    "unknown_chunk": 404,
     "unknown_profile": 404,
-    "not_found": 404,
     "nothing_to_retry": 409,
     "question_too_long": 413,
-    "body_too_large": 413,
-    "too_many_requests": 429,
-    "too_many_turns": 429,
-    "invalid_key": 401,
-    "wrong_host": 403,
-    "wrong_origin": 403,
-    "method_not_allowed": 405,
 }
 
 
 class RequestRefusedError(UsageError):
-    """A request that never became a turn. `code` decides the status."""
+    """A request that never became a turn."""
 
-    def __init__(self, code: str, message: str, *, hint: str = "", retry_after: int | None = None) -> None:
+    def __init__(self, status: int, code: str, message: str, *, hint: str = "", retry_after: int | None = None) -> None:
         super().__init__(message, code=code, hint=hint)
+        self.status = status
         self.retry_after = retry_after
 
 
@@ -52,7 +44,7 @@ def status_of(failure: ErrorInfo) -> int:
 def error_response(failure: AskbookError | ErrorInfo, answer: Response | None = None) -> JSONResponse:
     """The failure in OpenAI's form. `answer` is the response of a turn that failed, and rides in `askbook`."""
     info = failure.info() if isinstance(failure, AskbookError) else failure
-    status = status_of(info)
+    status = failure.status if isinstance(failure, RequestRefusedError) else status_of(info)
     headers: dict[str, str] = {}
     if info.retry_after is not None and status in (429, 503):
         headers["Retry-After"] = str(info.retry_after)

@@ -49,7 +49,9 @@ def _profile(hosting: Hosting, model: Any) -> str:
         return hosting.offer.choose(model or None)
     except UsageError as error:
         hint = f"Models: {', '.join(hosting.offer.names)}."
-        raise RequestRefusedError("model_not_found", f'There is no model "{str(model)[:64]}".', hint=hint) from error
+        raise RequestRefusedError(
+            404, "model_not_found", f'There is no model "{str(model)[:64]}".', hint=hint
+        ) from error
 
 
 async def complete(request: Request) -> HttpResponse:

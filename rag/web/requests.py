@@ -46,15 +46,15 @@ async def json_object(request: Request, *, required: bool = True) -> dict[str, A
     try:
         data = json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise RequestRefusedError("invalid_json", "The body is not JSON in UTF-8.") from error
+        raise RequestRefusedError(400, "invalid_json", "The body is not JSON in UTF-8.") from error
     if not isinstance(data, dict):
-        raise RequestRefusedError("invalid_json", "The body is not a JSON object.")
+        raise RequestRefusedError(400, "invalid_json", "The body is not a JSON object.")
     return data
 
 
 def check_size(size: int, most: int) -> None:
     if size > most:
-        raise RequestRefusedError("body_too_large", f"The body has more than {most:,} bytes.")
+        raise RequestRefusedError(413, "body_too_large", f"The body has more than {most:,} bytes.")
 
 
 def options_of(hosting: Hosting, given: Mapping[str, Any]) -> BaseModel:
@@ -65,7 +65,7 @@ def options_of(hosting: Hosting, given: Mapping[str, Any]) -> BaseModel:
         problem = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in problem["loc"])
         message = f"{place}: this is not allowed; {allowed(problem, hosting.context_type)}."
-        raise RequestRefusedError("invalid_option", message) from error
+        raise RequestRefusedError(400, "invalid_option", message) from error
     profile = hosting.offer.choose(getattr(context, "profile", None))
     return context.model_copy(update={"profile": profile})
 

@@ -61,13 +61,14 @@ class Turns:
     async def _admit(self, person: Person, thread: str | None) -> None:
         if thread is not None and thread in self._busy:
             message = "A turn is already running on this conversation."
-            raise RequestRefusedError("thread_busy", message, hint="Wait until it ends, or stop it.")
+            raise RequestRefusedError(409, "thread_busy", message, hint="Wait until it ends, or stop it.")
         if self._running[person.name] >= self._limits.concurrent_turns:
             message = f"{self._limits.concurrent_turns} turns are running already."
-            raise RequestRefusedError("too_many_turns", message, hint="Wait until one ends.", retry_after=1)
+            raise RequestRefusedError(429, "too_many_turns", message, hint="Wait until one ends.", retry_after=1)
         if not await self._limiter.hit(self._rate, person.name):
             reset, _ = await self._limiter.get_window_stats(self._rate, person.name)
             raise RequestRefusedError(
+                429,
                 "too_many_requests",
                 f"More than {self._limits.turns_per_minute} questions in a minute.",
                 hint="Ask again later.",
