@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rag.web.hosting import Hosting
 from rag.web.http_errors import RequestRefusedError, error_response
-from rag.web.requests import check_size
+from rag.web.http_requests import check_size
 
 _OPEN: Final = ("/healthz", "/static/", "/widget.js", "/favicon")  # hold nothing of a person, and no book
 
