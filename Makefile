@@ -7,7 +7,7 @@ export PYTHONPATH := .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install chat test check studio ingest bench manual lock clean
+.PHONY: help install chat test check studio ingest bench manual lock wheel clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -43,11 +43,15 @@ manual: .venv/product ## embed the manual again after a page of docs/ has change
 	@$(BIN)/python -m rag.ingest.manual
 
 lock: .venv/development ## resolve the versions again (needs the package index)
-	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml --group dev -o requirements-dev.lock
-	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml -c requirements-dev.lock -o requirements.lock
+	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml --all-extras --group dev -o requirements-dev.lock
+	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml --all-extras -c requirements-dev.lock -o requirements.lock
+
+wheel: .venv/development ## build the package into dist/
+	@$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist .
+	@ls dist/*.whl
 
 clean: ## remove .venv and caches; books and conversations in .askbook stay
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .langgraph_api
+	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .langgraph_api
 
 # Timestamps of the two installations: pip runs again only when a lock file is newer.
 .venv/product: requirements.lock | .venv/bin/python

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
+from rag.program import CHECKOUT, program
+
 # An option may precede the command or follow it. With a default, the command's parser would overwrite a value given
 # before the command, so only the main parser sets the defaults.
 _NO_DEFAULT: Final = argparse.SUPPRESS
@@ -27,7 +29,9 @@ class _Parser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     """The commands and their options, as `--help` and the manual show them."""
-    parser = _Parser(prog="run.py", description="Answers questions about a book. Without a command, opens the chat.")
+    name = program()
+    prog = "run.py" if name == CHECKOUT else name
+    parser = _Parser(prog=prog, description="Answers questions about a book. Without a command, opens the chat.")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     chat = _command(commands, "chat", "chat with the book (the default)")
     for target in (parser, chat):

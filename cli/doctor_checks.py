@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from cli.terminal import counted
 from rag.errors import AskbookError, OptionRefusedError, RetrievalError
 from rag.ports import Dialect
+from rag.program import program
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -86,7 +87,7 @@ def _hint(settings: Settings, info: IndexInfo, owner: str, *, is_manual: bool) -
     if server is not None and server.sends_key_openly:
         return "QDRANT_API_KEY is sent unencrypted: use an address that begins with https://."
     if is_manual:
-        return 'To add your own book, run "python run.py ingest PATH".'
+        return f'To add your own book, run "{program()} ingest PATH".'
     return "" if info.chunks else f'It is empty. Run "{filling(info.collection, profile=owner)}".'
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from cli.terminal import print_json, progress_bar, say
 from rag.errors import UsageError
 from rag.profiles.profile import Profile, profile_of
+from rag.program import program
 from rag.settings import Settings
 
 
@@ -72,4 +73,4 @@ def _show(report: Any, options: argparse.Namespace) -> None:
     if not dry_run:
         given = (("--collection", options.collection), ("--profile", options.profile))
         same = "".join(f" {option} {shlex.quote(value)}" for option, value in given if value)
-        print(f'To ask it a question, run: python run.py ask "What is this book about?"{same}')
+        print(f'To ask it a question, run: {program()} ask "What is this book about?"{same}')

@@ -67,7 +67,7 @@ def start_helper(address: str) -> None:
 
     Not a thread, since `execve` turns this process into the server. The child has no input and shares our output.
     """
-    subprocess.Popen([sys.executable, "-m", "graph.assistants", address, str(os.getpid())], stdin=subprocess.DEVNULL)
+    subprocess.Popen([sys.executable, "-m", __name__, address, str(os.getpid())], stdin=subprocess.DEVNULL)
 
 
 def wait_for(address: str, server: int, seconds: float = START_SECONDS) -> bool:

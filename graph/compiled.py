@@ -21,7 +21,7 @@ _ASYNC_ONLY: Final = 'The graph is asynchronous: use the method with the prefix 
 LockOfThread = Callable[[str], AbstractAsyncContextManager[None]]
 
 
-class CompiledMachine(CompiledStateGraph[AgentState, Context, InputState, AgentState]):
+class CompiledMachine(CompiledStateGraph[AgentState, Context, Any, AgentState]):
     """LangGraph's compiled graph, drawn without the boxes of its error handlers.
 
     LangGraph draws each error handler as a node without edges. `graph.build` draws their effect as edges to ERROR.

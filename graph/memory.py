@@ -22,6 +22,7 @@ from graph.memory_local import LocalDatabase
 from graph.savers import KEEP_TURNS, KeptSaver
 from graph.serializing import Serializers, serializers
 from rag.errors import MemoryFailureError
+from rag.extras import need
 from rag.settings import Settings
 from rag.types import new_id
 
@@ -161,6 +162,7 @@ def _database(
     if not persistent:
         return nullcontext(LocalDatabase(serde.steps, options.keep_turns))
     if options.database_url:
+        need("psycopg", "postgres", "ASKBOOK_DATABASE_URL")
         from graph.memory_postgres import open_postgres
 
         return open_postgres(options.database_url, serde, options.keep_turns)

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from graph.memory_errors import answered_within, border, broken_conversation, memory_failure
 from rag.errors import MemoryFailureError, UsageError
+from rag.extras import need
 
 KEY_BYTES: Final = (16, 24, 32)
 _PACKED: Final = ".zlib"  # suffix of a type; a "+" would mean a cipher to LangGraph
@@ -44,6 +45,7 @@ def _serializer(key: SecretStr | None, plain: PackingSerializer) -> SerializerPr
     secret = key.get_secret_value().encode()
     if len(secret) not in KEY_BYTES:
         raise UsageError("ASKBOOK_ENCRYPTION_KEY must have 16, 24 or 32 bytes.", code="settings")
+    need("Crypto", "encryption", "ASKBOOK_ENCRYPTION_KEY")
     encrypted = EncryptedSerializer.from_pycryptodome_aes(serde=plain, key=secret)
     return EncryptedSerializer(_TellingCipher(encrypted.cipher), plain)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rag.disk import private_folder
 from rag.errors import UsageError
+from rag.program import program
 
 
 def is_trusted(path: Path, content: bytes) -> bool:
@@ -44,7 +45,7 @@ def revoke(path: Path) -> bool:
 
 def untrusted(path: Path, does: str) -> UsageError:
     """The error for a file that is not trusted. `does` says what it would decide, such as "sets OPENAI_BASE_URL"."""
-    hint = f'Read it, then run "python run.py trust {shlex.quote(str(path))}", or start askbook in another folder.'
+    hint = f'Read it, then run "{program()} trust {shlex.quote(str(path))}", or start askbook in another folder.'
     return UsageError(f"{path} {does} and is not trusted.", code="untrusted", hint=hint)
 
 

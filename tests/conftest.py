@@ -20,6 +20,7 @@ from rag.settings import Settings, variables
 from tests import fakes, wire
 from tests.command_line import QUESTION, CommandLine, Done
 from tests.openai_server import OPENAI_KEY, Endpoint, openai_server
+from tests.package import Package, build, install
 from tests.postgres import Cluster, cluster, programs
 
 # Workers share the tests by files. These take longest, so they begin, and none of them is left over for the end.
@@ -148,6 +149,13 @@ def tiny_book(tiny_source: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     before = sorted(path.name for path in home.iterdir())
     yield home
     assert sorted(path.name for path in home.iterdir()) == before, "a test has written to the home that all share"
+
+
+@pytest.fixture(scope="session")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Package:
+    """The wheel in an environment of its own."""
+    folder = tmp_path_factory.mktemp("package")
+    return install(build(folder / "wheel", "--wheel"), folder / "environment")
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
-PACKAGES: Final = ("rag", "nodes", "graph", "cli")
+PACKAGES: Final = ("rag", "nodes", "graph", "cli", "askbook")
 MODULES: Final = ("state", "run")
 PAGE: Final = ROOT / "CONTRIBUTING.md"
 BEGIN: Final = "<!-- rooms -->\n"

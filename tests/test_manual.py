@@ -206,5 +206,5 @@ def test_the_program_in_the_manual_runs(
 
 def test_every_example_in_python_can_be_parsed() -> None:
     for token in tokens(DOCS / "python.md"):
-        if token.type == "fence":
+        if token.type == "fence" and token.info == "python":
             compile(token.content, "python.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)

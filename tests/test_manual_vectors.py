@@ -13,7 +13,7 @@ from rag.embedding.local import OnnxEmbeddings
 from rag.embedding.vector_cache import ShippedVectors, read_vectors, text_key, write_vectors
 from rag.embedding.vectors import Bm25Encoder
 from rag.index.catalog import open_index
-from rag.ingest.manual import VECTORS, index_manual
+from rag.ingest.manual import DOCS, VECTORS, index_manual, packaged_pages
 
 
 class Behind:
@@ -68,17 +68,18 @@ class Shipped(ShippedVectors):
         super().__init__(VECTORS, self.behind)
 
     def get(self, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
-        self.texts = list(texts)
+        self.texts += texts
         return super().get(model_id, texts)
 
 
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> Shipped:
-    """What was asked when the manual was indexed."""
+    """What was asked when the manual was indexed, as the checkout has it and as the package has it."""
     vectors = Shipped()
-    index = open_index(home=tmp_path_factory.mktemp("home"), collection="manual")
-    asyncio.run(index_manual(index, OnnxEmbeddings(), Bm25Encoder(), vectors))
-    asyncio.run(index.aclose())
+    for pages in (DOCS, packaged_pages(tmp_path_factory.mktemp("packaged"))):
+        index = open_index(home=tmp_path_factory.mktemp("home"), collection="manual")
+        asyncio.run(index_manual(index, OnnxEmbeddings(), Bm25Encoder(), vectors, pages=pages))
+        asyncio.run(index.aclose())
     return vectors
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
+from rag.program import program
 from rag.text.markup import without_markers
 from rag.text.visible import without_controls
 from rag.types import UNCONFIRMED_MARK, AnsweredQuestion, ErrorInfo, Past, Response, new_id
@@ -92,7 +93,7 @@ def turn_limit(most: int) -> AskbookError:
 def unknown_thread(thread_id: str) -> UsageError:
     """The error for the id of a conversation that is not stored."""
     return UsageError(
-        f'There is no conversation "{thread_id}".', code="unknown_thread", hint='See "python run.py threads list".'
+        f'There is no conversation "{thread_id}".', code="unknown_thread", hint=f'See "{program()} threads list".'
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rag.embedding.known_models import HOSTED, PACKAGED, Provider
 from rag.errors import UsageError
+from rag.extras import need
 from rag.model.addresses import checked_address, checked_key
 from rag.model.endpoint import OPENAI, OPENAI_KEY
 
@@ -114,7 +115,7 @@ def service_of(provider: Provider, settings: Settings, *, needs: str, variable: 
     """The service of a hosted model. Its key is sent nowhere else.
 
     For the error of a missing key, `needs` says what needs it, and `variable` is the setting that chose the model.
-    Raises `UsageError` for a missing key or a broken address.
+    Raises `UsageError` for a missing key, a broken address or a missing library.
     """
     from rag.embedding.hosted_errors import Service
 
@@ -126,6 +127,8 @@ def service_of(provider: Provider, settings: Settings, *, needs: str, variable: 
     if address:
         checked_address(url_variable, address)
     checked_key(key_variable, key)
+    if provider == "cohere":
+        need("langchain_cohere", "cohere", needs)
     name = "Cohere" if provider == "cohere" else "the endpoint" if address else "OpenAI"
     base_url = address if provider == "cohere" else address or OPENAI
     return Service(name, key, base_url, key_variable, url_variable, variable)

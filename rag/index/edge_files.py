@@ -21,6 +21,7 @@ import portalocker
 from rag.book import IndexInfo
 from rag.disk import private_folder
 from rag.errors import RetrievalError, UsageError
+from rag.program import program
 from rag.types import now
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -47,7 +48,7 @@ def collection_name(name: str) -> str:
 def broken(collection: str, what: str) -> RetrievalError:
     """The error of an index that cannot be read."""
     message = f'The index of "{collection}" is broken: {" ".join(what.split())[:200]}.'
-    hint = 'Run "python run.py ingest" again with the book\'s sources; it is rebuilt from them.'
+    hint = f'Run "{program()} ingest" again with the book\'s sources; it is rebuilt from them.'
     return RetrievalError("index_broken", message, hint=hint)
 
 

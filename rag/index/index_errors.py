@@ -8,6 +8,7 @@ from collections.abc import Collection
 from rag.book import IndexInfo
 from rag.embedding.known_models import HOSTED, PACKAGED
 from rag.errors import RetrievalError, UsageError
+from rag.program import program
 
 
 def no_collection(collection: str, profile: str = "") -> RetrievalError:
@@ -61,7 +62,7 @@ def _foreign_mismatch(stored: IndexInfo, embedding_model: str, dimension: int) -
             "embedding_unknown",
             f'The collection "{name}" does not record which embedding model made its vectors of {size} dimensions.',
             hint='Name the model in the profile: [book] embedding_model = "..."; '
-            f'"python run.py doctor --collection {name}" prints what to add.',
+            f'"{program()} doctor --collection {name}" prints what to add.',
         )
     return RetrievalError(
         "embedding_mismatch",
@@ -77,7 +78,7 @@ def filling(collection: str, sources: Collection[str] = (), profile: str = "") -
     `profile` is the profile whose own collection it is, and whose embedding model it needs; empty if there is none.
     """
     paths = " ".join(shlex.quote(source) for source in sorted(sources)) or "PATH"
-    return f"python run.py ingest {paths} --collection {collection}{f' --profile {profile}' if profile else ''}"
+    return f"{program()} ingest {paths} --collection {collection}{f' --profile {profile}' if profile else ''}"
 
 
 def rebuilding(collection: str, sources: Collection[str], profile: str = "") -> str:

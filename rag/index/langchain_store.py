@@ -18,11 +18,11 @@ from rag.index.catalog import check_models
 from rag.index.edge import EdgeIndex
 from rag.index.index_errors import no_collection
 from rag.index.payload import CONTENT, DENSE, METADATA, SPARSE, point_ids, to_payload
-from rag.ports import ChunkIndex, SparseEncoder
+from rag.ports import ChunkIndex, Embedder, SparseEncoder
 from rag.private_apis import store_with_documents
+from rag.program import program
 
 if TYPE_CHECKING:
-    from langchain_core.embeddings import Embeddings
     from langchain_qdrant import QdrantVectorStore
     from langchain_qdrant.sparse_embeddings import SparseEmbeddings
 
@@ -77,7 +77,7 @@ class EdgeClient:
 
     def upsert(self, *_: Any, **__: Any) -> NoReturn:
         raise UsageError(
-            "The embedded index is read-only for LangChain.", code="read_only", hint='Use "python run.py ingest PATH".'
+            "The embedded index is read-only for LangChain.", code="read_only", hint=f'Use "{program()} ingest PATH".'
         )
 
     delete = delete_collection = create_collection = upsert
@@ -180,13 +180,13 @@ def sparse_bridge(encoder: SparseEncoder) -> SparseEmbeddings:
     return Bridge()
 
 
-def as_vector_store(index: ChunkIndex, embeddings: Embeddings, sparse: SparseEncoder) -> QdrantVectorStore:
+def as_vector_store(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> QdrantVectorStore:
     """The collection as a LangChain vector store, read-only: hybrid if it has sparse vectors, otherwise dense.
 
-    `embeddings` must be a `rag.ports.Embedder` too. langchain-qdrant's validation is off, since it embeds a text at
-    every construction, which a hosted model bills; the recorded models are compared instead. Documents of a foreign
-    collection have its text and our metadata, as the profile maps them. Raises `RetrievalError` "no_index" and
-    "embedding_mismatch", and `UsageError` for an index that is neither embedded nor on a server.
+    `embedder` must be a LangChain `Embeddings` too, as askbook's are. langchain-qdrant's validation is off, since it
+    embeds a text at every construction, which a hosted model bills; the recorded models are compared instead. Documents
+    of a foreign collection have its text and our metadata, as the profile maps them. Raises `RetrievalError` "no_index"
+    and "embedding_mismatch", and `UsageError` for an index that is neither embedded nor on a server.
     """
     from langchain_qdrant import RetrievalMode
 
@@ -204,7 +204,8 @@ def as_vector_store(index: ChunkIndex, embeddings: Embeddings, sparse: SparseEnc
         raise UsageError(f"{type(index).__name__} cannot be opened as a LangChain vector store.", code="vector_store")
     if schema is None:
         raise no_collection(index.collection)
-    check_models(schema.info, index.collection, embeddings, sparse)
+    check_models(schema.info, index.collection, embedder, sparse)
+    embeddings: Any = embedder
     return store_class(schema.fields)(
         client=client,
         collection_name=index.collection,

@@ -11,6 +11,7 @@ from rag.errors import RetrievalError
 from rag.index.collection_schema import UNNAMED, CollectionSchema
 from rag.index.field_mapping import FieldMap
 from rag.index.payload import DENSE, METADATA, SPARSE, from_payload, to_payload
+from rag.program import program
 
 OVERSAMPLING: Final = 2.0  # of a quantized collection: this many times the limit are rescored with the full vectors
 
@@ -136,7 +137,7 @@ def unmapped(collection: str, fields: FieldMap, payload: Mapping[str, Any] | Non
     sought = " or ".join(f'"{path}"' for path in fields.text)
     names = ", ".join(f'"{name}"' for name in sorted(map(str, payload or {}))[:20]) or "none"
     message = f'The points of the collection "{collection}" have no text in {sought}; their fields are {names[:300]}.'
-    hint = f'Run "python run.py doctor --collection {collection}": it proposes a mapping for the profile.'
+    hint = f'Run "{program()} doctor --collection {collection}": it proposes a mapping for the profile.'
     return RetrievalError("payload_mapping", message, hint=hint)
 
 

@@ -15,6 +15,7 @@ from typing import Final
 from rag import ports
 from rag.embedding.vector_cache import SqliteVectorCache, write_vectors
 from rag.errors import RetrievalError
+from rag.program import as_packaged
 
 DOCS: Final = Path(__file__).parent.parent.parent / "docs"
 VECTORS: Final = Path(__file__).parent.parent / "data" / "manual-vectors.txt"
@@ -26,14 +27,15 @@ async def index_manual(
     sparse: ports.SparseEncoder,
     vectors: ports.VectorCache,
     progress: Callable[[int, int], None] | None = None,
+    pages: Path | None = None,
 ) -> None:
-    """Bring a collection up to date with the pages of `docs/`. If it is, this only reads the pages."""
+    """Bring a collection up to date with the pages of the manual. If it is, this only reads the pages."""
     from rag.ingest.pipeline import ingest
 
     if not await _is_encoded_by(index, embedder, sparse):
         await index.drop()
     await ingest(
-        [DOCS],
+        [pages or DOCS],
         index=index,
         embedder=embedder,
         sparse=sparse,
@@ -55,17 +57,28 @@ async def _is_encoded_by(index: ports.ChunkIndex, embedder: ports.Embedder, spar
     return info is None or (info.embedding_model, info.sparse_model) == (embedder.model_id, sparse.model_id)
 
 
+def packaged_pages(folder: Path) -> Path:
+    """Write the pages as the package has them into a folder, and return it."""
+    for page in DOCS.glob("*.md"):
+        (folder / page.name).write_text(as_packaged(page.read_text(encoding="utf-8")), encoding="utf-8")
+    return folder
+
+
 def embed_manual(file: Path) -> int:
-    """Embed the manual and write its vectors to a file. Returns their number."""
+    """Embed the manual and write its vectors to a file. Returns their number.
+
+    The file serves the checkout and the package, whose pages name other commands.
+    """
     from rag.embedding.local import OnnxEmbeddings
     from rag.embedding.vectors import Bm25Encoder
     from rag.index.catalog import open_index
 
     embedder = OnnxEmbeddings()
-    with tempfile.TemporaryDirectory() as folder:
-        cache = SqliteVectorCache(Path(folder) / "vectors.sqlite")
-        index = open_index(home=Path(folder), collection="manual")
-        asyncio.run(index_manual(index, embedder, Bm25Encoder(), cache))
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as packaged:
+        cache = SqliteVectorCache(Path(home) / "vectors.sqlite")
+        index = open_index(home=Path(home), collection="manual")
+        for pages in (DOCS, packaged_pages(Path(packaged))):
+            asyncio.run(index_manual(index, embedder, Bm25Encoder(), cache, pages=pages))
         asyncio.run(index.aclose())
         vectors = cache.all(embedder.model_id)
     write_vectors(file, embedder.model_id, vectors)

@@ -18,6 +18,7 @@ from rag.ingest.chunking import chunk
 from rag.ingest.loaders import LoadResult, load_source
 from rag.ingest.plan import Plan, make_plan
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
+from rag.program import program
 from rag.types import Record
 
 CHUNK_TOKENS: Final = 512  # the longest chunk, if the embedding model sees as much
@@ -191,7 +192,7 @@ def _check_models(
             code="model_mismatch",
             hint=f'Run "{rebuilding(index.collection, paths, profile)}" to embed the whole book again, '
             f"{way_back(info.embedding_model)}, or ingest into another collection: "
-            f"python run.py ingest {other} --collection NAME",
+            f"{program()} ingest {other} --collection NAME",
         )
 
 

@@ -1,0 +1,80 @@
+"""The wheel, built and installed into an environment of its own, outside the repository.
+
+The environment sees the libraries of the environment that runs the tests, so it takes seconds and no network.
+"""
+
+from __future__ import annotations
+
+import os
+import site
+import subprocess
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parent.parent
+_UV: Final = (sys.executable, "-m", "uv")
+
+
+@dataclass(frozen=True)
+class Package:
+    """The wheel's file and the Python of an environment in which it is installed."""
+
+    wheel: Path
+    python: Path
+
+    @property
+    def names(self) -> set[str]:
+        """The files in the wheel."""
+        return set(zipfile.ZipFile(self.wheel).namelist())
+
+
+@dataclass(frozen=True)
+class Stranger:
+    """A folder of somebody else's, in which the installed package is used."""
+
+    package: Package
+    folder: Path
+
+    def run(self, *command: str, module: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+        """The command `askbook`, or Python with `module`, in that folder and in an empty environment."""
+        bin_folder = self.package.python.parent
+        program = [str(self.package.python), "-m", module] if module else [str(bin_folder / "askbook")]
+        return self.python_run([*program, *command], **environment)
+
+    def script(self, name: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """A Python file of that folder."""
+        return self.python_run([str(self.package.python), name, *arguments], **environment)
+
+    def python_run(self, command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+        kept = {name: os.environ[name] for name in ("PATH", "SSL_CERT_FILE") if name in os.environ}
+        own = {"HOME": str(self.folder), "ASKBOOK_HOME": str(self.folder / "home")}
+        return subprocess.run(
+            command, cwd=self.folder, env=kept | own | environment, capture_output=True, text=True, check=False
+        )
+
+    def mypy(self, *files: str) -> subprocess.CompletedProcess[str]:
+        """`mypy --strict` over files of that folder, with the package as any other library."""
+        options = ["--strict", "--python-executable", str(self.package.python), "--cache-dir", "mypy-cache"]
+        return self.python_run([sys.executable, "-m", "mypy", *options, *files])
+
+
+def build(folder: Path, *kind: str, source: Path = ROOT) -> Path:
+    """Build the package from `source` into a folder; returns the file. `kind` are options of `uv build`."""
+    command = [*_UV, "build", "--quiet", "--offline", "--no-build-isolation", *kind, "--out-dir", str(folder)]
+    subprocess.run([*command, str(source)], check=True)
+    (built,) = [path for path in folder.iterdir() if path.name.startswith("askbook-")]
+    return built
+
+
+def install(wheel: Path, folder: Path) -> Package:
+    """A new environment with the wheel in it, and with the libraries of this one."""
+    subprocess.run([*_UV, "venv", "--quiet", "--offline", "--python", sys.executable, str(folder)], check=True)
+    python = folder / "bin" / "python"
+    (libraries,) = (folder / "lib").glob("python*/site-packages")
+    (libraries / "libraries.pth").write_text("\n".join(site.getsitepackages()), encoding="utf-8")
+    install = ["pip", "install", "--quiet", "--offline", "--no-deps", "--python", str(python), str(wheel)]
+    subprocess.run([*_UV, *install], check=True)
+    return Package(wheel, python)

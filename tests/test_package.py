@@ -1,0 +1,197 @@
+"""The package as a stranger has it: the wheel, installed outside the repository, beside modules of the same names."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tarfile
+import tomllib
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+
+from rag.errors import UsageError
+from rag.extras import need
+from tests.homes import copied
+from tests.manual import DOCS, tokens
+from tests.package import ROOT, Package, Stranger, build
+from tests.rooms import product_files
+from wheel.backend import rewritten
+
+PROGRAM = """\
+import asyncio
+
+import graph
+import state
+from askbook import Context, Settings, open_agent
+
+
+async def main() -> None:
+    async with open_agent(Settings.from_env()) as agent:
+        response = await agent.ask("How many teeth does a widget have?", context=Context(top_k=graph.PASSAGES))
+        print(state.BEFORE, response.content, response.citations[0].quote)
+
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(scope="module")
+def stranger(package: Package, tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Stranger:
+    """A project that has a `state.py` and a `graph` of its own, and a book."""
+    folder = tmp_path_factory.mktemp("stranger")
+    copied(tiny_book, folder / "home")
+    (folder / "state.py").write_text('BEFORE = "Answer:"\n')
+    (folder / "graph").mkdir()
+    (folder / "graph" / "__init__.py").write_text("PASSAGES = 3\n")
+    (folder / "mine.py").write_text(PROGRAM)
+    return Stranger(package, folder)
+
+
+def test_the_wheel_holds_every_file_of_the_product_under_one_name(package: Package) -> None:
+    names = package.names
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"askbook"}
+    sources = [path for path in product_files() if path.parts[0] != "askbook"]
+    data = [
+        path.relative_to(ROOT) for folder in ("profiles", "docs", "rag/data") for path in (ROOT / folder).glob("*.*")
+    ]
+    assert {f"askbook/{path.as_posix()}" for path in [*sources, *data]} <= names
+    assert {"askbook/__init__.py", "askbook/__main__.py", "askbook/py.typed"} <= names
+    assert not [name for name in names if "/tests/" in name or "/decisions/" in name or "__pycache__" in name]
+
+
+def test_the_wheel_from_an_archive_of_the_source_is_the_same(package: Package, tmp_path: Path) -> None:
+    archive = build(tmp_path / "archive", "--sdist")
+    with tarfile.open(archive) as opened:
+        opened.extractall(tmp_path, filter="data")
+    wheel = build(tmp_path / "wheel", "--wheel", source=tmp_path / archive.name.removesuffix(".tar.gz"))
+    assert Package(wheel, package.python).names == package.names
+
+
+def test_the_command_asks_the_manual(stranger: Stranger) -> None:
+    done = stranger.run("ask", "What is a passage?", "--collection", "manual")
+    assert (done.returncode, "Another word for passage" in done.stdout) == (0, True), done.stderr
+
+
+def test_the_manual_in_the_package_names_its_command(stranger: Stranger) -> None:
+    found = stranger.run("search", "How do I ask from a script?", "--collection", "manual", "--json")
+    assert 'askbook ask \\"What is a passage?\\"' in found.stdout
+    assert "run.py" not in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "said"), [("", "askbook"), ("askbook", "python -m askbook")], ids=["command", "module"]
+)
+def test_messages_name_the_program_as_it_was_started(stranger: Stranger, module: str, said: str) -> None:
+    unknown = stranger.run("threads", "show", "nobody", module=module)
+    assert (unknown.returncode, f'See "{said} threads list"' in unknown.stderr) == (2, True)
+    assert stranger.run("--help", module=module).stdout.startswith(f"usage: {said} [")
+
+
+def test_doctor_finds_everything_in_the_package(stranger: Stranger) -> None:
+    done = stranger.run("doctor")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split()[:2] for line in done.stdout.splitlines() if line[0] != " "] == [
+        ["ok", part] for part in ("profile", "embedding", "book", "model", "memory")
+    ]
+
+
+def test_a_program_uses_the_package_beside_its_own_modules(stranger: Stranger) -> None:
+    done = stranger.script("mine.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Answer: A widget is a small part")
+
+
+def test_mypy_finds_the_types(stranger: Stranger) -> None:
+    (stranger.folder / "wrong.py").write_text(PROGRAM.replace("response.content", "response.text"))
+    done = stranger.mypy("mine.py", "wrong.py")
+    assert done.stdout.splitlines() == [
+        'wrong.py:11: error: "Response" has no attribute "text"  [attr-defined]',
+        "Found 1 error in 1 file (checked 2 source files)",
+    ]
+
+
+def test_the_lines_of_the_manual_for_python_have_the_right_types(stranger: Stranger) -> None:
+    """Each example stands in a function that has what the page has introduced before: an agent and the settings."""
+    head = ["from collections.abc import AsyncIterator", "from askbook import Agent, Settings, open_agent"]
+    names = []
+    for number, token in enumerate(token for token in tokens(DOCS / "python.md") if token.type == "fence"):
+        if token.info != "python":
+            continue
+        if "asyncio.run" in token.content:
+            (stranger.folder / f"whole{number}.py").write_text(token.content)
+            names.append(f"whole{number}.py")
+        else:
+            head.append(f"async def example{number}(agent: Agent) -> None:\n{indent(token.content, '    ')}")
+    (stranger.folder / "lines.py").write_text("\n".join(head))
+    done = stranger.mypy("lines.py", *names)
+    assert done.stdout.startswith("Success"), done.stdout
+    assert len(head) > 8
+
+
+def test_importing_the_package_loads_nothing(stranger: Stranger) -> None:
+    heavy = "('lang', 'pydantic', 'askbook.')"
+    code = f"import askbook, sys; dir(askbook); print([name for name in sys.modules if name.startswith({heavy})])"
+    assert stranger.python_run([str(stranger.package.python), "-c", code]).stdout == "[]\n"
+
+
+def test_every_name_of_the_package_can_be_loaded_and_another_cannot() -> None:
+    import askbook
+
+    assert all(getattr(askbook, name) for name in askbook.__all__)
+    assert dir(askbook) == askbook.__all__ == sorted(askbook.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'other'"):
+        _ = askbook.other
+
+
+def test_only_imports_of_ours_are_rewritten() -> None:
+    source = '''"""from rag.types import Phase"""
+from rag.types import Phase  # from state import x
+from ragged import rag
+if TYPE_CHECKING:
+    from state import AgentState
+x = "from rag import errors"
+'''
+    assert (
+        rewritten(source)
+        == '''"""from rag.types import Phase"""
+from askbook.rag.types import Phase  # from state import x
+from ragged import rag
+if TYPE_CHECKING:
+    from askbook.state import AgentState
+x = "from rag import errors"
+'''
+    )
+
+
+def test_an_import_that_cannot_be_rewritten_fails_the_build() -> None:
+    with pytest.raises(ValueError, match="line 2"):
+        rewritten("import re\nimport rag.types\n")
+
+
+def test_a_setting_without_its_extra_says_how_to_install_it() -> None:
+    need("json", "postgres", "ASKBOOK_DATABASE_URL")
+    with pytest.raises(UsageError) as caught:
+        need("no_such_library", "postgres", "ASKBOOK_DATABASE_URL")
+    assert (caught.value.code, caught.value.hint) == ("missing_extra", 'Install it: pip install "askbook[postgres]"')
+
+
+def test_the_extras_that_messages_name_exist() -> None:
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    named = {
+        str(ast.literal_eval(node.args[1]))
+        for path in product_files()
+        for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "need"
+    }
+    assert named
+    assert named <= set(known)
+
+
+def test_the_package_runs_in_a_checkout_as_a_module(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "askbook", "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.startswith("usage: python -m askbook")
