@@ -9,6 +9,7 @@ from typing import Final
 
 from cli.terminal import number, opened, preload, say
 from rag.errors import UsageError
+from rag.extras import need
 from rag.settings import Settings
 
 _LOCAL: Final = ("127.0.0.1", "localhost", "::1")
@@ -19,10 +20,10 @@ def serve(options: argparse.Namespace) -> int:
     """Serve until interrupted. Exit code 0, or 2 when it must not or cannot listen."""
     settings = Settings.from_env()
     port = int(number(options.port, "--port", 0, 65535, whole=True) or 0)
-    try:
-        from rag.web.people import People
-    except ImportError as error:
-        raise UsageError(f"{error.name} is not installed.", hint='Run "pip install askbook[serve]".') from error
+    for library in ("starlette", "uvicorn", "sse_starlette", "limits", "prometheus_client"):
+        need(library, "serve", "The command serve")
+    from rag.web.people import People
+
     people = People.parse(settings.api_keys.get_secret_value() if settings.api_keys else None)
     if not people.have_keys and options.host not in _LOCAL:
         raise UsageError(

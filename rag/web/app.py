@@ -20,9 +20,9 @@ from rag.web import openai_api, threads_api
 from rag.web.door import Door
 from rag.web.hosting import Hosting
 from rag.web.http_errors import RequestRefusedError, error_response
+from rag.web.http_requests import hosting_of
 from rag.web.metrics import Measured, metrics
 from rag.web.openapi import description
-from rag.web.http_requests import hosting_of
 from rag.web.running import Turns
 
 STATIC: Final = Path(__file__).parent / "static"

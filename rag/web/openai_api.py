@@ -20,8 +20,8 @@ from rag.errors import UsageError
 from rag.types import Event, Response, Tokens
 from rag.web.hosting import Hosting
 from rag.web.http_errors import RequestRefusedError, error_body, error_response, status_of
-from rag.web.people import Person
 from rag.web.http_requests import hosting_of, json_object, metadata_of, options_of, person_of
+from rag.web.people import Person
 from rag.web.running import RunningTurn, Turns
 
 _WITHDRAWN: Final = "\n\n(The text above was withdrawn.)\n\n"

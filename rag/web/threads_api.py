@@ -16,8 +16,8 @@ from rag.errors import MemoryFailureError, UsageError
 from rag.types import Event
 from rag.web.hosting import Hosting
 from rag.web.http_errors import error_response
-from rag.web.people import Person
 from rag.web.http_requests import hosting_of, json_object, metadata_of, options_of, person_of, thread_of
+from rag.web.people import Person
 from rag.web.running import Turns
 
 PAGE: Final = 50  # conversations of one list
