@@ -84,6 +84,13 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     trust = _command(commands, "trust", "let a profile or a .env that was found in a folder use your keys")
     trust.add_argument("files", metavar="FILE", nargs="+", help="the profile or .env, which you have read")
     trust.add_argument("--revoke", action="store_true", help="trust the file no longer")
+    serve = _command(commands, "serve", "answer over HTTP: a web page, an OpenAI-compatible endpoint, conversations")
+    serve.add_argument("--host", metavar="H", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    serve.add_argument(
+        "--port", metavar="N", default="8000", help="port to listen on, 0 for a free one (default: 8000)"
+    )
+    _profile(serve)
+    _collection(serve)
     doctor = _command(commands, "doctor", "check the configuration and suggest fixes")
     _profile(doctor)
     _common(doctor)
@@ -134,6 +141,8 @@ def _chosen(name: str | None) -> Callable[[argparse.Namespace], int]:
         from cli.threads import threads as command
     elif name == "trust":
         from cli.trust import trust as command
+    elif name == "serve":
+        from cli.serve import serve as command
     elif name == "verify":
         from cli.verify import verify_thread as command
     else:

@@ -142,11 +142,7 @@ def passages(options: argparse.Namespace) -> int:
         book = await choose_collection(settings, profile, options.collection)
         index = collection_index(settings, book, profile)
         try:
-            return [
-                {name: getattr(chunk, name) for name in ("text", "title", "heading", "url", "sha256")}
-                | {"chunk_id": chunk.id}
-                for chunk in await index.fetch(options.ids)
-            ]
+            return [chunk.as_data() for chunk in await index.fetch(options.ids)]
         finally:
             await index.aclose()
 

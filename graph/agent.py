@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphRecursionError
 from langgraph.store.base import BaseStore
@@ -64,11 +65,17 @@ class Agent:
     cannot begin.
     """
 
-    def __init__(self, graph: CompiledMachine, services: Services, memory: Memory) -> None:
+    def __init__(self, graph: CompiledMachine, services: Services, memory: Memory, patience: Patience = USUAL) -> None:
         self.graph = exclusive(graph, memory.turn)
         self._graph = graph  # takes no lock: for a turn that holds it already
+        self._patience = patience
         self.services = services
         self.memory = memory
+
+    @cached_property
+    def _forgetful(self) -> CompiledMachine:
+        """The machine without a checkpointer, for a conversation that the caller keeps."""
+        return build_graph(self.services, self._patience).compile()
 
     async def ask(
         self,
@@ -116,6 +123,31 @@ class Agent:
             async for event in events:
                 yield event
 
+    async def stream_messages(
+        self,
+        messages: Sequence[AnyMessage],
+        *,
+        context: Context | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> AsyncGenerator[Event, None]:
+        """Answer the last of the messages and yield the events of the turn. The caller keeps the conversation.
+
+        `messages` are questions and answers, a question last. Nothing is stored.
+        """
+        request = _Request(new_id(), context or Context(), metadata or {})
+        question = messages[-1].text if messages else ""
+        profile = self.services.parts(request.context.profile).profile
+        try:
+            check_question(question, profile.limits.max_question_characters)
+        except InvalidQuestionError as error:
+            yield _event(await self._failed(error, request))
+            return
+        asked = HumanMessage(id=request.request_id, content=question)
+        given = InputState(messages=[*messages[:-1], asked], metadata=request.metadata)
+        async with aclosing(self._run(request, given, graph=self._forgetful)) as events:
+            async for event in events:
+                yield event
+
     async def resume(self, thread_id: str, *, context: Context | None = None) -> AsyncGenerator[Event, None]:
         """Finish an interrupted turn and yield its events. Searches that were done are not repeated.
 
@@ -158,14 +190,19 @@ class Agent:
             failure = AskbookError("api_error", "internal", "The turn failed, and its error could not be recorded.")
         yield last or _event(await self._failed(failure, request))
 
-    async def _run(self, request: _Request, given: InputState | None) -> AsyncGenerator[Event, None]:
+    async def _run(
+        self, request: _Request, given: InputState | None, graph: CompiledMachine | None = None
+    ) -> AsyncGenerator[Event, None]:
         values: Mapping[str, Any] = {}
-        async for mode, data in self._graph.astream(
+        # A process that is killed resumes where it was, and loses no question. LangGraph allows no durability without
+        # a checkpointer.
+        stored: dict[str, Any] = {} if graph is not None else {"durability": "sync"}
+        async for mode, data in (graph or self._graph).astream(
             given,
             {**thread_config(request.thread_id), "recursion_limit": STEPS},
             context=request.context,
             stream_mode=["custom", "values"],
-            durability="sync",  # a process that is killed resumes where it was, and loses no question
+            **stored,
         ):
             if not isinstance(data, dict):
                 continue
@@ -233,6 +270,30 @@ class Agent:
     async def threads(self) -> list[str]:
         """The ids of the stored conversations, newest first."""
         return await self.memory.threads()
+
+    async def summary(self, thread_id: str) -> dict[str, Any] | None:
+        """A conversation's entry in a list; None when there is none."""
+        return await self.memory.summary(thread_id)
+
+    async def passages(self, chunk_ids: Sequence[str]) -> list[dict[str, Any]]:
+        """Stored chunks, whole, in the given order; unknown ids are left out. Raises `RetrievalError`."""
+        return [chunk.as_data() for chunk in await self.services.index.fetch(chunk_ids)]
+
+    async def book(self) -> dict[str, Any]:
+        """The name of the book and the number of its passages; 0 for one that is not indexed."""
+        info = await self.services.index.info()
+        return {"collection": self.services.index.collection, "passages": info.chunks if info else 0}
+
+    async def check_health(self) -> dict[str, str]:
+        """What fails, by part ("index", "memory"), in one sentence each; empty when everything answers."""
+        failing: dict[str, str] = {}
+        checks = {"index": self.services.index.info, "memory": self.memory.probe}
+        for part, check in checks.items():
+            try:
+                await check()
+            except AskbookError as error:
+                failing[part] = error.message
+        return failing
 
     async def conversation(self, thread_id: str) -> dict[str, Any]:
         """A stored conversation in the format of `rag.conversation.transcript`. Raises `UsageError` if unknown."""
@@ -307,4 +368,4 @@ async def open_agent(
         async with open_memory(
             settings.home, persistent=persistent, options=options, checkpointer=checkpointer, store=store
         ) as memory:
-            yield Agent(memory.compile(build_graph(services, patience)), services, memory)
+            yield Agent(memory.compile(build_graph(services, patience)), services, memory, patience)

@@ -71,6 +71,11 @@ class Chunk:
         """The input of the sparse (BM25) encoder: the breadcrumb, then the text."""
         return f"{self.breadcrumb}\n\n{self.text}" if self.breadcrumb else self.text
 
+    def as_data(self) -> dict[str, str]:
+        """The chunk as `run.py passages --json` prints it."""
+        names = ("text", "title", "heading", "url", "sha256")
+        return {name: getattr(self, name) for name in names} | {"chunk_id": self.id}
+
     @property
     def link(self) -> str:
         """The URL of the chunk's heading, or of its page when headings have no anchors."""

@@ -89,6 +89,11 @@ class Settings(BaseSettings):
         "ASKBOOK_KEEP_TURNS", 20, description="number of turns whose checkpoints are kept"
     )
 
+    api_keys: SecretStr | None = _env("ASKBOOK_API_KEYS", description="keys of serve: name:key, comma-separated")
+    allowed_origins: str | None = _env(
+        "ASKBOOK_ALLOWED_ORIGINS", description="sites whose pages may call serve, comma-separated"
+    )
+
     _file: EnvFile = PrivateAttr(default=EnvFile(FOUND, {}, trusted=True))  # what is no setting; it may hold other keys
 
     @model_validator(mode="before")

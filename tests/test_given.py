@@ -122,7 +122,7 @@ async def test_a_retriever_s_index_is_neither_searched_nor_filled() -> None:
     index = SeenPassages("book")
     assert (await index.info(), await index.entries(), await index.fetch(["none"])) == (None, [], [])
     with pytest.raises(UsageError):
-        await index.search([[1.0]], limit=1)
+        await index.search(lambda _: [[1.0]], lambda _: None, limit=1)
 
 
 # --- our own search, as others see it --------------------------------------------------------------------------------

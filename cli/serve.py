@@ -1,0 +1,76 @@
+"""`run.py serve`: the agent over HTTP."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import socket
+from typing import Final
+
+from cli.terminal import number, opened, preload, say
+from rag.errors import UsageError
+from rag.extras import need
+from rag.settings import Settings
+
+_LOCAL: Final = ("127.0.0.1", "localhost", "::1")
+_STOP_SECONDS: Final = 30  # running turns may finish; the others can be resumed
+
+
+def serve(options: argparse.Namespace) -> int:
+    """Serve until interrupted. Exit code 0, or 2 when it must not or cannot listen."""
+    settings = Settings.from_env()
+    port = int(number(options.port, "--port", 0, 65535, whole=True) or 0)
+    for library in ("starlette", "uvicorn", "sse_starlette", "limits", "prometheus_client"):
+        need(library, "serve", "The command serve")
+    from rag.web.people import People
+
+    people = People.parse(settings.api_keys.get_secret_value() if settings.api_keys else None)
+    if not people.have_keys and options.host not in _LOCAL:
+        raise UsageError(
+            f"Without keys, serve listens on 127.0.0.1 only, not on {options.host}.",
+            hint="Set ASKBOOK_API_KEYS=name:key.",
+        )
+    preload()
+    return asyncio.run(_serve(options, settings, _listening(options.host, port)))
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that listens there. Raises `UsageError`, before anything slow is loaded."""
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise UsageError(f"Cannot listen on {host}:{port}: {error.strerror}.", hint="Choose another --port.") from error
+    return listening
+
+
+async def _serve(options: argparse.Namespace, settings: Settings, listening: socket.socket) -> int:
+    import uvicorn
+
+    from rag.profiles.offered import offer_of
+    from rag.web.app import build_app
+    from rag.web.hosting import Hosting
+    from rag.web.people import People
+    from state import Context
+
+    people = People.parse(settings.api_keys.get_secret_value() if settings.api_keys else None)
+    async with opened(options, settings) as agent:
+        hosting = Hosting(agent, Context, offer_of(settings), people, origins=_origins(settings))
+        config = uvicorn.Config(
+            build_app(hosting),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_STOP_SECONDS,
+        )
+        server = uvicorn.Server(config)
+        host, port = listening.getsockname()[:2]
+        say(f"askbook answers at http://{f'[{host}]' if ':' in host else host}:{port}/ . Ctrl-C stops it.")
+        await server.serve([listening])
+    return 0
+
+
+def _origins(settings: Settings) -> tuple[str, ...]:
+    return tuple(filter(None, (part.strip() for part in (settings.allowed_origins or "").split(","))))

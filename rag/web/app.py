@@ -1,0 +1,128 @@
+"""The HTTP application: routes, errors and headers, around an agent that comes in as a port."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from rag.errors import AskbookError
+from rag.web import openai_api, threads_api
+from rag.web.door import Door
+from rag.web.hosting import Hosting
+from rag.web.http_errors import RequestRefusedError, error_response
+from rag.web.http_requests import hosting_of
+from rag.web.metrics import Measured, metrics
+from rag.web.openapi import description
+from rag.web.running import Turns
+
+STATIC: Final = Path(__file__).parent / "static"
+# The page loads only its own files and talks only to its own server.
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+log: Final = logging.getLogger("askbook")
+
+
+def build_app(hosting: Hosting) -> Starlette:
+    """The application for an agent. The caller opens and closes the agent."""
+    app = Starlette(
+        routes=[
+            Route("/", page),
+            Route("/healthz", health),
+            Route("/openapi.json", openapi),
+            Route("/metrics", metrics),
+            Route("/api/book", book),
+            Route("/api/profiles", profiles),
+            Route("/api/passages/{chunk_id}", passage),
+            *threads_api.ROUTES,
+            *openai_api.ROUTES,
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ],
+        middleware=[
+            Middleware(Measured),
+            *_cors(hosting),
+            Middleware(Door, hosting=hosting),
+        ],
+        exception_handlers={AskbookError: _refused, HTTPException: _no_such_route, Exception: _unexpected},
+    )
+    app.state.hosting = hosting
+    app.state.turns = Turns(hosting.limits)
+    return app
+
+
+def _cors(hosting: Hosting) -> list[Middleware]:
+    if not hosting.origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=list(hosting.origins),
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["Authorization", "Content-Type"],
+        )
+    ]
+
+
+async def page(_request: Request) -> Response:
+    return FileResponse(STATIC / "index.html", headers={"Content-Security-Policy": _POLICY})
+
+
+async def health(request: Request) -> Response:
+    """200 when the index and the memory answer, else 503 with what fails."""
+    failing = await hosting_of(request).agent.check_health()
+    status = 503 if failing else 200
+    return JSONResponse({"status": "failing" if failing else "ok", "failing": failing}, status)
+
+
+async def openapi(_request: Request) -> Response:
+    return JSONResponse(description())
+
+
+async def book(request: Request) -> Response:
+    """The book that this server answers from."""
+    return JSONResponse(await hosting_of(request).agent.book())
+
+
+async def profiles(request: Request) -> Response:
+    offer = hosting_of(request).offer
+    return JSONResponse({"profiles": list(offer.names), "default": offer.usual})
+
+
+async def passage(request: Request) -> Response:
+    """A stored passage, whole, as `run.py passages` prints it."""
+    found = await hosting_of(request).agent.passages([request.path_params["chunk_id"]])
+    if not found:
+        raise RequestRefusedError(404, "unknown_chunk", "There is no such passage in the book.")
+    return JSONResponse(found[0])
+
+
+async def _refused(_request: Request, error: Any) -> Response:  # an `AskbookError`
+    return error_response(error)
+
+
+async def _no_such_route(request: Request, error: Any) -> Response:  # an `HTTPException`
+    if error.status_code == 405:
+        message = f"{request.url.path} does not take {request.method}."
+        answer: Response = error_response(RequestRefusedError(405, "method_not_allowed", message))
+        answer.headers.update(error.headers or {})
+        return answer
+    return error_response(RequestRefusedError(404, "not_found", f"There is nothing at {request.url.path[:100]}."))
+
+
+async def _unexpected(_request: Request, error: Exception) -> Response:
+    log.error("a request failed", exc_info=error)
+    failure = AskbookError("api_error", "internal", f"Something went wrong inside askbook ({type(error).__name__}).")
+    response = error_response(failure)
+    response.status_code = 500
+    return response

@@ -1,0 +1,77 @@
+"""API keys and the people behind them: who sends a request, and which conversations are theirs."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from rag.errors import UsageError
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_SHORTEST_KEY: Final = 8  # characters; a shorter key is guessed in an afternoon
+_SEPARATOR: Final = "/"  # not allowed in a name, so an id belongs to one person
+
+
+class Person:
+    """Somebody who may ask. Their conversations are stored under their name, so no id reaches another's.
+
+    A person without a name, the only one of a server without keys, has the ids of the command line.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        self._prefix = f"{name}{_SEPARATOR}" if name else ""
+
+    def stored(self, thread_id: str) -> str:
+        """The id under which a conversation of this person is stored."""
+        return f"{self._prefix}{thread_id}"
+
+    def own(self, stored_id: str) -> str | None:
+        """The id as this person knows it; None for another person's conversation."""
+        return stored_id.removeprefix(self._prefix) if stored_id.startswith(self._prefix) else None
+
+
+class People:
+    """The people by their keys. Without keys, everyone is the same nameless person."""
+
+    def __init__(self, keys: Mapping[str, str] | None = None) -> None:
+        self._digests = [(_digest(key), Person(name)) for name, key in (keys or {}).items()]
+
+    @classmethod
+    def parse(cls, text: str | None) -> People:
+        """People from `name:key,name:key`. Raises `UsageError`, which names the entry by its position only."""
+        keys: dict[str, str] = {}
+        for position, entry in enumerate(filter(None, (part.strip() for part in (text or "").split(","))), 1):
+            name, _, key = entry.partition(":")
+            if not _NAME.fullmatch(name) or len(key) < _SHORTEST_KEY or not (key.isascii() and key.isprintable()):
+                raise UsageError(
+                    f"Entry {position} of ASKBOOK_API_KEYS is not allowed.",
+                    code="settings",
+                    hint=f"Write name:key with a name of letters and digits and a key of at least {_SHORTEST_KEY} "
+                    "printable ASCII characters.",
+                )
+            if name in keys or key in keys.values():
+                raise UsageError(f"Entry {position} of ASKBOOK_API_KEYS repeats a name or a key.", code="settings")
+            keys[name] = key
+        return cls(keys)
+
+    @property
+    def have_keys(self) -> bool:
+        return bool(self._digests)
+
+    def of(self, key: str) -> Person | None:
+        """The person with this key, or None. The time taken does not depend on how much of a key is right."""
+        if not self._digests:
+            return Person()
+        given, found = _digest(key), None
+        for digest, person in self._digests:
+            if hmac.compare_digest(digest, given):
+                found = person
+        return found
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()

@@ -1,0 +1,111 @@
+"""Turns in progress: how many each person may run, and the events of one turn on their way to a client."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager, suppress
+from typing import Final
+
+from limits import RateLimitItemPerMinute
+from limits.aio.storage import MemoryStorage
+from limits.aio.strategies import MovingWindowRateLimiter
+
+from rag.errors import AskbookError
+from rag.types import Event
+from rag.web.hosting import Limits
+from rag.web.http_errors import RequestRefusedError
+from rag.web.people import Person
+
+_END: Final = None
+
+
+class Turns:
+    """The turns that this process runs. Enforces each person's limits, and one turn at a time on a conversation."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._rate = RateLimitItemPerMinute(limits.turns_per_minute)
+        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+        self._busy: set[str] = set()
+        self._running: Counter[str] = Counter()
+
+    @asynccontextmanager
+    async def begun(
+        self, person: Person, thread: str | None, events: AsyncGenerator[Event, None]
+    ) -> AsyncIterator[RunningTurn]:
+        """Run a turn for the block. Leaving the block before its end stops the turn; its question stays unanswered.
+
+        `thread` is the stored conversation, None for a turn that is not stored. Raises `RequestRefusedError`.
+        """
+        await self._admit(person, thread)
+        if thread is not None:
+            self._busy.add(thread)
+        self._running[person.name] += 1
+        turn = RunningTurn(events)
+        try:
+            yield turn
+        finally:
+            try:
+                await turn.stop()
+            finally:
+                self._running[person.name] -= 1
+                self._busy.discard(thread or "")
+
+    @property
+    def running(self) -> int:
+        return self._running.total()
+
+    async def _admit(self, person: Person, thread: str | None) -> None:
+        if thread is not None and thread in self._busy:
+            message = "A turn is already running on this conversation."
+            raise RequestRefusedError(409, "thread_busy", message, hint="Wait until it ends, or stop it.")
+        if self._running[person.name] >= self._limits.concurrent_turns:
+            message = f"{self._limits.concurrent_turns} turns are running already."
+            raise RequestRefusedError(429, "too_many_turns", message, hint="Wait until one ends.", retry_after=1)
+        if not await self._limiter.hit(self._rate, person.name):
+            reset, _ = await self._limiter.get_window_stats(self._rate, person.name)
+            raise RequestRefusedError(
+                429,
+                "too_many_requests",
+                f"More than {self._limits.turns_per_minute} questions in a minute.",
+                hint="Ask again later.",
+                retry_after=_seconds_until(reset),
+            )
+
+
+def _seconds_until(reset: float) -> int:
+    return max(1, round(reset - time.time()))
+
+
+class RunningTurn:
+    """A turn in a task of its own, so that its events can be read in any task. Iterate it once."""
+
+    def __init__(self, events: AsyncGenerator[Event, None]) -> None:
+        self._queue: asyncio.Queue[Event | AskbookError | None] = asyncio.Queue()
+        self._task = asyncio.create_task(self._run(events))
+
+    async def _run(self, events: AsyncGenerator[Event, None]) -> None:
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    self._queue.put_nowait(event)
+        except AskbookError as error:
+            self._queue.put_nowait(error)
+        finally:
+            self._queue.put_nowait(_END)
+
+    async def __aiter__(self) -> AsyncGenerator[Event, None]:
+        while (item := await self._queue.get()) is not None:
+            if isinstance(item, AskbookError):
+                raise item
+            yield item
+        await self._task  # raises what nobody expected
+
+    async def stop(self) -> None:
+        """Cancel the turn if it runs, and wait until it has stopped."""
+        self._task.cancel()
+        with suppress(asyncio.CancelledError, Exception):  # an unexpected failure was raised to the reader
+            await self._task

@@ -1,0 +1,219 @@
+// The page: asks, shows what comes, and keeps the address in step with the conversation.
+
+import { TurnView } from "./answer.js";
+import { events, getJson, postJson, useKey } from "./api.js";
+import { element } from "./markdown.js";
+import { closePassage, openPassage } from "./passage.js";
+import { refresh, useThreads } from "./threads.js";
+
+const at = (id) => document.getElementById(id);
+const talk = at("talk");
+const question = at("question");
+const send = at("send");
+let thread = "";
+let running = null; // the AbortController of a turn in progress
+let views = [];
+
+const api = (rest = "") => `/api/threads/${encodeURIComponent(thread)}${rest}`;
+const say = (text) => { at("state").textContent = text; };
+
+function add(text) {
+  const view = new TurnView(text, openPassage, (name) => (name === "retry" ? retry(view) : undo(view)));
+  talk.querySelector(".welcome")?.remove();
+  views.at(-1)?.node.classList.remove("last");
+  view.node.classList.add("last");
+  views.push(view);
+  talk.append(view.node);
+  return view;
+}
+
+async function ask(text) {
+  if (running || !text.trim()) return;
+  if (!thread) enter(crypto.randomUUID ? crypto.randomUUID() : `${Date.now()}-${Math.random()}`);
+  question.value = "";
+  grow();
+  await run(add(text), api("/turns"), { question: text, ...options() });
+}
+
+const options = () => ({ citation_style: "numbered", profile: at("profile").value || undefined });
+
+async function retry(view) {
+  if (running) return;
+  view.retract();
+  view.tail.replaceChildren();
+  await run(view, api("/retry"), options());
+}
+
+async function undo(view) {
+  if (running) return;
+  await guarded(async () => {
+    const { question: taken } = await postJson(api("/undo"));
+    view.node.remove();
+    views = views.filter((other) => other !== view);
+    views.at(-1)?.node.classList.add("last");
+    question.value = taken || "";
+    grow();
+    question.focus();
+    if (!views.length) welcome();
+    await refresh();
+  });
+}
+
+async function run(view, path, body) {
+  running = new AbortController();
+  send.textContent = "Stop";
+  send.classList.add("stop");
+  say("Searching the book…");
+  view.node.scrollIntoView({ block: "start", behavior: "smooth" });
+  try {
+    for await (const { type, data } of events(path, body, running.signal)) handle(view, type, data);
+    say("");
+  } catch (failure) {
+    say("");
+    if (failure.name === "AbortError") view.stopped();
+    else if (failure.status === 401) await askForKey();
+    else if (failure.response?.error) view.finish(failure.response);
+    else view.fail(failure.message, []);
+  } finally {
+    running = null;
+    send.textContent = "Ask";
+    send.classList.remove("stop");
+    question.focus();
+    await guarded(() => refresh(thread));
+  }
+}
+
+function handle(view, type, data) {
+  switch (type) {
+    case "phase":
+      if (data.phase === "GENERATING") say("Writing, and checking each sentence…");
+      break;
+    case "retrieval":
+      say(`Found ${data.results_count} ${data.results_count === 1 ? "passage" : "passages"}.`);
+      break;
+    case "waiting":
+      say(`The service asks to wait. Trying again in ${Math.round(data.seconds)} s.`);
+      break;
+    case "sentence":
+      view.add(data.text);
+      break;
+    case "retract":
+      view.retract();
+      break;
+    case "response":
+      view.finish(data);
+      break;
+  }
+}
+
+async function open(id) {
+  running?.abort();
+  enter(id);
+  closePassage();
+  document.body.classList.remove("listing");
+  talk.replaceChildren();
+  views = [];
+  await guarded(async () => {
+    const conversation = await getJson(api());
+    for (const turn of conversation.turns) add(turn.question).finish(turn);
+    if (conversation.unanswered) add(conversation.unanswered).stopped();
+    await refresh(id);
+    talk.lastElementChild?.scrollIntoView({ block: "start" });
+  });
+}
+
+function enter(id) {
+  thread = id;
+  const address = id ? `#${encodeURIComponent(id)}` : location.pathname;
+  if (location.hash !== address) history.pushState(null, "", address);
+}
+
+function fresh() {
+  running?.abort();
+  enter("");
+  closePassage();
+  document.body.classList.remove("listing");
+  views = [];
+  welcome();
+  question.focus();
+  guarded(() => refresh(""));
+}
+
+async function welcome() {
+  const book = await getJson("/api/book").catch(() => ({}));
+  const suggestions = (book.questions || []).map((text) => {
+    const button = element("button", { className: "suggestion", type: "button" }, text);
+    button.addEventListener("click", () => ask(text));
+    return button;
+  });
+  const lines = [element("h2", {}, "What would you like to know?"),
+    element("p", {}, "Answers come from the book alone. Each one shows the passages that prove it.")];
+  talk.replaceChildren(element("section", { className: "welcome" }, ...lines, ...suggestions));
+}
+
+async function guarded(work) {
+  try {
+    await work();
+  } catch (failure) {
+    if (failure.status === 401) await askForKey();
+    else say(failure.message);
+  }
+}
+
+function askForKey() {
+  const dialog = at("key-dialog");
+  if (dialog.open) return undefined;
+  dialog.showModal();
+  return new Promise((done) => {
+    dialog.addEventListener("close", () => {
+      useKey(at("key").value);
+      done();
+      start();
+    }, { once: true });
+  });
+}
+
+function grow() {
+  question.style.height = "auto";
+  question.style.height = `${Math.min(question.scrollHeight, 240)}px`;
+}
+
+async function start() {
+  await guarded(async () => {
+    const [{ profiles, default: usual }, book] = await Promise.all([getJson("/api/profiles"), getJson("/api/book")]);
+    at("profile").replaceChildren(...profiles.map((name) => element("option", { value: name, selected: name === usual }, name)));
+    at("book").textContent = `${book.collection} · ${book.passages.toLocaleString("en")} passages`;
+    const id = decodeURIComponent(location.hash.slice(1));
+    await (id ? open(id) : fresh());
+  });
+}
+
+at("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (running) running.abort();
+  else ask(question.value);
+});
+question.addEventListener("input", grow);
+question.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    if (!running) ask(question.value);
+  }
+});
+at("new").addEventListener("click", fresh);
+at("open-threads").addEventListener("click", () => {
+  const listing = document.body.classList.toggle("listing");
+  at("open-threads").setAttribute("aria-expanded", String(listing));
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  if (!at("passage").hidden) closePassage();
+  else if (running) running.abort();
+  else document.body.classList.remove("listing");
+});
+addEventListener("popstate", () => {
+  const id = decodeURIComponent(location.hash.slice(1));
+  if (id !== thread) (id ? open(id) : fresh());
+});
+useThreads({ open, gone: (id) => { if (id === thread) fresh(); } });
+start();

@@ -1,0 +1,167 @@
+"""The stored conversations over HTTP: list, read, delete, and take turns as server-sent events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from typing import Any, Final
+
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from rag.conversation.turns import unknown_thread
+from rag.errors import MemoryFailureError, UsageError
+from rag.types import Event
+from rag.web.hosting import Hosting
+from rag.web.http_errors import error_response
+from rag.web.http_requests import hosting_of, json_object, metadata_of, options_of, person_of, thread_of
+from rag.web.people import Person
+from rag.web.running import Turns
+
+PAGE: Final = 50  # conversations of one list
+_PING_SECONDS: Final = 15  # between two comments that keep a silent connection open
+_DAMAGED: Final = ("conversation_broken", "memory_key")
+
+
+async def list_threads(request: Request) -> Response:
+    """The newest conversations of this person. `before` is the id of the last one of the page before."""
+    hosting, person = hosting_of(request), person_of(request)
+    own = [thread for thread in await hosting.agent.threads() if person.own(thread) is not None]
+    before = request.query_params.get("before")
+    if before is not None and person.stored(before) in own:
+        own = own[own.index(person.stored(before)) + 1 :]
+    rows = [await _row(hosting, person, thread) for thread in own[:PAGE]]
+    return JSONResponse({"threads": [row for row in rows if row], "more": len(own) > PAGE})
+
+
+async def _row(hosting: Hosting, person: Person, thread: str) -> dict[str, Any] | None:
+    """The entry of a conversation; one that cannot be read is named with the code of its error."""
+    try:
+        summary = await hosting.agent.summary(thread)
+    except MemoryFailureError as error:
+        if error.code not in _DAMAGED:
+            raise
+        return {"thread_id": person.own(thread), "error": error.code}
+    return summary | {"thread_id": person.own(thread)} if summary and summary["first_question"] else None
+
+
+async def read_thread(request: Request) -> Response:
+    stored = thread_of(request)
+    conversation = await _own_conversation(request, stored)
+    return JSONResponse(conversation)
+
+
+async def _own_conversation(request: Request, stored: str) -> dict[str, Any]:
+    """The conversation with the id that this person knows. Raises `UsageError` "unknown_thread"."""
+    own = person_of(request).own(stored) or ""
+    if stored not in await hosting_of(request).agent.threads():
+        raise _unknown(own)
+    conversation = await hosting_of(request).agent.conversation(stored)
+    return conversation | {"thread_id": own}
+
+
+def _unknown(own: str) -> UsageError:
+    error = unknown_thread(own)
+    return UsageError(error.message, code=error.code)
+
+
+async def delete_thread(request: Request) -> Response:
+    await _clear(request)
+    return Response(status_code=204)
+
+
+async def clear_thread(request: Request) -> Response:
+    await _clear(request)
+    return JSONResponse({"cleared": True})
+
+
+async def _clear(request: Request) -> None:
+    stored = thread_of(request)
+    if stored not in await hosting_of(request).agent.threads():
+        raise _unknown(person_of(request).own(stored) or "")
+    await hosting_of(request).agent.clear(stored)
+
+
+async def undo_turn(request: Request) -> Response:
+    stored = thread_of(request)
+    if stored not in await hosting_of(request).agent.threads():
+        raise _unknown(person_of(request).own(stored) or "")
+    return JSONResponse({"question": await hosting_of(request).agent.undo(stored)})
+
+
+async def take_turn(request: Request) -> Response:
+    """One turn: `question`, optional `metadata`, and the options of a turn, at the top level or in `context`."""
+    hosting, stored = hosting_of(request), thread_of(request)
+    data = await json_object(request)
+    question = data.pop("question", None)
+    if not isinstance(question, str):
+        raise UsageError("question is not a string.", code="invalid_option")
+    metadata = metadata_of(data)
+    data.pop("metadata", None)
+    context = options_of(hosting, _knobs(data))
+    events = hosting.agent.stream(question, thread_id=stored, context=context, metadata=metadata)
+    return await stream_events(request, stored, events)
+
+
+async def retry_turn(request: Request) -> Response:
+    """Ask the last question again, as the same request; the body may hold options."""
+    hosting, stored = hosting_of(request), thread_of(request)
+    if stored not in await hosting.agent.threads():
+        raise _unknown(person_of(request).own(stored) or "")
+    context = options_of(hosting, _knobs(await json_object(request, required=False)))
+    return await stream_events(request, stored, hosting.agent.stream_retry(stored, context=context))
+
+
+def _knobs(data: Mapping[str, Any]) -> dict[str, Any]:
+    nested = data.get("context") or {}
+    if not isinstance(nested, dict):
+        raise UsageError("context is not a JSON object.", code="invalid_option")
+    return {name: value for name, value in data.items() if name != "context"} | nested
+
+
+async def stream_events(request: Request, stored: str, events: AsyncGenerator[Event, None]) -> Response:
+    """The events of a turn as server-sent events, or a plain error if the turn fails before it begins."""
+    turns: Turns = request.app.state.turns
+    person = person_of(request)
+    begun = turns.begun(person, stored, events)
+    turn = await begun.__aenter__()
+    try:
+        reading = aiter(turn)
+        first = await anext(reading)
+    except BaseException:
+        await begun.__aexit__(None, None, None)
+        raise
+    if first.response is not None and first.response.error is not None:
+        await begun.__aexit__(None, None, None)
+        answer = first.response.model_copy(update={"thread_id": person.own(stored)})
+        return error_response(first.response.error, answer)
+
+    async def sent() -> AsyncIterator[ServerSentEvent]:
+        try:
+            yield _sent(first, person)
+            async for event in reading:
+                yield _sent(event, person)
+        finally:
+            await begun.__aexit__(None, None, None)
+
+    return EventSourceResponse(sent(), ping=_PING_SECONDS, headers={"X-Accel-Buffering": "no"})
+
+
+def _sent(event: Event, person: Person) -> ServerSentEvent:
+    data = dict(event.data)
+    if event.response is not None:
+        data["thread_id"] = person.own(event.response.thread_id) or event.response.thread_id
+    return ServerSentEvent(json.dumps(data, ensure_ascii=False), event=event.type)
+
+
+ROUTES: Final = [
+    Route("/api/threads", list_threads),
+    Route("/api/threads/{thread_id}", read_thread),
+    Route("/api/threads/{thread_id}", delete_thread, methods=["DELETE"]),
+    Route("/api/threads/{thread_id}/turns", take_turn, methods=["POST"]),
+    Route("/api/threads/{thread_id}/retry", retry_turn, methods=["POST"]),
+    Route("/api/threads/{thread_id}/undo", undo_turn, methods=["POST"]),
+    Route("/api/threads/{thread_id}/clear", clear_thread, methods=["POST"]),
+]

@@ -1,0 +1,207 @@
+"""The page in a real browser, against a real server whose model is scripted."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.openai_server import OPENAI_KEY, Endpoint, answer, openai_server, refuses
+from tests.serving import serving
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+CHROMIUM: Final = shutil.which("chromium") or shutil.which("chromium-browser")
+AXE: Final = Path(__file__).parent / "vendor" / "axe.min.js"
+# Chromium as root, without the connections that it opens on its own.
+_OPTIONS: Final = [
+    "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+GOOD: Final = "Every widget has exactly four teeth [1]."
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not on this machine (Debian: chromium)")
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[Endpoint]:
+    with openai_server() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def address(tiny_book: Path, endpoint: Endpoint) -> Iterator[str]:
+    variables = {"OPENAI_API_KEY": OPENAI_KEY, "OPENAI_BASE_URL": endpoint.address, "OPENAI_MODEL": "scripted"}
+    with serving(tiny_book, variables) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=_OPTIONS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Any, address: str, endpoint: Endpoint) -> Iterator[Any]:
+    """The page at its first visit. No test may leave an error on the console."""
+    endpoint.script.clear()
+    yield from _opened(browser, address, viewport={"width": 1280, "height": 800})
+
+
+def _opened(browser: Any, address: str, **options: Any) -> Iterator[Any]:
+    context = browser.new_context(**options)
+    opened, problems = context.new_page(), []
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    opened.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    opened.goto(address)
+    opened.wait_for_selector(".welcome")
+    yield opened
+    context.close()
+    # The browser itself logs each failed request, which the page has shown to its reader.
+    assert [problem for problem in problems if "Failed to load resource" not in problem] == []
+
+
+def ask(page: Any, question: str = "How many teeth has a widget?") -> None:
+    page.fill("#question", question)
+    page.keyboard.press("Enter")
+
+
+def answered(page: Any) -> None:
+    page.wait_for_selector(".last .sources")
+
+
+def test_a_question_is_answered_and_a_citation_opens_the_passage_with_its_quote(page: Any, endpoint: Endpoint) -> None:
+    endpoint.script.append(answer("Every widget has ", "exactly four teeth [1]."))
+    ask(page)
+    answered(page)
+    page.click("button.citation")
+    page.wait_for_selector("#passage mark")
+    assert page.inner_text("#passage mark") == "Every widget has exactly four teeth."
+    page.keyboard.press("Escape")
+    assert page.is_hidden("#passage")
+    assert page.evaluate("document.activeElement.className") == "citation"
+
+
+def test_a_reload_keeps_the_answer_with_its_sources(page: Any, endpoint: Endpoint) -> None:
+    endpoint.script.append(answer(GOOD))
+    ask(page)
+    answered(page)
+    page.reload()
+    answered(page)
+    assert "four teeth" in page.inner_text(".last .body")
+    page.click(".last .sources button")
+    page.wait_for_selector("#passage mark")
+
+
+def test_a_sentence_that_could_not_be_confirmed_has_a_mark_with_its_reason(page: Any, endpoint: Endpoint) -> None:
+    # The judge is the same model; here it does not answer in the closed form, so the mark stays.
+    endpoint.script += [answer(f"{GOOD} No widget turns a shaft [1]."), answer("?")]
+    ask(page)
+    answered(page)
+    page.hover("button.mark")
+    page.wait_for_selector(".mark .hint", state="visible")
+    assert len(page.inner_text(".mark .hint")) > 20
+    endpoint.script.clear()
+
+
+def test_an_answer_can_be_stopped_and_asked_again(page: Any, endpoint: Endpoint) -> None:
+    held = answer(GOOD + " Mount a widget", finish=None)
+    endpoint.script.append(type(held)(**{**held.__dict__, "hang": True}))
+    ask(page)
+    page.wait_for_selector("#send.stop")
+    page.wait_for_selector(".last .body p")
+    page.click("#send")
+    page.wait_for_selector("text=Stopped.")
+    endpoint.script.append(answer(GOOD))
+    page.click(".last .action >> text=Ask again")
+    answered(page)
+
+
+def test_a_failure_is_told_and_the_conversation_goes_on(page: Any, endpoint: Endpoint) -> None:
+    endpoint.script.append(refuses(401, "no such key"))
+    ask(page)
+    page.wait_for_selector("[role=alert]")
+    assert "Authentication failed" in page.inner_text("[role=alert]")
+    endpoint.script.append(answer(GOOD))
+    page.click(".last .action >> text=Ask again")
+    answered(page)
+    assert page.locator("[role=alert]").count() == 0
+
+
+def test_a_turn_can_be_taken_back_and_a_conversation_deleted(page: Any, endpoint: Endpoint) -> None:
+    endpoint.script += [answer(GOOD), answer(GOOD)]
+    ask(page, "How many teeth has one?")
+    answered(page)
+    page.click(".last .action >> text=Take back")
+    page.wait_for_selector(".welcome")
+    assert page.input_value("#question") == "How many teeth has one?"
+    page.keyboard.press("Enter")
+    answered(page)
+    row = page.locator("#thread-list li", has=page.locator("[aria-current]"))
+    row.hover()
+    row.locator("button[title=Delete]").click()
+    page.wait_for_selector(".welcome")
+
+
+def test_what_a_book_or_a_reader_writes_is_text(page: Any, endpoint: Endpoint) -> None:
+    endpoint.script.append(answer(f"{GOOD}\n\n<img src=x onerror=alert(1)>\n\n[x](javascript:alert(1))"))
+    ask(page, "How many teeth has a widget <img src=x onerror=alert(1)>?")
+    answered(page)
+    assert page.locator("#talk img").count() == 0
+    assert page.locator("#talk a[href^=javascript]").count() == 0
+    assert "<img src=x" in page.inner_text(".last .asked")
+
+
+def test_everything_can_be_done_by_the_keyboard(page: Any, endpoint: Endpoint) -> None:
+    endpoint.script.append(answer(GOOD))
+    assert page.evaluate("document.activeElement.id") == "question"
+    page.keyboard.type("How many teeth has a widget?")
+    page.keyboard.press("Enter")
+    answered(page)
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.className") == "citation":
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#passage mark")
+    assert page.evaluate("document.activeElement.id") == "passage-title"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 820, 390])
+def test_the_page_has_no_serious_fault_of_access_and_fits_its_width(
+    browser: Any, address: str, endpoint: Endpoint, width: int, scheme: str
+) -> None:
+    endpoint.script[:] = [answer(f"{GOOD}\n\n- Every widget has exactly four teeth [1].\n")]
+    opening = _opened(browser, address, viewport={"width": width, "height": 844}, color_scheme=scheme)
+    page = next(opening)
+    ask(page)
+    answered(page)
+    page.click("button.citation >> nth=0")
+    page.wait_for_selector("#passage mark")
+    # Through the debugger, which the policy of the page does not bind.
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run()")
+    serious = [rule["id"] for rule in found["violations"] if rule["impact"] in ("serious", "critical")]
+    assert serious == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert next(opening, None) is None
+
+
+def test_no_request_leaves_the_server(browser: Any, address: str, endpoint: Endpoint) -> None:
+    endpoint.script[:] = [answer(GOOD)]
+    context = browser.new_context()
+    page, hosts = context.new_page(), set()
+    page.on("request", lambda request: hosts.add(re.match(r"\w+://[^/]+|\w+:", request.url)[0]))  # type: ignore[index]
+    page.goto(address)
+    page.wait_for_selector(".welcome")
+    ask(page)
+    answered(page)
+    context.close()
+    assert hosts == {address}

@@ -1,0 +1,76 @@
+"""`run.py serve` as a process: the page, a question, the OpenAPI description, and its end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+import run
+from tests.serving import serving
+from tests.web import events
+
+
+@pytest.fixture(scope="module")
+def address(tiny_book: Path) -> Iterator[str]:
+    """The address of a server on the tiny book."""
+    with serving(tiny_book) as found:
+        yield found
+
+
+def test_the_server_answers_from_the_book(address: str) -> None:
+    with httpx.Client(base_url=address, timeout=60) as http:
+        assert http.get("/healthz").json() == {"status": "ok", "failing": {}}
+        book = http.get("/api/book").json()
+        assert book["passages"] > 0
+        found = events(http.post("/api/threads/t/turns", json={"question": "What is a widget?"}).text)
+        response = found[-1][1]
+        assert response["status"] == "success"
+        cited = response["citations"][0]
+        stored = http.get(f"/api/passages/{cited['chunk_id']}").json()
+        assert stored["text"][cited["start"] : cited["end"]] == cited["quote"]
+        assert http.get("/api/passages/none").status_code == 404
+
+
+def test_the_page_loads_only_what_the_server_has(address: str) -> None:
+    with httpx.Client(base_url=address) as http:
+        page = http.get("/")
+        assert "default-src 'none'" in page.headers["content-security-policy"]
+        parts = re.findall(r'(?:src|href)="(/static/[^"]+)"', page.text)
+        assert len(parts) >= 3
+        assert all(http.get(part).status_code == 200 for part in parts)
+        assert not re.search(r'(?:src|href)="(?:https?:)?//', page.text)
+
+
+def test_wrong_paths_and_methods_are_errors_of_the_same_form(address: str) -> None:
+    with httpx.Client(base_url=address) as http:
+        assert http.get("/nothing").json()["error"]["code"] == "not_found"
+        wrong = http.put("/api/threads")
+        assert (wrong.status_code, wrong.json()["error"]["code"]) == (405, "method_not_allowed")
+
+
+def test_the_metrics_name_routes_and_no_ids(address: str) -> None:
+    with httpx.Client(base_url=address) as http:
+        http.get("/api/threads/secret-thread")
+        text = http.get("/metrics").text
+    assert 'route="/api/threads/{thread_id}"' in text
+    assert "secret-thread" not in text
+
+
+def test_without_keys_no_other_machine_is_served(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run.main(["serve", "--host", "0.0.0.0"]) == 2
+    assert "ASKBOOK_API_KEYS" in capsys.readouterr().err
+
+
+def test_a_port_in_use_is_one_line(
+    address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run.main(["serve", "--port", address.rpartition(":")[2]]) == 2
+    assert "Cannot listen on 127.0.0.1" in capsys.readouterr().err

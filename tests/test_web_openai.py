@@ -1,0 +1,166 @@
+"""OpenAI's wire format, with OpenAI's own client and LangChain's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import openai
+import pytest
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from rag.errors import AskbookError
+from tests.fakes import passage
+from tests.machine import ANSWER, Machine
+from tests.web import KEYS, LOCAL, bearer, client, events
+
+ASKED: Any = [{"role": "user", "content": "What is a node?"}]
+
+
+def sdk(machine: Machine, keys: str = "", key: str = "unused") -> openai.AsyncOpenAI:
+    """OpenAI's client on an application over the machine."""
+    return openai.AsyncOpenAI(
+        api_key=key, base_url=f"{LOCAL}/v1", http_client=client(machine, keys=keys), max_retries=0
+    )
+
+
+async def test_a_completion_holds_the_answer_and_the_whole_response() -> None:
+    machine = Machine(ANSWER)
+    done = await sdk(machine).chat.completions.create(model="default", messages=ASKED)
+    message: Any = done.choices[0].message
+    assert message.content == message.askbook["content"]
+    assert message.askbook["citations"][0]["quote"] == "A node is a process."
+    assert done.choices[0].finish_reason == "stop"
+    assert done.usage is not None
+    assert done.usage.total_tokens == message.askbook["tokens_used"]["total"]
+    assert await machine.agent.threads() == []
+
+
+async def test_a_streamed_completion_is_the_same_text() -> None:
+    stream = await sdk(Machine(ANSWER)).chat.completions.create(
+        model="default", messages=ASKED, stream=True, stream_options={"include_usage": True}
+    )
+    chunks: list[Any] = [chunk async for chunk in stream]
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    last = chunks[-1]
+    assert text == last.askbook["content"]
+    assert last.usage.total_tokens == last.askbook["tokens_used"]["total"]
+    assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "stop"
+    assert len({chunk.id for chunk in chunks}) == 1
+
+
+async def test_a_stream_ends_with_the_word_that_clients_wait_for() -> None:
+    async with client(Machine(ANSWER)) as http:
+        answer = await http.post("/v1/chat/completions", json={"messages": ASKED, "stream": True})
+    assert events(answer.text)[-1] == ("message", "[DONE]")
+    assert "askbook" in events(answer.text)[-2][1]
+
+
+async def test_the_messages_that_are_sent_are_the_history() -> None:
+    machine = Machine(ANSWER)
+    earlier = [{"role": "user", "content": "What is a topic?"}, {"role": "assistant", "content": "A named bus."}]
+    messages: Any = [{"role": "system", "content": "Be a pirate."}, *earlier, *ASKED]
+    await sdk(machine).chat.completions.create(model="default", messages=messages)
+    assert "A named bus." in machine.prompt()
+    assert "pirate" not in machine.prompt()
+
+
+async def test_a_thread_in_the_metadata_continues_a_stored_conversation() -> None:
+    machine = Machine(ANSWER, ANSWER)
+    for _ in range(2):
+        done = await sdk(machine).chat.completions.create(
+            model="default", messages=ASKED, metadata={"thread_id": "kept"}
+        )
+    message: Any = done.choices[0].message
+    assert (message.askbook["thread_id"], message.askbook["turn_number"]) == ("kept", 2)
+    assert await machine.agent.threads() == ["kept"]
+
+
+async def test_a_thread_belongs_to_its_key() -> None:
+    machine = Machine(ANSWER, ANSWER)
+    for name in ("ann", "bob"):
+        key = bearer(name)["Authorization"].removeprefix("Bearer ")
+        done = await sdk(machine, KEYS, key).chat.completions.create(
+            model="default", messages=ASKED, metadata={"thread_id": "same"}
+        )
+        message: Any = done.choices[0].message
+        assert (message.askbook["thread_id"], message.askbook["turn_number"]) == ("same", 1)
+
+
+async def test_what_was_sent_and_then_withdrawn_is_told() -> None:
+    cut: Any = ("A node is a process [1]. ", AskbookError("api_error", "stream_cut", "Cut.", retryable=True))
+    machine = Machine(cut, "A node is a process. [1]", passages=(passage(),))
+    async with client(machine) as http:
+        answer = await http.post("/v1/chat/completions", json={"messages": ASKED, "stream": True})
+    chunks = [data for _, data in events(answer.text) if data != "[DONE]"]
+    text = "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks)
+    assert text.endswith(chunks[-1]["askbook"]["content"])
+
+
+@pytest.mark.parametrize(
+    ("failure", "raised", "status"),
+    [
+        (AskbookError("rate_limit", "rate_limited", "Busy.", retry_after=7), openai.RateLimitError, 429),
+        (AskbookError("auth_error", "invalid_key", "No."), openai.APIStatusError, 502),
+        (AskbookError("api_error", "server_error", "Down."), openai.InternalServerError, 502),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_failed_turn_has_its_status(
+    failure: AskbookError, raised: type[openai.APIStatusError], status: int, *, stream: bool
+) -> None:
+    machine = Machine(*[failure] * 5)
+    with pytest.raises(raised) as caught:
+        await sdk(machine).chat.completions.create(model="default", messages=ASKED, stream=stream)
+    assert caught.value.status_code == status
+    assert caught.value.response.headers.get("retry-after") == ("7" if status == 429 else None)
+
+
+async def test_an_unknown_model_is_not_found_and_the_profiles_are_the_models() -> None:
+    with pytest.raises(openai.NotFoundError):
+        await sdk(Machine()).chat.completions.create(model="gpt-4o", messages=ASKED)
+    models = await sdk(Machine()).models.list()
+    assert [model.id for model in models.data] == ["default", "book-agent"]
+    assert (await sdk(Machine()).models.retrieve("default")).id == "default"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"messages": []},
+        {"messages": "hello"},
+        {"messages": [{"role": "assistant", "content": "Hello."}]},
+        {"messages": [{"role": "user", "content": 7}]},
+        {"messages": ASKED, "n": 2},
+        {"messages": ASKED, "model": 7},
+        {"messages": ASKED, "metadata": {"thread_id": 7}},
+        {"messages": ASKED, "metadata": {"thread_id": "a\nb"}},
+        {"messages": ASKED, "temperature": -1},
+    ],
+)
+async def test_a_request_of_another_form_is_refused(body: Any) -> None:
+    async with client(Machine()) as http:
+        answer = await http.post("/v1/chat/completions", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+
+
+async def test_options_that_askbook_does_not_know_are_ignored() -> None:
+    unknown = {"stop": ["\n"], "top_p": 0.5, "tools": [], "temperature": 1.7, "seed": 1, "user": "u", "chat_id": "c"}
+    parts = [{"role": "user", "content": [{"type": "text", "text": "What is a node?"}]}]
+    async with client(Machine(ANSWER)) as http:
+        answer = await http.post("/v1/chat/completions", json=unknown | {"messages": parts})
+    assert answer.status_code == 200
+
+
+async def test_langchain_s_client_gets_the_answer() -> None:
+    machine = Machine(ANSWER, ANSWER)
+    async with client(machine) as http:
+        model = ChatOpenAI(
+            model="default", base_url=f"{LOCAL}/v1", api_key=SecretStr("unused"), http_async_client=http, max_retries=0
+        )
+        whole = await model.ainvoke("What is a node?")
+        streamed = "".join([chunk.text async for chunk in model.astream("What is a node?")])
+    assert whole.text == streamed
+    assert "process" in whole.text
