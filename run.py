@@ -91,6 +91,9 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     )
     _profile(serve)
     _collection(serve)
+    mcp = _command(commands, "mcp", "offer the book to an assistant, as an MCP server on standard input and output")
+    _profile(mcp)
+    _collection(mcp)
     doctor = _command(commands, "doctor", "check the configuration and suggest fixes")
     _profile(doctor)
     _common(doctor)
@@ -143,6 +146,8 @@ def _chosen(name: str | None) -> Callable[[argparse.Namespace], int]:
         from cli.trust import trust as command
     elif name == "serve":
         from cli.serve import serve as command
+    elif name == "mcp":
+        from cli.mcp import mcp as command
     elif name == "verify":
         from cli.verify import verify_thread as command
     else:

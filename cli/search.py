@@ -17,7 +17,7 @@ from rag.profiles.profile import profile_of
 from rag.search.followups import REWRITE_SECONDS, rewrite_prompt, wants_rewrite
 from rag.search.retriever import parse_filter
 from rag.settings import Settings
-from rag.types import AnsweredQuestion
+from rag.types import AnsweredQuestion, nothing_found
 
 
 def search(options: argparse.Namespace) -> int:
@@ -27,7 +27,7 @@ def search(options: argparse.Namespace) -> int:
     except AskbookError as error:
         if not options.json:
             raise
-        print_json(_empty_result(options.query, options.filter) | {"error": error.info().model_dump(mode="json")})
+        print_json(nothing_found(options.query, options.filter) | {"error": error.info().model_dump(mode="json")})
         return 2 if isinstance(error, UsageError) else 1
     if options.json:
         print_json(result)
@@ -59,7 +59,7 @@ async def _searched(options: argparse.Namespace) -> dict[str, Any]:
                 neighbours=0 if top_k else parts.profile.retrieval.neighbours,
                 rewrite=await _rewritten(parts, query, past),
             )
-    return found_json(query, options.filter, found)
+    return found.as_data(options.filter)
 
 
 async def _rewritten(parts: Parts, query: str, past: Sequence[AnsweredQuestion]) -> str:
@@ -83,34 +83,6 @@ async def _rewritten(parts: Parts, query: str, past: Sequence[AnsweredQuestion])
     if not written:
         say(no_rewrite("no_question"))
     return written
-
-
-def found_json(query: str, prefix: str | None, found: Any) -> dict[str, Any]:
-    """The object for `search --json` from a `rag.types.Found`."""
-    names = (
-        "chunk_id", "chunk_index", "text", "title", "heading", "breadcrumb", "url", "source_file_path", "score",
-    )  # fmt: skip
-    results = [
-        {"rank": passage.number} | {name: getattr(passage, name) for name in names} for passage in found.passages
-    ]
-    return _empty_result(query, prefix) | {
-        "total_results": len(results),
-        "retrieval_time_ms": found.retrieval.retrieval_time_ms,
-        "results": results,
-        "trace": found.trace.as_data(),
-    }
-
-
-def _empty_result(query: str, prefix: str | None) -> dict[str, Any]:
-    return {
-        "query": query,
-        "filter_applied": prefix,
-        "total_results": 0,
-        "error": None,
-        "retrieval_time_ms": 0.0,
-        "results": [],
-        "trace": None,
-    }
 
 
 def _read_history(file: str) -> Any:

@@ -20,7 +20,7 @@ def serve(options: argparse.Namespace) -> int:
     """Serve until interrupted. Exit code 0, or 2 when it must not or cannot listen."""
     settings = Settings.from_env()
     port = int(number(options.port, "--port", 0, 65535, whole=True) or 0)
-    for library in ("starlette", "uvicorn", "sse_starlette", "limits", "prometheus_client"):
+    for library in ("mcp", "starlette", "uvicorn", "sse_starlette", "limits", "prometheus_client"):
         need(library, "serve", "The command serve")
     from rag.web.people import People
 

@@ -31,6 +31,7 @@ from rag.errors import AskbookError, InvalidQuestionError, MemoryFailureError, U
 from rag.given import Given
 from rag.ports import Services
 from rag.retry import USUAL, Patience
+from rag.search.retriever import parse_filter
 from rag.services import Progress, open_services
 from rag.settings import Settings
 from rag.types import Event, Response, new_id
@@ -278,6 +279,18 @@ class Agent:
     async def passages(self, chunk_ids: Sequence[str]) -> list[dict[str, Any]]:
         """Stored chunks, whole, in the given order; unknown ids are left out. Raises `RetrievalError`."""
         return [chunk.as_data() for chunk in await self.services.index.fetch(chunk_ids)]
+
+    async def search(self, query: str, *, k: int | None = None, filter: str | None = None) -> dict[str, Any]:
+        """The passages for a query, as `run.py search --json` prints them. Raises `AskbookError`."""
+        parts = self.services.parts(None)
+        retrieval = parts.profile.retrieval
+        found = await parts.retriever.retrieve(
+            check_question(query, parts.profile.limits.max_question_characters),
+            k=k or retrieval.top_k,
+            threshold=retrieval.score_threshold,
+            where=parse_filter(filter),
+        )
+        return found.as_data(filter)
 
     async def book(self) -> dict[str, Any]:
         """The name of the book and the number of its passages; 0 for one that is not indexed."""

@@ -338,6 +338,34 @@ class Found:
     retrieval: Retrieval
     trace: Trace
 
+    def as_data(self, prefix: str | None) -> dict[str, Any]:
+        """The object that `search --json` prints; `prefix` is the filter as it was given."""
+        names = (
+            "chunk_id", "chunk_index", "text", "title", "heading", "breadcrumb", "url", "source_file_path", "score",
+        )  # fmt: skip
+        results = [
+            {"rank": passage.number} | {name: getattr(passage, name) for name in names} for passage in self.passages
+        ]
+        return nothing_found(self.retrieval.query, prefix) | {
+            "total_results": len(results),
+            "retrieval_time_ms": self.retrieval.retrieval_time_ms,
+            "results": results,
+            "trace": self.trace.as_data(),
+        }
+
+
+def nothing_found(query: str, prefix: str | None) -> dict[str, Any]:
+    """The object that `search --json` prints when there is no result."""
+    return {
+        "query": query,
+        "filter_applied": prefix,
+        "total_results": 0,
+        "error": None,
+        "retrieval_time_ms": 0.0,
+        "results": [],
+        "trace": None,
+    }
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:

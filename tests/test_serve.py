@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+from mcp import Client
 
 import run
 from tests.serving import serving
@@ -43,6 +45,17 @@ def test_the_page_loads_only_what_the_server_has(address: str) -> None:
         assert len(parts) >= 3
         assert all(http.get(part).status_code == 200 for part in parts)
         assert not re.search(r'(?:src|href)="(?:https?:)?//', page.text)
+
+
+async def test_an_assistant_uses_the_book_over_http(address: str) -> None:
+    async with Client(f"{address}/mcp") as client:
+        result: Any = await client.call_tool("ask_book", {"question": "What is a widget?", "thread_id": "of-mcp"})
+    assert result.structured_content["status"] == "success"
+    async with httpx.AsyncClient(base_url=address) as http:
+        stored = await http.get("/api/threads/of-mcp")
+        refused = await http.post("/mcp", json={}, headers={"Host": "evil.example"})
+    assert stored.json()["turns"][0]["question"] == "What is a widget?"
+    assert refused.status_code == 403
 
 
 def test_wrong_paths_and_methods_are_errors_of_the_same_form(address: str) -> None:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from mcp.server.mcpserver import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -21,6 +26,7 @@ from rag.web.door import Door
 from rag.web.hosting import Hosting
 from rag.web.http_errors import RequestRefusedError, error_response
 from rag.web.http_requests import hosting_of
+from rag.web.mcp_server import build_mcp
 from rag.web.metrics import Measured, metrics
 from rag.web.openapi import description
 from rag.web.running import Turns
@@ -31,11 +37,15 @@ _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+_CHECKED: Final = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 log: Final = logging.getLogger("askbook")
 
 
 def build_app(hosting: Hosting) -> Starlette:
     """The application for an agent. The caller opens and closes the agent."""
+    # The door checks host and key. Nothing is kept between two requests, so any process can answer the next one.
+    assistants = build_mcp(hosting)
+    tools = assistants.streamable_http_app(stateless_http=True, json_response=True, transport_security=_CHECKED)
     app = Starlette(
         routes=[
             Route("/", page),
@@ -48,17 +58,28 @@ def build_app(hosting: Hosting) -> Starlette:
             *threads_api.ROUTES,
             *openai_api.ROUTES,
             Mount("/static", StaticFiles(directory=STATIC)),
+            # The door has checked host and key. Nothing is kept between two requests, so any process can answer.
+            *assistants.streamable_http_app(
+                stateless_http=True, json_response=True, transport_security=_CHECKED
+            ).routes,
         ],
         middleware=[
             Middleware(Measured),
             *_cors(hosting),
             Middleware(Door, hosting=hosting),
         ],
+        lifespan=partial(_running, assistants),
         exception_handlers={AskbookError: _refused, HTTPException: _no_such_route, Exception: _unexpected},
     )
     app.state.hosting = hosting
     app.state.turns = Turns(hosting.limits)
     return app
+
+
+@asynccontextmanager
+async def _running(assistants: MCPServer, _app: Starlette) -> AsyncIterator[None]:
+    async with assistants.session_manager.run():
+        yield
 
 
 def _cors(hosting: Hosting) -> list[Middleware]:

@@ -1,0 +1,29 @@
+"""`run.py mcp`: the agent as an MCP server on standard input and output."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from cli.terminal import opened, preload
+from rag.extras import need
+from rag.settings import Settings
+
+
+def mcp(options: argparse.Namespace) -> int:
+    """Serve one client until it closes standard input. Only messages of the protocol go to standard output."""
+    need("mcp", "mcp", "The command mcp")
+    settings = Settings.from_env()
+    preload()
+    return asyncio.run(_mcp(options, settings))
+
+
+async def _mcp(options: argparse.Namespace, settings: Settings) -> int:
+    from rag.profiles.offered import offer_of
+    from rag.web.hosting import Hosting
+    from rag.web.mcp_server import build_mcp
+    from state import Context
+
+    async with opened(options, settings) as agent:
+        await build_mcp(Hosting(agent, Context, offer_of(settings))).run_stdio_async()
+    return 0
