@@ -58,10 +58,7 @@ def build_app(hosting: Hosting) -> Starlette:
             *threads_api.ROUTES,
             *openai_api.ROUTES,
             Mount("/static", StaticFiles(directory=STATIC)),
-            # The door has checked host and key. Nothing is kept between two requests, so any process can answer.
-            *assistants.streamable_http_app(
-                stateless_http=True, json_response=True, transport_security=_CHECKED
-            ).routes,
+            *tools.routes,
         ],
         middleware=[
             Middleware(Measured),
