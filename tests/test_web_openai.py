@@ -164,3 +164,35 @@ async def test_langchain_s_client_gets_the_answer() -> None:
         streamed = "".join([chunk.text async for chunk in model.astream("What is a node?")])
     assert whole.text == streamed
     assert "process" in whole.text
+
+
+@pytest.mark.parametrize(
+    ("request_of_the_page", "done"),
+    [
+        (
+            "### Task:\nGenerate a concise, 3-5 word title with an emoji summarizing the chat history.\n"
+            "### Chat History:\n<chat_history>\nUSER: What is a node?\nASSISTANT: A process.\n</chat_history>",
+            '{"title": "What is a node?"}',
+        ),
+        ("### Task:\nGenerate 1-3 broad tags categorizing the main themes of the chat history", '{"tags": []}'),
+        ("### Task:\nSuggest 3-5 relevant follow-up questions or prompts", '{"follow_ups": []}'),
+        (
+            "Provide a concise, 5-word-or-less title for the conversation, using title case conventions. Only return "
+            "the title itself.\n\nConversation:\nUser: What is a node?\nAI: A process.",
+            "What is a node?",
+        ),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_what_a_chat_page_asks_for_itself_costs_no_turn(
+    request_of_the_page: str, done: str, *, stream: bool
+) -> None:
+    machine = Machine()  # a model that is asked anything fails the test
+    messages: Any = [{"role": "user", "content": request_of_the_page}]
+    answer: Any = await sdk(machine).chat.completions.create(model="default", messages=messages, stream=stream)
+    if stream:
+        text = "".join([chunk.choices[0].delta.content or "" async for chunk in answer])
+    else:
+        text = answer.choices[0].message.content
+    assert text == done
+    assert machine.model.prompts == []

@@ -17,7 +17,8 @@ from starlette.routing import Route
 
 from rag.conversation.turns import check_thread_id
 from rag.errors import UsageError
-from rag.types import Event, Response, Tokens
+from rag.types import Event, Response, Tokens, new_id
+from rag.web.chores import chore_done
 from rag.web.hosting import Hosting
 from rag.web.http_errors import RequestRefusedError, error_body, error_response, status_of
 from rag.web.http_requests import hosting_of, json_object, metadata_of, options_of, person_of
@@ -59,9 +60,12 @@ async def complete(request: Request) -> HttpResponse:
     hosting, person = hosting_of(request), person_of(request)
     data = await json_object(request)
     question, history = conversation_of(data.get("messages"))
+    profile = _profile(hosting, data.get("model"))
+    if (done := chore_done(question, history)) is not None:
+        return _chore(done, profile, stream=bool(data.get("stream")))
     metadata = metadata_of(data)
     thread_id = metadata.get("thread_id")
-    context = options_of(hosting, _knobs(data) | {"profile": _profile(hosting, data.get("model"))})
+    context = options_of(hosting, _knobs(data) | {"profile": profile})
     stored = None
     if thread_id is not None:
         if not isinstance(thread_id, str):
@@ -79,6 +83,18 @@ async def complete(request: Request) -> HttpResponse:
     async with turns.begun(person, stored, events) as turn:
         response = [event.response async for event in turn if event.response is not None][-1]
     return _whole(_as_seen(response, person))
+
+
+def _chore(text: str, profile: str, *, stream: bool) -> HttpResponse:
+    """A completion that no turn made."""
+    body = _envelope(new_id(), "chat.completion.chunk" if stream else "chat.completion", profile)
+    message = {"role": "assistant", "content": text}
+    if not stream:
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+        return JSONResponse(body | {"choices": [choice], "usage": _usage(Tokens())})
+    choices = ({"index": 0, "delta": message}, {"index": 0, "delta": {}, "finish_reason": "stop"})
+    chunks = [json.dumps(body | {"choices": [choice]}, ensure_ascii=False) for choice in choices]
+    return HttpResponse("".join(f"data: {chunk}\n\n" for chunk in (*chunks, "[DONE]")), media_type="text/event-stream")
 
 
 def conversation_of(messages: Any) -> tuple[str, list[AnyMessage]]:
@@ -157,8 +173,6 @@ class _Form:
     """How one streamed completion is written."""
 
     def __init__(self, person: Person, context: BaseModel, *, with_usage: bool) -> None:
-        from rag.types import new_id
-
         self.person = person
         self.with_usage = with_usage
         self._envelope = _envelope(new_id(), "chat.completion.chunk", str(getattr(context, "profile", "")))
