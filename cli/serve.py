@@ -51,13 +51,14 @@ async def _serve(options: argparse.Namespace, settings: Settings, listening: soc
 
     from rag.profiles.offered import offer_of
     from rag.web.app import build_app
-    from rag.web.hosting import Hosting
+    from rag.web.hosting import Hosting, Limits
     from rag.web.people import People
     from state import Context
 
     people = People.parse(settings.api_keys.get_secret_value() if settings.api_keys else None)
     async with opened(options, settings) as agent:
-        hosting = Hosting(agent, Context, offer_of(settings), people, origins=_origins(settings))
+        limits = Limits(turns_per_minute=settings.turns_per_minute, concurrent_turns=settings.concurrent_turns)
+        hosting = Hosting(agent, Context, offer_of(settings), people, limits, origins=_origins(settings))
         config = uvicorn.Config(
             build_app(hosting),
             log_config=None,

@@ -94,6 +94,13 @@ class Settings(BaseSettings):
         "ASKBOOK_ALLOWED_ORIGINS", description="sites whose pages may call serve, comma-separated"
     )
 
+    turns_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] = _env(
+        "ASKBOOK_TURNS_PER_MINUTE", 60, description="questions that each key of serve may ask in a minute"
+    )
+    concurrent_turns: Annotated[int, Field(ge=1, le=10_000)] = _env(
+        "ASKBOOK_CONCURRENT_TURNS", 8, description="turns that each key of serve may run at once"
+    )
+
     _file: EnvFile = PrivateAttr(default=EnvFile(FOUND, {}, trusted=True))  # what is no setting; it may hold other keys
 
     @model_validator(mode="before")

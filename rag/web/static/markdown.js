@@ -3,6 +3,7 @@
 import { lexer } from "./vendor/marked.js";
 
 const MARKER = /\[(\d{1,3})\]|\[\?\]/g;
+const ALONE = /^(?:\s*\[\d{1,3}\])+\s*$/; // the citations of the block above
 const SAFE = /^(https?:|mailto:|#|\/(?!\/))/i;
 
 export function element(name, properties = {}, ...children) {
@@ -38,7 +39,7 @@ class Writer {
       case "heading":
         return [element(`h${Math.min(6, token.depth + 2)}`, {}, ...this.inlines(token.tokens))];
       case "paragraph":
-        return [element("p", {}, ...this.inlines(token.tokens))];
+        return [element("p", { className: ALONE.test(token.raw) ? "lone" : "" }, ...this.inlines(token.tokens))];
       case "text":
         return token.tokens ? this.inlines(token.tokens) : this.marked(token.text);
       case "code":
