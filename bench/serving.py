@@ -2,8 +2,8 @@
 
     python -m bench.serving [--streams 50] [--turns 2000] [--requests 1000]
 
-The model is a scripted endpoint in a process of its own that sends a token every 20 ms for four seconds. Streams begin one
-after the other within that time, so that all run at once. The added latency of a stream is the time to its first
+The model is a scripted endpoint in a process of its own that sends a token every 20 ms for four seconds. Streams begin
+one after the other within that time, so that all run at once. The added latency of a stream is the time to its first
 sentence less that of the endpoint alone, which is asked in the same way in the same run.
 """
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag.web.hosting import Hosting
 from rag.web.http_errors import RequestRefusedError, error_response
 from rag.web.http_requests import check_size
 
-_OPEN: Final = ("/healthz", "/static/", "/widget.js", "/favicon")  # hold nothing of a person, and no book
+_OPEN: Final = ("/healthz", "/static/", "/favicon")  # hold nothing of a person, and no book
 
-_HEADERS: Final = [
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-]
+_HEADERS: Final = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 
 
 class Door:
@@ -38,7 +34,13 @@ class Door:
         except RequestRefusedError as refusal:
             await error_response(refusal)(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
 
     def _admit(self, scope: Scope) -> None:
         request, headers = Request(scope), Headers(scope=scope)

@@ -1,6 +1,8 @@
 // Requests to the server of this page: JSON, and server-sent events read from a fetch, which EventSource cannot POST.
 
 const KEY = "askbook-key";
+const SERVER = new URL("/", import.meta.url); // also where a page of another site uses this file
+let given = "";
 
 export class Failure extends Error {
   constructor(status, error, response) {
@@ -12,16 +14,17 @@ export class Failure extends Error {
 }
 
 export const useKey = (key) => sessionStorage.setItem(KEY, key);
+export const useGivenKey = (key) => { given = key; };
 
 function headers() {
-  const key = sessionStorage.getItem(KEY);
+  const key = given || sessionStorage.getItem(KEY);
   return { "Content-Type": "application/json", ...(key ? { Authorization: `Bearer ${key}` } : {}) };
 }
 
 async function send(path, options = {}) {
   let answer;
   try {
-    answer = await fetch(path, { ...options, headers: headers() });
+    answer = await fetch(new URL(path, SERVER), { ...options, headers: headers() });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Failure(0, { message: "The server cannot be reached.", code: "unreachable" });
