@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.claims_data import LabelledAnswer, answers
+from nodes.judge import TIMEOUT
 from nodes.model_call import ModelRequest, Unseen, call_model
 from rag.answer.judging import Claim, JudgingForm
 from rag.errors import AskbookError
@@ -55,14 +56,15 @@ def sample(books: Path, count: int) -> list[Labelled]:
 
 
 async def ask(parts: Parts, answer: LabelledAnswer, claims: Sequence[Claim]) -> dict[int, bool] | None:
-    """The model's verdicts on claims of one answer; None where the call failed or gave none."""
+    """The model's verdicts on claims of one answer; None where the call failed, was too slow or gave none."""
     passages = {place: Passage.of(chunk, place, 1.0) for place, chunk in enumerate(answer.chunks, 1)}
     form = JudgingForm(claims, passages, "00")
     try:
         length = parts.profile.model.max_tokens or 0
-        message = await call_model(parts, ModelRequest(form.prompt, length, False, parts.model_name), Unseen())
-    except AskbookError as failure:
-        print(f"{answer.id}: {failure.message}")
+        request = ModelRequest(form.prompt, length, False, parts.model_name)
+        message = await asyncio.wait_for(call_model(parts, request, Unseen()), TIMEOUT)
+    except (AskbookError, TimeoutError) as failure:
+        print(f"{answer.id}: {str(failure) or 'no reply in time'}")
         return None
     return form.read(message.text)
 
