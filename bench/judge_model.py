@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Final
 
 from bench.claims_data import LabelledAnswer, answers
-from nodes.judge import TIMEOUT
-from nodes.model_call import ModelRequest, Unseen, call_model
+from nodes.judge import TIMEOUT, ReplyListener
+from nodes.model_call import ModelRequest, call_model
 from rag.answer.judging import Claim, JudgingForm
 from rag.errors import AskbookError
 from rag.ports import Parts
@@ -62,7 +62,7 @@ async def ask(parts: Parts, answer: LabelledAnswer, claims: Sequence[Claim]) -> 
     try:
         length = parts.profile.model.max_tokens or 0
         request = ModelRequest(form.prompt, length, False, parts.model_name)
-        message = await asyncio.wait_for(call_model(parts, request, Unseen()), TIMEOUT)
+        message = await asyncio.wait_for(call_model(parts, request, ReplyListener(form)), TIMEOUT)
     except (AskbookError, TimeoutError) as failure:
         print(f"{answer.id}: {str(failure) or 'no reply in time'}")
         return None

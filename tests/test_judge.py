@@ -246,6 +246,27 @@ async def test_a_judge_that_stalls_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     assert any("(timeout)" in notice for notice in response.notices)
 
 
+async def test_a_judge_that_prattles_is_broken_off() -> None:
+    """The reply has no end: only who breaks it off gets an answer."""
+    prattle = ["This is a most interesting sentence, and so is the other one. "] * 10
+    m = machine(f"{NODE} Cows can fly [1].", [*prattle, asyncio.Event()])
+    response = await m.ask("What is a node?")
+    assert response.content == f"{NODE} Cows can fly [1]. {UNCONFIRMED_MARK}"
+    assert any("(unreadable)" in notice for notice in response.notices)
+
+
+async def test_a_judge_that_repeats_itself_is_broken_off() -> None:
+    def reply(prompt: Sequence[BaseMessage]) -> list[Any]:
+        return [*[f"{says(True)(prompt)}\n"] * 20, asyncio.Event()]
+
+    assert (await machine(NODE, reply).ask("What is a node?")).content == NODE
+
+
+async def test_a_judge_may_think_before_it_speaks() -> None:
+    m = machine(NODE, lambda prompt: f"<think>{'Hm. ' * 200}</think>\n{says(False)(prompt)}")
+    assert (await m.ask("What is a node?")).content == UNSURE
+
+
 async def test_a_passing_failure_of_the_judge_is_tried_once_more() -> None:
     m = machine(f"{NODE} {NAME}", AskbookError("api_error", "server", "Busy.", retryable=True), says(None, False))
     response = await m.ask("What is a node?")
