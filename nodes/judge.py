@@ -139,7 +139,8 @@ class SecondOpinion:
     async def _ask_model(self, claims: Sequence[Claim]) -> dict[str, Any]:
         form = JudgingForm(claims, self._passages, self._boundary)
         length = self._parts.profile.model.max_tokens or 0
-        message = await call_model(self._parts, ModelRequest(form.prompt, length, False, self.opinion.model), Unseen())
+        request = ModelRequest(form.prompt, length, False, self.opinion.model)
+        message = await call_model(self._parts, request, ReplyListener(form))
         verdicts = form.read(message.text)
         failure = "unreadable" if verdicts is None else "" if verdicts else "unreliable"
         return _reply(verdicts or {}, tokens_used(self._parts, {}, form.prompt, message), failure)
@@ -154,6 +155,21 @@ class SecondOpinion:
             raise AskbookError("api_error", "judge", f"The judge failed: {type(failure).__name__}.") from failure
         verdicts = {place: verdict for place, (verdict, _) in enumerate(zip(found, claims, strict=False))}
         return _reply({place: verdict for place, verdict in verdicts.items() if verdict is not None}, {})
+
+
+class ReplyListener(Unseen):
+    """Reads the judge's reply as it arrives, and breaks it off where it can become no verdict: a small model may go on
+    until its time is over, and the user waits for it.
+    """
+
+    def __init__(self, form: JudgingForm) -> None:
+        self._form = form
+        self._reply = ""
+
+    async def feed(self, text: str) -> None:
+        self._reply += text
+        if self._form.is_prattle(self._reply):
+            raise AskbookError("api_error", "unreadable", "The judge gave no verdict.")
 
 
 def _reply(verdicts: Mapping[int, bool], tokens: Mapping[str, Any], failure: str = "") -> dict[str, Any]:

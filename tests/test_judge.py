@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGenerationChunk
@@ -121,6 +121,14 @@ def test_every_profile_has_a_judge_unless_it_says_otherwise(tmp_path: Path) -> N
         (tmp_path / "mine.toml").write_text(f'extends = "default"\n[answer]\njudge = "{word}"\n')
         assert load_profile("mine", (FOLDER, tmp_path)).answer.judge == meant
     assert load_profile("default").answer.judge == "auto"
+
+
+async def test_an_answer_in_another_language_that_the_judge_confirms_needs_no_notice() -> None:
+    said = "El nodo es un proceso que calcula algo para los otros [1]. Cada uno de los nodos tiene un nombre [1]."
+    judged = await machine(said, says(True, True), grounding="flag").ask("What is a node?")
+    assert (judged.plain_content, judged.notices) == (said, [])
+    alone = await machine(said, judge="none", grounding="flag").ask("What is a node?")
+    assert any("another language" in notice for notice in alone.notices)
 
 
 async def test_in_flag_a_rejected_sentence_is_marked() -> None:
@@ -244,6 +252,27 @@ async def test_a_judge_that_stalls_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     response = await m.ask("What is a node?")
     assert response.content == f"{NODE} Cows can fly [1]. {UNCONFIRMED_MARK}"
     assert any("(timeout)" in notice for notice in response.notices)
+
+
+async def test_a_judge_that_prattles_is_broken_off() -> None:
+    """The reply has no end: only who breaks it off gets an answer."""
+    prattle = ["This is a most interesting sentence, and so is the other one. "] * 10
+    m = machine(f"{NODE} Cows can fly [1].", [*prattle, asyncio.Event()])
+    response = await m.ask("What is a node?")
+    assert response.content == f"{NODE} Cows can fly [1]. {UNCONFIRMED_MARK}"
+    assert any("(unreadable)" in notice for notice in response.notices)
+
+
+async def test_a_judge_that_repeats_itself_is_broken_off() -> None:
+    def reply(prompt: Sequence[BaseMessage]) -> list[Any]:
+        return [*[f"{says(True)(prompt)}\n"] * 20, asyncio.Event()]
+
+    assert (await machine(NODE, reply).ask("What is a node?")).content == NODE
+
+
+async def test_a_judge_may_think_before_it_speaks() -> None:
+    m = machine(NODE, lambda prompt: f"<think>{'Hm. ' * 200}</think>\n{says(False)(prompt)}")
+    assert (await m.ask("What is a node?")).content == UNSURE
 
 
 async def test_a_passing_failure_of_the_judge_is_tried_once_more() -> None:
@@ -444,6 +473,7 @@ def test_only_a_line_of_an_id_and_yes_or_no_counts_and_only_with_the_controls_ri
     assert one.read(lines.format(*ids, c=right, w=wrong)) == verdicts
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from([NODE, NAME, TOPIC, "Cows fly [1].", "\n\n", " ", "\n- ", "## Node\n"]), max_size=12),
     st.lists(st.tuples(st.sampled_from([True, False, None]), st.integers(0, 30)), min_size=40, max_size=40),

@@ -21,7 +21,7 @@ from rag.ports import ChunkIndex, Parts
 from rag.profiles.profile import Profile, load_profile
 from rag.settings import Settings
 from rag.types import Event, Response
-from tests.fakes import AT_ONCE, FakeEmbedder, FakeSearcher, passage
+from tests.fakes import AT_ONCE, FakeEmbedder, FakeSearcher, passage, unjudged
 from tests.openai_server import Endpoint, Reply, answer, calls_tool, openai_server, refuses
 
 KEY = "sk-canary-0123456789"
@@ -58,7 +58,7 @@ class _Wired:
 
     def __init__(self, address: str) -> None:
         settings = environment(address)
-        profile = impatient(load_profile("default")).in_environment(settings)
+        profile = unjudged(impatient(load_profile("default"))).in_environment(settings)
         model, name, quotes = build_model(profile, settings, FakeEmbedder())
         self._parts = Parts(profile, model, name, quotes, FakeSearcher([passage(1), passage(2, "A topic is a bus.")]))
 

@@ -306,7 +306,6 @@ class AnswerWriter:
                 bare = ""
             finding = self._finding(line, bare, own, inherited)
             if not finding.supported:
-                self._left_out.foreign += self._tongue.is_foreign(bare)
                 if is_refusal(bare):
                     self._left_out.said_no = True
                     reasons = (*finding.reasons, "refusal: it says that the book has no answer")
@@ -373,6 +372,8 @@ class AnswerWriter:
             self.grounding.supported += standing == "supported"
             self.grounding.unconfirmed += standing == "unconfirmed"
             self.grounding.removed += not shown
+            if standing != "supported" and line.kind != "code":
+                self._left_out.foreign += self._tongue.is_foreign(text)
 
     def _numbers(self, line: AnswerLine) -> list[int]:
         """The passages that a line cites, markers behind it included."""

@@ -7,6 +7,7 @@ an author cannot have meant by other words: digits, names in the middle of a sen
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -18,6 +19,11 @@ MOST_CODE: Final = 20  # code words that are named
 SHORTEST_NAME: Final = 3  # letters; shorter ones are initials
 _DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
+_ADDRESS: Final = re.compile(
+    r"[a-z]+:/{1,3}\S{2,500}|[\w.+-]{1,100}@[\w-]{1,100}|(?<![\w.])[\w-]{1,200}(?:\.[\w-]{1,200}){0,8}\.[^\W\d_]{2,60}\b",
+    re.IGNORECASE,
+)
+_DOT: Final = re.compile(r"\s?[\[({<]\s?(?:\.|dot)\s?[\])}>]\s?|(?<=[A-Za-z0-9])[。｡](?=[A-Za-z])", re.IGNORECASE)
 _HYPHENS: Final = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _BEGINS: Final = frozenset("|*_:;–—\"'“‘([>")  # a word after one of these may have its capital from there
 
@@ -45,9 +51,26 @@ def absent(
     for name in _names(sentence, line):
         if not any(form in held for form in (name.casefold(), name.casefold().removesuffix("s"))):
             yield f"name: {name} is not in the passages"
+    for address in _addresses(sentence, [*passages, known]):
+        yield f"address: {address} is not in the passages"
     for count, word in enumerate(unstated_code(sentence, [*passages, known])):
         if count < MOST_CODE:
             yield f"code: {word} is not in the passages"
+
+
+def _addresses(sentence: str, passages: Sequence[str]) -> Iterator[str]:
+    """What reads as an address and stands in no passage: `name.letters` with or without a scheme, in any spelling.
+
+    >>> list(_addresses("See evil[.]example, hxxp://a.b and a。com.", ["More at evil.example."]))
+    ['hxxp://a.b', 'a.com']
+    """
+    said = _DOT.sub(".", re.sub(r"`[^`]*`", " ", sentence))
+    found = [match[0].rstrip(".,;:!?)]}*_'\"") for match in _ADDRESS.finditer(unicodedata.normalize("NFKC", said))]
+    if found:
+        held = unicodedata.normalize("NFKC", "\n".join(passages)).casefold()
+        for address in dict.fromkeys(found):
+            if not re.search(rf"(?<!\w){re.escape(address.casefold())}(?!\w)", held):
+                yield address
 
 
 def _plain(number: str) -> str:

@@ -51,11 +51,11 @@ class DoubtWeights:
     titled: float
 
 
-NAME: Final = DoubtWeights(-1.27, -4.84, 4.69, 3.19, -1.39, 5.08, -0.81)
+NAME: Final = DoubtWeights(-0.97, -4.84, 4.69, 3.19, -1.39, 5.08, -0.81)
 NUMBER: Final = DoubtWeights(-1.57, -5.88, 3.85, 3.86, -0.07, 4.68, 0.0)
-TURNED: Final = DoubtWeights(-0.48, -2.7, 1.44, 3.48, -0.7, 2.73, 0.0)  # the passages have an opposite there
-AFFIRMED: Final = DoubtWeights(-1.88, -2.57, 1.62, 2.67, 0.35, 2.62, 0.0)  # the passages deny it
-DENIED: Final = DoubtWeights(1.69, -5.84, 3.84, 0.94, -0.12, 3.82, 0.0)  # the sentence denies it
+TURNED: Final = DoubtWeights(0.12, -2.7, 1.44, 3.48, -0.7, 2.73, 0.0)  # the passages have an opposite there
+AFFIRMED: Final = DoubtWeights(-2.18, -2.57, 1.62, 2.67, 0.35, 2.62, 0.0)  # the passages deny it
+DENIED: Final = DoubtWeights(0.69, -5.84, 3.84, 0.94, -0.12, 3.82, 0.0)  # the sentence denies it
 
 
 def doubt(standing: PlaceFit, weights: DoubtWeights) -> float:

@@ -16,7 +16,7 @@ from rag.evidence.names import exchanged
 from rag.evidence.passages import SourceLine, line, read
 from rag.evidence.polarity import contradictions, unlimited
 from rag.evidence.slots import Slots
-from rag.text.english.phrases import ADDRESSES, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
+from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.types import Standing
 
@@ -28,6 +28,8 @@ LONGEST_WRAPPED: Final = 2000  # code points; a longer sentence is taken as it i
 MOST_WRAPS: Final = 4  # phrases before a claim that are removed
 STRANGE: Final = 1  # words of a heading or a lead that may be missing in the passages
 CLOSE: Final = 0.4  # least share of a claim, by weight, that the passages hold
+CLAUSE_CLOSE: Final = 0.45  # the same of each of its clauses
+CLAUSE_WORDS: Final = 2  # content words with which a clause states something by itself
 
 _MARKER: Final = re.compile(r"[\[【]\^?\d{1,3}(?:[,\s–-]{1,3}\^?\d{1,3}){0,20}[\]】]")
 _HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s|\s*\*\*[^*\n]{1,80}\*\*:?\s*$")
@@ -97,7 +99,7 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "") -> Verdict
         doubts = [*absent_numbers(claim, sources), *_strange(sort, claim, sources)]
         return _verdict(tuple(absent(text, claim, passages, known, doubts)), doubts, sort)
     pieces = [claim] if len(claim.tokens) <= LONGEST else _pieces(text, claim)
-    judged = [_judged(piece, sources) for piece in pieces]
+    judged = [_judged(text, piece, sources) for piece in pieces]
     doubts = [reason for _, found in judged for reason in found]
     certain = tuple(absent(text, claim, passages, known, doubts))
     score = min(found.share for found, _ in judged)
@@ -188,7 +190,7 @@ def _pieces(text: str, sentence: SourceLine) -> list[SourceLine]:
     return [line(text, start, end) for start, end in pairwise([*starts, len(text)])]
 
 
-def _judged(claim: SourceLine, sources: Sources) -> tuple[Support, list[str]]:
+def _judged(text: str, claim: SourceLine, sources: Sources) -> tuple[Support, list[str]]:
     """Where the passages support the claim best, and the reasons to doubt that they do."""
     words = words_of(claim, sources)
     slots = Slots(claim, words, sources)
@@ -197,7 +199,22 @@ def _judged(claim: SourceLine, sources: Sources) -> tuple[Support, list[str]]:
     reasons += [] if reasons else exchanged(claim, sources, slots)
     if found.share < CLOSE or not sources.sites or _speaks_of_itself(claim, sources):
         reasons.append("distant: the passages say nothing like it")
+    elif any(support(clause, sources).share < CLAUSE_CLOSE for clause in _clauses(text, claim, words)):
+        reasons.append("distant: the passages say nothing like one of its clauses")
     return found, reasons
+
+
+def _clauses(text: str, claim: SourceLine, words: Sequence[Word]) -> list[list[Word]]:
+    """The words of each clause. A clause of few words belongs to the one before it."""
+    cuts = [match.end() for match in CLAUSE_BEGINS.finditer(text, claim.start, claim.end)]
+    clauses: list[list[Word]] = []
+    for start, end in pairwise([claim.start, *cuts, claim.end]):
+        inside = [word for word in words if start <= claim.tokens[word.index].start < end]
+        if clauses and min(len(inside), len(clauses[-1])) < CLAUSE_WORDS:
+            clauses[-1] += inside
+        else:
+            clauses.append(inside)
+    return clauses
 
 
 def _speaks_of_itself(claim: SourceLine, sources: Sources) -> bool:

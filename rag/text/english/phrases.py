@@ -149,6 +149,14 @@ CLAUSE_JOINT: Final = re.compile(
     r"[,;]?\s+(?:but|however|although|though|nevertheless)\b[,;]?\s*|;\s+|\s*,\s*(?=(?:the|there|it|they|he|she|this|these)\b)"
 )
 
+# Where a clause begins that states something by itself: "A node runs, and it sends messages", "because it is old".
+CLAUSE_BEGINS: Final = re.compile(
+    r"(?:[,;:]|\s[–—-])\s+(?=(?:and|but|so|which|because|while|whereas|although|since|as|or|then|where|who|\w+ing)\b)|;\s+"
+    r"|\s+(?=(?:because|whereas|although|which|so that|while|since|unless|if|when|before|after|until|"
+    r"and (?:it|they|the|a|this|you|he|she|its|therefore|then|so))\b)",
+    re.IGNORECASE,
+)
+
 # "The book does state that ...": a statement, although its words resemble a remark.
 FRAMED: Final = re.compile(
     rf"\b{_SOURCES}\s+(?:do(?:es)?\s+)?(?:states?|says?|mentions?|claims?) that\b", re.IGNORECASE
