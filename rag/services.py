@@ -34,7 +34,7 @@ Progress = Callable[[int, int], None]
 
 
 class LiveServices:
-    """The implementation of `rag.ports.Services`. Use `open_services` to build one.
+    """The implementation of `rag.ports.Services`. Use `open_services` to build one. `profile` is the default one.
 
     `embedder` is the book's; `local_embedder` always runs in this process.
     """
@@ -42,7 +42,7 @@ class LiveServices:
     def __init__(
         self,
         settings: Settings,
-        profile: str,
+        profile: Profile,
         embedder: Embedder,
         index: ChunkIndex,
         reranker: Reranker | None = None,
@@ -52,8 +52,8 @@ class LiveServices:
         self.reranker = reranker
         self.sparse: SparseEncoder = Bm25Encoder()
         self._index = index
-        self._default_profile = profile
-        self._parts: dict[str, Parts] = {}
+        self._default_profile = profile.name
+        self._parts = {profile.name: self._build(profile.in_environment(settings))}
 
     @property
     def index(self) -> ChunkIndex:
@@ -201,26 +201,21 @@ async def build_services(
     """
     chosen = await asyncio.to_thread(profile_of, settings, profile)
     book = await choose_collection(settings, chosen, collection)
-    services = await asyncio.to_thread(_build, settings, chosen, profile, book)
+    services = await asyncio.to_thread(_build, settings, chosen, book)
     if book == MANUAL:
         await _index_manual(settings, services, progress)
     return services
 
 
-def _build(settings: Settings, chosen: Profile, profile: str, book: str) -> LiveServices:
+def _build(settings: Settings, chosen: Profile, book: str) -> LiveServices:
     """The blocking part of `build_services`: it reads files and loads libraries."""
     close_to_others(settings.home)
     embedder, index = build_embedder(settings, chosen, book), collection_index(settings, book, chosen)
     reranker = None if settings.rerank == "off" else build_reranker(settings)
-    services = LiveServices(settings, profile, embedder, index, reranker)
-    services.parts(profile)
-    return services
+    return LiveServices(settings, chosen, embedder, index, reranker)
 
 
 async def _index_manual(settings: Settings, services: LiveServices, progress: Progress | None) -> None:
-    index = collection_index(settings, MANUAL)
-    try:
-        vectors = ShippedVectors(VECTORS, vector_cache(settings))
-        await index_manual(index, services.embedder, services.sparse, vectors, progress)
-    finally:
-        await index.aclose()
+    vectors = ShippedVectors(VECTORS, vector_cache(settings))
+    stamp = settings.home / "manual.sha256"
+    await index_manual(services.index, services.embedder, services.sparse, vectors, progress, stamp=stamp)
