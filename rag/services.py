@@ -37,7 +37,7 @@ Progress = Callable[[int, int], None]
 
 
 class LiveServices:
-    """The implementation of `rag.ports.Services`. Use `open_services` to build one.
+    """The implementation of `rag.ports.Services`. Use `open_services` to build one. `profile` is the default one.
 
     `embedder` is the book's; `local_embedder` always runs in this process.
     """
@@ -45,7 +45,7 @@ class LiveServices:
     def __init__(
         self,
         settings: Settings,
-        profile: str,
+        profile: Profile,
         embedder: Embedder,
         index: ChunkIndex,
         reranker: Reranker | None = None,
@@ -58,9 +58,9 @@ class LiveServices:
         self.judge = judge
         self.sparse: SparseEncoder = Bm25Encoder()
         self._index = index
-        self._default_profile = profile
-        self._parts: dict[str, Parts] = {}
         self._given = given
+        self._default_profile = profile.name
+        self._parts = {profile.name: self._build(profile.in_environment(settings))}
 
     @property
     def index(self) -> ChunkIndex:
@@ -229,15 +229,15 @@ async def build_services(
     chosen = await asyncio.to_thread(profile_of, settings, profile)
     if given.retriever is not None or given.qdrant_client is not None:
         book = collection or settings.qdrant_collection_name or chosen.book.collection or BOOK
-        return await asyncio.to_thread(_build, settings, chosen, profile, book, given)
+        return await asyncio.to_thread(_build, settings, chosen, book, given)
     book = await choose_collection(settings, chosen, collection)
-    services = await asyncio.to_thread(_build, settings, chosen, profile, book, given)
+    services = await asyncio.to_thread(_build, settings, chosen, book, given)
     if book == MANUAL:
         await _index_manual(settings, services, progress)
     return services
 
 
-def _build(settings: Settings, chosen: Profile, profile: str, book: str, given: Given) -> LiveServices:
+def _build(settings: Settings, chosen: Profile, book: str, given: Given) -> LiveServices:
     """The blocking part of `build_services`: it reads files and loads libraries."""
     close_to_others(settings.home)
     if given.embeddings is not None and book != MANUAL:
@@ -246,9 +246,7 @@ def _build(settings: Settings, chosen: Profile, profile: str, book: str, given: 
         embedder = build_embedder(settings, chosen, book)
     reranker = None if settings.rerank == "off" else build_reranker(settings)
     index, judge = _index_of(settings, book, chosen, given), build_judge(settings.judge)
-    services = LiveServices(settings, profile, embedder, index, reranker, judge, given)
-    services.parts(profile)
-    return services
+    return LiveServices(settings, chosen, embedder, index, reranker, judge, given)
 
 
 def _index_of(settings: Settings, book: str, profile: Profile, given: Given) -> ChunkIndex:
@@ -263,9 +261,6 @@ def _index_of(settings: Settings, book: str, profile: Profile, given: Given) -> 
 
 
 async def _index_manual(settings: Settings, services: LiveServices, progress: Progress | None) -> None:
-    index = collection_index(settings, MANUAL)
-    try:
-        vectors = ShippedVectors(VECTORS, vector_cache(settings))
-        await index_manual(index, services.embedder, services.sparse, vectors, progress)
-    finally:
-        await index.aclose()
+    vectors = ShippedVectors(VECTORS, vector_cache(settings))
+    stamp = settings.home / "manual.sha256"
+    await index_manual(services.index, services.embedder, services.sparse, vectors, progress, stamp=stamp)

@@ -98,3 +98,37 @@ def test_the_shipped_vectors_are_those_that_the_model_makes(indexed: Shipped) ->
     shipped = indexed.get(model.model_id, texts)
     for text, vector in zip(texts, model.embed_documents(texts), strict=True):
         assert sum(a * b for a, b in zip(vector, shipped[text], strict=True)) > 0.999
+
+
+class StartedError(Exception):
+    """The ingestion was started."""
+
+
+async def _not_now(*_: object, **__: object) -> None:
+    raise StartedError
+
+
+async def test_a_manual_that_has_not_changed_is_not_ingested_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "page.md").write_text("# Widgets\n\nA widget is a small part that turns a shaft.\n")
+    monkeypatch.setattr("rag.ingest.manual.DOCS", docs)
+    index, embedder, sparse = open_index(home=tmp_path, collection="manual"), OnnxEmbeddings(), Bm25Encoder()
+
+    async def start() -> None:
+        await index_manual(index, embedder, sparse, Behind(), stamp=tmp_path / "stamp")
+
+    await start()
+    monkeypatch.setattr("rag.ingest.pipeline.ingest", _not_now)
+    await start()
+    (docs / "page.md").write_text("# Widgets\n\nA widget is a large part that turns a shaft.\n")
+    with pytest.raises(StartedError):
+        await start()
+    (docs / "page.md").write_text("# Widgets\n\nA widget is a small part that turns a shaft.\n")
+    await start()
+    await index.drop()
+    with pytest.raises(StartedError):
+        await start()
+    await index.aclose()

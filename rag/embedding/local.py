@@ -117,6 +117,9 @@ def _loaded(model: _File, vocabulary: _File, known: str | None, threads: int | N
     onnxruntime = onnx_runtime()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
+    # Otherwise the runtime's threads wait for the next text in a loop that keeps a core busy. It takes that core from
+    # what follows the embedding, and from other programs.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     if threads:
         options.intra_op_num_threads = threads
     try:

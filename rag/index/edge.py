@@ -153,9 +153,9 @@ class EdgeIndex:
     def _chunks(self, opened: OpenGeneration, ids: Sequence[UUID]) -> list[Chunk]:
         """The chunks with these ids, in their order; unknown ids are left out."""
         with _files(self.collection), self._faults():
-            records = opened.shard.retrieve(list(dict.fromkeys(ids)), True, False)
-            chunks = {record.id: from_payload(record.id, record.payload) for record in records}
-        return [chunks[id] for id in ids if id in chunks]
+            records: list[Any] = opened.shard.retrieve(list(dict.fromkeys(ids)), True, False)
+            chunks = {id.int: from_payload(id, record.payload) for record in records if (id := record.id)}
+        return [chunks[id.int] for id in ids if id.int in chunks]
 
     def _fetch(self, ids: Sequence[str]) -> list[Chunk]:
         wanted = [UUID(id) for id in point_ids(ids)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Final, Generic, TypeVar
 
 from rag.book import SparseVector
@@ -21,12 +20,14 @@ def is_empty(leg: object) -> bool:
 def best(points: Sequence[tuple[Id, float]], *, limit: int, asked: int) -> list[tuple[Id, float]] | None:
     """The best `limit` of scored ids, ties by id; None if more than the `asked` points must be requested to decide.
 
-    Engines return equal scores in any order. If the last place is tied with the last point of a full answer, a point
-    beyond the answer may belong into the ranking. With limit=2 and asked=3, the scores 9, 7, 7 are undecided: a fourth
-    point could score 7 too and have a smaller id. The scores 9, 7, 6 are decided.
+    `points` are in the engine's order, best first. Engines return equal scores in any order. If the last place is tied
+    with the last point of a full answer, a point beyond the answer may belong into the ranking. With limit=2 and
+    asked=3, the scores 9, 7, 7 are undecided: a fourth point could score 7 too and have a smaller id. The scores 9, 7,
+    6 are decided.
     """
-    falling = all(one[1] > other[1] for one, other in pairwise(points))
-    ordered = points if falling else sorted(points, key=lambda point: (-point[1], point[0]))
+    ordered = points
+    if len({score for _, score in points}) < len(points):
+        ordered = sorted(points, key=lambda point: (-point[1], point[0]))
     if 0 < limit < len(ordered) and len(ordered) >= asked and ordered[limit - 1][1] == ordered[-1][1]:
         return None
     return list(ordered[:limit])
@@ -42,7 +43,7 @@ class Scores(Generic[Id]):
     def __init__(self, rankings: Sequence[Sequence[tuple[Id, float]]]) -> None:
         import numpy as np
 
-        self.ids: list[Id] = sorted({id for ranking in rankings for id, _ in ranking})
+        self.ids: list[Id] = sorted(set().union(*(dict(ranking) for ranking in rankings)))
         self._row: dict[Id, int] = {id: row for row, id in enumerate(self.ids)}
         self.matrix = np.zeros((len(self.ids), len(rankings)))
         self.rankings = [self.add(leg, ranking) for leg, ranking in enumerate(rankings)]
@@ -55,5 +56,5 @@ class Scores(Generic[Id]):
 
     def lacking(self, leg: int) -> list[Id]:
         """The points that the leg did not find, but another one did."""
-        own = set(self.rankings[leg])
-        return [id for row, id in enumerate(self.ids) if row not in own]
+        own = {self.ids[row] for row in self.rankings[leg]}
+        return [id for id in self.ids if id not in own]

@@ -7,17 +7,21 @@ has changed, are embedded as for any book. `make manual` writes the file again.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hashlib
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from rag import ports
+from rag.book import IndexEntry, IndexInfo
 from rag.embedding.vector_cache import SqliteVectorCache, write_vectors
 from rag.errors import RetrievalError
 from rag.program import as_packaged
 
 DOCS: Final = Path(__file__).parent.parent.parent / "docs"
+SKIPPED: Final = ("decisions",)
 VECTORS: Final = Path(__file__).parent.parent / "data" / "manual-vectors.txt"
 
 
@@ -27,12 +31,21 @@ async def index_manual(
     sparse: ports.SparseEncoder,
     vectors: ports.VectorCache,
     progress: Callable[[int, int], None] | None = None,
+    *,
     pages: Path | None = None,
+    stamp: Path | None = None,
 ) -> None:
-    """Bring a collection up to date with the pages of the manual. If it is, this only reads the pages."""
+    """Bring a collection up to date with the pages of the manual, those in `docs/` unless others are given.
+
+    `stamp` is a file in which a run leaves the fingerprint of what it made. If it is still the right one, nothing is
+    read but the pages, and the ingestion is not even imported.
+    """
+    info = await _fitting(index, embedder, sparse)
+    if info is not None and stamp is not None and await _is_current(index, info, stamp):
+        return
     from rag.ingest.pipeline import ingest
 
-    if not await _is_encoded_by(index, embedder, sparse):
+    if info is None:
         await index.drop()
     await ingest(
         [pages or DOCS],
@@ -40,21 +53,49 @@ async def index_manual(
         embedder=embedder,
         sparse=sparse,
         vectors=vectors,
-        skip=("decisions",),
+        skip=SKIPPED,
         alone=True,  # after the program has moved to another folder, the pages of the old one must go
         progress=progress,
     )
+    if stamp is not None and (made := await index.info()):
+        entries = await index.entries()
+        await asyncio.to_thread(_remember, stamp, fingerprint(made, entries))
 
 
-async def _is_encoded_by(index: ports.ChunkIndex, embedder: ports.Embedder, sparse: ports.SparseEncoder) -> bool:
-    """Whether these models encoded the collection, or there is none; False for a broken one."""
+async def _fitting(index: ports.ChunkIndex, embedder: ports.Embedder, sparse: ports.SparseEncoder) -> IndexInfo | None:
+    """The record of the collection if these models encoded it; None for no collection and for a broken one."""
     try:
         info = await index.info()
     except RetrievalError as error:
         if error.code != "index_broken":
             raise
+        return None
+    models = (embedder.model_id, sparse.model_id)
+    return info if info is not None and (info.embedding_model, info.sparse_model) == models else None
+
+
+async def _is_current(index: ports.ChunkIndex, info: IndexInfo, stamp: Path) -> bool:
+    try:
+        entries = await index.entries()
+        kept = await asyncio.to_thread(stamp.read_text, "ascii")
+    except (RetrievalError, OSError, ValueError):  # what is wrong with the index is told by the ingestion
         return False
-    return info is None or (info.embedding_model, info.sparse_model) == (embedder.model_id, sparse.model_id)
+    return kept == await asyncio.to_thread(fingerprint, info, entries)
+
+
+def fingerprint(info: IndexInfo, entries: Sequence[IndexEntry]) -> str:
+    """What changes with the pages, with the code that ingests them, and with the collection that they are in."""
+    digest = hashlib.sha256(f"{DOCS} {info} {sorted(map(repr, entries))}".encode("utf-8", "surrogateescape"))
+    pages = (page for page in DOCS.rglob("*.md") if page.relative_to(DOCS).parts[0] not in SKIPPED)
+    for file in (*sorted(pages), *sorted(Path(__file__).parent.glob("*.py"))):
+        content = file.read_bytes()
+        digest.update(f"{file} {len(content)} ".encode("utf-8", "surrogateescape") + content)
+    return digest.hexdigest()
+
+
+def _remember(stamp: Path, text: str) -> None:
+    with contextlib.suppress(OSError):  # it only saves time
+        stamp.write_text(text, "ascii")
 
 
 def packaged_pages(folder: Path) -> Path:
