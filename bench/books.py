@@ -34,7 +34,7 @@ CODE: Final = re.compile(
 )
 LEFTOVERS: Final = {
     "import or export": r"^(?:import\s.+\sfrom\s+['\"]|import ['\"]|export (?:default|const|function)\b)",
-    "component": r"</?[A-Z][\w.]*(?:\s[^<>]*)?/?>",
+    "component": r"(?<![\w&])</?[A-Z][\w.]*(?:\s[^<>]*)?/?>",
     "html tag": r"</?(?:div|span|a|p|br|img|details|summary|table|tr|td|th|ul|ol|li|h[1-6]|section|iframe|pre|code"
     r"|strong|em|b|i|sup|sub|kbd|center|figure|video|style|script)(?:\s[^<>]*)?/?>",
     "comment": r"<!--|\{/\*|\{#.*?#\}",

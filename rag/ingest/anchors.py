@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
@@ -17,11 +18,15 @@ _PYTHON_MARKDOWN_NUMBER: Final = re.compile(r"(.*)_([0-9]+)")
 
 
 class HeadingText(NamedTuple):
-    """A heading as its anchor is made from it: its level (1 to 6), its plain text, and the id that it sets."""
+    """A heading as its anchor is made from it: its level (1 to 6), its plain text, and the id that it sets.
+
+    In `typeset`, two or three hyphens outside code are one dash, as generators with a typographer write them.
+    """
 
     level: int
     text: str
     custom: str | None = None
+    typeset: str = ""
 
 
 AnchorRule = Callable[[Sequence[HeadingText]], list[str]]
@@ -76,18 +81,22 @@ def unicode_slug(text: str, separator: str = "-") -> str:
     return plain.replace(" ", separator)
 
 
-def mdbook_anchors(headings: Sequence[HeadingText]) -> list[str]:
-    """mdBook's rule: letters, digits, `_` and `-`; white space becomes `-`; a repeated slug is numbered."""
-    counts: dict[str, int] = {}
+def typeset_anchors(headings: Sequence[HeadingText]) -> list[str]:
+    """GitHub's rule after a typographer, as in mdBook and Hugo."""
+    return github_anchors([h._replace(text=h.typeset) for h in headings])
+
+
+def kramdown_anchors(headings: Sequence[HeadingText]) -> list[str]:
+    """kramdown's rule for GitHub's Markdown: a repeated slug is numbered, whether the number is taken or not."""
+    counts: Counter[str] = Counter()
     anchors = []
     for heading in headings:
-        slug = heading.custom
-        if slug is None:
-            kept = (c if c.isalnum() or c in "_-" else "-" if c.isspace() else "" for c in heading.text.strip())
-            slug = "".join(kept).lower()
-        count = counts.get(slug, 0)
-        counts[slug] = count + 1
-        anchors.append(f"{slug}-{count}" if count and slug else slug)
+        if heading.custom is not None:
+            anchors.append(heading.custom)
+            continue
+        slug = slugify(heading.typeset.strip())
+        anchors.append(f"{slug}-{counts[slug]}" if counts[slug] else slug)
+        counts[slug] += 1
     return anchors
 
 

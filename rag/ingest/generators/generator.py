@@ -20,6 +20,7 @@ from rag.ingest.admonitions import admonitions, alerts
 from rag.ingest.anchors import HeadingText, github_anchors
 from rag.ingest.cleaning import begin, finish, strip_html
 from rag.ingest.formats.file_format import Syntax
+from rag.ingest.generators.config_files import is_true
 from rag.ingest.headings import readable, without_number
 from rag.ingest.includes import Allowance
 from rag.ingest.links import rewrite_links
@@ -39,7 +40,8 @@ _FOLDER_PAGES: Final = frozenset({"index", "readme"})
 class PageFile:
     """A file that has been read. `path` is its POSIX path relative to the source, which its passages are stored with.
 
-    `body` is its text without front matter, and `fields` is the front matter.
+    `body` is its text without front matter, and `fields` is the front matter; `has_head` says whether there is one; it
+    may be empty.
     """
 
     path: str
@@ -47,6 +49,7 @@ class PageFile:
     body: str
     syntax: Syntax
     fields: Mapping[str, Any] = field(default_factory=dict)
+    has_head: bool = False
 
     def text_field(self, name: str) -> str:
         """A field of the front matter as one line of text; empty where it is missing or no text."""
@@ -55,8 +58,7 @@ class PageFile:
 
     def is_set(self, name: str) -> bool:
         """Whether a field of the front matter says yes."""
-        value = self.fields.get(name)
-        return value is True or (isinstance(value, str) and value.strip().lower() in ("true", "yes", "on"))
+        return is_true(self.fields.get(name))
 
 
 class Generator(ABC):

@@ -6,13 +6,13 @@ Described at rust-lang.github.io/mdBook, in the chapters on `SUMMARY.md`, `book.
 from __future__ import annotations
 
 import posixpath
-import tomllib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
 from rag.ingest import mdbook_summary
-from rag.ingest.anchors import HeadingText, mdbook_anchors
+from rag.ingest.anchors import HeadingText, github_anchors, typeset_anchors
+from rag.ingest.generators.config_files import config_options
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.includes import Allowance, expand_includes, read_inside
 
@@ -35,12 +35,16 @@ class MdBook(Generator):
         if self.config is None or (self.source / _SUMMARY).is_file():
             return self.source if (self.source / _SUMMARY).is_file() else self.source / "src"
         folder = self.config.parent
-        try:
-            book = tomllib.loads(read_inside(folder, self.config) or "").get("book", {})
-        except (tomllib.TOMLDecodeError, RecursionError):
-            book = {}
+        book = config_options(self.config).get("book", {})
         src = book.get("src", "src") if isinstance(book, dict) else "src"
         return (folder / src).resolve() if isinstance(src, str) else folder / "src"
+
+    @cached_property
+    def _typeset(self) -> bool:
+        """Whether the typographer is on, as it is unless `book.toml` says otherwise."""
+        output = config_options(self.config).get("output")
+        options = output.get("html") if isinstance(output, dict) else None
+        return not (isinstance(options, dict) and options.get("smart-punctuation") is False)
 
     @cached_property
     def _entries(self) -> dict[str, mdbook_summary.Entry]:
@@ -60,7 +64,7 @@ class MdBook(Generator):
         return self._entries[self.inner(page.file)].above
 
     def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
-        return mdbook_anchors(headings)
+        return typeset_anchors(headings) if self._typeset else github_anchors(headings)
 
     def expanded(self, page: PageFile, allowance: Allowance) -> str:
         return expand_includes(page.body, file=page.file, root=self.include_root, allowance=allowance)
