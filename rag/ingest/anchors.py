@@ -100,6 +100,27 @@ def kramdown_anchors(headings: Sequence[HeadingText]) -> list[str]:
     return anchors
 
 
+def docutils_anchors(headings: Sequence[HeadingText]) -> list[str]:
+    """docutils' rule: an id that is taken or empty is replaced by `id1`, `id2` and so on."""
+    taken: set[str] = set()
+    anchors = []
+    number = 0
+    for heading in headings:
+        anchor = docutils_id(heading.text) if heading.custom is None else heading.custom
+        while heading.custom is None and (not anchor or anchor in taken):
+            number += 1
+            anchor = f"id{number}"
+        taken.add(anchor)
+        anchors.append(anchor)
+    return anchors
+
+
+def docutils_id(name: str) -> str:
+    """The id of a name: ASCII letters and digits in lower case, joined by hyphens, beginning with a letter."""
+    plain = unicodedata.normalize("NFKD", name.lower()).encode("ascii", "ignore").decode()
+    return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", plain))
+
+
 def slugify(heading: str) -> str:
     """Lower case, only letters, digits, marks, `_` and `-`, with a hyphen for every space (github-slugger's rule)."""
     kept = (c for c in heading.lower() if c in "- " or unicodedata.category(c) in _SLUG)

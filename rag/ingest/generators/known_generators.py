@@ -19,8 +19,9 @@ from rag.ingest.generators.jekyll import Jekyll
 from rag.ingest.generators.mdbook import MdBook
 from rag.ingest.generators.mkdocs import MkDocs
 from rag.ingest.generators.plain import PlainFolder
+from rag.ingest.generators.sphinx import Sphinx
 
-KNOWN: Final[tuple[type[Generator], ...]] = (Docusaurus, MkDocs, MdBook, Hugo, Jekyll)
+KNOWN: Final[tuple[type[Generator], ...]] = (Docusaurus, MkDocs, MdBook, Hugo, Jekyll, Sphinx)
 _ALL: Final[tuple[type[Generator], ...]] = (*KNOWN, PlainFolder)
 NAMES: Final = [one.name for one in _ALL]
 ABOVE: Final = 3  # folders above the source in which a configuration is looked for
