@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 # Names how `embedded_text` and `worded_text` are made. A collection records it and is embedded again when it changes,
 # because vectors of two recipes cannot be ranked together.
-RECIPE: Final = "heading, breadcrumb"
+RECIPE: Final = "heading, breadcrumb, links without addresses"
+_ADDRESS: Final = re.compile(r"\]\(https?://[^\s()<>]*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,11 @@ class Document:
     text: str
     sha256: str
     breadcrumb: tuple[str, ...] = ()
+
+
+def without_addresses(text: str) -> str:
+    """The text with the words of its links alone: addresses say little, and fill what an embedding model sees."""
+    return _ADDRESS.sub("]", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +67,14 @@ class Chunk:
         """
         nearest = self.heading if self.breadcrumb.endswith(self.heading) else ""
         nearest = nearest or self.breadcrumb.rpartition(" > ")[2]
-        return f"{nearest}\n\n{self.text}" if nearest else self.text
+        text = without_addresses(self.text)
+        return f"{nearest}\n\n{text}" if nearest else text
 
     @property
     def worded_text(self) -> str:
         """The input of the sparse (BM25) encoder: the breadcrumb, then the text."""
-        return f"{self.breadcrumb}\n\n{self.text}" if self.breadcrumb else self.text
+        text = without_addresses(self.text)
+        return f"{self.breadcrumb}\n\n{text}" if self.breadcrumb else text
 
     @property
     def link(self) -> str:

@@ -20,13 +20,15 @@ _PYTHON_MARKDOWN_NUMBER: Final = re.compile(r"(.*)_([0-9]+)")
 class HeadingText(NamedTuple):
     """A heading as its anchor is made from it: its level (1 to 6), its plain text, and the id that it sets.
 
-    In `typeset`, two or three hyphens outside code are one dash, as generators with a typographer write them.
+    In `typeset`, two or three hyphens outside code are one dash, as generators with a typographer write them. `nested`
+    marks a heading in a list or a quote.
     """
 
     level: int
     text: str
     custom: str | None = None
     typeset: str = ""
+    nested: bool = False
 
 
 AnchorRule = Callable[[Sequence[HeadingText]], list[str]]
@@ -101,11 +103,14 @@ def kramdown_anchors(headings: Sequence[HeadingText]) -> list[str]:
 
 
 def docutils_anchors(headings: Sequence[HeadingText]) -> list[str]:
-    """docutils' rule: an id that is taken or empty is replaced by `id1`, `id2` and so on."""
+    """docutils' rule: an id that is taken or empty is replaced by `id1`, `id2`; a nested heading is no section."""
     taken: set[str] = set()
     anchors = []
     number = 0
     for heading in headings:
+        if heading.nested:
+            anchors.append("")
+            continue
         anchor = docutils_id(heading.text) if heading.custom is None else heading.custom
         while heading.custom is None and (not anchor or anchor in taken):
             number += 1

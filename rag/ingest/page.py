@@ -112,12 +112,13 @@ def _heading(node: SyntaxTreeNode, references: dict[str, Any]) -> tuple[str, Hea
     tokens = _inline(node.children[0].content, references)
     text, typeset = _one_line(_plain(tokens)), _one_line(_plain(tokens, typeset=True))
     level, mark = int(node.tag[1]), _CUSTOM_ID.search(text)
+    nested = node.parent is not None and node.parent.type != "root"
     if mark is None:
-        return text, HeadingText(level, text, None, typeset)
+        return text, HeadingText(level, text, None, typeset, nested)
     shown, custom = text[: mark.start()], mark[1].strip()
     if custom.startswith("~"):
-        return shown, HeadingText(level, custom[1:], None, custom[1:])
-    return shown, HeadingText(level, shown, custom, shown)
+        return shown, HeadingText(level, custom[1:], None, custom[1:], nested)
+    return shown, HeadingText(level, shown, custom, shown, nested)
 
 
 def plain_inline(source: str) -> str:
