@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 # Names how `embedded_text` and `worded_text` are made. A collection records it and is embedded again when it changes,
 # because vectors of two recipes cannot be ranked together.
-RECIPE: Final = "heading, breadcrumb, links without addresses"
+RECIPE: Final = "heading, breadcrumb"
 _ADDRESS: Final = re.compile(r"\]\(https?://[^\s()<>]*\)")
 
 
@@ -130,7 +130,8 @@ class IndexInfo:
     """The metadata of a collection: the models and the recipe that encoded it, and how many chunks it holds.
 
     `foreign` marks a collection that askbook did not create. Then `embedding_model` comes from the profile and
-    `sparse_model` is the name of the sparse vector; either may be empty.
+    `sparse_model` is the name of the sparse vector; either may be empty. `generators` says for each source by whose
+    rules it was read, and why.
     """
 
     collection: str
@@ -140,6 +141,7 @@ class IndexInfo:
     chunks: int
     foreign: bool = False
     recipe: str = ""
+    generators: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
