@@ -64,7 +64,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None:
     """The commands on stored books and conversations, and `doctor`."""
     ingest = _command(commands, "ingest", "read a book into the index")
-    ingest.add_argument("sources", metavar="SOURCE", nargs="+", help="a folder or file of Markdown or MDX")
+    ingest.add_argument("sources", metavar="SOURCE", nargs="+", help="a folder or file of pages")
     ingest.add_argument("--base-url", metavar="URL", help="address of the book's web site")
     ingest.add_argument("--generator", metavar="G", help="the site generator of the book (default: found by its files)")
     ingest.add_argument("--rebuild", action="store_true", help="embed the whole book again with the current models")

@@ -15,6 +15,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -34,7 +35,7 @@ CODE: Final = re.compile(
 )
 LEFTOVERS: Final = {
     "import or export": r"^(?:import\s.+\sfrom\s+['\"]|import ['\"]|export (?:default|const|function)\b)",
-    "component": r"</?[A-Z][\w.]*(?:\s[^<>]*)?/?>",
+    "component": r"(?<![\w&])</?[A-Z][\w.]*(?:\s[^<>]*)?/?>",
     "html tag": r"</?(?:div|span|a|p|br|img|details|summary|table|tr|td|th|ul|ol|li|h[1-6]|section|iframe|pre|code"
     r"|strong|em|b|i|sup|sub|kbd|center|figure|video|style|script)(?:\s[^<>]*)?/?>",
     "comment": r"<!--|\{/\*|\{#.*?#\}",
@@ -84,6 +85,12 @@ def read(source: Path) -> tuple[LoadResult, list[Chunk]]:
     return result, found
 
 
+def longest(chunks: Iterable[Chunk]) -> int:
+    """The most word pieces that the embedding model gets for a passage."""
+    tokenizer = BertWordPieceTokenizer(str(VOCABULARY), lowercase=True)
+    return max(pieces(tokenizer, one.embedded_text) for one in chunks)
+
+
 def prose(text: str) -> str:
     """The text without its code."""
     return CODE.sub("", text)
@@ -114,6 +121,15 @@ def broken(chunks: Iterable[Chunk], anchors: dict[str, set[str]]) -> Iterator[tu
             page = anchors.get(url.rstrip("/"))
             if page is None or (anchor and unquote(anchor) not in page):
                 yield one, f"{url}#{anchor}"
+
+
+def cut_lead_ins(chunks: Sequence[Chunk]) -> list[Chunk]:
+    """The passages that end with a line that leads in what the next passage of their section begins with."""
+    return [
+        one
+        for one, after in pairwise(chunks)
+        if one.text.rstrip().endswith(":") and (one.url, one.breadcrumb) == (after.url, after.breadcrumb)
+    ]
 
 
 def built_pages(folder: Path) -> dict[str, set[str]]:
@@ -159,15 +175,19 @@ def main() -> None:
     for folder in options.folders:
         result, chunks = read(folder)
         found = leftovers(chunks)
+        cut = cut_lead_ins(chunks)
         counts = Counter({kind: len(ones) for kind, ones in found.items()})
         lost = sorted({f"{c.source_file_path}: {link}" for c, link in broken(chunks, anchors_of(result.documents))})
         print(f"{folder.name}: {result.generator} ({result.reason})")
         print(f"  {len(result.documents)} pages, {len(result.failures)} failed, {len(chunks)} passages")
         print(f"  leftover syntax: {dict(counts) or 'none'}; links inside the book that lead nowhere: {len(lost)}")
+        print(f"  passages that end with a lead-in: {len(cut)}; longest passage: {longest(chunks)} word pieces")
         differences = compared(result.documents, chunks, built_pages(options.built)) if options.built else {}
         for what, ones in differences.items():
             print(f"  {what}: {len(ones)}")
-        shown = found.get(options.show) or differences.get(options.show) or []
+        shown = (
+            (cut if options.show == "lead-in" else []) or found.get(options.show) or differences.get(options.show) or []
+        )
         for one in lost if options.show == "links" else shown:
             text = one if isinstance(one, str) else f"--- {one.source_file_path} {one.heading}\n{one.text}"
             print(text)

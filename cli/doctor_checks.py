@@ -51,6 +51,8 @@ async def check_book(
         await index.aclose()
     made = ", not created by askbook" if info.foreign else ""
     detail = f'"{collection}"{made}, {counted(info.chunks, "passage")}, {_place(settings)}'
+    read_by = "; ".join(dict.fromkeys(info.generators.values()))
+    detail += f", read by the rules of {read_by}" if read_by and collection != MANUAL else ""
     return None, detail, _hint(settings, info, owner, is_manual=collection == MANUAL)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 # Names how `embedded_text` and `worded_text` are made. A collection records it and is embedded again when it changes,
 # because vectors of two recipes cannot be ranked together.
 RECIPE: Final = "heading, breadcrumb"
+_ADDRESS: Final = re.compile(r"\]\(https?://[^\s()<>]*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,11 @@ class Document:
     text: str
     sha256: str
     breadcrumb: tuple[str, ...] = ()
+
+
+def without_addresses(text: str) -> str:
+    """The text with the words of its links alone: addresses say little, and fill what an embedding model sees."""
+    return _ADDRESS.sub("]", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +71,14 @@ class Chunk:
         """
         nearest = self.heading if self.breadcrumb.endswith(self.heading) else ""
         nearest = nearest or self.breadcrumb.rpartition(" > ")[2]
-        return f"{nearest}\n\n{self.text}" if nearest else self.text
+        text = without_addresses(self.text)
+        return f"{nearest}\n\n{text}" if nearest else text
 
     @property
     def worded_text(self) -> str:
         """The input of the sparse (BM25) encoder: the breadcrumb, then the text."""
-        return f"{self.breadcrumb}\n\n{self.text}" if self.breadcrumb else self.text
+        text = without_addresses(self.text)
+        return f"{self.breadcrumb}\n\n{text}" if self.breadcrumb else text
 
     def as_data(self) -> dict[str, str]:
         """The chunk as `run.py passages --json` prints it."""
@@ -141,7 +150,8 @@ class IndexInfo:
     """The metadata of a collection: the models and the recipe that encoded it, and how many chunks it holds.
 
     `foreign` marks a collection that askbook did not create. Then `embedding_model` comes from the profile and
-    `sparse_model` is the name of the sparse vector; either may be empty.
+    `sparse_model` is the name of the sparse vector; either may be empty. `generators` says for each source by whose
+    rules it was read, and why.
     """
 
     collection: str
@@ -151,6 +161,7 @@ class IndexInfo:
     chunks: int
     foreign: bool = False
     recipe: str = ""
+    generators: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,28 @@ def test_a_line_that_leads_in_stays_with_its_code() -> None:
     assert last.text == f"Run this:\n\n{code}"
 
 
+def test_a_line_that_leads_in_stays_with_the_first_items_of_a_long_list() -> None:
+    items = [f"- The item number {i} of the list is here" for i in range(6)]
+    found = chunks_of(f"{sentences(7)} These are the {'many ' * 15}parts:\n\n" + "\n".join(items))
+    (leading,) = [c.text for c in found if "parts:" in c.text]
+    assert leading.startswith("These are the many")
+    assert items[0] in leading
+    assert [i for i in items if not any(i in c.text for c in found)] == []
+
+
+def test_a_sentence_and_a_label_that_lead_in_stay_with_their_code() -> None:
+    code = "```py\n" + "\n".join(f"x{i} = {i}" for i in range(8)) + "\n```"
+    *_, last = chunks_of(f"{sentences(5)}\n\nRun this:\n\nListing 1: numbers\n\n{code}")
+    assert last.text == f"Run this:\n\nListing 1: numbers\n\n{code}"
+
+
+def test_the_addresses_of_links_take_no_room_in_a_passage() -> None:
+    link = "[the words](https://book.example/a/very/long/address/of/a/page/that/has/many/parts#and-an-anchor)"
+    (one,) = chunks_of(f"{sentences(6)} {link} {link} {link}")
+    assert link in one.text
+    assert "book.example" not in one.embedded_text + one.worded_text
+
+
 def test_long_code_is_cut_at_line_ends_and_every_part_is_fenced() -> None:
     lines = [f"value_{i} = compute({i})" for i in range(40)]
     found = chunks_of("Intro:\n\n```python title=x\n" + "\n".join(lines) + "\n```")

@@ -81,13 +81,15 @@ def record_of(info: IndexInfo, *, complete: bool) -> dict[str, Any]:
     `complete=False` tells the next ingestion not to trust the hashes.
     """
     values = asdict(info)
-    record = {name: values[name] for name in ("embedding_model", "dimension", "sparse_model", "recipe")}
+    record = {name: values[name] for name in ("embedding_model", "dimension", "sparse_model", "recipe", "generators")}
     return {OURS: record | {COMPLETE: complete}}
 
 
 def _recorded(collection: str, record: Mapping[str, Any], chunks: int) -> IndexInfo:
     embedding, sparse, recipe = (str(record.get(key, "")) for key in ("embedding_model", "sparse_model", "recipe"))
-    return IndexInfo(collection, embedding, int(record.get("dimension", 0)), sparse, chunks, recipe=recipe)
+    size, listed = int(record.get("dimension", 0)), record.get("generators")
+    generators = {str(k): str(v) for k, v in listed.items()} if isinstance(listed, Mapping) else {}
+    return IndexInfo(collection, embedding, size, sparse, chunks, recipe=recipe, generators=generators)
 
 
 def _dense(collection: str, vectors: Any, layout: Layout) -> tuple[str, Any]:

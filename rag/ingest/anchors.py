@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
@@ -17,11 +18,17 @@ _PYTHON_MARKDOWN_NUMBER: Final = re.compile(r"(.*)_([0-9]+)")
 
 
 class HeadingText(NamedTuple):
-    """A heading as its anchor is made from it: its level (1 to 6), its plain text, and the id that it sets."""
+    """A heading as its anchor is made from it: its level (1 to 6), its plain text, and the id that it sets.
+
+    In `typeset`, two or three hyphens outside code are one dash, as generators with a typographer write them. `nested`
+    marks a heading in a list or a quote.
+    """
 
     level: int
     text: str
     custom: str | None = None
+    typeset: str = ""
+    nested: bool = False
 
 
 AnchorRule = Callable[[Sequence[HeadingText]], list[str]]
@@ -76,19 +83,47 @@ def unicode_slug(text: str, separator: str = "-") -> str:
     return plain.replace(" ", separator)
 
 
-def mdbook_anchors(headings: Sequence[HeadingText]) -> list[str]:
-    """mdBook's rule: letters, digits, `_` and `-`; white space becomes `-`; a repeated slug is numbered."""
-    counts: dict[str, int] = {}
+def typeset_anchors(headings: Sequence[HeadingText]) -> list[str]:
+    """GitHub's rule after a typographer, as in mdBook and Hugo."""
+    return github_anchors([h._replace(text=h.typeset) for h in headings])
+
+
+def kramdown_anchors(headings: Sequence[HeadingText]) -> list[str]:
+    """kramdown's rule for GitHub's Markdown: a repeated slug is numbered, whether the number is taken or not."""
+    counts: Counter[str] = Counter()
     anchors = []
     for heading in headings:
-        slug = heading.custom
-        if slug is None:
-            kept = (c if c.isalnum() or c in "_-" else "-" if c.isspace() else "" for c in heading.text.strip())
-            slug = "".join(kept).lower()
-        count = counts.get(slug, 0)
-        counts[slug] = count + 1
-        anchors.append(f"{slug}-{count}" if count and slug else slug)
+        if heading.custom is not None:
+            anchors.append(heading.custom)
+            continue
+        slug = slugify(heading.typeset.strip())
+        anchors.append(f"{slug}-{counts[slug]}" if counts[slug] else slug)
+        counts[slug] += 1
     return anchors
+
+
+def docutils_anchors(headings: Sequence[HeadingText]) -> list[str]:
+    """docutils' rule: an id that is taken or empty is replaced by `id1`, `id2`; a nested heading is no section."""
+    taken: set[str] = set()
+    anchors = []
+    number = 0
+    for heading in headings:
+        if heading.nested:
+            anchors.append("")
+            continue
+        anchor = docutils_id(heading.text) if heading.custom is None else heading.custom
+        while heading.custom is None and (not anchor or anchor in taken):
+            number += 1
+            anchor = f"id{number}"
+        taken.add(anchor)
+        anchors.append(anchor)
+    return anchors
+
+
+def docutils_id(name: str) -> str:
+    """The id of a name: ASCII letters and digits in lower case, joined by hyphens, beginning with a letter."""
+    plain = unicodedata.normalize("NFKD", name.lower()).encode("ascii", "ignore").decode()
+    return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", plain))
 
 
 def slugify(heading: str) -> str:

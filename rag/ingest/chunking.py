@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 from uuid import UUID, uuid5
 
-from rag.book import Chunk, Document
+from rag.book import Chunk, Document, without_addresses
 from rag.ingest.headings import same_title, says_it_all
 from rag.ingest.page import Block, parsed
 from rag.ingest.splitting import longest, pack
@@ -60,7 +60,7 @@ def chunk(document: Document, *, count_tokens: Callable[[str], int], max_tokens:
         prefix = f"{breadcrumb}\n\n" if breadcrumb else ""
 
         def fits(text: str, prefix: str = prefix) -> bool:
-            return len(text) <= CHARACTERS * max_tokens and count(prefix + text) <= max_tokens
+            return len(text) <= CHARACTERS * max_tokens and count(prefix + without_addresses(text)) <= max_tokens
 
         for text in pack(section.blocks, document.text, starts, fits):
             place = places[section.path]

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Final
+from urllib.parse import quote
 
 from rag.ingest.masking import PageDraft
 
 Resolve = Callable[[str], str]
 
+_UNSAFE: Final = re.compile(r"[\s()<>]")  # what would end the target of a link
 NOTE: Final = 400  # most characters of a footnote that is put into the text; a longer one becomes a paragraph
 _TARGET: Final = r"<[^<>\n]{0,2000}>|[^\s()<>]{0,2000}(?:\([^\s()<>]{0,500}\)[^\s()<>]{0,500}){0,3}"
 _TITLE: Final = r"(?:\s{1,3}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}'|\([^()\n]{0,500}\)))?"
@@ -46,6 +48,7 @@ def rewrite_links(draft: PageDraft, resolve: Resolve) -> None:
     text = _IMAGE.sub(lambda image: " ".join(image["alt"].split()), text)
     text = _references(draft, text)
     text = _INLINE.sub(lambda link: _inline(link, resolve), text)
+    text = re.sub(rf"(?<!\\)\[({_LABEL})\]\(\)", r"\1", text)
     draft.text = re.sub(r"(?<!\\)\[\s*\]\([^()\n]*\)", "", text)  # what was only an image without a description
 
 
@@ -54,9 +57,7 @@ def _inline(link: re.Match[str], resolve: Resolve) -> str:
     resolved = resolve(target.strip("<>"))
     if not resolved:
         return "()"
-    if re.search(r"[\s()<>]", resolved):
-        resolved = f"<{resolved}>"
-    return f"({resolved})"
+    return f"({re.sub(_UNSAFE, lambda sign: quote(sign[0]), resolved)})"
 
 
 def _references(draft: PageDraft, text: str) -> str:

@@ -71,6 +71,8 @@ def load_source(
     rules.enter([page for page, _ in pages], base_url)
     documents: list[Document] = []
     for page, raw in pages:
+        if page.path not in rules.pages:
+            continue
         try:
             documents.append(_document(found, rules, page, raw))
         except ValueError as error:
@@ -96,7 +98,7 @@ def _read_pages(found: SourceFiles, rules: Generator, failures: list[Failure]) -
             shown = os.fsencode(path).decode("utf-8", "replace")
             failures.append(Failure(found.source.as_posix(), shown, why_unreadable(error)))
             continue
-        page = PageFile(path, file, loaded.body, loaded.syntax, loaded.fields)
+        page = PageFile(path, file, loaded.body, loaded.syntax, loaded.fields, loaded.has_head)
         if rules.is_published(page):
             pages.append((page, raw))
     return pages

@@ -17,7 +17,7 @@ from rag.ingest.formats.markdown_files import front_matter
 from rag.ingest.includes import Allowance, partial_imports, read_inside, resolve_partial
 from rag.ingest.links import Resolve, rewrite_links
 from rag.ingest.masking import PageDraft
-from rag.ingest.page import MarkdownText
+from rag.ingest.page import MarkdownText, plain_inline
 from rag.ingest.spans import Span
 from rag.ingest.tags import REACH, balanced
 
@@ -35,6 +35,7 @@ _MDX_COMMENT: Final = Span(r"\{\s*+/\*", r"\*/\s*+\}")
 _ID_COMMENT: Final = re.compile(
     r"^(#{1,6}(?: .*?)??)(?<![ \t])[ \t]*+\{/\*[ \t]*+#([\w.:-]++)[ \t]*+\*/\}[ \t]*+$", re.MULTILINE
 )
+_HEADING: Final = re.compile(r"^#{1,6}[ \t]([^\n]*)$", re.MULTILINE)
 _CODE_BLOCK: Final = re.compile(
     r"^([ \t]*+)<CodeBlock\b([^<>]*+)>\s*+\{?\s*+(\0\d++\0)\s*+\}?\s*+</CodeBlock>", re.MULTILINE
 )
@@ -62,6 +63,7 @@ def rewrite_mdx(draft: PageDraft, page: MdxPage, resolve: Resolve) -> None:
     partials = partial_imports(draft.text)
     text = _ID_COMMENT.sub(r"\1 {#\2}", _without_statements(draft.text))
     text = _MDX_COMMENT.replaced(lambda *_: "", text)
+    text = _HEADING.sub(lambda heading: _with_slug_text(heading, draft), text)
     draft.text = _CODE_BLOCK.sub(lambda match: _code_block(match, draft), text)
 
     def inline(name: str) -> str | None:
@@ -87,13 +89,23 @@ def _partial(target: str, page: MdxPage, source: MarkdownText, resolve: Resolve)
     return _with_anchors(MarkdownText(draft.restored().strip("\n"), source.rule))
 
 
+def _with_slug_text(heading: re.Match[str], draft: PageDraft) -> str:
+    """A heading with the text of its anchor: without tags, and without the spaces that stand in for them later."""
+    if not re.search("<[/A-Za-z]", heading[1]) or "{#" in heading[1]:
+        return heading[0]
+    bare = plain_inline(draft.restored(re.sub(r"<[^<>\n]{0,500}>", "", heading[1])))
+    return f"{heading[0]} {{#~{re.sub(r'[{}]', '', bare)}}}"
+
+
 def _with_anchors(text: MarkdownText) -> str:
     if not re.search(r"^ {0,3}#", text.text, re.MULTILINE):
         return text.text
     lines = text.text.split("\n")
     for block in text.blocks:
         if block.kind == "heading" and lines[block.begin].lstrip().startswith("#"):
-            lines[block.begin] = re.sub(r"(?:\s*\{#[^{}]*\})?\s*$", f" {{#{block.anchor}}}", lines[block.begin])
+            lines[block.begin] = re.sub(
+                r"(?:\s*\{#[^{}]*\})?\s*$", f" {{#{block.anchor}}}", lines[block.begin], count=1
+            )
     return "\n".join(lines)
 
 

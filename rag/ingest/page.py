@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, Final
@@ -16,6 +16,7 @@ from rag.book import Document
 from rag.ingest.anchors import AnchorRule, HeadingText, github_anchors
 
 CONTAINERS: Final = frozenset({"bullet_list", "ordered_list", "list_item", "blockquote"})
+_DASHES: Final = re.compile("-{2,3}")
 _CUSTOM_ID: Final = re.compile(r"\s*\{#([^{}]*)\}\s*$")
 
 
@@ -54,9 +55,9 @@ class MarkdownText:
         """
         references: dict[str, Any] = {}
         root = SyntaxTreeNode(markdown_parser("inline").parse(self.text, references))
-        headings = [_heading_text(node, references) for node in root.walk() if node.type == "heading"]
-        anchors = self.rule(headings)
-        return tuple(_blocks(root, iter(zip(headings, anchors, strict=True))))
+        headings = [_heading(node, references) for node in root.walk() if node.type == "heading"]
+        anchors = self.rule([heading for _, heading in headings])
+        return tuple(_blocks(root, iter(zip((shown for shown, _ in headings), anchors, strict=True))))
 
     @property
     def code_lines(self) -> list[tuple[int, int]]:
@@ -89,14 +90,14 @@ def markdown_parser(*disabled: str) -> MarkdownIt:
     return MarkdownIt("commonmark").enable("table").disable(["html_block", "html_inline", *disabled])
 
 
-def _blocks(parent: SyntaxTreeNode, headings: Iterator[tuple[HeadingText, str]]) -> Iterator[Block]:
-    """The blocks under a node. `headings` holds the headings of the page with their anchors, in order."""
+def _blocks(parent: SyntaxTreeNode, headings: Iterator[tuple[str, str]]) -> Iterator[Block]:
+    """The blocks under a node. `headings` holds the texts and the anchors of the page's headings, in order."""
     for node in parent.children:
         if node.map is None:
             continue
         children = tuple(_blocks(node, headings)) if node.type in CONTAINERS else ()
-        heading, anchor = next(headings) if node.type == "heading" else (HeadingText(0, ""), "")
-        yield Block(node.type, *node.map, children, heading.level, heading.text, anchor)
+        level, (text, anchor) = (int(node.tag[1]), next(headings)) if node.type == "heading" else (0, ("", ""))
+        yield Block(node.type, *node.map, children, level, text, anchor)
 
 
 def walk(blocks: tuple[Block, ...]) -> Iterator[Block]:
@@ -106,24 +107,41 @@ def walk(blocks: tuple[Block, ...]) -> Iterator[Block]:
         yield from walk(block.children)
 
 
-def _heading_text(heading: SyntaxTreeNode, references: dict[str, Any]) -> HeadingText:
-    level, source = int(heading.tag[1]), heading.children[0].content
-    text = plain_inline(source, references)
-    custom = _CUSTOM_ID.search(text)
-    return HeadingText(level, text[: custom.start()], custom[1].strip()) if custom else HeadingText(level, text)
+def _heading(node: SyntaxTreeNode, references: dict[str, Any]) -> tuple[str, HeadingText]:
+    """A heading's text as a reader sees it, and as its anchor is made from it, which `{#~text}` at its end gives."""
+    tokens = _inline(node.children[0].content, references)
+    text, typeset = _one_line(_plain(tokens)), _one_line(_plain(tokens, typeset=True))
+    level, mark = int(node.tag[1]), _CUSTOM_ID.search(text)
+    nested = node.parent is not None and node.parent.type != "root"
+    if mark is None:
+        return text, HeadingText(level, text, None, typeset, nested)
+    shown, custom = text[: mark.start()], mark[1].strip()
+    if custom.startswith("~"):
+        return shown, HeadingText(level, custom[1:], None, custom[1:], nested)
+    return shown, HeadingText(level, shown, custom, shown, nested)
 
 
-def plain_inline(source: str, references: dict[str, Any] | None = None) -> str:
+def plain_inline(source: str) -> str:
     """One line of Markdown as the text that a reader sees."""
-    (inline,) = markdown_parser().parseInline(source, {} if references is None else references)
-    return " ".join("".join(_plain(inline.children or [])).split())
+    return _one_line(_plain(_inline(source, {})))
 
 
-def _plain(tokens: list[Token]) -> Iterator[str]:
+def _inline(source: str, references: dict[str, Any]) -> list[Token]:
+    (inline,) = markdown_parser().parseInline(source, references)
+    return inline.children or []
+
+
+def _one_line(pieces: Iterable[str]) -> str:
+    return " ".join("".join(pieces).split())
+
+
+def _plain(tokens: list[Token], *, typeset: bool = False) -> Iterator[str]:
     for token in tokens:
         if token.type == "image":
-            yield from _plain(token.children or [])
+            yield from _plain(token.children or [], typeset=typeset)
         elif token.type in ("softbreak", "hardbreak"):
             yield " "
+        elif typeset and token.type == "text":
+            yield _DASHES.sub("–", token.content)
         else:
             yield token.content

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -122,7 +122,15 @@ async def ingest(
         known |= await _embed(missing, embedder, vectors, progress)
         points = await asyncio.to_thread(_points, plan.write, known, sparse)
         size = embedder.dimension or (len(points[0].dense) if points else info.dimension if info else 0)
-        new_info = IndexInfo(index.collection, embedder.model_id, size, sparse.model_id, plan.total, recipe=RECIPE)
+        new_info = IndexInfo(
+            index.collection,
+            embedder.model_id,
+            size,
+            sparse.model_id,
+            plan.total,
+            recipe=RECIPE,
+            generators=_generators(loaded, {} if alone or rebuild or info is None else info.generators),
+        )
         await index.replace(new_info, add=points, remove=replaced | set(plan.remove))
     return _report(loaded, plan, index.collection, embedder.model_id, len(missing), time.monotonic() - began)
 
@@ -229,6 +237,11 @@ async def _embed(
     if progress and texts:
         progress(len(texts), len(texts))
     return embedded
+
+
+def _generators(loaded: Sequence[LoadResult], before: Mapping[str, str]) -> dict[str, str]:
+    """For each source of the book, by whose rules it was read and why."""
+    return {**before, **{one.source: f"{one.generator} ({one.reason})" for one in loaded}}
 
 
 def _points(chunks: Sequence[Chunk], vectors: dict[str, list[float]], sparse: SparseEncoder) -> list[Point]:

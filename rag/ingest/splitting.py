@@ -16,6 +16,7 @@ from rag.ingest.page import CONTAINERS, Block
 Fits = Callable[[str], bool]
 
 LEAD_IN: Final = 300  # most characters of a line that leads in; a longer one is a paragraph of its own
+LEAD_INS: Final = 3  # most pieces that lead in the same block
 LABEL: Final = 3  # most words of a label
 _SENTENCE: Final = re.compile(
     r"(?:(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)(?<!\bno)(?<!\bDr)(?<!\bMr)(?<!\bFig)[.!?…][\"'”’)\]*_]*\s+)"
@@ -66,6 +67,16 @@ class Packer:
             self.flush()
         self._open.append(piece)
 
+    def parts(self, piece: SplitPiece) -> bool:
+        """Whether adding this piece whole would part it from the lead-in before it."""
+        lead_in = self._lead_in()
+        return bool(lead_in) and not self.fits(self._joined([*lead_in, piece]))
+
+    def beside(self) -> Fits:
+        """Whether a text fits below the lead-in that ends the open text."""
+        lead_in = self._joined(self._lead_in())
+        return lambda text: self.fits(f"{lead_in}\n\n{text}")
+
     def takes(self, piece: SplitPiece) -> bool:
         """Whether the open text still fits with this piece added."""
         return self.fits(self._joined([*self._open, piece]))
@@ -87,7 +98,11 @@ class Packer:
         return self._done
 
     def _lead_in(self) -> list[SplitPiece]:
-        return [p for p in self._open[-1:] if is_lead_in(p.of(self.text))]
+        """The pieces at the end of the open text that only introduce what follows, such as a sentence and a label."""
+        first = len(self._open)
+        while first > max(len(self._open) - LEAD_INS, 0) and is_lead_in(self._open[first - 1].of(self.text)):
+            first -= 1
+        return self._open[first:]
 
     def _joined(self, pieces: list[SplitPiece]) -> str:
         joined = ""
@@ -129,20 +144,41 @@ def _place(block: Block, packer: Packer, starts: Sequence[int], fits: Fits) -> N
     piece = SplitPiece(begin, begin + len(packer.text[begin:end].rstrip()))
     if piece.begin == piece.end or block.kind == "hr":
         return
-    if fits(piece.of(packer.text)):
-        packer.add(piece)
+    is_list = block.kind in CONTAINERS and bool(block.children)
+    if fits(piece.of(packer.text)) and not (is_list and packer.parts(piece)):
+        _place_whole(piece, block.kind, packer)
     elif block.kind in ("fence", "code_block"):
         packer.open_large()
         _place_code(piece, packer, fits, fenced=block.kind == "fence")
     elif block.kind == "table":
         packer.open_large()
         _place_table(piece, packer, fits)
-    elif block.kind in CONTAINERS and block.children:
+    elif is_list:
         for child in block.children:
             _place(child, packer, starts, fits)
     else:
         for part in _cut(piece, packer.text, fits):
             packer.add(part)
+
+
+def _place_whole(piece: SplitPiece, kind: str, packer: Packer) -> None:
+    """Add a block that fits. A paragraph is cut where it would part from its lead-in, or where it ends in one."""
+    text = packer.text
+    if kind != "paragraph":
+        packer.add(piece)
+        return
+    if packer.parts(piece):
+        first, *_ = _cut(piece, text, packer.beside())
+        if first.end - first.begin > LEAD_IN // 4 and first.end < piece.end:
+            packer.add(first)
+            begin = first.end + len(text[first.end : piece.end]) - len(text[first.end : piece.end].lstrip())
+            piece = SplitPiece(begin, piece.end)
+    words = piece.of(text)
+    seams = [match.end() for match in _SENTENCE.finditer(words)] if words.endswith(":") else []
+    if seams and is_lead_in(words[seams[-1] :]):
+        packer.add(SplitPiece(piece.begin, piece.begin + len(words[: seams[-1]].rstrip())))
+        piece = SplitPiece(piece.begin + seams[-1], piece.end)
+    packer.add(piece)
 
 
 def _lines(text: str, begin: int, end: int) -> list[tuple[int, int]]:

@@ -13,11 +13,15 @@ Syntax = Literal["markdown", "mdx", "rst", "plain"]
 
 @dataclass(frozen=True, slots=True)
 class LoadedText:
-    """The text of a file, and the fields that stand above it, such as `title`."""
+    """The text of a file, and the fields that stand above it, such as `title`.
+
+    `has_head` says that there is front matter, even if it is empty.
+    """
 
     body: str
     syntax: Syntax
     fields: Mapping[str, Any] = field(default_factory=dict)
+    has_head: bool = False
 
 
 class Loader(Protocol):

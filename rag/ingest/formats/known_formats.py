@@ -6,6 +6,7 @@ from typing import Final
 
 from rag.ingest.formats.file_format import Loader
 from rag.ingest.formats.markdown_files import MarkdownLoader, MdxLoader
+from rag.ingest.formats.rst_files import RstLoader
 
-LOADERS: Final[tuple[Loader, ...]] = (MarkdownLoader(), MdxLoader())
+LOADERS: Final[tuple[Loader, ...]] = (MarkdownLoader(), MdxLoader(), RstLoader())
 BY_SUFFIX: Final = {suffix: loader for loader in LOADERS for suffix in loader.suffixes}

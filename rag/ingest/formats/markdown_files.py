@@ -22,8 +22,9 @@ class MarkdownLoader:
     syntax: Syntax = "markdown"
 
     def load(self, raw: bytes) -> LoadedText:
-        fields, body = front_matter(decoded(raw))
-        return LoadedText(body, self.syntax, fields)
+        text = decoded(raw)
+        fields, body = front_matter(text)
+        return LoadedText(body, self.syntax, fields, has_head=len(body) < len(text))
 
 
 class MdxLoader(MarkdownLoader):

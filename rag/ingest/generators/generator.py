@@ -20,12 +20,15 @@ from rag.ingest.admonitions import admonitions, alerts
 from rag.ingest.anchors import HeadingText, github_anchors
 from rag.ingest.cleaning import begin, finish, strip_html
 from rag.ingest.formats.file_format import Syntax
+from rag.ingest.generators.config_files import is_true
 from rag.ingest.headings import readable, without_number
-from rag.ingest.includes import Allowance
+from rag.ingest.includes import Allowance, read_inside
 from rag.ingest.links import rewrite_links
 from rag.ingest.masking import PageDraft
 from rag.ingest.mdx import MdxPage, rewrite_mdx
 from rag.ingest.page import MarkdownText
+from rag.ingest.rst_markdown import RstMarkdown
+from rag.ingest.rst_syntax import RstPlace, parse_rst
 from rag.ingest.site_addresses import page_url, relative_url
 
 GeneratorName = Literal["docusaurus", "mkdocs", "mdbook", "hugo", "sphinx", "jekyll", "plain"]
@@ -39,7 +42,8 @@ _FOLDER_PAGES: Final = frozenset({"index", "readme"})
 class PageFile:
     """A file that has been read. `path` is its POSIX path relative to the source, which its passages are stored with.
 
-    `body` is its text without front matter, and `fields` is the front matter.
+    `body` is its text without front matter, and `fields` is the front matter; `has_head` says whether there is one; it
+    may be empty.
     """
 
     path: str
@@ -47,6 +51,7 @@ class PageFile:
     body: str
     syntax: Syntax
     fields: Mapping[str, Any] = field(default_factory=dict)
+    has_head: bool = False
 
     def text_field(self, name: str) -> str:
         """A field of the front matter as one line of text; empty where it is missing or no text."""
@@ -55,8 +60,7 @@ class PageFile:
 
     def is_set(self, name: str) -> bool:
         """Whether a field of the front matter says yes."""
-        value = self.fields.get(name)
-        return value is True or (isinstance(value, str) and value.strip().lower() in ("true", "yes", "on"))
+        return is_true(self.fields.get(name))
 
 
 class Generator(ABC):
@@ -160,6 +164,8 @@ class Generator(ABC):
     def convert(self, page: PageFile) -> MarkdownText:
         """The page as plain Markdown. Raises `ValueError` if it includes too much."""
         description = page.text_field("description")
+        if page.syntax == "rst":
+            return self.rst_text(page.body, page, Allowance())
         if page.syntax == "plain":
             return finish(begin(page.body, self.anchors), description)
         allowance = Allowance()
@@ -173,6 +179,22 @@ class Generator(ABC):
             strip_html(draft)
             rewrite_links(draft, resolve)
         return finish(draft, description)
+
+    def rst_text(self, text: str, page: PageFile, allowance: Allowance) -> MarkdownText:
+        """A text of reStructuredText as Markdown. Raises `ValueError` if it includes too much."""
+        document = parse_rst(text, self.rst_place(page, allowance))
+        return MarkdownText(RstMarkdown(document, partial(self.link, page)).text, self.anchors)
+
+    def rst_place(self, page: PageFile, allowance: Allowance) -> RstPlace:
+        """What a page of reStructuredText knows of the book: without Sphinx, only files to include."""
+
+        def read(name: str) -> str | None:
+            text = read_inside(self.include_root, page.file.parent / name)
+            if text is not None:
+                allowance.take(text)
+            return text
+
+        return RstPlace(read, lambda _: None, lambda _: None)
 
     def is_mdx(self, page: PageFile) -> bool:
         """Whether the page is read as MDX, where indented lines are no code."""

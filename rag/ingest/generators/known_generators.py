@@ -14,11 +14,14 @@ from typing import Final
 from rag.errors import UsageError
 from rag.ingest.generators.docusaurus import Docusaurus
 from rag.ingest.generators.generator import Generator
+from rag.ingest.generators.hugo import Hugo
+from rag.ingest.generators.jekyll import Jekyll
 from rag.ingest.generators.mdbook import MdBook
 from rag.ingest.generators.mkdocs import MkDocs
 from rag.ingest.generators.plain import PlainFolder
+from rag.ingest.generators.sphinx import Sphinx
 
-KNOWN: Final[tuple[type[Generator], ...]] = (Docusaurus, MkDocs, MdBook)
+KNOWN: Final[tuple[type[Generator], ...]] = (Docusaurus, MkDocs, MdBook, Hugo, Jekyll, Sphinx)
 _ALL: Final[tuple[type[Generator], ...]] = (*KNOWN, PlainFolder)
 NAMES: Final = [one.name for one in _ALL]
 ABOVE: Final = 3  # folders above the source in which a configuration is looked for

@@ -6,17 +6,22 @@ Described at rust-lang.github.io/mdBook, in the chapters on `SUMMARY.md`, `book.
 from __future__ import annotations
 
 import posixpath
-import tomllib
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 from rag.ingest import mdbook_summary
-from rag.ingest.anchors import HeadingText, mdbook_anchors
+from rag.ingest.anchors import HeadingText, github_anchors, typeset_anchors
+from rag.ingest.generators.config_files import config_options
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.includes import Allowance, expand_includes, read_inside
+from rag.ingest.masking import fences
 
-_SUMMARY = "SUMMARY.md"
+_SUMMARY: Final = "SUMMARY.md"
+_RUST: Final = re.compile(r"^[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?(?:```+|~~~+)[ \t]*rust\b", re.MULTILINE)
+_HIDDEN: Final = re.compile(r"(?P<indent>\s*)#(?P<mark>[ #]|$)(?P<rest>.*)")
 
 
 class MdBook(Generator):
@@ -35,12 +40,16 @@ class MdBook(Generator):
         if self.config is None or (self.source / _SUMMARY).is_file():
             return self.source if (self.source / _SUMMARY).is_file() else self.source / "src"
         folder = self.config.parent
-        try:
-            book = tomllib.loads(read_inside(folder, self.config) or "").get("book", {})
-        except (tomllib.TOMLDecodeError, RecursionError):
-            book = {}
+        book = config_options(self.config).get("book", {})
         src = book.get("src", "src") if isinstance(book, dict) else "src"
         return (folder / src).resolve() if isinstance(src, str) else folder / "src"
+
+    @cached_property
+    def _typeset(self) -> bool:
+        """Whether the typographer is on, as it is unless `book.toml` says otherwise."""
+        output = config_options(self.config).get("output")
+        options = output.get("html") if isinstance(output, dict) else None
+        return not (isinstance(options, dict) and options.get("smart-punctuation") is False)
 
     @cached_property
     def _entries(self) -> dict[str, mdbook_summary.Entry]:
@@ -60,7 +69,27 @@ class MdBook(Generator):
         return self._entries[self.inner(page.file)].above
 
     def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
-        return mdbook_anchors(headings)
+        return typeset_anchors(headings) if self._typeset else github_anchors(headings)
 
     def expanded(self, page: PageFile, allowance: Allowance) -> str:
-        return expand_includes(page.body, file=page.file, root=self.include_root, allowance=allowance)
+        text = expand_includes(page.body, file=page.file, root=self.include_root, allowance=allowance)
+        return without_hidden_lines(text)
+
+
+def without_hidden_lines(text: str) -> str:
+    """The text without the lines of Rust code that mdBook hides: those that begin with `#` and a space.
+
+    >>> without_hidden_lines("```rust\\n# fn main() {\\n## x\\n#[test]\\n# }\\n```")
+    '```rust\\n# x\\n#[test]\\n```'
+    """
+    if not _RUST.search(text):
+        return text
+    lines: list[str | None] = list(text.split("\n"))
+    for block in fences(text.split("\n")):
+        if not _RUST.match(lines[block.begin] or ""):
+            continue
+        for n in range(block.begin + 1, block.end - block.closed):
+            hidden = _HIDDEN.fullmatch(lines[n] or "")
+            if hidden:
+                lines[n] = f"{hidden['indent']}#{hidden['rest']}" if hidden["mark"] == "#" else None
+    return "\n".join(line for line in lines if line is not None)

@@ -9,14 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from rag.ingest.admonitions import alerts
 from rag.ingest.anchors import HeadingText, python_markdown_slug, unicode_slug, unique_by_underscore
+from rag.ingest.generators.config_files import config_options, config_text, is_false
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.mkdocs_snippets import SnippetFolders, with_snippets
 from rag.ingest.generators.mkdocs_syntax import rewrite_mkdocs, unfolded
-from rag.ingest.includes import Allowance, read_inside
+from rag.ingest.includes import Allowance
 from rag.ingest.masking import PageDraft
 from rag.ingest.page import plain_inline
 from rag.ingest.patterns import is_ignored
@@ -26,21 +25,6 @@ _UNICODE_SLUGS: Final = re.compile(r"slugify:\s*!!python/\S*(?:pymdownx\.slugs|s
 _EXAMPLES: Final = "docs_src"  # the folder beside the docs in which FastAPI and its family keep their examples
 
 
-class _ConfigLoader(yaml.BaseLoader):
-    """YAML with every value a string. Tags such as `!ENV` and `!!python/name:` are ignored and build no objects."""
-
-
-def _untagged(loader: yaml.BaseLoader, _: str, node: yaml.Node) -> Any:
-    if isinstance(node, yaml.MappingNode):
-        return loader.construct_mapping(node, deep=True)
-    if isinstance(node, yaml.SequenceNode):
-        return loader.construct_sequence(node, deep=True)
-    return loader.construct_scalar(node) if isinstance(node, yaml.ScalarNode) else None
-
-
-_ConfigLoader.add_multi_constructor("", _untagged)
-
-
 class MkDocs(Generator):
     """A folder for each page, titles from `nav`, and anchors of Python-Markdown."""
 
@@ -48,19 +32,9 @@ class MkDocs(Generator):
     configurations = ("mkdocs.yml", "mkdocs.yaml")
 
     @cached_property
-    def _config_text(self) -> str:
-        return (read_inside(self.config.parent, self.config) or "") if self.config else ""
-
-    @cached_property
     def options(self) -> dict[str, Any]:
         """The configuration, empty where there is none that can be read."""
-        if self.config is None:
-            return {}
-        try:
-            loaded = yaml.load(self._config_text, Loader=_ConfigLoader)
-        except (yaml.YAMLError, ValueError, RecursionError):
-            return {}
-        return loaded if isinstance(loaded, dict) else {}
+        return config_options(self.config)
 
     @cached_property
     def content(self) -> Path:
@@ -95,7 +69,7 @@ class MkDocs(Generator):
     def site_path(self, page: PageFile) -> str:
         folder, stem = posixpath.split(posixpath.splitext(self.inner(page.file))[0])
         is_index = stem in ("index", "README")
-        if self.options.get("use_directory_urls", "true") == "false":
+        if is_false(self.options.get("use_directory_urls")):
             return "/" + posixpath.join(folder, "index.html" if is_index else f"{stem}.html")
         path = folder if is_index else posixpath.join(folder, stem)
         return f"/{path}/" if path else "/"
@@ -110,7 +84,7 @@ class MkDocs(Generator):
     def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
         toc = self.extensions.get("toc") or self.extensions.get("markdown.extensions.toc") or {}
         separator = toc.get("separator") or "-"
-        if _UNICODE_SLUGS.search(self._config_text):
+        if _UNICODE_SLUGS.search(config_text(self.config)):
             return unique_by_underscore(headings, lambda text: unicode_slug(text, separator))
         return unique_by_underscore(headings, lambda text: python_markdown_slug(text, separator))
 

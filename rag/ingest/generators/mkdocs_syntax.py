@@ -26,9 +26,7 @@ _SLASHES_END: Final = re.compile(r"[ ]*/{3,}[ ]*")
 _UNTITLED: Final = frozenset({"html", "define", "caption", "figure-caption", "table-caption"})
 _ITEM: Final = r"(?:[#.][^\s{}#.=\"']+|[\w:-]+=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s{}\"']+)|(?:markdown|data-[\w-]+))"
 _ATTRIBUTES: Final = re.compile(rf"\{{:?[ ]*(?P<list>{_ITEM}(?:[ ]+{_ITEM}){{0,20}})[ ]*\}}")
-_HEADING: Final = re.compile(
-    rf"^(?P<line>#{{1,6}}[^\n]*?)[ ]*#*[ ]*\{{:?[ ]*(?P<list>{_ITEM}(?:[ ]+{_ITEM}){{0,20}})[ ]*\}}[ ]*$", re.MULTILINE
-)
+_LINE_END: Final = re.compile(r"[ ]*#*[ ]*(?:$|\n(?P<setext>=+|-+)?)")
 _ICON: Final = re.compile(
     r":(?:material|octicons|fontawesome|simple|twemoji|custom)-[\w-]{1,100}:(?:\{[^{}\n]*\})?[ ]?"
 )
@@ -149,8 +147,7 @@ def rewrite_mkdocs(draft: PageDraft, extra: Callable[[str], str] | None, extensi
     `extra` returns the value of a variable of the macros plugin; None where the plugin is not used. `extensions` are
     the configured ones, by their names.
     """
-    text = _HEADING.sub(lambda heading: heading["line"] + _own_id(heading["list"]), draft.text)
-    text = _ATTRIBUTES.sub("", text)
+    text = _ATTRIBUTES.sub(_attributes, draft.text)
     text = _OBJECT.sub("", _CONTENTS.sub("", _ABBREVIATION.sub("", _ICON.sub("", text))))
     if "pymdownx.keys" in extensions:
         text = _KEYS.sub(lambda keys: "+".join(map(_key, keys["keys"].split("+"))), text)
@@ -165,6 +162,15 @@ def rewrite_mkdocs(draft: PageDraft, extra: Callable[[str], str] | None, extensi
     draft.text = text
     if "pymdownx.inlinehilite" in extensions:
         draft.rewrite_code(lambda code: _LANGUAGE_MARK.sub(r"\1", code))
+
+
+def _attributes(found: re.Match[str]) -> str:
+    """What stays of an attribute list: the id, at the end of a heading."""
+    end = _LINE_END.match(found.string, found.end())
+    if end is None:
+        return ""
+    line = found.string[found.string.rfind("\n", 0, found.start()) + 1 : found.start()]
+    return _own_id(found["list"]) if end["setext"] or line.startswith("#") else ""
 
 
 def _own_id(attributes: str) -> str:

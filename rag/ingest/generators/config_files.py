@@ -1,0 +1,55 @@
+"""Read a configuration file in YAML, TOML or JSON. One that cannot be read is empty."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rag.ingest.includes import read_inside
+
+
+class TaglessLoader(yaml.BaseLoader):
+    """YAML with every value a string. Tags such as `!ENV` and `!!python/name:` are ignored and build no objects."""
+
+
+def _untagged(loader: yaml.BaseLoader, _: str, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.MappingNode):
+        return loader.construct_mapping(node, deep=True)
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node, deep=True)
+    return loader.construct_scalar(node) if isinstance(node, yaml.ScalarNode) else None
+
+
+TaglessLoader.add_multi_constructor("", _untagged)
+
+
+def config_text(file: Path | None) -> str:
+    """The text of a configuration file; empty where there is none."""
+    return (read_inside(file.parent, file) or "") if file is not None else ""
+
+
+def config_options(file: Path | None) -> dict[str, Any]:
+    """The options in a configuration file. In YAML all values are strings, lists or mappings."""
+    text = config_text(file)
+    suffix = file.suffix if file is not None else ""
+    try:
+        if suffix == ".toml":
+            return tomllib.loads(text)
+        loaded = json.loads(text) if suffix == ".json" else yaml.load(text, Loader=TaglessLoader)
+    except (ValueError, yaml.YAMLError, RecursionError):
+        return {}
+    return loaded if isinstance(loaded, dict) else {}
+
+
+def is_true(value: object) -> bool:
+    """Whether an option says yes."""
+    return value is True or (isinstance(value, str) and value.strip().lower() in ("true", "yes", "on"))
+
+
+def is_false(value: object) -> bool:
+    """Whether an option says no."""
+    return value is False or (isinstance(value, str) and value.strip().lower() in ("false", "no", "off"))

@@ -1,0 +1,221 @@
+"""Hugo: gohugo.io/content-management/urls, /page-bundles, /build-options and /organization."""
+
+from __future__ import annotations
+
+import datetime
+import posixpath
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from rag.ingest.admonitions import alerts
+from rag.ingest.anchors import HeadingText, typeset_anchors
+from rag.ingest.generators.config_files import config_options, is_false, is_true
+from rag.ingest.generators.generator import Generator, PageFile
+from rag.ingest.generators.shortcodes import ShortcodePage, expand_shortcodes
+from rag.ingest.includes import Allowance, read_inside
+from rag.ingest.masking import PageDraft
+
+_SHORTCODE: Final = re.compile(r"\{\{[<%]\s*/?[\w./-]+[^{}]*[>%]\}\}")
+_DROPPED: Final = re.compile(r"[^\w./\\#+~@ -]")
+_BLOCK_ATTRIBUTES: Final = re.compile(r"^\{[ ]*[.#][^{}\n]*\}[ ]*$\n?", re.MULTILINE)
+_CONFIGS: Final = tuple(
+    f"{folder}{name}.{suffix}"
+    for folder in ("", "config/_default/")
+    for name in ("hugo", "config")
+    for suffix in ("toml", "yaml", "yml", "json")
+)
+
+
+class Hugo(Generator):
+    """Lower-case addresses with a folder for each page, shortcodes, and GitHub's anchors."""
+
+    name = "hugo"
+    configurations = _CONFIGS
+
+    @classmethod
+    def recognises(cls, source: Path, files: Sequence[Path]) -> str:
+        for file in files:
+            if file.name == "_index.md":
+                return file.relative_to(source).as_posix()
+        for file in files:
+            if _SHORTCODE.search(read_inside(source, file) or ""):
+                return f"a shortcode in {file.relative_to(source).as_posix()}"
+        return ""
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        return {name.lower(): value for name, value in config_options(self.config).items()}
+
+    @property
+    def home(self) -> Path:
+        """The folder of the site."""
+        if self.config is None:
+            return self.source
+        return self.config.parents[2] if self.config.parent.name == "_default" else self.config.parent
+
+    @property
+    def include_root(self) -> Path:
+        return self.source if self.config is None else self.home
+
+    @cached_property
+    def content(self) -> Path:
+        usual = self.options.get("contentdir") or "content"
+        folders = [self.home / str(folder) for folder in (*self._language_folders, usual)]
+        if self.config is None:
+            return next((folder for folder in folders if folder.is_dir()), self.source)
+        return next((f for f in folders if self.source.is_relative_to(f)), folders[0]).resolve()
+
+    @property
+    def _language(self) -> str:
+        return str(self.options.get("defaultcontentlanguage") or "en")
+
+    @property
+    def _language_folders(self) -> list[str]:
+        """The content folders of the languages, the default language's first."""
+        languages = self.options.get("languages")
+        if self.config is not None and self.config.parent.name == "_default" and not languages:
+            languages = config_options(self.config.with_name(f"languages{self.config.suffix}"))
+        found: list[str] = []
+        for name, options in languages.items() if isinstance(languages, dict) else ():
+            folder = next((v for k, v in options.items() if k.lower() == "contentdir"), "") if options else ""
+            if isinstance(folder, str) and folder:
+                found.insert(0 if name == self._language else len(found), folder)
+        return found
+
+    # Pages
+
+    def covers(self) -> bool:
+        return super().covers() and (bool(self.options) or self.content.name == "content")
+
+    def is_page(self, file: Path) -> bool:
+        if not file.is_relative_to(self.content) or file.suffix not in (".md", ".markdown"):
+            return False
+        if re.search(r"\.[a-z]{2}(?:-[a-z]{2})?$", file.stem.lower()) and not file.stem.endswith(f".{self._language}"):
+            return False  # a translation: `page.fr.md`
+        folders = [folder for folder in file.parents if folder.is_relative_to(self.content) and folder != self.content]
+        # What lies beside `index.md`, or below it, belongs to that page.
+        return not any((f / "index.md").is_file() and f / "index.md" != file for f in folders)
+
+    def is_published(self, page: PageFile) -> bool:
+        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        begins = _date(page.fields.get("publishDate") or page.fields.get("date"))
+        ends = _date(page.fields.get("expiryDate"))
+        if page.is_set("draft") or page.is_set("headless") or begins > today or (ends and ends < today):
+            return False
+        return not _is_unbuilt(page.fields)
+
+    def enter(self, pages: Collection[PageFile], base_url: str | None) -> None:
+        super().enter(pages, base_url)
+        hidden = [page.file.parent for page in pages if _is_cascading(page)]
+        kept = [page for page in pages if not any(page.file.is_relative_to(folder) for folder in hidden)]
+        super().enter(kept, base_url)
+
+    # Addresses
+
+    def site_path(self, page: PageFile) -> str:
+        url = page.text_field("url")
+        if url:
+            return "/" + url.lstrip("/")
+        inner = posixpath.splitext(self.inner(page.file))[0].removesuffix(f".{self._language}")
+        folder, stem = posixpath.split(inner)
+        is_bundle = stem in ("index", "_index")
+        slug = page.text_field("slug")
+        if template := self._template(inner):
+            return _filled(template, page, folder, slug or stem)
+        if slug and is_bundle and stem == "index":
+            folder = posixpath.join(posixpath.dirname(folder), slug)
+        path = self._sanitized(folder if is_bundle else posixpath.join(folder, slug or stem))
+        if is_true(self.options.get("uglyurls")) and not is_bundle:
+            return f"/{path}.html"
+        return f"/{path}/" if path else "/"
+
+    def _sanitized(self, path: str) -> str:
+        kept = _DROPPED.sub("", path).replace(" ", "-")
+        return kept if is_true(self.options.get("disablepathtolower")) else kept.lower()
+
+    def _template(self, inner: str) -> str:
+        """The address of the pages of a section as the configuration has it; empty if it has none."""
+        templates = self.options.get("permalinks")
+        if isinstance(templates, dict) and isinstance(templates.get("page"), dict):
+            templates = templates["page"]
+        found = templates.get(inner.split("/")[0]) if isinstance(templates, dict) else None
+        return found if isinstance(found, str) and posixpath.basename(inner) != "_index" else ""
+
+    def target(self, page: PageFile, path: str) -> PageFile | None:
+        if (found := super().target(page, path)) or self._aliases.get(path.strip("/")):
+            return found or self._aliases[path.strip("/")]
+        bundle = f"{posixpath.normpath(path.strip('/'))}/_index.md"
+        return self._by_file.get(bundle)
+
+    def link(self, page: PageFile, destination: str) -> str:
+        """The address of a link. A single word that names no page means something to a theme alone, so it goes."""
+        address = super().link(page, destination)
+        is_word = bool(re.fullmatch(r"[\w-]+", destination)) and self.target(page, destination) is None
+        return "" if is_word else address
+
+    @cached_property
+    def _aliases(self) -> dict[str, PageFile]:
+        found = {}
+        for page in self.pages.values():
+            aliases = page.fields.get("aliases")
+            for alias in aliases if isinstance(aliases, list) else ():
+                found[str(alias).strip("/")] = page
+        return found
+
+    def folder_title(self, folder: Path) -> str:
+        page = self._by_file.get((folder / "_index.md").relative_to(self.content).as_posix())
+        title = (page.text_field("linkTitle") or page.text_field("title")) if page else ""
+        return title or super().folder_title(folder)
+
+    # Syntax
+
+    def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
+        return typeset_anchors(headings)
+
+    def expanded(self, page: PageFile, allowance: Allowance) -> str:
+        place = ShortcodePage(page, self.include_root, (self.content, page.file.parent, self.home), allowance)
+        return expand_shortcodes(page.body, place)
+
+    def rewrite(self, draft: PageDraft, page: PageFile) -> None:
+        draft.text = alerts(_BLOCK_ATTRIBUTES.sub("", draft.text))
+
+
+def _date(value: object) -> str:
+    """A date of the front matter as `2024-01-31`; empty for anything else."""
+    found = re.match(r"\d{4}-\d{2}-\d{2}", str(value or ""))
+    return found[0] if found else ""
+
+
+def _is_unbuilt(fields: Mapping[str, Any]) -> bool:
+    build = fields.get("build") or fields.get("_build")
+    render = build.get("render") if isinstance(build, dict) else None
+    return render in ("never", "link") or is_false(render)
+
+
+def _is_cascading(page: PageFile) -> bool:
+    """Whether a section's page says that no page below it is built."""
+    cascade = page.fields.get("cascade")
+    return any(isinstance(one, dict) and _is_unbuilt(one) for one in _listed(cascade))
+
+
+def _listed(value: object) -> Iterator[object]:
+    yield from value if isinstance(value, list) else (value,)
+
+
+def _filled(template: str, page: PageFile, folder: str, name: str) -> str:
+    """The address that a template such as `/:year/:slug/` makes."""
+    date = _date(page.fields.get("date")) or "0001-01-01"
+    values = {
+        "year": date[:4],
+        "month": date[5:7],
+        "day": date[8:10],
+        "section": folder.split("/")[0],
+        "sections": folder,
+        "title": page.text_field("title"),
+        **dict.fromkeys(("slug", "slugorfilename", "slugorcontentbasename", "filename", "contentbasename"), name),
+    }
+    filled = re.sub(r":(\w+)", lambda match: values.get(match[1], ""), template)
+    return "/" + _DROPPED.sub("", filled).replace(" ", "-").lower().lstrip("/")

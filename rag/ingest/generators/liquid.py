@@ -1,0 +1,135 @@
+"""Liquid's tags and kramdown's syntax, as Jekyll's pages use them: jekyllrb.com/docs/liquid.
+
+Includes, code, links and plain variables are put in. What is computed is removed: loops as a whole, and of conditions
+the tags.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from rag.ingest.formats.markdown_files import front_matter
+from rag.ingest.includes import Allowance, read_inside
+from rag.ingest.masking import PageDraft
+
+DEPTH: Final = 4  # levels of includes in includes
+_TOKEN: Final = re.compile(
+    r"\{%-?\s*+(?P<tag>\w+)(?P<arguments>[^%]{0,4000}+(?:%(?!\})[^%]{0,1000}+){0,20})%\}"
+    r"|\{\{-?(?P<value>[^{}]{0,2000}+)\}\}"
+)
+_REMOVED: Final = frozenset({"comment", "for", "capture", "tablerow", "case"})  # with all up to their ends
+_STRING: Final = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)')")
+_PARAMETER: Final = re.compile(r"([\w-]+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|(\S+))")
+_WORDS: Final = ("content", "text", "message", "caption", "description", "alt", "title")
+_LIST: Final = r"[^{}\n\"']{0,300}(?:\"[^\"\n]{0,300}\"[^{}\n\"']{0,300}|'[^'\n]{0,300}'[^{}\n\"']{0,300}){0,10}"
+_ID_LINE: Final = re.compile(rf"^(?P<heading>#{{1,6}}[ \t][^\n]*)\n[ \t]*\{{:(?P<list>{_LIST})\}}[ \t]*$", re.MULTILINE)
+_CONTENTS: Final = re.compile(
+    rf"^[ \t]*(?:[-*+]|\d+\.)[ \t][^\n]*\n[ \t]*\{{:{_LIST}\btoc\b{_LIST}\}}[ \t]*$", re.MULTILINE
+)
+_ATTRIBUTE_LINE: Final = re.compile(rf"^[ \t>]*\{{:{_LIST}\}}[ \t]*$\n?", re.MULTILINE)
+_ATTRIBUTES: Final = re.compile(rf"\{{:(?=[ ]*[#.\w]){_LIST}\}}")
+_HEADING_ID: Final = re.compile(r"^(#{1,6}[ \t][^\n]*?)[ \t]*\{:?[ ]*(#[\w:.-]+)[^{}\n]*\}[ \t]*$", re.MULTILINE)
+_EXTENSION: Final = re.compile(r"\{::comment\}.{0,20000}?\{:/(?:comment)?\}|\{:{1,2}/?\w*[^{}\n]{0,300}\}", re.DOTALL)
+_ABBREVIATION: Final = re.compile(r"^\*\[[^\]\n]{1,100}\]:[^\n]*\n?", re.MULTILINE)
+_BLOCK_END: Final = re.compile(r"^\^[ \t]*$\n?", re.MULTILINE)
+_DEFINITION: Final = re.compile(r"^[ ]{0,3}:[ ]{1,3}(?=\S)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class LiquidPage:
+    """The folder of a page, the folder of includes, the folder that no include may leave, and the variables."""
+
+    folder: Path
+    includes: Path
+    root: Path
+    values: Mapping[str, Mapping[str, Any]]
+    allowance: Allowance
+    depth: int = DEPTH
+
+
+def expand_liquid(text: str, page: LiquidPage) -> str:
+    """The text with its tags replaced. Raises `ValueError` if it includes too much."""
+    if "{%" not in text and "{{" not in text:
+        return text
+    pieces: list[str] = []
+    at = 0
+    until = ""  # the tag that ends what is passed over, or copied as it is
+    copied = fenced = False
+    for token in _TOKEN.finditer(text):
+        tag = token["tag"] or ""
+        if until:
+            if tag != until:
+                continue
+            pieces.append(text[at : token.start()].strip("\n" * fenced) if copied or fenced else "")
+            pieces.append("\n```" if fenced else "")
+            until, copied, fenced, at = "", False, False, token.end()
+            continue
+        pieces.append(text[at : token.start()])
+        at = token.end()
+        if tag == "raw" or tag in _REMOVED:
+            until, copied = f"end{tag}", tag == "raw"
+        elif tag == "highlight":
+            language = (token["arguments"].split() or [""])[0]
+            pieces.append(f"```{language if re.fullmatch(r'[a-zA-Z0-9+#-]+', language) else ''}\n")
+            until, fenced = "endhighlight", True
+        else:
+            pieces.append(_tag(tag, token["arguments"], page) if tag else _value(token["value"], page))
+    return "".join(pieces) + ("" if until and not copied and not fenced else text[at:])
+
+
+def _tag(name: str, arguments: str, page: LiquidPage) -> str:
+    words = arguments.strip().rstrip("-").strip()
+    if name == "link":
+        return "/" + words.lstrip("/")
+    if name == "post_url":
+        return f"/_posts/{words.rpartition('/')[2]}"
+    if name in ("include", "include_relative", "include_cached", "remote_include"):
+        return _include(words, page, relative=name == "include_relative")
+    return ""
+
+
+def _include(words: str, page: LiquidPage, *, relative: bool) -> str:
+    """An included file, or the words that are handed to a template of HTML."""
+    name, _, rest = words.partition(" ")
+    parameters = {m[1]: next(g for g in m.groups()[1:] if g is not None) for m in _PARAMETER.finditer(rest)}
+    said = next((parameters[key] for key in _WORDS if parameters.get(key)), "")
+    if said and (name.endswith(".html") or not name.endswith((".md", ".markdown"))):
+        return f"\n\n{said}\n\n"
+    content = read_inside(page.root, (page.folder if relative else page.includes) / name)
+    if content is None or page.depth == 0 or (name.endswith(".html") and "{" in content):
+        return said
+    page.allowance.take(content)
+    below = replace(page, values={**page.values, "include": parameters}, depth=page.depth - 1)
+    return expand_liquid(front_matter(content)[1], below).rstrip("\n")
+
+
+def _value(expression: str, page: LiquidPage) -> str:
+    """The text of an expression: a string, or a plain variable; empty for one that is computed."""
+    expression = expression.strip().strip("-").strip()
+    if string := _STRING.match(expression):
+        return string[1] if string[1] is not None else string[2]
+    name = expression.partition("|")[0].strip()
+    value: Any = page.values
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    if name in ("site.baseurl", "site.url"):  # links are resolved against the address that the user gives
+        return ""
+    return str(value) if isinstance(value, (str, int, float)) else ""
+
+
+def rewrite_kramdown(draft: PageDraft) -> None:
+    """Turn kramdown's attribute lists and extensions into Markdown."""
+    text = _HEADING_ID.sub(r"\1 {\2}", draft.text)
+    text = _ID_LINE.sub(_with_id, text)
+    text = _ATTRIBUTE_LINE.sub("", _CONTENTS.sub("", text))
+    text = _BLOCK_END.sub("", _ABBREVIATION.sub("", _EXTENSION.sub("", _ATTRIBUTES.sub("", text))))
+    draft.text = _DEFINITION.sub("", text)
+
+
+def _with_id(found: re.Match[str]) -> str:
+    own = re.search(r"#([\w:.-]+)|\bid=[\"']([^\"']+)", found["list"])
+    return f"{found['heading']} {{#{own[1] or own[2]}}}" if own else found["heading"]

@@ -1,0 +1,175 @@
+"""Sphinx, with reStructuredText or MyST: sphinx-doc.org/en/master/usage and myst-parser.readthedocs.io."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Final
+
+from rag.ingest.anchors import HeadingText, docutils_anchors, docutils_id
+from rag.ingest.generators.config_files import config_text
+from rag.ingest.generators.generator import Generator, PageFile
+from rag.ingest.generators.myst import MystPlace, rewrite_myst, unfolded_myst
+from rag.ingest.includes import Allowance, read_inside
+from rag.ingest.masking import PageDraft
+from rag.ingest.page import plain_inline
+from rag.ingest.patterns import glob_regex
+from rag.ingest.rst_syntax import RstPlace
+
+_LEFT_OUT: Final = ("_build", "Thumbs.db", ".DS_Store", "_templates", "**/_build")
+_LINE: Final = r"[=\-`:'\"~^_*+#<>.!$%&(),/;?@\[\\\]{|}]"
+_LABEL: Final = re.compile(
+    r"^[ \t]*\.\. _(?P<rst>`[^`\n]+`|[^:\n`]+):[ \t]*$|^\((?P<myst>[^()\n]+)\)=[ \t]*$", re.MULTILINE
+)
+_ABOVE_TITLE: Final = (
+    r"\A(?:[ \t]*\n|\.\.[ \t_][^\n]*\n(?:[ \t]+[^\n]*\n)*+|\([^()\n]+\)=[ \t]*\n|:[\w-]+:[^\n]*\n){0,30}"
+)
+_TITLE: Final = re.compile(
+    rf"{_ABOVE_TITLE}(?:#{{1,6}}[ \t]+(?P<atx>[^\n]+)|(?:{_LINE}{{3,}}[ \t]*\n)?"
+    rf"(?P<lined>[ ]?[^\s][^\n]*)\n(?P<under>{_LINE})(?P=under){{2,}}[ \t]*$)",
+    re.MULTILINE,
+)
+_BUILT_IN: Final = {"genindex": "Index", "modindex": "Module Index", "search": "Search Page"}
+
+
+class Sphinx(Generator):
+    """One `.html` file for each source, labels that reach through the whole book, and ids of docutils."""
+
+    name = "sphinx"
+    configurations = ("conf.py", "source/conf.py")
+
+    @classmethod
+    def recognises(cls, source: Path, files: Sequence[Path]) -> str:
+        for file in files:
+            text = read_inside(source, file) or ""
+            if re.search(r"^\.\. toctree::|^(?:`{3,}|:{3,})\{toctree\}", text, re.MULTILINE):
+                return f"a toctree in {file.relative_to(source).as_posix()}"
+        return ""
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        """The plain values that `conf.py` assigns. It is not run."""
+        found: dict[str, Any] = {}
+        try:
+            tree = ast.parse(config_text(self.config))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return found
+        for node in tree.body:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                try:
+                    found[node.targets[0].id] = ast.literal_eval(node.value)
+                except (ValueError, TypeError, RecursionError, MemoryError):
+                    continue
+        return found
+
+    @cached_property
+    def content(self) -> Path:
+        return self.config.parent if self.config is not None else self.source
+
+    @property
+    def _reads_myst(self) -> bool:
+        extensions = self.options.get("extensions")
+        return not isinstance(extensions, list) or any(
+            "myst" in str(one) or "recommonmark" in str(one) for one in extensions
+        )
+
+    def covers(self) -> bool:
+        """Other tools have a `conf.py` too; that of Sphinx names its extensions, its project or its theme."""
+        return super().covers() and bool({"extensions", "project", "html_theme", "master_doc"} & self.options.keys())
+
+    def is_page(self, file: Path) -> bool:
+        if not file.is_relative_to(self.content) or (file.suffix != ".rst" and not self._reads_myst):
+            return False
+        patterns = [*_LEFT_OUT, *self._strings("exclude_patterns"), *self._strings("templates_path")]
+        inner = self.inner(file)
+        parts = [inner, *(parent.as_posix() for parent in Path(inner).parents)]
+        return not any(glob_regex(pattern.rstrip("/")).fullmatch(part) for pattern in patterns for part in parts)
+
+    def _strings(self, name: str) -> list[str]:
+        value = self.options.get(name)
+        return [one for one in value if isinstance(one, str)] if isinstance(value, (list, tuple)) else []
+
+    def site_path(self, page: PageFile) -> str:
+        return f"/{posixpath.splitext(self.inner(page.file))[0]}.html"
+
+    def usual_title(self, page: PageFile) -> str:
+        return self._title(page) or super().usual_title(page)
+
+    def _title(self, page: PageFile) -> str:
+        """The first title of a page."""
+        found = _TITLE.match(page.body)
+        title = (found["atx"] or found["lined"]) if found else ""
+        return plain_inline(_without_roles(title))
+
+    @cached_property
+    def _labels(self) -> dict[str, tuple[str, PageFile]]:
+        """The title that each label stands before, and its page."""
+        found: dict[str, tuple[str, PageFile]] = {}
+        for page in self.pages.values():
+            for label in _LABEL.finditer(page.body):
+                name = (label["rst"] or label["myst"]).strip("` ")
+                after = _TITLE.match(page.body[label.end() : label.end() + 1000].lstrip("\n"))
+                title = (after["atx"] or after["lined"]) if after else ""
+                found[" ".join(name.lower().split())] = plain_inline(_without_roles(title)), page
+        return found
+
+    def label(self, name: str) -> tuple[str, str] | None:
+        """The title and the address of a label."""
+        if name in _BUILT_IN:
+            return _BUILT_IN[name], ""
+        found = self._labels.get(name)
+        return (found[0], f"{self.url(found[1])}#{docutils_id(name)}") if found else None
+
+    def document(self, page: PageFile, name: str) -> tuple[str, str] | None:
+        """The title and the address of the page that a path without its ending names."""
+        target = self.target(page, name)
+        return (self._title(target) or name, self.url(target)) if target else None
+
+    def target(self, page: PageFile, path: str) -> PageFile | None:
+        file = path[1:] if path.startswith("/") else posixpath.join(posixpath.dirname(self.inner(page.file)), path)
+        bare = posixpath.normpath(file).removesuffix(".html")
+        return self._by_file.get(f"{bare}.rst") or super().target(page, path)
+
+    # Text
+
+    def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
+        return docutils_anchors(headings)
+
+    def rst_place(self, page: PageFile, allowance: Allowance) -> RstPlace:
+        return RstPlace(partial(self._included, page, allowance), self.label, partial(self.document, page))
+
+    def _included(self, page: PageFile, allowance: Allowance, name: str) -> str | None:
+        """The text of a file that a page includes; a path that begins with a slash is relative to the docs."""
+        file = self.content / name[1:] if name.startswith("/") else page.file.parent / name
+        text = read_inside(self.include_root, file)
+        if text is not None:
+            allowance.take(text)
+        return text
+
+    def expanded(self, page: PageFile, allowance: Allowance) -> str:
+        return unfolded_myst(page.body, self._myst_place(page, allowance))
+
+    def _myst_place(self, page: PageFile, allowance: Allowance) -> MystPlace:
+        def restructured(text: str) -> str:
+            return self.rst_text(text, page, allowance).text
+
+        given = self.options.get("myst_substitutions")
+        own = page.fields.get("substitutions")
+        values: Mapping[str, Any] = {
+            **(given if isinstance(given, dict) else {}),
+            **(own if isinstance(own, dict) else {}),
+        }
+        read = partial(self._included, page, allowance)
+        return MystPlace(read, restructured, self.label, partial(self.document, page), values)
+
+    def rewrite(self, draft: PageDraft, page: PageFile) -> None:
+        rewrite_myst(draft, self._myst_place(page, Allowance()))
+
+
+def _without_roles(title: str) -> str:
+    """A title of reStructuredText with its roles as their texts."""
+    return re.sub(r":[\w.:+-]+:`([^`<]*?)(?:\s*<[^`]*>)?`", r"\1", title).replace("``", "`").strip()

@@ -1,0 +1,260 @@
+"""Write a document that docutils has parsed as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from rag.ingest.admonitions import titled
+
+# The nodes of docutils have attributes that its types do not know.
+Node = Any
+
+DEPTH: Final = 100  # levels of nodes; what is nested more deeply is written as its text
+_SILENT: Final = frozenset(
+    [
+        "comment",
+        "substitution_definition",
+        "target",
+        "system_message",
+        "pending",
+        "raw",
+        "meta",
+        "decoration",
+        "footnote",
+        "caption",
+        "legend",
+        "colspec",
+        "title",
+        "subtitle",
+        "doctest",
+        "docinfo",
+        "generated",
+    ]
+)
+_ADMONITIONS: Final = frozenset(
+    ["attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning"]
+)
+_BLOCK_BEGIN: Final = re.compile(r"^(?=#{1,6}\s|[>+-]\s|\d{1,9}[.)]\s|```|~~~)", re.MULTILINE)
+_PROBLEM: Final = re.compile(r":?[\w:+.-]*:?`([^`<]*?)(?:\s*<[^`]*>)?`_{0,2}")
+
+
+class RstMarkdown:
+    """The Markdown of one page; `link` returns the address of a destination as the page writes it."""
+
+    def __init__(self, document: Node, link: Callable[[str], str]) -> None:
+        self._link = link
+        self._notes = {
+            id_: note
+            for note in document.findall(lambda node: node.__class__.__name__ == "footnote")
+            for id_ in note["ids"]
+        }
+        self.text = self._blocks(_without_fields(document.children), 1).strip("\n")
+
+    def _blocks(self, children: Iterable[Node], level: int, depth: int = 0) -> str:
+        written = (self._block(child, level, depth + 1) for child in children)
+        return "\n\n".join(text for text in written if text.strip())
+
+    def _block(self, node: Node, level: int, depth: int) -> str:
+        kind = node.__class__.__name__
+        if depth > DEPTH:
+            return str(node.astext())
+        if kind in _SILENT:
+            return ""
+        if kind == "section":
+            return self._section(node, level, depth)
+        if kind in _ADMONITIONS:
+            return f"{titled(kind.capitalize())}\n\n{self._blocks(node.children, level, depth)}"
+        writer = getattr(self, f"_write_{kind}", None)
+        if writer is not None:
+            return str(writer(node, level, depth))
+        return self._blocks(node.children, level, depth) if _holds_blocks(node) else self._inlines(node)
+
+    def _section(self, node: Node, level: int, depth: int) -> str:
+        title = next((child for child in node.children if child.__class__.__name__ == "title"), None)
+        # Sphinx prefers the id of a label to one that is only a number.
+        id_ = next((one for one in node["ids"] if not re.fullmatch(r"id\d+", one)), (*node["ids"], "")[0])
+        ids = f" {{#{id_}}}"
+        words = " ".join(self._inlines(title, escaped=True).split()) if title is not None else ""
+        head = f"{'#' * min(level, 6)} {words}{ids}" if words else ""
+        return f"{head}\n\n{self._blocks(node.children, level + 1, depth)}"
+
+    def _write_paragraph(self, node: Node, *_: int) -> str:
+        return _BLOCK_BEGIN.sub(r"\\", self._inlines(node))
+
+    def _write_literal_block(self, node: Node, *_: int) -> str:
+        classes = [name for name in node["classes"] if name not in ("code", "")]
+        return _fenced(node.astext(), classes[0] if classes else "")
+
+    def _write_doctest_block(self, node: Node, *_: int) -> str:
+        return _fenced(node.astext(), "python")
+
+    def _write_math_block(self, node: Node, *_: int) -> str:
+        return _fenced(node.astext(), "math")
+
+    def _write_line_block(self, node: Node, level: int, depth: int) -> str:
+        return "\n".join(self._block(child, level, depth + 1) for child in node.children)
+
+    def _write_transition(self, *_: object) -> str:
+        return "---"
+
+    def _write_image(self, node: Node, *_: int) -> str:
+        return str(node.get("alt", ""))
+
+    def _write_figure(self, node: Node, level: int, depth: int) -> str:
+        inner = [child for child in node.children if child.__class__.__name__ in ("caption", "legend")]
+        return "\n\n".join(
+            self._inlines(child)
+            if child.__class__.__name__ == "caption"
+            else self._blocks(child.children, level, depth)
+            for child in inner
+        )
+
+    def _write_admonition(self, node: Node, level: int, depth: int) -> str:
+        title = next((self._inlines(child) for child in node.children if child.__class__.__name__ == "title"), "")
+        return f"{titled(title)}\n\n{self._blocks(node.children, level, depth)}" if title else ""
+
+    def _write_topic(self, node: Node, level: int, depth: int) -> str:
+        return "" if "contents" in node["classes"] else self._write_admonition(node, level, depth)
+
+    _write_sidebar = _write_topic
+
+    def _write_rubric(self, node: Node, *_: int) -> str:
+        return f"**{self._inlines(node)}**"
+
+    def _write_block_quote(self, node: Node, level: int, depth: int) -> str:
+        inner = self._blocks(node.children, level, depth)
+        return "\n".join(f"> {line}".rstrip() for line in inner.split("\n"))
+
+    def _write_citation(self, node: Node, level: int, depth: int) -> str:
+        label, *rest = node.children
+        return f"{label.astext()}: {self._blocks(rest, level, depth)}"
+
+    # Lists
+
+    def _write_bullet_list(self, node: Node, level: int, depth: int) -> str:
+        return self._items([("- ", child.children) for child in node.children], level, depth)
+
+    def _write_enumerated_list(self, node: Node, level: int, depth: int) -> str:
+        first = int(node.get("start", 1))
+        return self._items([(f"{first + n}. ", child.children) for n, child in enumerate(node.children)], level, depth)
+
+    def _items(self, items: list[tuple[str, Iterable[Node]]], level: int, depth: int) -> str:
+        written = [mark + _indented(self._blocks(children, level, depth), len(mark)) for mark, children in items]
+        return ("\n\n" if any("\n\n" in item for item in written) else "\n").join(written)
+
+    def _write_definition_list(self, node: Node, level: int, depth: int) -> str:
+        found = []
+        for item in node.children:
+            term = ", ".join(self._inlines(c) for c in item.children if c.__class__.__name__ in ("term", "classifier"))
+            definitions = [child for child in item.children if child.__class__.__name__ == "definition"]
+            found.append(self._described(f"**{term}**", definitions, level, depth))
+        return "\n".join(found)
+
+    def _write_field_list(self, node: Node, level: int, depth: int) -> str:
+        fields = (field.children for field in node.children)
+        return "\n".join(self._described(self._inlines(name), [body], level, depth) for name, body in fields)
+
+    def _write_option_list(self, node: Node, level: int, depth: int) -> str:
+        items = (item.children for item in node.children)
+        return "\n".join(self._described(f"`{names.astext()}`", [body], level, depth) for names, body in items)
+
+    def _described(self, term: str, bodies: Iterable[Node], level: int, depth: int) -> str:
+        inner = self._blocks((child for body in bodies for child in body.children), level, depth)
+        joint = ":\n\n" if re.match(r"```|[-*] |\d+\. |\|", inner) else ": " if inner else ""
+        return "- " + _indented(f"{term}{joint}{inner}", 2)
+
+    # Tables
+
+    def _write_table(self, node: Node, *_: int) -> str:
+        title = next((self._inlines(child) for child in node.children if child.__class__.__name__ == "title"), "")
+        rows = list(node.findall(lambda one: one.__class__.__name__ == "row"))
+        cells = [[self._cell(entry) for entry in row.children] for row in rows]
+        if not cells:
+            return title
+        width = max(map(len, cells))
+        has_head = rows[0].parent.__class__.__name__ == "thead"
+        head, body = (cells[0], cells[1:]) if has_head else ([""] * width, cells)
+        lines = [head, ["---"] * width, *body]
+        written = "\n".join("| " + " | ".join([*line, *[""] * (width - len(line))]) + " |" for line in lines)
+        return f"{titled(title)}\n\n{written}" if title else written
+
+    def _cell(self, entry: Node) -> str:
+        words = " ".join(self._blocks(entry.children, 1, DEPTH // 2).split())
+        return words.replace("|", "\\|")
+
+    # Inside a paragraph
+
+    def _inlines(self, node: Node, *, escaped: bool = False) -> str:
+        return (
+            "".join(self._inline(child, escaped=escaped) for child in node.children)
+            if node.children
+            else (node.astext() if node.__class__.__name__ == "Text" else "")
+        )
+
+    def _inline(self, node: Node, *, escaped: bool) -> str:
+        kind = node.__class__.__name__
+        if kind == "Text":
+            return re.sub(r"([*_\[\]`<>])", r"\\\1", node.astext()) if escaped else node.astext()
+        if kind == "literal":
+            return _code(node.astext())
+        if kind == "math":
+            return f"${node.astext()}$"
+        if kind == "problematic":
+            return _PROBLEM.sub(r"\1", node.astext())
+        if kind == "footnote_reference":
+            return self._note(node)
+        if kind in ("image", "raw", "system_message", "target") and not node.children:
+            return str(node.get("alt", "")) if kind == "image" else ""
+        inner = self._inlines(node, escaped=escaped)
+        if kind == "reference":
+            return self._reference(node, inner)
+        mark = {"emphasis": "*", "strong": "**"}.get(kind, "")
+        return f"{mark}{inner}{mark}" if inner.strip() == inner and inner else inner
+
+    def _reference(self, node: Node, words: str) -> str:
+        target = node.get("refuri") or (f"#{node['refid']}" if node.get("refid") else "")
+        address = self._link(target) if target else ""
+        if not address or address == words or address == f"mailto:{words}":
+            return words
+        return f"[{words}]({re.sub(r'[ ()<>]', lambda sign: f'%{ord(sign[0]):02X}', address)})"
+
+    def _note(self, node: Node) -> str:
+        """The text of a footnote, in parentheses at its first reference."""
+        note = self._notes.pop(node.get("refid", ""), None)
+        if note is None:
+            return ""
+        words = " ".join(self._inlines(child) for child in note.children if child.__class__.__name__ == "paragraph")
+        return f" ({' '.join(words.split())})" if words else ""
+
+
+def _without_fields(children: list[Node]) -> list[Node]:
+    """The children of a document without the fields at its head, such as `:orphan:`."""
+    first = next((n for n, child in enumerate(children) if child.__class__.__name__ not in ("comment", "target")), 0)
+    if first < len(children) and children[first].__class__.__name__ == "field_list":
+        return [*children[:first], *children[first + 1 :]]
+    return children
+
+
+def _holds_blocks(node: Node) -> bool:
+    from docutils import nodes
+
+    return any(isinstance(child, (nodes.Body, nodes.Structural, nodes.Part)) for child in node.children)
+
+
+def _indented(text: str, by: int) -> str:
+    return text.replace("\n", "\n" + " " * by).replace("\n" + " " * by + "\n", "\n\n")
+
+
+def _fenced(code: str, language: str) -> str:
+    longest = max((len(run) for run in re.findall("`+", code)), default=0)
+    mark = "`" * max(3, longest + 1)
+    return f"{mark}{language}\n{code}\n{mark}"
+
+
+def _code(text: str) -> str:
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    mark = "`" * (longest + 1)
+    space = " " if longest or text.startswith("`") else ""
+    return f"{mark}{space}{' '.join(text.split())}{space}{mark}"

@@ -1,0 +1,364 @@
+"""reStructuredText with the directives and roles of Sphinx, parsed by docutils.
+
+docutils reads no file and runs no program here: includes go through `RstPlace`, and directives and roles that docutils
+does not know keep their text. Described at docutils.sourceforge.io/docs/ref/rst and
+sphinx-doc.org/en/master/usage/restructuredtext.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from docutils import nodes
+
+_DIRECTIVE: Final = re.compile(r"^[ \t]*\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([\w.:+-]{1,60}?)::(?:[ \t]|$)", re.MULTILINE)
+_ROLE: Final = re.compile(r":([a-zA-Z][\w.:+-]{0,60}?):`|`:([a-zA-Z][\w.:+-]{0,60}?):(?!`)")
+_TITLED: Final = re.compile(r"(?P<title>.*?)\s*<(?P<target>[^<>]+)>\s*", re.DOTALL)
+_CODE_ROLES: Final = frozenset(
+    [
+        "func",
+        "class",
+        "meth",
+        "mod",
+        "attr",
+        "exc",
+        "data",
+        "obj",
+        "const",
+        "any",
+        "member",
+        "type",
+        "macro",
+        "var",
+        "struct",
+        "enum",
+        "option",
+        "envvar",
+        "file",
+        "samp",
+        "command",
+        "program",
+        "makevar",
+        "regexp",
+        "token",
+        "keyword",
+        "mimetype",
+        "newsgroup",
+        "code",
+        "literal",
+        "function",
+        "method",
+        "property",
+        "deco",
+        "module",
+    ]
+)
+_NOTHING: Final = frozenset(
+    [
+        "toctree",
+        "contents",
+        "highlight",
+        "currentmodule",
+        "default-domain",
+        "default-role",
+        "index",
+        "tabularcolumns",
+        "sectnum",
+        "autosummary",
+        "py:currentmodule",
+        "raw",
+        "meta",
+        "role",
+        "testsetup",
+        "testcleanup",
+        "rst-class",
+        "cssclass",
+        "only-html",
+        "mermaid",
+        "graphviz",
+        "plot",
+        "image-sg",
+        "acks",
+        "include-html",
+        "title",
+        "ifconfig",
+        "bibliography",
+        "minigallery",
+        "program",
+    ]
+)
+_CODE: Final = frozenset(
+    ["code-block", "sourcecode", "code", "prompt", "ipython", "jupyter-execute", "testcode", "testoutput", "console"]
+)
+_SINCE: Final = {
+    "versionadded": "Added in version",
+    "versionchanged": "Changed in version",
+    "versionremoved": "Removed in version",
+    "deprecated": "Deprecated since version",
+}
+_TITLES: Final = {"seealso": "See also", "todo": "To do", "tab-item": "", "tab": "", "dropdown": "", "card": "",
+                  "grid-item-card": "", "group-tab": "", "rubric": "", "topic": "", "sidebar": "", "details": "",
+                  "collapse": "", "code-tab": ""}  # fmt: skip
+_BUILT_IN: Final = frozenset(
+    [
+        "note",
+        "warning",
+        "tip",
+        "hint",
+        "important",
+        "caution",
+        "danger",
+        "error",
+        "attention",
+        "admonition",
+        "figure",
+        "image",
+        "table",
+        "list-table",
+        "csv-table",
+        "math",
+        "epigraph",
+        "highlights",
+        "pull-quote",
+        "compound",
+        "container",
+        "parsed-literal",
+        "replace",
+        "unicode",
+        "date",
+        "line-block",
+        "class",
+    ]
+)
+_PLAIN: Final = frozenset(
+    [
+        "grid",
+        "tab-set",
+        "tabs",
+        "tab-set-code",
+        "compound",
+        "container",
+        "only",
+        "hlist",
+        "centered",
+        "cssclass",
+        "div",
+        "rst-class",
+        "aside",
+        "glossary",
+        "productionlist",
+        "currentmodule",
+        "card-carousel",
+        "grid-item",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RstPlace:
+    """What a page knows of its book.
+
+    `read` returns the text of a file that the page includes, None where there is none. `label` and `document` return
+    the title and the address that a label or the path of a page stands for, None for an unknown one.
+    """
+
+    read: Callable[[str], str | None]
+    label: Callable[[str], tuple[str, str] | None]
+    document: Callable[[str], tuple[str, str] | None]
+
+
+def parse_rst(text: str, place: RstPlace) -> nodes.document:
+    """The parsed page. Raises `ValueError` if it is nested too deeply."""
+    from docutils.core import publish_doctree
+
+    _register(text)
+    settings = {
+        "_disable_config": True,
+        "file_insertion_enabled": False,
+        "raw_enabled": False,
+        "doctitle_xform": False,
+        "docinfo_xform": False,
+        "syntax_highlight": "none",
+        "report_level": 5,
+        "halt_level": 5,
+        "line_length_limit": 1_000_000,
+        "warning_stream": io.StringIO(),
+        "smart_quotes": False,
+        "auto_id_prefix": "id",
+        "book_place": place,
+    }
+    try:
+        return publish_doctree(text, settings_overrides=settings)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def _register(text: str) -> None:
+    """Make every directive and role of the text known to docutils, which reports and drops unknown ones."""
+    from docutils.parsers.rst import directives, roles
+
+    kinds = _directives()
+    for name in {match[1].lower() for match in _DIRECTIVE.finditer(text)} - _BUILT_IN:
+        last = name.rpartition(":")[2]
+        kind = kinds.get(last) or kinds["nothing" if name in _NOTHING or last in _NOTHING else "other"]
+        directives.register_directive(name, kind)
+    for name in {(match[1] or match[2]).lower() for match in _ROLE.finditer(text)} - _KEPT_ROLES:
+        roles.register_local_role(name, _role)  # type: ignore[arg-type]  # the stubs know links alone
+
+
+_KEPT_ROLES: Final = frozenset({"emphasis", "strong", "sub", "sup", "subscript", "superscript", "math", "literal"})
+
+
+def _role(
+    name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Any = None
+) -> tuple[list[nodes.Node], list[nodes.system_message]]:  # the names are those that docutils passes
+    """A role of Sphinx: a link to a label or a page, code, or its text."""
+    from docutils import nodes
+    from docutils.utils import unescape
+
+    plain = unescape(text)
+    place: RstPlace = inliner.document.settings.book_place
+    kind = name.lower().rpartition(":")[2]
+    titled = _TITLED.fullmatch(plain)
+    title, target = (titled["title"], titled["target"]) if titled else ("", plain)
+    if kind in ("ref", "numref", "doc"):
+        found = place.document(target) if kind == "doc" else place.label(" ".join(target.lower().split()))
+        shown = title or (found[0] if found else "") or target
+        node = nodes.reference("", shown, refuri=found[1]) if found and found[1] else nodes.inline("", shown)
+        return [node], []
+    if kind in ("download", "pep", "rfc"):
+        shown = title or (f"{kind.upper()} {target}" if kind != "download" else target)
+        return [nodes.inline("", shown)], []
+    if not title and target.startswith("~"):
+        target = target[1:].rpartition(".")[2]
+    shown = (title or target).lstrip("!")
+    if kind in ("func", "meth") and not title and not shown.endswith(")"):
+        shown += "()"
+    if kind == "menuselection":
+        shown = shown.replace("-->", ">")
+    return [nodes.literal("", shown) if kind in _CODE_ROLES else nodes.inline("", shown)], []
+
+
+class _AnyOptions(dict[str, Any]):
+    """An option specification that takes every option as text."""
+
+    def __missing__(self, key: str) -> Callable[[str | None], str]:
+        return lambda value: value or ""
+
+
+@cache
+def _directives() -> dict[str, Any]:
+    """The directives of Sphinx, by the last parts of their names."""
+    from docutils import nodes
+    from docutils.parsers.rst import Directive, directives
+
+    class _Free(Directive):
+        """A directive with any argument, any option and any content."""
+
+        has_content = True
+        optional_arguments = 1
+        final_argument_whitespace = True
+        option_spec = _AnyOptions(name=directives.unchanged)
+
+        @property
+        def argument(self) -> str:
+            return " ".join(self.arguments[0].split()) if self.arguments else ""
+
+        def nested(self) -> list[nodes.Node]:
+            holder = nodes.container()
+            self.state.nested_parse(self.content, self.content_offset, holder)
+            return list(holder.children)
+
+        def line(self, text: str) -> list[nodes.Node]:
+            """A paragraph of one line of markup."""
+            found, messages = self.state.inline_text(text, self.lineno)
+            return [nodes.paragraph("", "", *found), *messages]
+
+        def run(self) -> list[nodes.Node]:
+            """Keep the content. What is described, such as the signature of a function, becomes code."""
+            last = self.name.rpartition(":")[2]
+            if not self.arguments or last in _PLAIN:
+                return self.nested()
+            lines = [line.strip() for line in self.arguments[0].split("\n") if line.strip()]
+            return [*(nodes.paragraph("", "", nodes.literal("", line)) for line in lines), *self.nested()]
+
+    class _Nothing(_Free):
+        def run(self) -> list[nodes.Node]:
+            return []
+
+    class _Code(_Free):
+        def run(self) -> list[nodes.Node]:
+            language = self.argument if re.fullmatch(r"[\w+#.-]+", self.argument) else ""
+            return [_literal("\n".join(self.content), language)]
+
+    class _Titled(_Free):
+        def run(self) -> list[nodes.Node]:
+            title = self.argument or _TITLES[self.name.rpartition(":")[2]]
+            above = self.line(title if title[-1:] in ".!?:" else f"{title}:") if title else []
+            return [*above, *self.nested()]
+
+    class _Since(_Free):
+        def run(self) -> list[nodes.Node]:
+            version, _, words = self.argument.partition(" ")
+            said = f"{_SINCE[self.name]} {version}"
+            return [*self.line(f"{said}: {words}" if words else f"{said}."), *self.nested()]
+
+    class _Include(_Free):
+        def run(self) -> list[nodes.Node]:
+            place: RstPlace = self.state.document.settings.book_place
+            text = place.read(self.argument)
+            if text is None:
+                return []
+            lines = _chosen(text, self.options)
+            if self.name == "literalinclude" or "literal" in self.options or "code" in self.options:
+                suffix = self.argument.rpartition(".")[2]
+                return [_literal("\n".join(lines), self.options.get("language") or _LANGUAGES.get(suffix, suffix))]
+            _register(text)
+            self.state_machine.insert_input(lines, self.argument)
+            return []
+
+    def _literal(code: str, language: str) -> nodes.literal_block:
+        return nodes.literal_block(code, code, classes=["code", language])
+
+    kinds: dict[str, Any] = {"nothing": _Nothing, "other": _Free, "include": _Include, "literalinclude": _Include}
+    kinds |= dict.fromkeys(_CODE, _Code) | dict.fromkeys(_TITLES, _Titled) | dict.fromkeys(_SINCE, _Since)
+    return kinds
+
+
+_LANGUAGES: Final = {"py": "python", "yml": "yaml", "sh": "bash", "rb": "ruby", "js": "javascript", "txt": ""}
+
+
+def _chosen(text: str, options: dict[str, str]) -> list[str]:
+    """The lines of an included file that its options choose."""
+    lines = text.rstrip("\n").split("\n")
+    begin, end = 0, len(lines)
+    for option, step in (("start-after", 1), ("start-at", 0)):
+        if mark := options.get(option):
+            begin = next((n + step for n, line in enumerate(lines) if mark in line), begin)
+    for option, step in (("end-before", 0), ("end-at", 1)):
+        if mark := options.get(option):
+            end = next((n + step for n, line in enumerate(lines) if n > begin and mark in line), end)
+    for option in ("start-line", "end-line"):
+        if re.fullmatch(r"-?\d+", value := options.get(option, "")):
+            begin, end = (int(value), end) if option == "start-line" else (begin, int(value))
+    lines = lines[begin:end]
+    if spans := options.get("lines"):
+        lines = [line for span in spans.split(",") for line in _line_span(lines, span.strip())]
+    if re.fullmatch(r"\d+", depth := options.get("dedent", "")):
+        lines = [line[int(depth) :] for line in lines]
+    return lines
+
+
+def _line_span(lines: list[str], span: str) -> list[str]:
+    """The lines of `3`, `3-5` or `3-`, counted from 1."""
+    found = re.fullmatch(r"(\d*)(-?)(\d*)", span)
+    if found is None or not span:
+        return []
+    first = int(found[1] or 1)
+    return lines[first - 1 : (int(found[3]) if found[3] else None) if found[2] else first]
