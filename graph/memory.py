@@ -147,7 +147,10 @@ async def open_memory(
     options = options or MemoryOptions()
     serde = serializers(options.key)
     async with _database(home, serde, options, persistent=persistent) as database:
-        yield Memory(database, options.wait_seconds)
+        try:
+            yield Memory(database, options.wait_seconds)
+        finally:
+            database.saver.closed = True
 
 
 def local_memory() -> Memory:

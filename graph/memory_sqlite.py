@@ -48,6 +48,7 @@ async def open_sqlite(path: Path, serde: Serializers, keep: int) -> AsyncIterato
     async with AsyncExitStack() as stack:
         connections = await _connections(path, stack)
         with border(str(path)):
+            await _check_owner(connections[0], path)
             saver = SqliteSaver(connections[0], serde=serde.steps)
             saver.keep, saver.place = keep, str(path)
             await saver.setup()
@@ -266,6 +267,15 @@ def _check_beginning(path: Path) -> None:
     hint = "Restore a backup, or delete it to start afresh."
     what = "is damaged or was not made by askbook" if beginning else "is empty; its conversations are lost"
     raise MemoryFailureError("memory_broken", f"{path} {what}.", hint=hint)
+
+
+async def _check_owner(connection: aiosqlite.Connection, path: Path) -> None:
+    """Raise `MemoryFailureError` for another program's database. askbook's first table is `checkpoints`."""
+    async with connection.execute("select name from sqlite_master where type = 'table'") as rows:
+        tables = {row[0] async for row in rows}
+    if tables and "checkpoints" not in tables:
+        hint = "Move it away, or set ASKBOOK_HOME to another folder."
+        raise MemoryFailureError("memory_broken", f"{path} was not made by askbook, or is damaged.", hint=hint)
 
 
 def _make_private(path: Path) -> None:

@@ -92,5 +92,10 @@ def _ours(stored: IndexInfo, embedder: Any, sparse: SparseEncoder) -> tuple[str,
 
 
 def _local_collections(folder: Path) -> list[str]:
-    names = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    try:
+        names = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    except OSError as error:  # for example another user's home
+        message = f"The folder {folder} cannot be read: {error.strerror or error}."
+        hint = "Make it readable, or set ASKBOOK_HOME to a folder of your own."
+        raise RetrievalError("index_files", message, hint=hint) from error
     return [name for name in names if is_collection_name(name) and Generations(folder, name).exists()]
