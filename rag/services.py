@@ -150,14 +150,18 @@ async def choose_collection(settings: Settings, profile: Profile, given: str | N
     return BOOK if BOOK in known else MANUAL
 
 
-def collection_index(settings: Settings, collection: str, profile: Profile | None = None) -> ChunkIndex:
+def collection_index(
+    settings: Settings, collection: str, profile: Profile | None = None, *, wait: float | None = None
+) -> ChunkIndex:
     """The index of one book, which need not exist. `profile` says how to read it if askbook did not create it.
+
+    `wait` is how long, in seconds, a change of a folder waits for another change.
 
     Raises `UsageError` for an invalid name.
     """
     server = server_of(settings)
     if server is None:  # only a server holds collections that other programs made
-        return open_index(home=settings.home, collection=collection)
+        return open_index(home=settings.home, collection=collection, wait=wait)
     layout = layout_of(profile.book) if profile else Layout()
     layout = replace(layout, embedding_model=embedding_choice.model_id_of(layout.embedding_model))
     return open_index(home=settings.home, collection=collection, server=server, layout=layout)
@@ -218,7 +222,8 @@ def _build(settings: Settings, chosen: Profile, profile: str, book: str) -> Live
 
 
 async def _index_manual(settings: Settings, services: LiveServices, progress: Progress | None) -> None:
-    index = collection_index(settings, MANUAL)
+    # Not to wait for the lock: whoever gets it after another process would index the manual once more.
+    index = collection_index(settings, MANUAL, wait=0)
     try:
         vectors = ShippedVectors(VECTORS, vector_cache(settings))
         await index_manual(index, services.embedder, services.sparse, vectors, progress)

@@ -19,17 +19,23 @@ _SERVER_NAME: Final = re.compile(r'[^<>:"/\\|?*\x00-\x1f]{1,255}')  # the names 
 
 
 def open_index(
-    *, home: Path, collection: str, server: Server | None = None, layout: Layout | None = None
+    *,
+    home: Path,
+    collection: str,
+    server: Server | None = None,
+    layout: Layout | None = None,
+    wait: float | None = None,
 ) -> ChunkIndex:
     """The index of a collection: on the server if one is given, otherwise in the folder `home / "index"`.
 
-    `layout` says how to read a foreign collection. Connects to nothing and creates nothing. Raises `UsageError` for an
+    `layout` says how to read a foreign collection. `wait` is how long, in seconds, a change of a folder waits for
+    another change. Connects to nothing and creates nothing. Raises `UsageError` for an
     invalid name or address.
     """
     if server is None:
-        from rag.index.edge import EdgeIndex
+        from rag.index.edge import WAIT, EdgeIndex
 
-        return EdgeIndex(home / "index", collection_name(collection))
+        return EdgeIndex(home / "index", collection_name(collection), wait=WAIT if wait is None else wait)
     from rag.index.server import ServerIndex
 
     if not _SERVER_NAME.fullmatch(collection) or collection in (".", ".."):

@@ -7,7 +7,9 @@ has changed, are embedded as for any book. `make manual` writes the file again.
 from __future__ import annotations
 
 import asyncio
+import random
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -17,6 +19,7 @@ from rag.embedding.vector_cache import SqliteVectorCache, write_vectors
 from rag.errors import RetrievalError
 
 DOCS: Final = Path(__file__).parent.parent.parent / "docs"
+_LONGEST_WAIT: Final = 60.0  # seconds that a process waits for another one to index the manual
 VECTORS: Final = Path(__file__).parent.parent / "data" / "manual-vectors.txt"
 
 
@@ -27,7 +30,28 @@ async def index_manual(
     vectors: ports.VectorCache,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Bring a collection up to date with the pages of `docs/`. If it is, this only reads the pages."""
+    """Bring a collection up to date with the pages of `docs/`. If it is, this only reads the pages.
+
+    Of processes that start at once in a new home, one indexes the manual; the others wait for it and find it done.
+    Raises `RetrievalError` "index_locked" when that takes longer than a minute.
+    """
+    give_up = time.monotonic() + _LONGEST_WAIT
+    while True:
+        try:
+            return await _update(index, embedder, sparse, vectors, progress)
+        except RetrievalError as error:
+            if error.code != "index_locked" or time.monotonic() > give_up:
+                raise
+        await asyncio.sleep(random.uniform(0.2, 0.6))
+
+
+async def _update(
+    index: ports.ChunkIndex,
+    embedder: ports.Embedder,
+    sparse: ports.SparseEncoder,
+    vectors: ports.VectorCache,
+    progress: Callable[[int, int], None] | None,
+) -> None:
     from rag.ingest.pipeline import ingest
 
     if not await _is_encoded_by(index, embedder, sparse):
