@@ -74,10 +74,7 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     passages = _command(commands, "passages", "print stored passages in full")
     passages.add_argument("ids", metavar="CHUNK_ID", nargs="+", help="ids from search results and citations")
     _common(passages)
-    threads = _command(commands, "threads", "list, show, export, delete or prune stored conversations")
-    threads.add_argument("action", choices=["list", "show", "export", "delete", "prune"], help="what to do")
-    threads.add_argument("id", metavar="ID", nargs="?", help="the conversation, for show, export and delete")
-    threads.add_argument("--json", action="store_true", help="print JSON")
+    _add_threads(commands)
     verify = _command(commands, "verify", "check the citations of a stored conversation against the current book")
     verify.add_argument("id", metavar="ID", help="the conversation")
     _common(verify)
@@ -99,7 +96,26 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     _common(doctor)
 
 
-def _command(commands: argparse._SubParsersAction[_Parser], name: str, text: str) -> argparse.ArgumentParser:
+def _add_threads(commands: argparse._SubParsersAction[_Parser]) -> None:
+    """The command `threads`. Each action has a parser of its own, so that options may stand before the id too."""
+    threads = _command(commands, "threads", "list, show, export, delete or prune stored conversations")
+    threads.add_argument("--json", action="store_true", default=_NO_DEFAULT, help="print JSON")
+    threads.set_defaults(json=False)
+    actions = threads.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, text in {
+        "list": "list the conversations, newest first",
+        "show": "print a conversation",
+        "export": "print a conversation as Markdown, or with --json with every stored field",
+        "delete": "delete a conversation",
+        "prune": "delete old checkpoints of all conversations and free their space",
+    }.items():
+        action = _command(actions, name, text)
+        if name in ("show", "export", "delete"):
+            action.add_argument("id", metavar="ID", help="the conversation")
+        action.add_argument("--json", action="store_true", default=_NO_DEFAULT, help="print JSON")
+
+
+def _command(commands: argparse._SubParsersAction[_Parser], name: str, text: str) -> _Parser:
     return commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
 
 
@@ -176,7 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         if _is_write_error(error):
             _drop_output()
-        return report(error)
+        return report(error, as_json=getattr(options, "json", False))
 
 
 def _is_write_error(error: Exception) -> bool:

@@ -74,7 +74,7 @@ class ChatSession:
     async def asked_again(self) -> AsyncIterator[Event]:
         """The events of the last turn, asked again. Raises `UsageError` if there is none."""
         if self.thread_id not in await self.agent.threads():
-            raise UsageError("There is no turn to undo.")
+            raise UsageError("There is no question to ask again.", code="nothing_to_retry")
         self.last = None
         return self.agent.stream_retry(self.thread_id, context=self.context())
 

@@ -85,8 +85,13 @@ def say_failure(failure: ErrorInfo, *, in_chat: bool = False) -> None:
         say(detail)
 
 
-def report(error: Exception) -> int:
-    """Print a failure and what to do about it, and return the exit code. An unexpected one is logged with traceback."""
+def report(error: Exception, *, as_json: bool = False) -> int:
+    """Print a failure and what to do about it, and return the exit code. An unexpected one is logged with traceback.
+
+    `as_json` also prints `{"error": ...}` to standard output, for a failure that has an error type.
+    """
+    if as_json and isinstance(error, AskbookError):
+        print_json({"error": error.info().model_dump(mode="json")})
     if isinstance(error, UsageError):
         sentence = told(error.info()) if isinstance(error, InvalidQuestionError) else ""
         say(" ".join(filter(None, (sentence, error.message, error.hint))))

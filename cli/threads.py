@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli.history import forget
 from cli.terminal import counted, one_line, print_json, printable, say
-from rag.errors import MemoryFailureError, UsageError
+from rag.errors import MemoryFailureError
 from rag.settings import Settings
 
 if TYPE_CHECKING:
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 
 def threads(options: argparse.Namespace) -> int:
-    """Exit code 0, or 2 for an unknown or missing id."""
-    if options.action in ("show", "export", "delete") and not options.id:
-        raise UsageError(f"threads {options.action} needs the id of a conversation.", hint='See "threads list".')
+    """Exit code 0, or 2 for an unknown id."""
     result = asyncio.run(_run(options, Settings.from_env()))
     if options.json:
         print_json(result)
@@ -47,7 +45,10 @@ async def _run(options: argparse.Namespace, settings: Settings) -> Any:
         if options.action == "delete":
             await delete(memory, settings.home, options.id)
             return {"deleted": options.id}
-        return await memory.conversation(options.id)
+        found = await memory.conversation(options.id)
+        if found is None:  # deleted by another process just now
+            raise unknown_thread(options.id)
+        return found
 
 
 async def stored(settings: Settings, thread_id: str) -> dict[str, Any]:

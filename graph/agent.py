@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages import AnyMessage, HumanMessage
@@ -13,7 +13,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphRecursionError
 from langgraph.store.base import BaseStore
 from langgraph.types import StateSnapshot
-from pydantic import ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from graph.build import STEPS, build_graph
 from graph.compiled import CompiledMachine, exclusive, thread_config
@@ -108,7 +108,8 @@ class Agent:
             thread = self.services.parts((context or Context()).profile).profile.memory.thread or new_id()
         else:
             thread = check_thread_id(thread_id)
-        async with aclosing(self._asking(question, _Request(thread, context or Context(), metadata or {}))) as events:
+        request = _Request(thread, context or Context(), _checked(metadata))
+        async with aclosing(self._asking(question, request)) as events:
             async for event in events:
                 yield event
 
@@ -119,8 +120,7 @@ class Agent:
         except InvalidQuestionError as error:
             yield _event(await self._failed(error, request))
             return
-        given = InputState(messages=[HumanMessage(id=request.request_id, content=question)], metadata=request.metadata)
-        async with aclosing(self._exclusive(request, self._run(request, given))) as events:
+        async with aclosing(self._exclusive(request, self._run(request, _given(question, request)))) as events:
             async for event in events:
                 yield event
 
@@ -167,9 +167,12 @@ class Agent:
         """The question of an interrupted turn, which `resume` can finish; None when there is none."""
         return _interrupted_question(await self._graph.aget_state(thread_config(thread_id)))
 
-    async def _exclusive(self, request: _Request, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+    async def _exclusive(
+        self, request: _Request, events: AsyncGenerator[Event, None], *, raises: bool = False
+    ) -> AsyncGenerator[Event, None]:
         """The events of a turn that runs under the thread's lock; the last one is always a response.
 
+        With `raises`, a memory that fails before the run begins raises `MemoryFailureError` instead.
         The lock is released before the response is yielded, since the caller may never resume this generator.
         """
         last = None
@@ -181,18 +184,37 @@ class Agent:
                     else:
                         last = event
         except MemoryFailureError as error:
+            if raises and last is None:
+                raise
+            last = last or _event(await self._failed(error, request))
+        if last is not None:
+            yield last
+
+    async def _answered(self, request: _Request, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+        """The events of a run, with a response at the end also when the run could not give one."""
+        last = None
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    last = event
+                    yield event
+        except MemoryFailureError as error:
             failure: AskbookError = error
         except GraphRecursionError:
             failure = AskbookError("api_error", "too_many_steps", f"The turn did not end within {STEPS} steps.")
         else:
-            if last is not None:
-                yield last
-                return
             failure = AskbookError("api_error", "internal", "The turn failed, and its error could not be recorded.")
-        yield last or _event(await self._failed(failure, request))
+        if last is None or last.response is None:
+            yield _event(await self._failed(failure, request))
 
-    async def _run(
+    def _run(
         self, request: _Request, given: InputState | None, graph: CompiledMachine | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """One run of the graph as events. The caller holds the thread's lock."""
+        return self._answered(request, self._steps(request, given, graph))
+
+    async def _steps(
+        self, request: _Request, given: InputState | None, graph: CompiledMachine | None
     ) -> AsyncGenerator[Event, None]:
         values: Mapping[str, Any] = {}
         # A process that is killed resumes where it was, and loses no question. LangGraph allows no durability without
@@ -237,7 +259,8 @@ class Agent:
 
         Raises `UsageError` for an unknown conversation.
         """
-        asked = await self._take_back(thread_id)
+        async with self.memory.turn(thread_id):
+            asked = await self._take_back(thread_id)
         return asked.question if asked else None
 
     async def retry(self, thread_id: str, *, context: Context | None = None) -> Response:
@@ -251,18 +274,29 @@ class Agent:
         raise AssertionError("a stream ends with its response")
 
     async def stream_retry(self, thread_id: str, *, context: Context | None = None) -> AsyncGenerator[Event, None]:
-        """As `retry`, and yield the events of the new turn."""
-        asked = await self._take_back(thread_id)
-        if asked is None:
-            raise UsageError("There is no question to ask again.", code="nothing_to_retry")
-        request = _Request(thread_id, context or Context(), asked.metadata, asked.request_id)
-        async with aclosing(self._asking(asked.question, request)) as events:
+        """As `retry`, and yield the events of the new turn. The answer is replaced under one lock.
+
+        Nothing is taken back when the profile is unknown or refuses the question. Raises `MemoryFailureError` when the
+        thread is busy.
+        """
+        request = _Request(thread_id, context or Context(), {})
+        async with aclosing(self._exclusive(request, self._asking_again(request), raises=True)) as events:
             async for event in events:
                 yield event
 
-    async def _take_back(self, thread_id: str) -> Asked | None:
-        async with self.memory.turn(thread_id):
-            return await take_back(self._graph, self.memory.database.saver, self.memory.database.store, thread_id)
+    async def _asking_again(self, request: _Request) -> AsyncGenerator[Event, None]:
+        longest = self.services.parts(request.context.profile).profile.limits.max_question_characters
+        asked = await self._take_back(request.thread_id, partial(check_question, longest=longest))
+        if asked is None:
+            raise UsageError("There is no question to ask again.", code="nothing_to_retry")
+        request = replace(request, metadata=asked.metadata, request_id=asked.request_id)
+        async with aclosing(self._run(request, _given(asked.question, request))) as events:
+            async for event in events:
+                yield event
+
+    async def _take_back(self, thread_id: str, check: Callable[[str], object] = str) -> Asked | None:
+        database = self.memory.database
+        return await take_back(self._graph, database.saver, database.store, thread_id, check=check)
 
     async def clear(self, thread_id: str) -> None:
         """Delete the conversation; its id can be used again."""
@@ -325,6 +359,21 @@ class Agent:
             return None
         ids = [chunk["chunk_id"] for chunk in searched[-1]["retrieved_chunks"] or []]
         return RetrievalContext.of_turn(searched[-1], await self.services.index.fetch(ids))
+
+
+def _checked(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The metadata, if they can be stored and given back as JSON. Raises `UsageError`."""
+    try:
+        if metadata:
+            form = TypeAdapter(dict[str, JsonValue])
+            form.dump_json(form.validate_python(metadata, strict=True))
+    except (ValidationError, ValueError):  # a value that JSON does not have
+        raise UsageError("The metadata are not a mapping from text to JSON values.") from None
+    return metadata or {}
+
+
+def _given(question: str, request: _Request) -> InputState:
+    return InputState(messages=[HumanMessage(id=request.request_id, content=question)], metadata=request.metadata)
 
 
 def _interrupted(thread_id: str, turn: object, context: Context | None) -> _Request:

@@ -14,6 +14,7 @@ from langgraph.types import StateUpdate
 
 from graph.private_apis import change_class
 from rag.conversation.turns import check_thread_id
+from rag.errors import UsageError
 from state import AgentState, Context, InputState
 
 _ASYNC_ONLY: Final = 'The graph is asynchronous: use the method with the prefix "a", such as ainvoke.'
@@ -89,8 +90,10 @@ class ExclusiveGraph(CompiledMachine):
     def _locked(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:
         configurable = ensure_config(merge_configs(self.config, config)).get("configurable", {})
         thread_id = configurable.get("thread_id")
-        if thread_id is None or _is_subgraph(config):  # LangGraph rejects a run without a thread
+        if _is_subgraph(config) or "thread_id" not in configurable:  # LangGraph rejects a run without a thread
             return nullcontext()
+        if thread_id is None:  # LangGraph would store it as the conversation "None", which all such callers share
+            raise UsageError("The thread_id of the run is None.", code="thread_id", hint="Give each user an id.")
         return self.lock_of_thread(check_thread_id(str(thread_id)))
 
 

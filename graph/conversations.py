@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -104,10 +104,18 @@ def _past(values: Mapping[str, Any]) -> Past:
     return values.get("past") or NOTHING
 
 
-async def take_back(graph: CompiledMachine, saver: KeptSaver, store: BaseStore | None, thread_id: str) -> Asked | None:
+async def take_back(
+    graph: CompiledMachine,
+    saver: KeptSaver,
+    store: BaseStore | None,
+    thread_id: str,
+    *,
+    check: Callable[[str], object] = str,
+) -> Asked | None:
     """Remove the last question and its answer, if it has one. Returns what was asked, or None when there is none.
 
-    Raises `UsageError` for an unknown conversation.
+    `check` gets the question first; when it raises, nothing is removed. Raises `UsageError` for an unknown
+    conversation.
     """
     snapshot = await graph.aget_state(thread_config(thread_id))
     if not snapshot.values:
@@ -116,6 +124,7 @@ async def take_back(graph: CompiledMachine, saver: KeptSaver, store: BaseStore |
     last = max((i for i, message in enumerate(messages) if isinstance(message, HumanMessage)), default=None)
     if last is None:
         return None
+    check(messages[last].text)
     earlier, past = await _with_older_turns(saver, store, thread_id, snapshot.values, messages[:last])
     update = EMPTY_TURN | {
         "messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *earlier],

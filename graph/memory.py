@@ -130,7 +130,10 @@ async def open_memory(
         return
     serde = serializers(options.key)
     async with _database(home, serde, options, persistent=persistent) as database:
-        yield Memory(database if store is None else OtherStore(database, store), options.wait_seconds)
+        try:
+            yield Memory(database if store is None else OtherStore(database, store), options.wait_seconds)
+        finally:
+            database.saver.closed = True
 
 
 def local_memory() -> Memory:

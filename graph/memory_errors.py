@@ -46,8 +46,20 @@ _NO_ANSWER: Final = _Reason("does not answer", "Check that the server is running
 _FULL: Final = _Reason("has no connection left", "Close other programs that use it, or raise max_connections.")
 _NO_DATABASE: Final = _Reason("does not exist", "Create it, or correct the name in ASKBOOK_DATABASE_URL.")
 _NO_ROLE: Final = _Reason("refuses the role or its password", "Correct them in ASKBOOK_DATABASE_URL.")
+_UNREACHED: Final = _Reason(
+    "cannot be reached", "Check the address in ASKBOOK_DATABASE_URL, and that the server is running."
+)
+_READ_ONLY: Final = _Reason("allows only reading", "Set ASKBOOK_DATABASE_URL to a database that can be written.")
 _NO_RIGHT: Final = _Reason("denies the role a right that askbook needs", "Let the role create, read and write tables.")
-_REASONS: Final = {"53300": _FULL, "3D000": _NO_DATABASE, "28": _NO_ROLE, "42501": _NO_RIGHT, "3F": _NO_RIGHT}
+_REASONS: Final = {
+    "53300": _FULL,
+    "3D000": _NO_DATABASE,
+    "28": _NO_ROLE,
+    "25006": _READ_ONLY,
+    "42501": _NO_RIGHT,
+    "3F": _NO_RIGHT,
+    "57P": _UNREACHED,  # the server is starting or shutting down
+}
 # A refused connection has no SQLSTATE, only the server's text, which is matched here and never passed on.
 _REFUSALS: Final = {
     "too many": _FULL,
@@ -68,7 +80,7 @@ def memory_failure(error: BaseException, place: str) -> MemoryFailureError | Non
     if code == "memory_unreachable":
         reason = next((reason for cause in _chain(error) if (reason := _reason(cause))), None)
         if reason:
-            return MemoryFailureError(code, f"{place} {reason.what}.", hint=reason.to_do)
+            return MemoryFailureError(code, f"{_subject(place)} {reason.what}.", hint=reason.to_do)
     return _failure(code, place) if code else None
 
 
@@ -166,13 +178,23 @@ def _reason(error: BaseException) -> _Reason | None:
     if not type(error).__module__.startswith("psycopg"):
         return None
     state = getattr(error, "sqlstate", None) or ""
-    known = _REASONS.get(state) or _REASONS.get(state[:2])
-    return known or next((found for text, found in _REFUSALS.items() if re.search(text, str(error))), None)
+    if known := _REASONS.get(state) or _REASONS.get(state[:3]) or _REASONS.get(state[:2]):
+        return known
+    # Without an SQLSTATE and without a known text, no server was there: a wrong port, an unknown host.
+    refused = next((found for text, found in _REFUSALS.items() if re.search(text, str(error))), None)
+    return refused or (None if state else _UNREACHED)
+
+
+def _subject(place: str) -> str:
+    """The place at the beginning of a sentence. A path stays as it is."""
+    return f"T{place[1:]}" if place.startswith("the ") else place
 
 
 def _failure(code: str, place: str) -> MemoryFailureError:
     if code == "memory_locked":
-        return MemoryFailureError("memory_locked", f"{place} is locked by another process.", hint="Try again.")
+        return MemoryFailureError(
+            "memory_locked", f"{_subject(place)} is locked by another process.", hint="Try again."
+        )
     if code == "disk_full":
         return MemoryFailureError(
             "disk_full",
@@ -181,6 +203,8 @@ def _failure(code: str, place: str) -> MemoryFailureError:
         )
     if code == "memory_broken":
         hint = "To start afresh, move the database away or use another one. Its conversations stay in it."
-        return MemoryFailureError("memory_broken", f"{place} is damaged or was not made by askbook.", hint=hint)
+        return MemoryFailureError(
+            "memory_broken", f"{_subject(place)} is damaged or was not made by askbook.", hint=hint
+        )
     hint = "Check ASKBOOK_HOME, ASKBOOK_DATABASE_URL and your write permissions, then try again."
-    return MemoryFailureError("memory_unreachable", f"{place} cannot be opened or written.", hint=hint)
+    return MemoryFailureError("memory_unreachable", f"{_subject(place)} cannot be opened or written.", hint=hint)

@@ -21,7 +21,7 @@ from graph.private_apis import end_batches
 from graph.savers import RESTS, KeptSaver, outdated
 from graph.serializing import SealedStore, Serializers
 from nodes.archive import namespace_of
-from rag.errors import UsageError
+from rag.errors import MemoryFailureError, UsageError
 
 CONNECT_SECONDS: Final = 5
 _POOL_SIZE: Final = 10  # connections of one process at most; a statement takes one only while it runs
@@ -207,6 +207,7 @@ class AdvisoryLocks:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 if self._connection is None or self._connection.closed or self._connection.broken:
                     self._connection = await connect(self._address)
+                    _check_encoding(self._connection, self._place)
                     await self._connection.execute(_NEVER_IDLE)
                 row = await (await self._connection.execute(query, (number,))).fetchone()
         except TimeoutError:
@@ -217,6 +218,15 @@ class AdvisoryLocks:
 async def connect(address: SecretStr) -> Connection:
     options: Any = {"autocommit": True, "row_factory": dict_row, "connect_timeout": CONNECT_SECONDS} | _KEEPALIVE
     return await psycopg.AsyncConnection.connect(address.get_secret_value(), **options)
+
+
+def _check_encoding(connection: Connection, place: str) -> None:
+    """Raise `MemoryFailureError` for a database that cannot hold every text."""
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        message = f"T{place[1:]} stores text as {encoding}, which cannot hold every question."
+        hint = "Create a database with the encoding UTF8, and name it in ASKBOOK_DATABASE_URL."
+        raise MemoryFailureError("memory_unreachable", message, hint=hint)
 
 
 def _number(name: str) -> int:

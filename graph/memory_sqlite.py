@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import aiosqlite
 import portalocker
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.sqlite.aio import AsyncSqliteStore
@@ -19,35 +17,23 @@ from graph.memory_errors import border
 from graph.private_apis import end_batches
 from graph.savers import RESTS, KeptSaver, outdated
 from graph.serializing import SealedStore, Serializers
+from graph.sqlite_file import check_beginning, check_owner, make_private, open_connections
 from nodes.archive import namespace_of
-from rag.disk import private_folder
 from rag.errors import MemoryFailureError
-from rag.types import new_id
 
-_WAIT_SECONDS: Final = 5  # for another process that is writing
 _EXCLUSIVE: Final = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
-_PRAGMAS: Final = (
-    # A power cut may lose the last turn but never the file; a crash of the process loses nothing.
-    "pragma synchronous=NORMAL",
-    # Overwrite deleted data, also on pages that stay in use.
-    "pragma secure_delete=ON",
-    # Keep the journal at about half a megabyte.
-    "pragma wal_autocheckpoint=128",
-    "pragma journal_size_limit=524288",
-)
-_ALONE: Final = ("pragma locking_mode=EXCLUSIVE", "pragma temp_store=MEMORY")
-_BEGINNING: Final = b"SQLite format 3\x00"
 
 
 @asynccontextmanager
 async def open_sqlite(path: Path, serde: Serializers, keep: int) -> AsyncIterator[SqliteDatabase]:
     """The database file, created when it is missing. Raises `MemoryFailureError`."""
     with border(str(path)):
-        _check_beginning(path)
-        _make_private(path)
+        check_beginning(path)
+        make_private(path)
     async with AsyncExitStack() as stack:
-        connections = await _connections(path, stack)
+        connections = await open_connections(path, stack)
         with border(str(path)):
+            await check_owner(connections[0], path)
             saver = SqliteSaver(connections[0], serde=serde.steps)
             saver.keep, saver.place = keep, str(path)
             await saver.setup()
@@ -57,27 +43,6 @@ async def open_sqlite(path: Path, serde: Serializers, keep: int) -> AsyncIterato
                 store.lock = saver.lock  # a transaction of one must not be ended by the other
             await store.setup()
         yield SqliteDatabase(path, saver, SealedStore(store, serde.turns, str(path)), alone=len(connections) == 1)
-
-
-async def _connections(path: Path, stack: AsyncExitStack) -> list[aiosqlite.Connection]:
-    """One connection for the saver and one for the store; a single exclusive one for both while the disk is full.
-
-    Connections share an index of the journal in a file of its own, for which a full disk has no room. An exclusive
-    connection has it in memory, so that conversations can still be read and deleted.
-    """
-    async with AsyncExitStack() as opened:
-        try:
-            both = [
-                await opened.enter_async_context(_connection(path)),
-                await opened.enter_async_context(_connection(path, isolation_level=None)),
-            ]
-        except MemoryFailureError as failure:
-            if failure.code != "disk_full":
-                raise
-        else:
-            await stack.enter_async_context(opened.pop_all())
-            return both
-    return [await stack.enter_async_context(_connection(path, alone=True))]
 
 
 class SqliteDatabase:
@@ -102,12 +67,16 @@ class SqliteDatabase:
         try:
             await self._delete_rows(thread_id)
         except MemoryFailureError as failure:
-            if failure.code != "disk_full" or not self._alone:
+            if failure.code != "disk_full":
                 raise
-            await self._delete_in_place(thread_id)
+            await (self._delete_in_place(thread_id) if self._alone else self._delete_in_steps(thread_id))
             return
-        async with self.saver.guarded():
-            await self._rewrite()
+        try:
+            async with self.saver.guarded():
+                await self._rewrite()
+        except MemoryFailureError as failure:
+            if failure.code != "disk_full":  # the rows are overwritten; the file shrinks when there is room
+                raise
 
     async def _delete_rows(self, thread_id: str) -> None:
         statements = {
@@ -119,6 +88,31 @@ class SqliteDatabase:
             for statement, name in statements.items():
                 await self.saver.conn.execute(statement, (name,))
             await self.saver.conn.commit()
+
+    async def _delete_in_steps(self, thread_id: str) -> None:
+        """Delete one row at a time and empty the journal after each, so that it needs little room.
+
+        The newest checkpoint goes last: until then the conversation is listed and can be deleted again.
+        """
+        space = ".".join(namespace_of(thread_id))
+        steps = (
+            ("store where prefix = ?", space, "key"),
+            ("writes where thread_id = ?", thread_id, "checkpoint_id"),
+            ("checkpoints where thread_id = ?", thread_id, "checkpoint_id"),
+        )
+        try:
+            async with self.saver.guarded(), self.saver.lock:
+                for rows, name, order in steps:
+                    table = rows.split()[0]
+                    one = f"delete from {table} where rowid = (select rowid from {rows} order by {order} limit 1)"
+                    while (await self.saver.conn.execute(one, (name,))).rowcount:
+                        await self.saver.conn.commit()
+                        await self.saver.conn.execute("pragma wal_checkpoint(RESTART)")
+        except MemoryFailureError as failure:
+            if failure.code != "disk_full":
+                raise
+            hint = 'Free disk space, or close every askbook program and run "python run.py threads delete ID".'
+            raise MemoryFailureError("disk_full", failure.message, hint=hint) from None
 
     async def _delete_in_place(self, thread_id: str) -> None:
         """Delete without a journal on the disk, which has no room for one.
@@ -236,56 +230,3 @@ def _is_still(path: Path, descriptor: int) -> bool:
         return path.stat().st_ino == os.fstat(descriptor).st_ino
     except FileNotFoundError:
         return False
-
-
-@asynccontextmanager
-async def _connection(path: Path, *, alone: bool = False, **options: Any) -> AsyncIterator[aiosqlite.Connection]:
-    with border(str(path)):
-        connection = await aiosqlite.connect(path, timeout=_WAIT_SECONDS, **options)
-    try:
-        with border(str(path)):
-            for pragma in (*_ALONE, *_PRAGMAS) if alone else _PRAGMAS:
-                await connection.execute(pragma)
-            # The first access fails where any would. Close its cursor: an open one keeps the journal's mode as it is.
-            async with connection.execute("select 1 from sqlite_master") as rows:
-                await rows.fetchall()
-        yield connection
-    finally:
-        await connection.close()
-
-
-def _check_beginning(path: Path) -> None:
-    """Raise `MemoryFailureError` for a file that does not begin as SQLite's do. SQLite takes one of up to a byte for a
-    new database and drops its journal; `_create` never leaves such a file."""
-    if not path.is_file():
-        return
-    with path.open("rb") as file:
-        beginning = file.read(len(_BEGINNING))
-    if beginning == _BEGINNING:
-        return
-    hint = "Restore a backup, or delete it to start afresh."
-    what = "is damaged or was not made by askbook" if beginning else "is empty; its conversations are lost"
-    raise MemoryFailureError("memory_broken", f"{path} {what}.", hint=hint)
-
-
-def _make_private(path: Path) -> None:
-    private_folder(path.parent)
-    if not path.exists():
-        _create(path)
-    path.chmod(0o600)  # also a file that another program created; SQLite's journals take its permissions
-
-
-def _create(path: Path) -> None:
-    """Create the file with SQLite's first page in one step: a killed process must not leave an empty file."""
-    new = path.with_name(f"{path.name}-{new_id()}")
-    os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    try:
-        with closing(sqlite3.connect(new)) as connection:
-            connection.execute("pragma journal_mode=WAL")
-        os.link(new, path)
-    except FileExistsError:  # another process was faster
-        pass
-    except OSError:  # a file system without links
-        new.replace(path)
-    finally:
-        new.unlink(missing_ok=True)

@@ -22,7 +22,7 @@ from graph.memory_errors import answered_within, border, broken_conversation
 from graph.node_ids import with_todays_node_ids
 from graph.private_apis import catch_up
 from graph.stored_form import is_whole
-from rag.errors import AskbookError, MemoryFailureError
+from rag.errors import AskbookError, MemoryFailureError, UsageError
 
 log: Final = logging.getLogger("askbook")
 
@@ -64,12 +64,14 @@ class KeptSaver(BaseCheckpointSaver[Any]):
 
     Every method raises `MemoryFailureError` when the database fails. A method that fails or is cancelled leaves no
     transaction open, which would lock out other processes. `keep` is how many turns keep the checkpoint at their end;
-    `seconds` is how long the database may take for a method, None for ever.
+    `seconds` is how long the database may take for a method, None for ever. Once `closed`, every method raises
+    `UsageError`.
     """
 
     keep: int = KEEP_TURNS
     place: str = "the memory"
     seconds: float | None = None
+    closed: bool = False
 
     async def drop_old(self, thread_id: str, keep: int) -> int:
         """Delete the `outdated` checkpoints of a conversation. Returns how many were deleted."""
@@ -134,7 +136,12 @@ class KeptSaver(BaseCheckpointSaver[Any]):
 
     @asynccontextmanager
     async def guarded(self, *, reading: str | None = None, limited: bool = True) -> AsyncIterator[None]:
-        """Roll back and translate what fails in the block; while `reading` a conversation, its data may be damaged."""
+        """Roll back and translate what fails in the block; while `reading` a conversation, its data may be damaged.
+
+        Raises `UsageError` when the memory is closed.
+        """
+        if self.closed:
+            raise UsageError("The agent is closed.", hint="Use it inside its block: async with open_agent(...).")
         try:
             with border(self.place):
                 try:

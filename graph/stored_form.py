@@ -80,6 +80,9 @@ def is_whole(stored: CheckpointTuple) -> bool:
             return False
         if not checkpoint.is_consistent():
             return False
+        # The messages are lost without a trace when PostgreSQL no longer has the row that holds them.
+        if "messages" in checkpoint.channel_versions and "messages" not in checkpoint.channel_values:
+            return False
         if _MACHINE & (checkpoint.versions_seen.keys() | checkpoint.channel_versions.keys()):
             _State.model_validate(checkpoint.channel_values)
     except (ValidationError, TypeError, KeyError, AttributeError):  # a message may lack any attribute

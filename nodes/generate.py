@@ -95,7 +95,8 @@ async def _answer(parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[
     answer = _AnswerInProgress(writer, runtime.stream_writer, judge)
     may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
     try:
-        message = await call_model(parts, ModelRequest(prompt, fitted.answer_tokens, may_search, turn["model"]), answer)
+        call = ModelRequest(prompt, fitted.answer_tokens, may_search, turn["model"])
+        message = await call_model(parts, call, answer, spent=spent_before(runtime))
         tokens = tokens_used(parts, _tokens_before(state), prompt, message)
         another = may_search and (message.tool_calls or message.invalid_tool_calls)
         draft = Draft() if another else await _finish(parts, answer, message, turn["began"])
@@ -114,6 +115,14 @@ async def _answer(parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[
         "passages": [passage.model_dump(mode="json") for passage in fitted.passages],
         "draft": draft,
     }
+
+
+def spent_before(runtime: Runtime[Context]) -> float:
+    """Seconds that earlier attempts of the node took. LangGraph's own limit of time begins anew with each attempt."""
+    info = runtime.execution_info
+    if info is None or info.node_attempt < 2 or info.node_first_attempt_time is None:
+        return 0.0
+    return max(0.0, time.time() - info.node_first_attempt_time)
 
 
 def _tokens_before(state: AgentState) -> dict[str, Any]:

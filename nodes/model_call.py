@@ -61,19 +61,25 @@ class Unseen:
 
 
 async def call_model(
-    parts: Parts, call: ModelRequest, reader: Reader, *, clock: Callable[[], float] = time.monotonic
+    parts: Parts,
+    call: ModelRequest,
+    reader: Reader,
+    *,
+    spent: float = 0.0,
+    clock: Callable[[], float] = time.monotonic,
 ) -> AIMessage:
     """Call the model and feed its text to the reader as it arrives. Raises `AskbookError`.
 
     When the model refuses an option, the call is repeated without it, and later calls leave it out. Once a part of the
     answer was shown, a failure is not retryable, since another attempt would show the same part again. `AnswerMeter`
-    limits the time and the length of an answer; `clock` measures the time.
+    limits the time and the length of an answer; `clock` measures the time, and `spent` is what earlier attempts took.
     """
-    options = _options(parts, call)
+    options, began = _options(parts, call), clock()
     while True:
         try:
             spoken = parts.dialect.spoken(call.model, options)
-            return await _stream(parts, call.prompt, reader, spoken, AnswerMeter(clock=clock))
+            meter = AnswerMeter(clock=clock, spent=spent + clock() - began)
+            return await _stream(parts, call.prompt, reader, spoken, meter)
         except Exception as failure:
             error = model_error(failure, RequestInfo(call.model, "")) if parts.given else model_error(failure)
             is_new = isinstance(error, OptionRefusedError) and parts.dialect.note(call.model, error.option)

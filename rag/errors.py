@@ -7,6 +7,7 @@ in `rag.model.endpoint_errors` for the model, so nodes and commands handle only 
 from __future__ import annotations
 
 import math
+import re
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -26,6 +27,7 @@ _NOT_RECOVERABLE: Final = frozenset[ErrorType]({"auth_error", "invalid_input", "
 # Codes of failures that last until somebody changes the configuration or the book: trying again does not help.
 _LASTING: Final = frozenset({"model_not_found", "quota", "no_index", "embedding_mismatch", "embedding_unknown"})
 _TRY_AGAIN: Final = " Please try again."
+_WAIT: Final = re.compile(r" Please wait \d+ seconds and try again\.$")
 _CLEAR: Final = " Type 'clear' to start fresh."
 RATE_LIMIT_SECONDS: Final = 10  # shown to the user when the provider names no time
 
@@ -36,7 +38,7 @@ class AskbookError(Exception):
     `message` says what happened, with the value; `hint` says what to do. Both may be stored and shown, so neither holds
     a key or an address with credentials. `code` is stable and finer than `error_type`. `requested_wait` is the time
     that a service named, in seconds rounded up, or None; `retry_after` is the same, except that a rate limit without a
-    time has `RATE_LIMIT_SECONDS`. `shown` says that a part of the answer was shown and then withdrawn.
+    time has `RATE_LIMIT_SECONDS`, unless it lasts. `shown` says that a part of the answer was shown and then withdrawn.
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class AskbookError(Exception):
         self.shown = False
         self.retry_after = math.ceil(retry_after) if retry_after is not None else None
         self.requested_wait = self.retry_after
-        if error_type == "rate_limit" and self.retry_after is None:
+        if error_type == "rate_limit" and self.retry_after is None and code not in _LASTING:
             self.retry_after = RATE_LIMIT_SECONDS
 
     def info(self) -> ErrorInfo:
@@ -67,7 +69,9 @@ class AskbookError(Exception):
             error_type=self.error_type,
             code=self.code,
             message=self.message,
-            user_message=USER_MESSAGES[self.error_type].format(retry_after=self.retry_after),
+            user_message=USER_MESSAGES[self.error_type].format(
+                retry_after=RATE_LIMIT_SECONDS if self.retry_after is None else self.retry_after
+            ),
             hint=self.hint,
             retry_after=self.retry_after,
             recoverable=self.error_type not in _NOT_RECOVERABLE,
@@ -108,11 +112,11 @@ class MemoryFailureError(AskbookError):
 def told(failure: ErrorInfo, *, in_chat: bool = False) -> str:
     """The `user_message` without advice that does not help here.
 
-    That is "Please try again." for a failure that lasts, and "Type 'clear' to start fresh." outside the chat.
+    That is to wait or to try again for a failure that lasts, and "Type 'clear' to start fresh." outside the chat.
     """
     sentence = failure.user_message
     if failure.code in _LASTING:
-        sentence = sentence.removesuffix(_TRY_AGAIN)
+        sentence = _WAIT.sub("", sentence).removesuffix(_TRY_AGAIN)
     return sentence if in_chat else sentence.removesuffix(_CLEAR)
 
 

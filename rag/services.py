@@ -17,7 +17,7 @@ from rag.given import NOTHING_GIVEN, Given, as_embedder, profile_of_given
 from rag.index.catalog import list_collections, open_index
 from rag.index.field_mapping import Layout, layout_of
 from rag.index.server_client import Server
-from rag.ingest.manual import VECTORS, index_manual
+from rag.ingest.manual import VECTORS, index_manual, is_current
 from rag.model.endpoint import Answerer, build_model, close_model, endpoint_of
 from rag.model.entailment import build_judge
 from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, Searcher, SparseEncoder
@@ -171,14 +171,18 @@ async def choose_collection(settings: Settings, profile: Profile, given: str | N
     return BOOK if BOOK in known else MANUAL
 
 
-def collection_index(settings: Settings, collection: str, profile: Profile | None = None) -> ChunkIndex:
+def collection_index(
+    settings: Settings, collection: str, profile: Profile | None = None, *, wait: float | None = None
+) -> ChunkIndex:
     """The index of one book, which need not exist. `profile` says how to read it if askbook did not create it.
+
+    `wait` is how long, in seconds, a change of a folder waits for another change.
 
     Raises `UsageError` for an invalid name.
     """
     server = server_of(settings)
     if server is None:  # only a server holds collections that other programs made
-        return open_index(home=settings.home, collection=collection)
+        return open_index(home=settings.home, collection=collection, wait=wait)
     return open_index(home=settings.home, collection=collection, server=server, layout=_layout_of(profile))
 
 
@@ -261,6 +265,13 @@ def _index_of(settings: Settings, book: str, profile: Profile, given: Given) -> 
 
 
 async def _index_manual(settings: Settings, services: LiveServices, progress: Progress | None) -> None:
-    vectors = ShippedVectors(VECTORS, vector_cache(settings))
     stamp = settings.home / "manual.sha256"
-    await index_manual(services.index, services.embedder, services.sparse, vectors, progress, stamp=stamp)
+    if await is_current(services.index, services.embedder, services.sparse, stamp):
+        return
+    # Not to wait for the lock: whoever gets it after another process would index the manual once more.
+    index = collection_index(settings, MANUAL, wait=0)
+    try:
+        vectors = ShippedVectors(VECTORS, vector_cache(settings))
+        await index_manual(index, services.embedder, services.sparse, vectors, progress, stamp=stamp)
+    finally:
+        await index.aclose()

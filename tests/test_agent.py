@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
@@ -237,6 +239,29 @@ async def test_a_retry_of_a_broken_turn_is_the_same_request(before: str) -> None
     assert (response.status, response.request_id, response.metadata) == ("success", "request-1", {"client": "a"})
 
 
+async def test_a_retry_holds_the_lock_of_its_conversation_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(ANSWER, ANSWER)
+    await machine.agent.ask("What is a node?", thread_id="t")
+    taken: list[str] = []
+    turn = machine.agent.memory.turn
+
+    def counted(thread: str) -> AbstractAsyncContextManager[None]:
+        taken.append(thread)
+        return turn(thread)
+
+    monkeypatch.setattr(machine.agent.memory, "turn", counted)
+    assert (await machine.agent.retry("t")).status == "success"
+    assert taken == ["t"]  # between two locks another process could ask
+
+
+async def test_a_retry_that_cannot_begin_takes_no_answer_away() -> None:
+    machine = Machine(ANSWER)
+    await machine.agent.ask("What is a node?", thread_id="t")
+    with pytest.raises(UsageError):
+        await machine.agent.retry("t", context=Context(profile="nobody"))
+    assert len((await machine.agent.conversation("t"))["turns"]) == 1
+
+
 async def test_retry_where_there_is_nothing_to_ask_is_wrong_usage() -> None:
     machine = Machine(ANSWER)
     await machine.agent.ask("What is a node?", thread_id="t")
@@ -297,3 +322,28 @@ async def test_the_file_holds_no_text_of_a_foreign_exception(tmp_path: Path) -> 
         machine = Machine(RuntimeError("key sk-canary"), memory=memory, failures=[])
         assert (await machine.agent.ask("What is a node?")).status == "error"
     assert b"sk-canary" not in stored(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "code"),
+    [
+        (None, {}, "not_text"),
+        (5, {}, "not_text"),
+        (b"What is a node?", {}, "not_text"),
+        ("What is a node?", {"thread_id": 7}, "thread_id"),
+        ("What is a node?", {"metadata": [1]}, "usage"),
+        ("What is a node?", {"metadata": {1: "a"}}, "usage"),
+        ("What is a node?", {"metadata": {"a": object()}}, "usage"),
+    ],
+)
+async def test_a_value_of_another_type_is_wrong_usage(question: Any, options: dict[str, Any], code: str) -> None:
+    machine = Machine()
+    if code == "not_text":  # a question that is refused has a response
+        error = (await machine.agent.ask(question, **options)).error
+        assert error is not None
+        assert error.code == code
+    else:
+        with pytest.raises(UsageError) as caught:
+            await machine.agent.ask(question, **options)
+        assert caught.value.code == code
+    assert await machine.agent.threads() == []

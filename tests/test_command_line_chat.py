@@ -74,7 +74,7 @@ def test_a_command_that_cannot_be_done_is_one_line_and_the_chat_goes_on(run: Com
         "There is no answer yet.",
         "There is no answer yet.",
         "There is no turn to undo.",
-        "There is no turn to undo.",
+        "There is no question to ask again.",
         "/export needs the name of a file.",
         f'There is no profile "nobody". Profiles: {", ".join(profile_names())}.',
     ]

@@ -62,7 +62,11 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("threads", "show", "nope"), 'There is no conversation "nope".'),
     (("threads", "export", "nope"), 'There is no conversation "nope".'),
     (("threads", "delete", "nope"), 'There is no conversation "nope".'),
-    (("threads", "show"), "threads show needs the id of a conversation."),
+    (("threads", "show"), "the following arguments are required: ID"),
+    (("threads",), "the following arguments are required: ACTION"),
+    (("threads", "prune", "t"), "unrecognized arguments: t"),
+    (("threads", "list", "t"), "unrecognized arguments: t"),
+    (("threads", "show", "t", "--json", "u"), "unrecognized arguments: u"),
     (("bogus",), "invalid choice: 'bogus'"),
     (("ask",), "the following arguments are required: QUESTION"),
 ]
@@ -75,6 +79,35 @@ def test_wrong_input_is_one_line_and_writes_nothing(arguments: tuple[str, ...], 
     assert said in done.err
     assert done.err.count("\n") == 1
     assert list(run.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("threads", "--json", "show", "x"),
+        ("threads", "show", "--json", "x"),
+        ("threads", "show", "x", "--json"),
+        ("threads", "show", "--json", "--", "-x"),
+    ],
+)
+def test_json_may_stand_before_and_after_the_id_of_a_conversation(arguments: tuple[str, ...], run: CommandLine) -> None:
+    done = run(*arguments)
+    assert done.code == 2
+    assert done.data["error"]["code"] == "unknown_thread"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("threads", "delete", "nope", "--json"), "unknown_thread"),
+        (("verify", "nope", "--json"), "unknown_thread"),
+        (("ingest", "absent", "--json"), "source"),
+    ],
+)
+def test_a_command_that_fails_prints_its_error_as_json(arguments: tuple[str, ...], code: str, run: CommandLine) -> None:
+    done = run(*arguments)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert done.data["error"]["code"] == code
 
 
 @pytest.mark.parametrize(

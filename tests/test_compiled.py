@@ -158,6 +158,13 @@ async def test_an_id_that_the_agent_refuses_is_refused_by_the_graph_too(thread: 
     assert not await machine.agent.threads()
 
 
+async def test_none_is_no_id_that_its_callers_would_share() -> None:
+    machine = Machine(ANSWER)
+    with pytest.raises(UsageError, match="None"):
+        await machine.agent.graph.ainvoke(question(), {"configurable": {"thread_id": None}})
+    assert not await machine.agent.threads()
+
+
 async def test_a_number_is_an_id_too(tmp_path: Path) -> None:
     many = WINDOW + BLOCK
     async with open_memory(tmp_path) as memory:

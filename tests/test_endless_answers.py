@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from itertools import count, repeat
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from langchain_core.outputs import ChatGenerationChunk
 from graph.agent import Agent
 from graph.build import build_graph
 from graph.memory import Memory, open_memory
+from nodes.generate import spent_before
 from nodes.model_call import ModelRequest, Unseen, call_model
 from rag.errors import AskbookError
 from rag.model import received, responses
@@ -55,6 +57,25 @@ async def test_an_answer_takes_ten_minutes_at_most() -> None:
     assert (error.error_type, error.code, error.retryable) == ("api_error", "answer_timeout", False)
     assert error.message == "The model's answer was not complete after 10 minutes and was stopped."
     assert next(fast) == pytest.approx(616, abs=7)
+
+
+async def test_what_earlier_attempts_took_counts_as_time_of_the_answer() -> None:
+    fast = count(0.0, step=7.0)
+    request = ModelRequest([], 100, may_search=True, model="scripted")
+    with pytest.raises(AskbookError) as caught:
+        await call_model(parts_of(Endless())(None), request, Unseen(), spent=560.0, clock=lambda: next(fast))
+    assert caught.value.code == "answer_timeout"
+    assert next(fast) < 70
+
+
+@pytest.mark.parametrize(("attempt", "spent"), [(1, 0.0), (2, 90.0), (3, 90.0)])
+def test_the_time_of_an_answer_begins_with_its_first_attempt(
+    attempt: int, spent: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nodes.generate.time.time", lambda: 1090.0)
+    info = SimpleNamespace(node_attempt=attempt, node_first_attempt_time=1000.0)
+    runtime: Any = SimpleNamespace(execution_info=info)
+    assert spent_before(runtime) == spent
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,7 @@ def test_a_class_of_errors_has_its_type(error: AskbookError, error_type: str) ->
     [
         ("api_error", "model_not_found", True, "There was a problem connecting to the AI service."),
         ("api_error", "timeout", True, SENTENCES["api_error"]),
+        ("rate_limit", "quota", True, "The service is busy."),
         ("retrieval_error", "no_index", False, "Could not search the book content."),
         ("context_overflow", "turn_limit", False, "Your conversation is too long."),
         ("context_overflow", "turn_limit", True, SENTENCES["context_overflow"]),
@@ -97,4 +98,5 @@ def test_a_sentence_gives_no_advice_that_does_not_help(
 ) -> None:
     info = AskbookError(error_type, code, "What happened.").info()
     assert told(info, in_chat=in_chat) == sentence
-    assert info.user_message == SENTENCES[error_type]
+    assert info.user_message == SENTENCES[error_type].format(retry_after=10)
+    assert info.retry_after is None

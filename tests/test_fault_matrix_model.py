@@ -77,7 +77,7 @@ MODEL_FAULTS = [
     fault("429 with seconds", status(429, retry_after="7"), *BUSY, 3, 7),
     fault("429 with a date gone by", status(429, retry_after="Wed, 21 Oct 2015 07:28:00 GMT"), *BUSY, 3, 0),
     fault("429 for ten minutes", status(429, retry_after="600"), *BUSY, 1, 600),
-    fault("429 without quota", status(429, code="insufficient_quota"), "rate_limit", "quota", 1, 10),
+    fault("429 without quota", status(429, code="insufficient_quota"), "rate_limit", "quota", 1),
     fault("500", status(500), "api_error", "server_error", 3),
     fault("503", status(503), "api_error", "server_error", 3),
     fault("503 with seconds", status(503, retry_after="2"), "api_error", "server_error", 3, 2),

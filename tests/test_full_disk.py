@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 
 from graph.memory import FILE, open_memory
 from rag.embedding.vector_cache import SqliteVectorCache
+from rag.errors import MemoryFailureError
 from tests.homes import stored
 from tests.machine import ANSWER, Machine
 
@@ -53,6 +55,31 @@ async def test_conversations_are_read_and_deleted_on_a_full_disk(disk: Path) -> 
     async with open_memory(disk) as memory:
         assert await memory.threads() == ["u"]
     assert b"canary" not in stored(disk, f"{FILE}*")
+
+
+@pytest.mark.parametrize("free", [0, 16, 40, 80, 200, 400])
+async def test_a_conversation_is_deleted_however_little_room_is_left(disk: Path, free: int) -> None:
+    await talked(disk)
+    fill(disk)
+    os.truncate(disk / "filler", (disk / "filler").stat().st_size - free * 1024)
+    async with open_memory(disk) as memory:
+        await memory.delete("t")
+        assert await memory.threads() == ["u"]
+    assert b"canary" not in stored(disk, f"{FILE}*")
+
+
+async def test_a_deletion_that_another_program_holds_up_says_what_to_close(disk: Path) -> None:
+    await talked(disk)
+    async with open_memory(disk) as memory:
+        fill(disk)
+        async with open_memory(disk) as other:
+            with pytest.raises(MemoryFailureError, match="The disk is full") as caught:
+                await other.delete("t")
+            assert "close every askbook program" in caught.value.hint
+            assert "t" in await memory.threads()
+    async with open_memory(disk) as memory:
+        await memory.delete("t")
+        assert await memory.threads() == ["u"]
 
 
 async def test_a_turn_on_a_full_disk_is_told_so_and_goes_on_with_room(disk: Path) -> None:

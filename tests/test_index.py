@@ -112,6 +112,18 @@ async def test_the_collections_of_a_home_are_listed_by_name(tmp_path: Path) -> N
     assert await list_collections(home=tmp_path) == ["book", "zoo"]
 
 
+async def test_a_home_that_may_not_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "index").mkdir()
+
+    def denied(_folder: Path) -> None:  # permissions do not apply to root, who may run the tests
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", denied)
+    with pytest.raises(RetrievalError, match="cannot be read: Permission denied") as caught:
+        await list_collections(home=tmp_path)
+    assert caught.value.code == "index_files"
+
+
 def test_opening_the_embedded_index_loads_no_client_of_a_server(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from rag.index.catalog import open_index\n"

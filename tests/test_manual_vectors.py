@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from rag.disk import private_folder
 from rag.embedding.local import OnnxEmbeddings
 from rag.embedding.vector_cache import ShippedVectors, read_vectors, text_key, write_vectors
 from rag.embedding.vectors import Bm25Encoder
 from rag.index.catalog import open_index
+from rag.index.edge import WAIT, EdgeIndex
+from rag.index.edge_files import NamedLock
 from rag.ingest.manual import DOCS, VECTORS, index_manual, packaged_pages
+from rag.services import build_services
+from rag.settings import Settings
 
 
 class Behind:
@@ -132,3 +137,16 @@ async def test_a_manual_that_has_not_changed_is_not_ingested_again(
     with pytest.raises(StartedError):
         await start()
     await index.aclose()
+
+
+async def test_processes_that_start_at_once_wait_for_the_one_that_indexes_the_manual(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path)
+    other = EdgeIndex(tmp_path / "index", "manual")
+    lock = NamedLock(private_folder(tmp_path / "index" / "manual") / "ingest.lock")
+    with lock.held("ingest", seconds=1):
+        starting = asyncio.gather(*[build_services(settings) for _ in range(2)])
+        await asyncio.sleep(WAIT + 1)  # longer than a change waits for another one
+        assert not starting.done()
+    for services in await starting:
+        assert await services.index.info() == await other.info() is not None
+        await services.aclose()

@@ -16,7 +16,7 @@ from langgraph.checkpoint.serde import jsonplus
 from graph.compiled import thread_config
 from graph.memory import FILE, Memory, open_memory
 from graph.memory_errors import memory_failure
-from rag.errors import MemoryFailureError
+from rag.errors import MemoryFailureError, UsageError
 from rag.types import Tokens
 from tests.machine import ANSWER, Machine
 
@@ -192,3 +192,15 @@ async def test_a_memory_that_others_could_read_is_made_private(tmp_path: Path) -
         (tmp_path / FILE).chmod(0o644)
     async with open_memory(tmp_path):
         assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_closed_memory_says_that_it_is_closed_and_not_that_conversations_are_damaged(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        machine = Machine(ANSWER, memory=memory)
+        assert (await machine.agent.ask("What is a node?", thread_id="t")).error is None
+    with pytest.raises(UsageError, match="closed"):
+        await machine.agent.ask("And then?", thread_id="t")
+    with pytest.raises(UsageError, match="closed"):
+        await machine.agent.graph.ainvoke({"messages": [HumanMessage("And then?")]}, thread_config("t"))
+    with pytest.raises(UsageError, match="closed"):
+        await machine.agent.threads()

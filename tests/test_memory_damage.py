@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,17 @@ async def test_turns_that_are_missing_from_the_archive_are_told(tmp_path: Path) 
         found = await Machine(memory=memory).agent.conversation("t")
     assert (found["turn_count"], found["missing_turns"]) == (WINDOW, BLOCK)
     assert f"{BLOCK} turns missing" in as_markdown(found)
+
+
+async def test_the_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / FILE)) as other:
+        other.execute("create table notes (text)")
+        other.commit()
+        with pytest.raises(MemoryFailureError) as caught:
+            async with open_memory(tmp_path):
+                pass
+        assert caught.value.code == "memory_broken"
+        assert other.execute("select name from sqlite_master").fetchall() == [("notes",)]
 
 
 STRANGE = [b"\xff", b"", b"\xc0", b"\x80", b"\x90", b"\xa1x", b"\x83\xa1v\x04\xa2id\xa1x\xaechannel_values\x05"]

@@ -85,6 +85,37 @@ async def test_a_wrong_password_is_told_without_it(postgres: Cluster, tmp_path: 
     assert "canary" not in caught.value.message + caught.value.hint
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:1/askbook", "host.invalid/askbook", "/askbook?host=/nowhere"])
+async def test_a_server_that_is_not_there_is_told_apart_from_a_file(tmp_path: Path, address: str) -> None:
+    with pytest.raises(MemoryFailureError, match=r"^The PostgreSQL .* cannot be reached") as caught:
+        async with open_memory(tmp_path, options=MemoryOptions(SecretStr(f"postgresql://{address}"))):
+            pass
+    assert "ASKBOOK_HOME" not in caught.value.hint
+
+
+async def test_a_database_that_may_only_be_read_is_told(database_url: SecretStr, tmp_path: Path) -> None:
+    async with open_memory(tmp_path, options=MemoryOptions(database_url)) as memory:
+        await talked(Machine(memory=memory), 1)
+    address = SecretStr(f"{database_url.get_secret_value()}?options=-cdefault_transaction_read_only%3Don")
+    with pytest.raises(MemoryFailureError, match="allows only reading"):
+        async with open_memory(tmp_path, options=MemoryOptions(address)):
+            pass
+
+
+async def test_a_conversation_whose_messages_are_gone_is_damaged_and_not_empty(
+    database_url: SecretStr, tmp_path: Path
+) -> None:
+    async with open_memory(tmp_path, options=MemoryOptions(database_url)) as memory:
+        await talked(Machine(memory=memory), 1)
+        with psycopg.connect(database_url.get_secret_value()) as other:
+            other.execute("delete from checkpoint_blobs")
+        with pytest.raises(MemoryFailureError) as caught:
+            await memory.conversation("t")
+        assert caught.value.code == "conversation_broken"
+        await memory.delete("t")
+        assert await memory.threads() == []
+
+
 @contextmanager
 def frozen(postgres: Cluster) -> Iterator[None]:
     """The server keeps its connections open and answers nothing."""
@@ -122,6 +153,13 @@ async def test_a_server_that_no_longer_answers_is_told_and_the_conversation_goes
     [
         ("select 1", "askbook", "nowhere", "does not exist"),
         ("select 1", "nobody-canary", "postgres", "refuses the role"),
+        ("create database latin encoding 'LATIN1' template template0 locale 'C'", "askbook", "latin", "as LATIN1"),
+        (
+            "create database bytes encoding 'SQL_ASCII' template template0 locale 'C'",
+            "askbook",
+            "bytes",
+            "as SQL_ASCII",
+        ),
         ("create role poor login password 'canary-password'", "poor", "postgres", "denies the role a right"),
         (
             "create role one login password 'canary-password' connection limit 0",

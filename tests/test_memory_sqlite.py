@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from graph.memory import FILE, Memory, open_memory
-from graph.memory_sqlite import SqliteDatabase, _make_private
+from graph.memory_sqlite import SqliteDatabase
+from graph.sqlite_file import make_private
 from rag.errors import MemoryFailureError
 from rag.types import ErrorInfo
 from tests.machine import ANSWER, Machine
@@ -154,5 +155,5 @@ async def test_a_file_that_was_cut_to_a_byte_is_told_and_not_taken_for_a_new_one
 
 
 def test_a_new_file_is_never_without_a_byte_and_leaves_no_other(tmp_path: Path) -> None:
-    _make_private(tmp_path / FILE)
+    make_private(tmp_path / FILE)
     assert [(file.name, file.stat().st_size > 0) for file in tmp_path.iterdir()] == [(FILE, True)]

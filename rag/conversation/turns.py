@@ -38,6 +38,8 @@ def check_question(text: str, longest: int) -> str:
     Raises `InvalidQuestionError` if it is empty, longer than `longest` code points, or not text: bytes that are not
     UTF-8 arrive as lone surrogates, which can neither be embedded nor printed.
     """
+    if not isinstance(text, str):  # from a Python program; a checker of types would have found it
+        raise InvalidQuestionError("The question is not text.", code="not_text", hint="Give it as a string.")
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise InvalidQuestionError("The question is not UTF-8 text.", code="not_text", hint="Send it as UTF-8.")
     question = without_controls(text).strip()
@@ -54,6 +56,8 @@ def check_question(text: str, longest: int) -> str:
 
 def check_thread_id(thread_id: str) -> str:
     """The id unchanged. Raises `UsageError` if it cannot be printed on one line or is longer than 255 code points."""
+    if not isinstance(thread_id, str):
+        raise UsageError(f"A conversation id is text, unlike {thread_id!r:.40}.", code="thread_id")
     if not thread_id.strip() or len(thread_id) > _LONGEST_THREAD or not thread_id.isprintable():
         raise UsageError(
             f"A conversation id must have 1 to {_LONGEST_THREAD} printable characters, unlike {thread_id[:40]!a}.",

@@ -19,17 +19,23 @@ _SERVER_NAME: Final = re.compile(r'[^<>:"/\\|?*\x00-\x1f]{1,255}')  # the names 
 
 
 def open_index(
-    *, home: Path, collection: str, server: Server | None = None, layout: Layout | None = None
+    *,
+    home: Path,
+    collection: str,
+    server: Server | None = None,
+    layout: Layout | None = None,
+    wait: float | None = None,
 ) -> ChunkIndex:
     """The index of a collection: on the server if one is given, otherwise in the folder `home / "index"`.
 
-    `layout` says how to read a foreign collection. Connects to nothing and creates nothing. Raises `UsageError` for an
+    `layout` says how to read a foreign collection. `wait` is how long, in seconds, a change of a folder waits for
+    another change. Connects to nothing and creates nothing. Raises `UsageError` for an
     invalid name or address.
     """
     if server is None:
-        from rag.index.edge import EdgeIndex
+        from rag.index.edge import WAIT, EdgeIndex
 
-        return EdgeIndex(home / "index", collection_name(collection))
+        return EdgeIndex(home / "index", collection_name(collection), wait=WAIT if wait is None else wait)
     from rag.index.server import ServerIndex
 
     if not _SERVER_NAME.fullmatch(collection) or collection in (".", ".."):
@@ -106,5 +112,10 @@ def _ours(stored: IndexInfo, embedder: Any, sparse: SparseEncoder) -> tuple[str,
 
 
 def _local_collections(folder: Path) -> list[str]:
-    names = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    try:
+        names = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    except OSError as error:  # for example another user's home
+        message = f"The folder {folder} cannot be read: {error.strerror or error}."
+        hint = "Make it readable, or set ASKBOOK_HOME to a folder of your own."
+        raise RetrievalError("index_files", message, hint=hint) from error
     return [name for name in names if is_collection_name(name) and Generations(folder, name).exists()]

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import random
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -22,6 +24,7 @@ from rag.program import as_packaged
 
 DOCS: Final = Path(__file__).parent.parent.parent / "docs"
 SKIPPED: Final = ("decisions",)
+_LONGEST_WAIT: Final = 60.0  # seconds that a process waits for another one to index the manual
 VECTORS: Final = Path(__file__).parent.parent / "data" / "manual-vectors.txt"
 
 
@@ -38,14 +41,35 @@ async def index_manual(
     """Bring a collection up to date with the pages of the manual, those in `docs/` unless others are given.
 
     `stamp` is a file in which a run leaves the fingerprint of what it made. If it is still the right one, nothing is
-    read but the pages, and the ingestion is not even imported.
+    read but the pages, and the ingestion is not even imported. Of processes that start at once in a new home, one
+    indexes the manual; the others wait for it and find it done. Raises `RetrievalError` "index_locked" when that takes
+    longer than a minute.
     """
-    info = await _fitting(index, embedder, sparse)
-    if info is not None and stamp is not None and await _is_current(index, info, stamp):
-        return
+    give_up = time.monotonic() + _LONGEST_WAIT
+    while not await is_current(index, embedder, sparse, stamp):
+        try:
+            await _update(index, embedder, sparse, vectors, progress, pages=pages, stamp=stamp)
+        except RetrievalError as error:
+            if error.code != "index_locked" or time.monotonic() > give_up:
+                raise
+        else:
+            return
+        await asyncio.sleep(random.uniform(0.2, 0.6))
+
+
+async def _update(
+    index: ports.ChunkIndex,
+    embedder: ports.Embedder,
+    sparse: ports.SparseEncoder,
+    vectors: ports.VectorCache,
+    progress: Callable[[int, int], None] | None,
+    *,
+    pages: Path | None,
+    stamp: Path | None,
+) -> None:
     from rag.ingest.pipeline import ingest
 
-    if info is None:
+    if await _fitting(index, embedder, sparse) is None:
         await index.drop()
     await ingest(
         [pages or DOCS],
@@ -74,7 +98,13 @@ async def _fitting(index: ports.ChunkIndex, embedder: ports.Embedder, sparse: po
     return info if info is not None and (info.embedding_model, info.sparse_model) == models else None
 
 
-async def _is_current(index: ports.ChunkIndex, info: IndexInfo, stamp: Path) -> bool:
+async def is_current(
+    index: ports.ChunkIndex, embedder: ports.Embedder, sparse: ports.SparseEncoder, stamp: Path | None
+) -> bool:
+    """Whether the collection still is what the run made that left the stamp."""
+    info = None if stamp is None else await _fitting(index, embedder, sparse)
+    if stamp is None or info is None:
+        return False
     try:
         entries = await index.entries()
         kept = await asyncio.to_thread(stamp.read_text, "ascii")

@@ -36,12 +36,17 @@ ANSWER: Final = AnswerLimits()
 
 
 class AnswerMeter:
-    """Measures an answer while it arrives. `clock` gives seconds; tests use a fast one."""
+    """Measures an answer while it arrives. `clock` gives seconds; tests use a fast one.
 
-    def __init__(self, limits: AnswerLimits = ANSWER, clock: Callable[[], float] = time.monotonic) -> None:
+    `spent` is the time in seconds that earlier attempts at this answer took, which counts too.
+    """
+
+    def __init__(
+        self, limits: AnswerLimits = ANSWER, clock: Callable[[], float] = time.monotonic, *, spent: float = 0.0
+    ) -> None:
         self._limits = limits
         self._clock = clock
-        self._began = clock()
+        self._began = clock() - spent
         self._characters = 0
         self._arguments = 0
         self._chunks = 0

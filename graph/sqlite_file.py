@@ -1,0 +1,124 @@
+"""The file of conversations: created in one step, checked before its first use, closed to others, and opened."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import aiosqlite
+
+from graph.memory_errors import border
+from rag.disk import private_folder
+from rag.errors import MemoryFailureError
+from rag.types import new_id
+
+_WAIT_SECONDS: Final = 5  # for another process that is writing
+_WAIT_ALONE: Final = 0.2  # for the exclusive use of the file, when the disk is almost full
+_ROOM: Final = 262_144  # bytes of disk for the journal of a deletion
+_PRAGMAS: Final = (
+    # A power cut may lose the last turn but never the file; a crash of the process loses nothing.
+    "pragma synchronous=NORMAL",
+    # Overwrite deleted data, also on pages that stay in use.
+    "pragma secure_delete=ON",
+    # Keep the journal at about half a megabyte.
+    "pragma wal_autocheckpoint=128",
+    "pragma journal_size_limit=524288",
+)
+_ALONE: Final = ("pragma locking_mode=EXCLUSIVE", "pragma temp_store=MEMORY")
+_BEGINNING: Final = b"SQLite format 3\x00"
+
+
+async def open_connections(path: Path, stack: AsyncExitStack) -> list[aiosqlite.Connection]:
+    """One connection for the saver and one for the store; a single exclusive one for both while the disk is full.
+
+    Connections share an index of the journal in a file of its own, for which a full disk has no room. An exclusive
+    connection has it in memory, so that conversations can still be read and deleted. With less than `_ROOM` the index
+    fits, but the journal of a deletion does not; so the exclusive connection is tried first, unless others read.
+    """
+    if shutil.disk_usage(path.parent).free < _ROOM:
+        async with AsyncExitStack() as opened:
+            with suppress(MemoryFailureError):
+                only = await opened.enter_async_context(_connection(path, alone=True, wait=_WAIT_ALONE))
+                await stack.enter_async_context(opened.pop_all())
+                return [only]
+    try:
+        async with AsyncExitStack() as opened:
+            both = [
+                await opened.enter_async_context(_connection(path)),
+                await opened.enter_async_context(_connection(path, isolation_level=None)),
+            ]
+            await stack.enter_async_context(opened.pop_all())
+            return both
+    except MemoryFailureError as failure:
+        if failure.code != "disk_full":
+            raise
+    return [await stack.enter_async_context(_connection(path, alone=True))]
+
+
+@asynccontextmanager
+async def _connection(
+    path: Path, *, alone: bool = False, wait: float = _WAIT_SECONDS, **options: Any
+) -> AsyncIterator[aiosqlite.Connection]:
+    with border(str(path)):
+        connection = await aiosqlite.connect(path, timeout=wait, **options)
+    try:
+        with border(str(path)):
+            for pragma in (*_ALONE, *_PRAGMAS) if alone else _PRAGMAS:
+                await connection.execute(pragma)
+            # The first access fails where any would. Close its cursor: an open one keeps the journal's mode as it is.
+            async with connection.execute("select 1 from sqlite_master") as rows:
+                await rows.fetchall()
+        yield connection
+    finally:
+        await connection.close()
+
+
+def check_beginning(path: Path) -> None:
+    """Raise `MemoryFailureError` for a file that does not begin as SQLite's do. SQLite takes one of up to a byte for a
+    new database and drops its journal; `_create` never leaves such a file."""
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        beginning = file.read(len(_BEGINNING))
+    if beginning == _BEGINNING:
+        return
+    hint = "Restore a backup, or delete it to start afresh."
+    what = "is damaged or was not made by askbook" if beginning else "is empty; its conversations are lost"
+    raise MemoryFailureError("memory_broken", f"{path} {what}.", hint=hint)
+
+
+async def check_owner(connection: aiosqlite.Connection, path: Path) -> None:
+    """Raise `MemoryFailureError` for another program's database. askbook's first table is `checkpoints`."""
+    async with connection.execute("select name from sqlite_master where type = 'table'") as rows:
+        tables = {row[0] async for row in rows}
+    if tables and "checkpoints" not in tables:
+        hint = "Move it away, or set ASKBOOK_HOME to another folder."
+        raise MemoryFailureError("memory_broken", f"{path} was not made by askbook, or is damaged.", hint=hint)
+
+
+def make_private(path: Path) -> None:
+    private_folder(path.parent)
+    if not path.exists():
+        _create(path)
+    path.chmod(0o600)  # also a file that another program created; SQLite's journals take its permissions
+
+
+def _create(path: Path) -> None:
+    """Create the file with SQLite's first page in one step: a killed process must not leave an empty file."""
+    new = path.with_name(f"{path.name}-{new_id()}")
+    os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    try:
+        with closing(sqlite3.connect(new)) as connection:
+            connection.execute("pragma journal_mode=WAL")
+        os.link(new, path)
+    except FileExistsError:  # another process was faster
+        pass
+    except OSError:  # a file system without links
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
