@@ -49,6 +49,7 @@ class Turn(TypedDict):
     """The current question, and the profile and model that answer it.
 
     `began` is in seconds since the epoch, `context` holds the options of the run, and `collection` is the book.
+    `answer_id` is the id of the message with the answer, whose pieces are streamed before it is in the conversation.
     `refused` says that the question was turned away before the turn opened; it then leaves no trace.
     `rewrite` is the model's rewrite of the question for the search: absent if none is wanted, empty until there is a
     usable one.
@@ -65,6 +66,7 @@ class Turn(TypedDict):
     context: NotRequired[dict[str, Any]]
     rewrite: NotRequired[str]
     collection: NotRequired[str]
+    answer_id: NotRequired[str]
     refused: NotRequired[bool]
 
 
@@ -98,7 +100,8 @@ class AgentState(InputState, total=False):
 
     `turn_number` is the number of the last turn that was answered, with an error too.
     `passages`, `retrievals` and `tool_calls` hold records of `rag.types` as JSON. `exchange` holds the tool calls of
-    this turn with their results. They are not in `messages`, so an unanswered call cannot break the conversation.
+    this turn with their results, as LangChain's `message_to_dict` makes them. They are not in `messages`, so an
+    unanswered call cannot break the conversation; as messages, LangGraph would stream them to chat clients.
     """
 
     phase: Phase
@@ -107,7 +110,7 @@ class AgentState(InputState, total=False):
     turn: Turn | None
     passages: list[dict[str, Any]]
     retrievals: list[dict[str, Any]]
-    exchange: list[AnyMessage]
+    exchange: list[dict[str, Any]]
     tool_calls: list[dict[str, Any]]
     llm_calls: int
     draft: Draft | None

@@ -68,6 +68,7 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
         profile=profile.name,
         model=parts.model_name,
         collection=parts.collection,
+        answer_id=new_id(),
         notices=notices(
             number,
             # Archived messages, those in the state, plus two: the answer to come and the system message.
@@ -92,6 +93,7 @@ def make_response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[
     }
     info = runtime.execution_info
     record = draft | {
+        "id": turn.get("answer_id") or new_id(),
         "request_id": turn["request_id"],
         "thread_id": new_id() if info is None or info.thread_id is None else str(info.thread_id),  # may be a number
         "turn_number": turn["number"],

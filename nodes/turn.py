@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol
 
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import (
+    AIMessageChunk,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    messages_from_dict,
+    messages_to_dict,
+)
+from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
 from rag.errors import AskbookError
@@ -25,6 +35,29 @@ class AsyncNode(Protocol):
 def tell_phase(runtime: Runtime[Context], phase: Phase, processing: ProcessingState) -> None:
     """Tell the stream which state the machine is in, and the processing state of the request."""
     runtime.stream_writer({"type": "phase", "phase": phase, "processing_state": processing})
+
+
+def show(runtime: Runtime[Context], turn: Turn, text: str) -> None:
+    """Show a checked piece of the answer: as an event, and as a chunk of the message that the conversation will get.
+
+    Chat clients that stream messages put the chunks of one id together.
+    """
+    runtime.stream_writer({"type": "sentence", "text": text})
+    if "answer_id" in turn:
+        with suppress(RuntimeError):  # outside a graph nobody listens
+            push_message(AIMessageChunk(id=turn["answer_id"], content=text), state_key=None)
+
+
+def exchange_of(state: AgentState) -> list[AnyMessage]:
+    """The tool calls of the turn and their results as messages."""
+    stored: Sequence[Any] = state.get("exchange", [])  # an earlier version stored messages
+    messages: Any = [one if isinstance(one, BaseMessage) else messages_from_dict([one])[0] for one in stored]
+    return list(messages)
+
+
+def stored_exchange(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    """Messages as the state keeps them in `exchange`."""
+    return messages_to_dict(messages)
 
 
 def with_notice(turn: Turn, notice: str) -> Turn:

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import socket
-import subprocess
-import sys
-import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
@@ -23,64 +17,14 @@ from graph.assistants import assistant_id, create_assistants, wait_for
 from graph.studio import is_free
 from rag.profiles.layers import profile_names
 from state import AgentState, Context, InputState
-
-ROOT = Path(__file__).parent.parent
-START_SECONDS = 120  # it takes six on a quiet machine
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+from tests.studio_server import free_port, studio
 
 
 @pytest.fixture(scope="module")
 def server(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server of its own, over the tiny book; its files go to a folder that is thrown away."""
-    port = free_port()
-    work = tmp_path_factory.mktemp("studio")
-    (work / "langgraph.json").write_text((ROOT / "langgraph.json").read_text())
-    log = (work / "log").open("w")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "graph.studio", "--port", str(port)],
-        cwd=work,
-        env={"PATH": os.environ["PATH"], "HOME": str(work), "PYTHONPATH": str(ROOT), "ASKBOOK_HOME": str(tiny_book)},
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        _wait(address, process, work / "log")
-        _wait_for_assistants(work / "log")
+    """The address of a server over the tiny book."""
+    with studio(tmp_path_factory.mktemp("studio"), tiny_book) as address:
         yield address
-    finally:
-        os.killpg(process.pid, signal.SIGINT)
-        try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        log.close()
-
-
-def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        assert process.poll() is None, log.read_text()
-        try:
-            if httpx.get(f"{address}/ok").status_code == 200:
-                return
-        except httpx.TransportError:
-            time.sleep(0.2)
-    raise AssertionError(f"the server did not start: {log.read_text()}")
-
-
-def _wait_for_assistants(log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while "Studio's assistants" not in log.read_text():
-        assert time.monotonic() < deadline, log.read_text()
-        time.sleep(0.2)
 
 
 @pytest.fixture
