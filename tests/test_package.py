@@ -124,7 +124,8 @@ def test_the_lines_of_the_manual_for_python_have_the_right_types(stranger: Stran
             (stranger.folder / f"whole{number}.py").write_text(token.content)
             names.append(f"whole{number}.py")
         else:
-            head.append(f"async def example{number}(agent: Agent) -> None:\n{indent(token.content, '    ')}")
+            given = "" if "agent = " in token.content else "agent: Agent"
+            head.append(f"async def example{number}({given}) -> None:\n{indent(token.content, '    ')}")
     (stranger.folder / "lines.py").write_text("\n".join(head))
     done = stranger.mypy("lines.py", *names)
     assert done.stdout.startswith("Success"), done.stdout
