@@ -5,13 +5,19 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Annotated, Any
+
+from pydantic import Field, WithJsonSchema, create_model
 
 from graph.build import STEPS, build_graph
 from graph.compiled import CompiledMachine
+from rag.errors import UsageError
 from rag.ports import ChunkIndex, Parts
 from rag.profiles.offered import Offer, offer_of
 from rag.services import LiveServices, build_services
 from rag.settings import Settings
+from state import Context
 
 
 class SharedServices:
@@ -57,4 +63,33 @@ def make_graph() -> CompiledMachine:
 
     The server calls this for every run. The graph is built each time, the services once.
     """
-    return build_graph(_shared).compile().with_config(recursion_limit=STEPS)
+    with ThreadPoolExecutor(max_workers=1) as worker:  # the server may call this in its event loop
+        names = worker.submit(_offered).result()
+    return build_graph(_shared, context_schema=form(names)).compile().with_config(recursion_limit=STEPS)
+
+
+def _offered() -> tuple[str, ...]:
+    """The names of the offered profiles; none where the configuration is wrong, which the first turn reports."""
+    try:
+        return offer_of(Settings.from_env()).names
+    except UsageError:
+        return ()
+
+
+@lru_cache(maxsize=4)
+def form(names: tuple[str, ...]) -> type[Context]:
+    """`Context` with the profiles listed in its JSON schema, from which LangGraph Studio makes a form.
+
+    Only the schema lists them: a run with another name becomes an ERROR turn that says so.
+    """
+    if not names:
+        return Context
+    field = Context.model_fields["profile"]
+    extra: Any = field.json_schema_extra
+    choice = WithJsonSchema(
+        {"anyOf": [{"type": "string", "enum": [*names]}, {"type": "null"}], "default": None}
+        | {"title": "Profile", "description": field.description, **extra}
+    )
+    return create_model(
+        "Context", __base__=Context, profile=(Annotated[str | None, Field(max_length=64), choice], None)
+    )

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from graph.assistants import assistant_id, create_assistants, wait_for
 from graph.studio import is_free
+from graph.studio import main as studio_main
 from rag.profiles.layers import profile_names
 from state import AgentState, Context, InputState
 from tests.studio_server import free_port, studio
@@ -157,6 +158,51 @@ async def test_the_server_drops_what_the_form_does_not_have_before_the_run(clien
     )
     assert isinstance(values, dict)
     assert (values["response"]["status"], values["response"]["model"]) == ("success", "askbook-quoting")
+
+
+async def test_the_form_lists_the_profiles_and_the_node_of_each_option(client: LangGraphClient) -> None:
+    schemas = await client.assistants.get_schemas(assistant_id("default"))
+    options = (schemas["context_schema"] or {})["properties"]
+    assert options["profile"]["anyOf"][0]["enum"] == profile_names()
+    nodes = {name: option["langgraph_nodes"] for name, option in options.items()}
+    graph = await client.assistants.get_graph(assistant_id("default"))
+    assert {node for named in nodes.values() for node in named} <= {str(node["id"]) for node in graph["nodes"]}
+    assert (nodes["top_k"], nodes["temperature"]) == (["RETRIEVING", "tools"], ["GENERATING"])
+
+
+async def test_a_turn_is_stepped_through_its_passages_edited_and_resumed(client: LangGraphClient) -> None:
+    """As Studio does it: stop before a node, change the state there, go on; then fork from an earlier step."""
+    thread = (await client.threads.create())["thread_id"]
+    asked = question("How many teeth does a widget have?")
+    await client.runs.wait(thread, "agent", input=asked, interrupt_before=["GENERATING"])
+    stopped = await client.threads.get_state(thread)
+    assert (stopped["next"], stopped["values"]["phase"]) == (["GENERATING"], "GENERATING")  # type: ignore[call-overload]
+    passages = stopped["values"]["passages"]  # type: ignore[call-overload]
+    edited = [{**passages[0], "text": "Every widget has exactly nine teeth.", "title": "Edited"}]
+    await client.threads.update_state(thread, {"passages": edited})
+    values: Any = await client.runs.wait(thread, "agent", input=None)
+    assert "exactly nine teeth" in values["response"]["plain_content"]
+    assert [one["text"] for one in values["contexts"]] == ["Every widget has exactly nine teeth."]
+
+    history = await client.threads.get_history(thread, limit=50)
+    before = next(one for one in history if one["next"] == ["RETRIEVING"])
+    fork: Any = await client.runs.wait(thread, "agent", input=None, checkpoint=before["checkpoint"])
+    assert "exactly four teeth" in fork["response"]["plain_content"]
+    assert (await client.threads.get_state(thread))["next"] == []
+    again: Any = await client.runs.wait(thread, "agent", input=question("What is a gadget?"))
+    assert again["response"]["turn_number"] == 2
+
+
+def test_the_user_may_send_traces_and_otherwise_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[dict[str, str]] = []
+    monkeypatch.setattr("graph.studio.start_helper", lambda _address: None)
+    monkeypatch.setattr("os.execve", lambda _path, _command, environment: started.append(environment))
+    for value in (None, "true"):
+        monkeypatch.delenv("LANGSMITH_TRACING", raising=False)
+        if value:
+            monkeypatch.setenv("LANGSMITH_TRACING", value)
+        studio_main(["--port", str(free_port())])
+    assert [environment["LANGSMITH_TRACING"] for environment in started] == ["false", "true"]
 
 
 def test_the_helper_gives_up_when_its_server_is_gone() -> None:
