@@ -41,6 +41,10 @@ class Context(BaseModel):
     profile: Annotated[
         str | None, Field(description="Profile that answers", max_length=64, json_schema_extra=_form("IDLE"))
     ] = None
+    model: Annotated[
+        str | None,
+        Field(description="Model that answers, among those on offer", max_length=200, json_schema_extra=_form(_ANSWER)),
+    ] = None
     top_k: Annotated[
         int | None,
         Field(ge=1, le=20, description="Number of passages for the model", json_schema_extra=_form(*_SEARCH)),

@@ -14,7 +14,7 @@ from graph.build import STEPS, build_graph
 from graph.compiled import CompiledMachine
 from rag.errors import UsageError
 from rag.ports import ChunkIndex, Parts
-from rag.profiles.offered import Offer, offer_of
+from rag.profiles.offered import Offer, offer_of, offered_models
 from rag.services import LiveServices, build_services
 from rag.settings import Settings
 from state import Context
@@ -64,32 +64,35 @@ def make_graph() -> CompiledMachine:
     The server calls this for every run. The graph is built each time, the services once.
     """
     with ThreadPoolExecutor(max_workers=1) as worker:  # the server may call this in its event loop
-        names = worker.submit(_offered).result()
-    return build_graph(_shared, context_schema=form(names)).compile().with_config(recursion_limit=STEPS)
+        offered = worker.submit(_offered).result()
+    return build_graph(_shared, context_schema=form(*offered)).compile().with_config(recursion_limit=STEPS)
 
 
-def _offered() -> tuple[str, ...]:
-    """The names of the offered profiles; none where the configuration is wrong, which the first turn reports."""
+def _offered() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The profiles and models on offer; none where the configuration is wrong, which the first turn reports."""
     try:
-        return offer_of(Settings.from_env()).names
+        settings = Settings.from_env()
+        return offer_of(settings).names, offered_models(settings)
     except UsageError:
-        return ()
+        return (), ()
 
 
 @lru_cache(maxsize=4)
-def form(names: tuple[str, ...]) -> type[Context]:
-    """`Context` with the profiles listed in its JSON schema, from which LangGraph Studio makes a form.
+def form(profiles: tuple[str, ...], models: tuple[str, ...]) -> type[Context]:
+    """`Context` with what is on offer listed in its JSON schema, from which LangGraph Studio makes a form.
 
-    Only the schema lists them: a run with another name becomes an ERROR turn that says so.
+    Only the schema lists it: a run with another name becomes an ERROR turn that says so.
     """
-    if not names:
-        return Context
-    field = Context.model_fields["profile"]
+    fields: Any = {
+        name: (Annotated[str | None, Field(max_length=200), _choice(name, names)], None)
+        for name, names in (("profile", profiles), ("model", models))
+        if names
+    }
+    return create_model("Context", __base__=Context, **fields)
+
+
+def _choice(name: str, names: tuple[str, ...]) -> WithJsonSchema:
+    field = Context.model_fields[name]
     extra: Any = field.json_schema_extra
-    choice = WithJsonSchema(
-        {"anyOf": [{"type": "string", "enum": [*names]}, {"type": "null"}], "default": None}
-        | {"title": "Profile", "description": field.description, **extra}
-    )
-    return create_model(
-        "Context", __base__=Context, profile=(Annotated[str | None, Field(max_length=64), choice], None)
-    )
+    choices = {"anyOf": [{"type": "string", "enum": [*names]}, {"type": "null"}], "default": None}
+    return WithJsonSchema(choices | {"title": name.title(), "description": field.description} | extra)

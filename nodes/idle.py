@@ -67,7 +67,7 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
         number=number,
         began=time.time(),
         profile=profile.name,
-        model=parts.model_name,
+        model=parts.chosen or parts.model_name,
         collection=parts.collection,
         answer_id=new_id(),
         notices=notices(

@@ -18,7 +18,7 @@ from langchain_core.messages import (
 from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
-from rag.errors import AskbookError
+from rag.errors import AskbookError, UsageError
 from rag.ports import Parts, PartsOf
 from rag.types import Phase, ProcessingState
 from state import AgentState, Context, Turn
@@ -87,9 +87,20 @@ def has_new_question(state: AgentState) -> bool:
 def parts_of_run(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
     """The parts for this run. The context is absent when the caller sent none.
 
-    Raises `UsageError` for an unknown profile.
+    Raises `UsageError` for an unknown profile, and for a model that is not on offer.
     """
     context = runtime.context or Context()
     parts = parts_of(context.profile)
-    overrides = context.model_dump(exclude={"profile", "filter"}, exclude_none=True)
-    return replace(parts, profile=parts.profile.overridden(**overrides))
+    overrides = context.model_dump(exclude={"profile", "filter", "model"}, exclude_none=True)
+    chosen = "" if parts.quotes else _chosen_model(parts, context)
+    return replace(parts, profile=parts.profile.overridden(**overrides), chosen=chosen)
+
+
+def _chosen_model(parts: Parts, context: Context) -> str:
+    """The model that the run asks for, if the operator offers it; empty for the profile's own."""
+    if context.model in (None, parts.model_name):
+        return ""
+    if context.model not in parts.models:
+        hint = f"Models: {', '.join((parts.model_name, *parts.models))}."
+        raise UsageError(f'There is no model "{context.model}" to choose.', code="unknown_model", hint=hint)
+    return context.model

@@ -21,6 +21,7 @@ from rag.index.server_client import Server
 from rag.ingest.manual import VECTORS, index_manual
 from rag.model.endpoint import Answerer, build_model, close_model, endpoint_of
 from rag.ports import ChunkIndex, Embedder, Parts, Reranker, Searcher, SparseEncoder
+from rag.profiles.offered import offered_models
 from rag.profiles.profile import Profile, profile_files, profile_of
 from rag.profiles.schema import PromptSection
 from rag.prompt.budget import check_system
@@ -133,6 +134,7 @@ class LiveServices:
             variable,
             searched_with=self._searched_with(profile),
             collection=self.index.collection,
+            models=offered_models(self.settings),
         )
 
     def _searcher(self, profile: Profile, tool_name: str) -> Searcher:

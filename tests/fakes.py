@@ -191,6 +191,7 @@ class FakeServices:
         self.searcher = searcher
         self.profile = profile or load_profile("default")
         self.quotes = quotes
+        self.models: tuple[str, ...] = ()
 
     @property
     def index(self) -> ChunkIndex:
@@ -199,7 +200,7 @@ class FakeServices:
     def parts(self, profile: str | None) -> Parts:
         if profile not in (None, self.profile.name):
             raise UsageError(f'There is no profile "{profile}".', code="unknown_profile")
-        return Parts(self.profile, self.model, "scripted", self.quotes, self.searcher)
+        return Parts(self.profile, self.model, "scripted", self.quotes, self.searcher, models=self.models)
 
 
 # --- ingestion -------------------------------------------------------------------------------------------------------

@@ -282,3 +282,21 @@ async def test_a_turn_ends_with_the_texts_of_its_passages_and_its_tokens_for_eva
     assert values["messages"][-1].usage_metadata == {"input_tokens": 11, "output_tokens": 7, "total_tokens": 18}
     stored = await machine.graph.aget_state(thread_config("t"))
     assert "contexts" not in stored.values, "the texts of passages are not stored with a conversation"
+
+
+async def test_a_run_chooses_a_model_that_the_operator_offers() -> None:
+    machine = Machine(ANSWER, ANSWER, ANSWER)
+    machine.services.models = ("another",)
+    chosen = await machine.ask("What is a node?", Context(model="another"))
+    own = await machine.ask("What is a node?", Context(model="scripted"))
+    unset = await machine.ask("What is a node?")
+    assert [one.model for one in (chosen, own, unset)] == ["another", "scripted", "scripted"]
+    assert [options.get("model") for options in machine.model.options] == ["another", None, None]
+
+
+async def test_a_model_that_is_not_offered_is_an_error_that_lists_those_that_are() -> None:
+    machine = Machine()
+    machine.services.models = ("another",)
+    response = await machine.ask("What is a node?", Context(model="expensive"))
+    assert response.error is not None
+    assert (response.error.code, response.error.hint) == ("unknown_model", "Models: scripted, another.")

@@ -129,7 +129,8 @@ async def test_the_form_of_an_assistant_holds_the_safe_knobs_and_nothing_else(cl
     form = schemas["context_schema"]
     assert form is not None
     assert set(form["properties"]) == set(Context.model_fields) == {
-        "profile", "top_k", "score_threshold", "filter", "temperature", "max_tokens", "citation_style", "grounding",
+        "profile", "model", "top_k", "score_threshold", "filter", "temperature", "max_tokens", "citation_style",
+        "grounding",
     }  # fmt: skip
     assert form["additionalProperties"] is False
 
