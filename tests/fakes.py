@@ -7,15 +7,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
-from pydantic import Field
 
+from askbook import testing
 from rag.book import SparseVector, Where
 from rag.errors import UsageError
 from rag.ports import ChunkIndex, Parts
@@ -28,59 +25,12 @@ UNFORESEEN: list[str] = []  # calls of models beyond their scripts; `conftest.py
 Reply = str | Exception | Sequence[AIMessageChunk | str | Exception]
 
 
-class ScriptedModel(BaseChatModel):
-    """Answers with its script, one reply a call. A reply is a text, an exception, or the chunks of a stream.
+class ScriptedModel(testing.ScriptedModel):
+    """As builders have it. A call beyond the script also fails the test: to the product it is a failure of the turn."""
 
-    A call beyond the script fails the test, and `assert_complete` one that was never made.
-    """
-
-    script: list[Any] = Field(default_factory=list)
-    prompts: list[list[BaseMessage]] = Field(default_factory=list)
-    options: list[dict[str, Any]] = Field(default_factory=list)
-
-    def assert_complete(self) -> None:
-        assert not self.script, f"{len(self.script)} replies were never asked for"
-
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
-    def bind_tools(self, tools: Sequence[Any], **options: Any) -> Any:
-        return self.bind(tools=list(tools), **options)
-
-    def _chunks(self, prompt: list[BaseMessage], options: dict[str, Any]) -> Iterator[ChatGenerationChunk]:
-        self.prompts.append(prompt)
-        self.options.append(options)
-        if not self.script:  # what is raised here is a failure of the turn to the product, which tells it as one
-            UNFORESEEN.append(prompt[-1].text)
-        assert self.script, "the model was called more often than its script foresees"
-        reply = self.script.pop(0)
-        parts = [reply] if isinstance(reply, str | Exception) else list(reply)
-        for part in parts:
-            if isinstance(part, Exception):
-                raise part
-            message = part if isinstance(part, AIMessageChunk) else AIMessageChunk(content=part)
-            yield ChatGenerationChunk(message=message)
-        yield ChatGenerationChunk(message=AIMessageChunk(content="", response_metadata={"finish_reason": "stop"}))
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        raise AssertionError("answers are streamed")
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in self._chunks(messages, kwargs):
-            yield chunk
+    def unforeseen(self, prompt: Sequence[BaseMessage]) -> None:
+        UNFORESEEN.append(prompt[-1].text)
+        super().unforeseen(prompt)
 
 
 def tool_call(query: str = "other words", call_id: str = "call-1", **fields: Any) -> AIMessageChunk:
