@@ -7,7 +7,7 @@ export PYTHONPATH := .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install chat test check studio ingest bench manual lock wheel clean
+.PHONY: help install chat test check studio ingest bench manual lock wheel javascript clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -50,8 +50,12 @@ wheel: .venv/development ## build the package into dist/
 	@$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist .
 	@ls dist/*.whl
 
+javascript: ## install LangGraph's JavaScript client, which some tests use; needs npm
+	@if command -v npm >/dev/null; then npm ci --prefix tests/javascript --silent --no-audit --no-fund; \
+	else echo "npm is not installed, so the tests of LangGraph's JavaScript client are skipped." >&2; fi
+
 clean: ## remove .venv and caches; books and conversations in .askbook stay
-	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .langgraph_api
+	rm -rf .venv dist tests/javascript/node_modules .mypy_cache .ruff_cache .pytest_cache .langgraph_api
 
 # Timestamps of the two installations: pip runs again only when a lock file is newer.
 .venv/product: requirements.lock | .venv/bin/python

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, NotRequired
 
 from langchain_core.messages import AnyMessage
+from langgraph.channels import UntrackedValue
 from langgraph.graph.message import add_messages
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict  # pydantic rejects typing.TypedDict before Python 3.12
@@ -19,6 +20,14 @@ from typing_extensions import TypedDict  # pydantic rejects typing.TypedDict bef
 from rag.types import CitationStyle, GroundingMode, Past, Phase
 
 __all__ = ["EMPTY_TURN", "AgentState", "Context", "Draft", "InputState", "Phase", "Turn"]
+
+_SEARCH: Final = ("RETRIEVING", "tools")
+_ANSWER: Final = "GENERATING"
+
+
+def _form(*nodes: str) -> dict[str, Any]:
+    """What LangGraph Studio shows of an option: the nodes that it belongs to."""
+    return {"langgraph_nodes": list(nodes)}
 
 
 class Context(BaseModel):
@@ -29,19 +38,42 @@ class Context(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    profile: Annotated[str | None, Field(description="Profile that answers", max_length=64)] = None
-    top_k: Annotated[int | None, Field(ge=1, le=20, description="Number of passages for the model")] = None
-    score_threshold: Annotated[float | None, Field(ge=0, le=1, description="Minimum score of a passage")] = None
-    filter: Annotated[
-        str | None, Field(max_length=2000, description="URL prefix of the pages to search, or title:PREFIX")
+    profile: Annotated[
+        str | None, Field(description="Profile that answers", max_length=64, json_schema_extra=_form("IDLE"))
     ] = None
-    temperature: Annotated[float | None, Field(ge=0, le=1, description="Sampling temperature of the model")] = None
-    max_tokens: Annotated[int | None, Field(ge=1, le=100_000, description="Maximum length of the answer in tokens")] = (
-        None
-    )
-    citation_style: Annotated[CitationStyle | None, Field(description="Style of the citations")] = None
+    model: Annotated[
+        str | None,
+        Field(description="Model that answers, among those on offer", max_length=200, json_schema_extra=_form(_ANSWER)),
+    ] = None
+    top_k: Annotated[
+        int | None,
+        Field(ge=1, le=20, description="Number of passages for the model", json_schema_extra=_form(*_SEARCH)),
+    ] = None
+    score_threshold: Annotated[
+        float | None, Field(ge=0, le=1, description="Minimum score of a passage", json_schema_extra=_form(*_SEARCH))
+    ] = None
+    filter: Annotated[
+        str | None,
+        Field(
+            max_length=2000,
+            description="URL prefix of the pages to search, or title:PREFIX",
+            json_schema_extra=_form(*_SEARCH),
+        ),
+    ] = None
+    temperature: Annotated[
+        float | None,
+        Field(ge=0, le=1, description="Sampling temperature of the model", json_schema_extra=_form(_ANSWER)),
+    ] = None
+    max_tokens: Annotated[
+        int | None,
+        Field(ge=1, le=100_000, description="Maximum length of the answer in tokens", json_schema_extra=_form(_ANSWER)),
+    ] = None
+    citation_style: Annotated[
+        CitationStyle | None, Field(description="Style of the citations", json_schema_extra=_form(_ANSWER))
+    ] = None
     grounding: Annotated[
-        GroundingMode | None, Field(description="Treatment of sentences that the passages do not support")
+        GroundingMode | None,
+        Field(description="Treatment of sentences that the passages do not support", json_schema_extra=_form(_ANSWER)),
     ] = None
 
 
@@ -49,6 +81,7 @@ class Turn(TypedDict):
     """The current question, and the profile and model that answer it.
 
     `began` is in seconds since the epoch, `context` holds the options of the run, and `collection` is the book.
+    `answer_id` is the id of the message with the answer, whose pieces are streamed before it is in the conversation.
     `refused` says that the question was turned away before the turn opened; it then leaves no trace.
     `rewrite` is the model's rewrite of the question for the search: absent if none is wanted, empty until there is a
     usable one.
@@ -65,6 +98,7 @@ class Turn(TypedDict):
     context: NotRequired[dict[str, Any]]
     rewrite: NotRequired[str]
     collection: NotRequired[str]
+    answer_id: NotRequired[str]
     refused: NotRequired[bool]
 
 
@@ -98,7 +132,9 @@ class AgentState(InputState, total=False):
 
     `turn_number` is the number of the last turn that was answered, with an error too.
     `passages`, `retrievals` and `tool_calls` hold records of `rag.types` as JSON. `exchange` holds the tool calls of
-    this turn with their results. They are not in `messages`, so an unanswered call cannot break the conversation.
+    this turn with their results, as LangChain's `message_to_dict` makes them. They are not in `messages`, so an
+    unanswered call cannot break the conversation; as messages, LangGraph would stream them to chat clients.
+    `contexts` holds the passages of the turn that has ended, with their texts, for evaluators; it is never stored.
     """
 
     phase: Phase
@@ -107,11 +143,12 @@ class AgentState(InputState, total=False):
     turn: Turn | None
     passages: list[dict[str, Any]]
     retrievals: list[dict[str, Any]]
-    exchange: list[AnyMessage]
+    exchange: list[dict[str, Any]]
     tool_calls: list[dict[str, Any]]
     llm_calls: int
     draft: Draft | None
     response: dict[str, Any] | None
+    contexts: Annotated[list[dict[str, Any]], UntrackedValue]
 
 
 # The turn's keys at its start and at its end.

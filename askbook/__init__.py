@@ -5,10 +5,13 @@ In a checkout this package stands beside `graph`, `nodes` and `rag`; in the whee
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from graph.agent import Agent, open_agent
+    from graph.agent_sync import SyncAgent, open_agent_sync
     from graph.build import build_graph
     from rag.errors import AskbookError, UsageError
     from rag.grounding import check
@@ -26,38 +29,42 @@ __all__ = [
     "Event",
     "Response",
     "Settings",
+    "SyncAgent",
     "UsageError",
     "as_retriever",
     "as_vector_store",
     "build_graph",
     "check",
     "open_agent",
+    "open_agent_sync",
     "open_services",
 ]
 
 
+_HOMES: Final = {
+    "Agent": "graph.agent",
+    "AskbookError": "rag.errors",
+    "Context": "state",
+    "Event": "rag.types",
+    "Response": "rag.types",
+    "Settings": "rag.settings",
+    "SyncAgent": "graph.agent_sync",
+    "UsageError": "rag.errors",
+    "as_retriever": "rag.search.langchain_retriever",
+    "as_vector_store": "rag.index.langchain_store",
+    "build_graph": "graph.build",
+    "check": "rag.grounding",
+    "open_agent": "graph.agent",
+    "open_agent_sync": "graph.agent_sync",
+    "open_services": "rag.services",
+}
+
+
 def __getattr__(name: str) -> Any:
-    home: Any
-    if name in ("Agent", "open_agent"):
-        from graph import agent as home
-    elif name == "build_graph":
-        from graph import build as home
-    elif name in ("AskbookError", "UsageError"):
-        from rag import errors as home
-    elif name == "check":
-        from rag import grounding as home
-    elif name == "as_retriever":
-        from rag.search import langchain_retriever as home
-    elif name == "as_vector_store":
-        from rag.index import langchain_store as home
-    elif name in ("open_services", "Settings"):
-        from rag import services as home
-    elif name in ("Event", "Response"):
-        from rag import types as home
-    elif name == "Context":
-        from graph import build as home
-    else:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    inside = find_spec(f"{__name__}.rag") is not None
+    home = import_module(f"{__name__}.{_HOMES[name]}" if inside else _HOMES[name])
     return getattr(home, name)
 
 

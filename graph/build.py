@@ -35,8 +35,12 @@ REWRITE: Final = TimeoutPolicy(run_timeout=timedelta(seconds=REWRITE_SECONDS))
 ANSWER: Final = TimeoutPolicy(idle_timeout=timedelta(seconds=120), run_timeout=timedelta(minutes=10))
 
 
-def build_graph(services: Services, patience: Patience = USUAL) -> MachineBuilder:
+def build_graph(
+    services: Services, patience: Patience = USUAL, *, context_schema: type[Context] = Context
+) -> MachineBuilder:
     """A fresh, uncompiled graph over the given services; `patience` sets when and how often failed steps are retried.
+
+    `context_schema` may describe the options of a run more exactly than `Context` does.
 
     A builder with node defaults can be compiled only once, so each caller gets a new one. `destinations` changes only
     the drawing: it adds the edges that error handlers take.
@@ -48,7 +52,7 @@ def build_graph(services: Services, patience: Patience = USUAL) -> MachineBuilde
     on_answer_error: Any = make_to_fallback(parts_of)
     on_rewrite_error: Any = without_rewrite
     failed = {"ERROR": "failed"}
-    graph = MachineBuilder(AgentState, context_schema=Context, input_schema=InputState)
+    graph = MachineBuilder(AgentState, context_schema=context_schema, input_schema=InputState)
     graph.set_node_defaults(error_handler=on_error)
     graph.add_node("IDLE", make_idle(parts_of), destinations=failed)
     # No retries: the search works without a rewrite, and the call that answers reports a broken model.

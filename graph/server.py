@@ -5,13 +5,19 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Annotated, Any
+
+from pydantic import Field, WithJsonSchema, create_model
 
 from graph.build import STEPS, build_graph
 from graph.compiled import CompiledMachine
+from rag.errors import UsageError
 from rag.ports import ChunkIndex, Parts
-from rag.profiles.offered import Offer, offer_of
+from rag.profiles.offered import Offer, offer_of, offered_models
 from rag.services import LiveServices, build_services
 from rag.settings import Settings
+from state import Context
 
 
 class SharedServices:
@@ -57,4 +63,36 @@ def make_graph() -> CompiledMachine:
 
     The server calls this for every run. The graph is built each time, the services once.
     """
-    return build_graph(_shared).compile().with_config(recursion_limit=STEPS)
+    with ThreadPoolExecutor(max_workers=1) as worker:  # the server may call this in its event loop
+        offered = worker.submit(_offered).result()
+    return build_graph(_shared, context_schema=form(*offered)).compile().with_config(recursion_limit=STEPS)
+
+
+def _offered() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The profiles and models on offer; none where the configuration is wrong, which the first turn reports."""
+    try:
+        settings = Settings.from_env()
+        return offer_of(settings).names, offered_models(settings)
+    except UsageError:
+        return (), ()
+
+
+@lru_cache(maxsize=4)
+def form(profiles: tuple[str, ...], models: tuple[str, ...]) -> type[Context]:
+    """`Context` with what is on offer listed in its JSON schema, from which LangGraph Studio makes a form.
+
+    Only the schema lists it: a run with another name becomes an ERROR turn that says so.
+    """
+    fields: Any = {
+        name: (Annotated[str | None, Field(max_length=200), _choice(name, names)], None)
+        for name, names in (("profile", profiles), ("model", models))
+        if names
+    }
+    return create_model("Context", __base__=Context, **fields)
+
+
+def _choice(name: str, names: tuple[str, ...]) -> WithJsonSchema:
+    field = Context.model_fields[name]
+    extra: Any = field.json_schema_extra
+    choices = {"anyOf": [{"type": "string", "enum": [*names]}, {"type": "null"}], "default": None}
+    return WithJsonSchema(choices | {"title": name.title(), "description": field.description} | extra)

@@ -17,6 +17,7 @@ QUIET: Final = {
     "LANGSMITH_TRACING": "false",
     "LANGGRAPH_STRICT_MSGPACK": "true",
 }
+_THEIRS: Final = {"LANGSMITH_TRACING"}  # the user may send traces; without the variable the server is offline
 RUNS_AT_ONCE: Final = "10"  # the server's default is one run at a time
 
 
@@ -32,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = ["--no-browser", "--no-reload", "--host", "127.0.0.1", "--port", str(port)]
     command = [sys.executable, "-m", "langgraph_cli", "dev", *options, "--n-jobs-per-worker", RUNS_AT_ONCE]
     start_helper(f"http://127.0.0.1:{port}")
-    os.execve(sys.executable, command, os.environ | QUIET)
+    os.execve(
+        sys.executable, command, os.environ | QUIET | {name: os.environ[name] for name in _THEIRS & os.environ.keys()}
+    )
     return 0
 
 

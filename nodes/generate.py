@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
@@ -18,7 +19,17 @@ from nodes.archive import older_turns
 from nodes.error import named_failures
 from nodes.judge import SecondOpinion
 from nodes.model_call import CUT, ModelRequest, added, call_model, tokens_used, was_cut
-from nodes.turn import AsyncNode, Update, opened_turn, parts_of_run, tell_phase, with_notice
+from nodes.turn import (
+    AsyncNode,
+    Update,
+    exchange_of,
+    opened_turn,
+    parts_of_run,
+    show,
+    stored_exchange,
+    tell_phase,
+    with_notice,
+)
 from rag.answer.writer import AnswerWriter, Manner
 from rag.conversation.turns import history
 from rag.ports import Parts, PartsOf
@@ -29,12 +40,16 @@ from rag.text.english.talk import is_small_talk
 from rag.types import Grounding, Passage, ToolCall
 from state import AgentState, Context, Draft, Turn
 
+# What Gemini signs a call with, and wants back.
+_RETURNED: Final = frozenset({"__gemini_function_call_thought_signatures__"})
+
 
 @dataclass
 class _AnswerInProgress:
     """One model call in progress: what was shown of it, and since when."""
 
     writer: AnswerWriter
+    say: Callable[[str], None]
     emit: Callable[[Any], None]
     judge: SecondOpinion | None
     began: float = field(default_factory=time.time)
@@ -60,7 +75,7 @@ class _AnswerInProgress:
     def show(self, pieces: Sequence[str]) -> None:
         for piece in pieces:
             self.first_shown = self.first_shown or time.time()
-            self.emit({"type": "sentence", "text": piece})
+            self.say(piece)
 
     def retract(self) -> None:
         """Withdraw what was shown, since the turn continues with a search or an error."""
@@ -79,7 +94,7 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
             if state.get("passages"):
                 return await _answer(parts, state, turn, runtime, patience)
             draft = _fixed(parts, "smalltalk" if is_small_talk(turn["question"]) else "no_passage")
-            runtime.stream_writer({"type": "sentence", "text": draft["content"]})
+            show(runtime, turn, draft["content"])
             return {"phase": "IDLE", "draft": draft | {"tokens_used": _tokens_before(state)}}
 
     return generate
@@ -88,11 +103,11 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
 async def _answer(parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[Context], patience: Patience) -> Update:
     """Ask the model, show its checked sentences as they come, and draft the answer or hand over to another search."""
     fitted = await _fit(parts, state, turn["question"], runtime)
-    exchange = state.get("exchange", [])
+    exchange = exchange_of(state)
     prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
     judge = SecondOpinion(parts, fitted.passages, patience, turn["model"]) if parts.judged else None
     writer = AnswerWriter(fitted.passages, _manner(parts, turn["question"]))
-    answer = _AnswerInProgress(writer, runtime.stream_writer, judge)
+    answer = _AnswerInProgress(writer, partial(show, runtime, turn), runtime.stream_writer, judge)
     may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
     try:
         call = ModelRequest(prompt, fitted.answer_tokens, may_search, turn["model"])
@@ -148,7 +163,7 @@ async def _fit(parts: Parts, state: AgentState, question: str, runtime: Runtime[
 
     Passages in the tool results are in the prompt already, so they stay.
     """
-    profile, exchange = parts.profile, state.get("exchange", [])
+    profile, exchange = parts.profile, exchange_of(state)
     passages = [Passage.model_validate(data) for data in state.get("passages", [])]
     earlier = [*await older_turns(state, runtime, parts), *state.get("messages", [])[:-1]]
     stay = passages_in_results(exchange)
@@ -168,7 +183,7 @@ async def _fit(parts: Parts, state: AgentState, question: str, runtime: Runtime[
 
 def _rounds(state: AgentState) -> int:
     """How often the model has searched in this turn."""
-    return sum(isinstance(message, AIMessage) for message in state.get("exchange", []))
+    return sum(isinstance(message, AIMessage) for message in exchange_of(state))
 
 
 def _another_search(state: AgentState, message: AIMessage) -> Update:
@@ -178,11 +193,13 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
         for n, call in enumerate([*message.tool_calls, *message.invalid_tool_calls], start=1)
     ]
     good = len(message.tool_calls)
-    asked = AIMessage(content=message.text, tool_calls=named[:good], invalid_tool_calls=named[good:])
+    # Without the text beside the calls: the state is streamed, and that text is not checked.
+    kept = {name: value for name, value in message.additional_kwargs.items() if name in _RETURNED}
+    asked = AIMessage(content="", tool_calls=named[:good], invalid_tool_calls=named[good:], additional_kwargs=kept)
     wanted = [ToolCall(name=call["name"], args=call["args"]).model_dump(mode="json") for call in message.tool_calls]
     return {
         "phase": "RETRIEVING",
-        "exchange": [*state.get("exchange", []), asked],
+        "exchange": [*state.get("exchange", []), *stored_exchange([asked])],
         "tool_calls": [*state.get("tool_calls", []), *wanted],
     }
 

@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.messages.ai import UsageMetadata
 from langgraph.runtime import Runtime
 
 from nodes.archive import archive_old_turns
@@ -66,8 +67,9 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
         number=number,
         began=time.time(),
         profile=profile.name,
-        model=parts.model_name,
+        model=parts.chosen or parts.model_name,
         collection=parts.collection,
+        answer_id=new_id(),
         notices=notices(
             number,
             # Archived messages, those in the state, plus two: the answer to come and the system message.
@@ -92,6 +94,7 @@ def make_response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[
     }
     info = runtime.execution_info
     record = draft | {
+        "id": turn.get("answer_id") or new_id(),
         "request_id": turn["request_id"],
         "thread_id": new_id() if info is None or info.thread_id is None else str(info.thread_id),  # may be a number
         "turn_number": turn["number"],
@@ -124,10 +127,21 @@ def close_turn(state: AgentState, turn: Turn, response: Response) -> Update:
     """
     last = last_message(state)
     remembered = response_metadata(response, turn["question"], iso_time(turn["began"]), turn.get("collection", ""))
-    message: BaseMessage | None = AIMessage(id=response.id, content=response.content, response_metadata=remembered)
+    message: BaseMessage | None = AIMessage(
+        id=response.id, content=response.content, response_metadata=remembered, usage_metadata=_usage(response)
+    )
     board = EMPTY_TURN | {"turn": None, "metadata": None, "turn_number": turn["number"]}
+    board["contexts"] = state.get("passages") or []
     if turn.get("refused"):
         message = RemoveMessage(id=turn["request_id"]) if last is not None and last.id == turn["request_id"] else None
         board["turn_number"] = turn["number"] - 1
     board |= {"phase": "IDLE", "response": response.model_dump(mode="json")}
     return board | ({"messages": [message]} if message else {})
+
+
+def _usage(response: Response) -> UsageMetadata | None:
+    """The tokens of the turn, where LangChain's tools look for them; None when no model was called."""
+    used = response.tokens_used
+    if not used.total:
+        return None
+    return UsageMetadata(input_tokens=used.input, output_tokens=used.output, total_tokens=used.total)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple, Protocol
 
 from langchain_core.language_models import LanguageModelInput
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 from langchain_core.messages.ai import UsageMetadata, add_ai_message_chunks
 from langchain_core.runnables import Runnable, RunnableConfig
 
@@ -98,7 +98,9 @@ def _options(parts: Parts, call: ModelRequest) -> dict[str, Any]:
     options: dict[str, Any] = {"max_tokens": max_tokens, "temperature": model.temperature}
     if call.model != parts.model_name:
         options["model"] = call.model
-    if call.may_search and parts.profile.tool and not parts.quotes:
+    # Anthropic rejects a prompt with results of tools when no tool is offered. The node ignores a call that comes then.
+    answered = parts.given and any(isinstance(message, ToolMessage) for message in call.prompt)
+    if (call.may_search or answered) and parts.profile.tool and not parts.quotes:
         options["tools"] = [tool_schema(parts.profile.tool)]
     return {name: value for name, value in options.items() if value is not None}
 

@@ -17,7 +17,7 @@ from langgraph.runtime import Runtime
 
 from nodes.error import named_failures
 from nodes.retrieve import where_of
-from nodes.turn import AsyncNode, Update, parts_of_run, tell_phase
+from nodes.turn import AsyncNode, Update, exchange_of, parts_of_run, stored_exchange, tell_phase
 from rag.book import Where
 from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
@@ -62,7 +62,7 @@ def make_tools(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
 
 
 async def _answer_calls(parts: Parts, state: AgentState, where: Where | None, retried: Retried) -> Update:
-    exchange = list(state.get("exchange", []))
+    exchange = exchange_of(state)
     passages = [Passage.model_validate(data) for data in state.get("passages", [])]
     turn = state.get("turn")
     question = turn["question"] if turn else ""
@@ -83,7 +83,7 @@ async def _answer_calls(parts: Parts, state: AgentState, where: Where | None, re
         )
     return {
         "phase": "GENERATING",
-        "exchange": exchange,
+        "exchange": stored_exchange(exchange),
         "passages": [passage.model_dump(mode="json") for passage in passages],
         "retrievals": state.get("retrievals", []) + records,
     }

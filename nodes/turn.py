@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol
 
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import (
+    AIMessageChunk,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    messages_from_dict,
+    messages_to_dict,
+)
+from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
-from rag.errors import AskbookError
+from rag.errors import AskbookError, UsageError
 from rag.ports import Parts, PartsOf
 from rag.types import Phase, ProcessingState
 from state import AgentState, Context, Turn
@@ -25,6 +35,29 @@ class AsyncNode(Protocol):
 def tell_phase(runtime: Runtime[Context], phase: Phase, processing: ProcessingState) -> None:
     """Tell the stream which state the machine is in, and the processing state of the request."""
     runtime.stream_writer({"type": "phase", "phase": phase, "processing_state": processing})
+
+
+def show(runtime: Runtime[Context], turn: Turn, text: str) -> None:
+    """Show a checked piece of the answer: as an event, and as a chunk of the message that the conversation will get.
+
+    Chat clients that stream messages put the chunks of one id together.
+    """
+    runtime.stream_writer({"type": "sentence", "text": text})
+    if "answer_id" in turn:
+        with suppress(RuntimeError):  # outside a graph nobody listens
+            push_message(AIMessageChunk(id=turn["answer_id"], content=text), state_key=None)
+
+
+def exchange_of(state: AgentState) -> list[AnyMessage]:
+    """The tool calls of the turn and their results as messages."""
+    stored: Sequence[Any] = state.get("exchange", [])  # an earlier version stored messages
+    messages: Any = [one if isinstance(one, BaseMessage) else messages_from_dict([one])[0] for one in stored]
+    return list(messages)
+
+
+def stored_exchange(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    """Messages as the state keeps them in `exchange`."""
+    return messages_to_dict(messages)
 
 
 def with_notice(turn: Turn, notice: str) -> Turn:
@@ -54,9 +87,20 @@ def has_new_question(state: AgentState) -> bool:
 def parts_of_run(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
     """The parts for this run. The context is absent when the caller sent none.
 
-    Raises `UsageError` for an unknown profile.
+    Raises `UsageError` for an unknown profile, and for a model that is not on offer.
     """
     context = runtime.context or Context()
     parts = parts_of(context.profile)
-    overrides = context.model_dump(exclude={"profile", "filter"}, exclude_none=True)
-    return replace(parts, profile=parts.profile.overridden(**overrides))
+    overrides = context.model_dump(exclude={"profile", "filter", "model"}, exclude_none=True)
+    chosen = "" if parts.quotes else _chosen_model(parts, context)
+    return replace(parts, profile=parts.profile.overridden(**overrides), chosen=chosen)
+
+
+def _chosen_model(parts: Parts, context: Context) -> str:
+    """The model that the run asks for, if the operator offers it; empty for the profile's own."""
+    if context.model in (None, parts.model_name):
+        return ""
+    if context.model not in parts.models:
+        hint = f"Models: {', '.join((parts.model_name, *parts.models))}."
+        raise UsageError(f'There is no model "{context.model}" to choose.', code="unknown_model", hint=hint)
+    return context.model

@@ -23,6 +23,7 @@ _NAMES: Final = ("model_name", "model", "model_id", "deployment_name")
 # What LangChain's chat models call our options, by their fields.
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "temperature": ("temperature",),
+    "model": ("model_name", "model"),
     "max_tokens": ("max_tokens", "num_predict", "max_output_tokens"),  # the second is Ollama's, the third Gemini's
 }
 

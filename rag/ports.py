@@ -213,7 +213,8 @@ class Parts:
     `quotes` is true if the variable `key_variable` is not set: `model` then quotes the book, and its calls do not count
     as model calls. `key_variable` is empty for a model that the caller brought. `dialect` holds the options that the
     endpoint rejected so far. `searched_with` names the embedding model and the reranker, and where they run.
-    `collection` is the book. `judge` judges answers instead of a model.
+    `collection` is the book. `judge` judges answers instead of a model. `models` are those that a run may choose, and
+    `chosen` is the one that it has chosen.
     """
 
     profile: Profile
@@ -226,6 +227,8 @@ class Parts:
     searched_with: str = ""
     collection: str = ""
     judge: Judge | None = None
+    models: tuple[str, ...] = ()
+    chosen: str = ""
 
     @property
     def given(self) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from rag.disk import close_to_others
 from rag.embedding import choice as embedding_choice
@@ -21,7 +22,8 @@ from rag.ingest.manual import VECTORS, index_manual, is_current
 from rag.model.endpoint import Answerer, build_model, close_model, endpoint_of
 from rag.model.entailment import build_judge
 from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, Searcher, SparseEncoder
-from rag.profiles.profile import Profile, profile_of
+from rag.profiles.offered import offered_models
+from rag.profiles.profile import Profile, profile_files, profile_of
 from rag.profiles.schema import PromptSection
 from rag.prompt.budget import check_system
 from rag.prompt.prompts import system_prompt
@@ -34,6 +36,20 @@ MANUAL: Final = "manual"  # collection of askbook's own manual
 BOOK: Final = "book"  # default collection of the user's book
 
 Progress = Callable[[int, int], None]
+
+
+class _Kept(NamedTuple):
+    """The parts of a profile, its files, and their times and sizes when they were read."""
+
+    parts: Parts
+    files: tuple[Path, ...]
+    stamp: tuple[tuple[int, int], ...]
+
+
+def _stamp(files: Sequence[Path]) -> tuple[tuple[int, int], ...]:
+    """When the files were last changed, in nanoseconds, and their bytes; a missing file has zeros."""
+    stats = [path.stat() if path.exists() else None for path in files]
+    return tuple((found.st_mtime_ns, found.st_size) if found else (0, 0) for found in stats)
 
 
 class LiveServices:
@@ -58,9 +74,11 @@ class LiveServices:
         self.judge = judge
         self.sparse: SparseEncoder = Bm25Encoder()
         self._index = index
+        self._replaced: list[Parts] = []
         self._given = given
         self._default_profile = profile.name
-        self._parts = {profile.name: self._build(profile.in_environment(settings))}
+        files = profile_files(settings, profile.name)
+        self._parts = {profile.name: _Kept(self._build(profile.in_environment(settings)), files, _stamp(files))}
 
     @property
     def index(self) -> ChunkIndex:
@@ -75,16 +93,24 @@ class LiveServices:
         return embedding_choice.build_embedder(embedding_choice.local(self.settings), self.settings)
 
     def parts(self, profile: str | None) -> Parts:
-        """The parts of a profile, built on first use. Raises `UsageError` for an unknown name or a broken profile."""
+        """The parts of a profile, built on first use and again when one of its files has changed.
+
+        Raises `UsageError` for an unknown name or a broken profile.
+        """
         name = profile or self._default_profile
-        if name not in self._parts:
-            self._parts[name] = self._build(profile_of(self.settings, name).in_environment(self.settings))
-        return self._parts[name]
+        kept = self._parts.get(name)
+        if kept is None or kept.stamp != _stamp(kept.files):
+            files = profile_files(self.settings, name)
+            stamp = _stamp(files)  # before they are read: a change meanwhile is seen the next time
+            parts = self._build(profile_of(self.settings, name).in_environment(self.settings))
+            self._replaced += [kept.parts] if kept else []  # a turn may still be using them
+            self._parts[name] = kept = _Kept(parts, files, stamp)
+        return kept.parts
 
     async def aclose(self) -> None:
         if self._given.qdrant_client is None:
             await self.index.aclose()
-        for parts in self._parts.values():
+        for parts in (*self._replaced, *(kept.parts for kept in self._parts.values())):
             if not parts.given:
                 await close_model(parts.model)
 
@@ -113,6 +139,7 @@ class LiveServices:
             searched_with=self._searched_with(profile),
             collection=self.index.collection,
             judge=self.judge,
+            models=offered_models(self.settings),
         )
 
     def _searcher(self, profile: Profile, tool_name: str) -> Searcher:

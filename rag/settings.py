@@ -24,7 +24,8 @@ FOUND: Final = Path(".env")  # the file in the folder where askbook is started, 
 # What a `.env` that is not trusted may set: nothing that holds a key or decides where something is sent or stored.
 _HARMLESS: Final = frozenset({
     "OPENAI_MODEL", "COHERE_MODEL", "QDRANT_COLLECTION_NAME", "AGENT_TOP_K", "AGENT_SCORE_THRESHOLD",
-    "AGENT_MAX_TURNS", "ASKBOOK_GROUNDING", "ASKBOOK_PROFILE", "ASKBOOK_PROFILES", "ASKBOOK_KEEP_TURNS",
+    "AGENT_MAX_TURNS", "ASKBOOK_GROUNDING", "ASKBOOK_PROFILE", "ASKBOOK_PROFILES", "ASKBOOK_MODELS",
+    "ASKBOOK_KEEP_TURNS",
 })  # fmt: skip
 # A key and the address that it is sent to. Both come from the environment, or both from the file.
 _ADDRESS_OF: Final = {
@@ -79,6 +80,7 @@ class Settings(BaseSettings):
     home: Path = _env("ASKBOOK_HOME", Path(".askbook"), description="folder for index, memory and caches")
     profile: str = _env("ASKBOOK_PROFILE", "default", description="profile to use")
     profiles: str | None = _env("ASKBOOK_PROFILES", description="profiles that others may choose, comma-separated")
+    models: str | None = _env("ASKBOOK_MODELS", description="models that others may choose, comma-separated")
     embedding_model: Path | None = _env(
         "ASKBOOK_EMBEDDING_MODEL", description="embedding model: a folder, a hosted model's name, or packaged"
     )

@@ -8,15 +8,12 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
-from pydantic import Field
 
+from askbook import testing
 from rag.book import SparseVector, Where
 from rag.errors import UsageError
 from rag.ports import ChunkIndex, Judge, Parts
@@ -29,65 +26,25 @@ UNFORESEEN: list[str] = []  # calls of models beyond their scripts; `conftest.py
 Reply = str | Exception | Sequence[AIMessageChunk | str | Exception]
 
 
-class ScriptedModel(BaseChatModel):
-    """Answers with its script, one reply a call. A reply is a text, an exception, the chunks of a stream, or a function
-    from the prompt to a text. An event among the chunks holds up the stream until it is set.
+class ScriptedModel(testing.ScriptedModel):
+    """As builders have it, with two more kinds of replies: a function from the prompt to a text, and among the chunks
+    of a stream an event, which holds up the stream until it is set.
 
-    A call beyond the script fails the test, and `assert_complete` one that was never made.
+    A call beyond the script also fails the test: to the product it is a failure of the turn.
     """
 
-    script: list[Any] = Field(default_factory=list)
-    prompts: list[list[BaseMessage]] = Field(default_factory=list)
-    options: list[dict[str, Any]] = Field(default_factory=list)
+    def unforeseen(self, prompt: Sequence[BaseMessage]) -> None:
+        UNFORESEEN.append(prompt[-1].text)
+        super().unforeseen(prompt)
 
-    def assert_complete(self) -> None:
-        assert not self.script, f"{len(self.script)} replies were never asked for"
+    def _parts_of(self, reply: Any, prompt: list[BaseMessage]) -> list[Any]:
+        return super()._parts_of(reply(prompt) if callable(reply) else reply, prompt)
 
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
+    def _chunk_of(self, part: Any) -> Any:
+        return part if isinstance(part, asyncio.Event) else super()._chunk_of(part)
 
-    def bind_tools(self, tools: Sequence[Any], **options: Any) -> Any:
-        return self.bind(tools=list(tools), **options)
-
-    def _chunks(
-        self, prompt: list[BaseMessage], options: dict[str, Any]
-    ) -> Iterator[ChatGenerationChunk | asyncio.Event]:
-        self.prompts.append(prompt)
-        self.options.append(options)
-        if not self.script:  # what is raised here is a failure of the turn to the product, which tells it as one
-            UNFORESEEN.append(prompt[-1].text)
-        assert self.script, "the model was called more often than its script foresees"
-        reply = self.script.pop(0)
-        reply = reply(prompt) if callable(reply) else reply
-        parts = [reply] if isinstance(reply, str | Exception) else list(reply)
-        for part in parts:
-            if isinstance(part, Exception):
-                raise part
-            if isinstance(part, asyncio.Event):
-                yield part
-                continue
-            message = part if isinstance(part, AIMessageChunk) else AIMessageChunk(content=part)
-            yield ChatGenerationChunk(message=message)
-        yield ChatGenerationChunk(message=AIMessageChunk(content="", response_metadata={"finish_reason": "stop"}))
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        raise AssertionError("answers are streamed")
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        for part in self._chunks(messages, kwargs):
+    async def _astream(self, messages: list[BaseMessage], *arguments: Any, **options: Any) -> AsyncIterator[Any]:
+        for part in self._chunks(messages, options):
             if isinstance(part, asyncio.Event):
                 await part.wait()
             else:
@@ -218,6 +175,7 @@ class FakeServices:
         self.profile = self.profile if judged else unjudged(self.profile)
         self.quotes = quotes
         self.judge = judge
+        self.models: tuple[str, ...] = ()
 
     @property
     def index(self) -> ChunkIndex:
@@ -226,7 +184,15 @@ class FakeServices:
     def parts(self, profile: str | None) -> Parts:
         if profile not in (None, self.profile.name):
             raise UsageError(f'There is no profile "{profile}".', code="unknown_profile")
-        return Parts(self.profile, self.model, "scripted", self.quotes, self.searcher, judge=self.judge)
+        return Parts(
+            self.profile,
+            self.model,
+            "scripted",
+            self.quotes,
+            self.searcher,
+            judge=self.judge,
+            models=self.models,
+        )
 
 
 # --- ingestion -------------------------------------------------------------------------------------------------------

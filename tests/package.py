@@ -69,12 +69,12 @@ def build(folder: Path, *kind: str, source: Path = ROOT) -> Path:
     return built
 
 
-def install(wheel: Path, folder: Path) -> Package:
-    """A new environment with the wheel in it, and with the libraries of this one."""
+def install(wheel: Path, folder: Path, *options: str) -> Package:
+    """A new environment with the wheel (or a source) in it, and with the libraries of this one."""
     subprocess.run([*_UV, "venv", "--quiet", "--offline", "--python", sys.executable, str(folder)], check=True)
     python = folder / "bin" / "python"
     (libraries,) = (folder / "lib").glob("python*/site-packages")
     (libraries / "libraries.pth").write_text("\n".join(site.getsitepackages()), encoding="utf-8")
-    install = ["pip", "install", "--quiet", "--offline", "--no-deps", "--python", str(python), str(wheel)]
+    install = ["pip", "install", "--quiet", "--offline", "--no-deps", "--python", str(python), *options, str(wheel)]
     subprocess.run([*_UV, *install], check=True)
     return Package(wheel, python)

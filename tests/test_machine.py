@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 
 from graph.build import build_graph
 from graph.compiled import thread_config
@@ -172,7 +172,7 @@ async def test_what_belongs_to_a_turn_is_emptied_when_it_closes() -> None:
     state = await machine.state()
     emptied = EMPTY_TURN | {"turn": None, "metadata": None}
     assert {name: state.get(name) for name in emptied if name != "response"} | {"response": None} == emptied
-    assert set(AgentState.__annotations__) == {"messages", "phase", "turn_number", "past", *emptied}
+    assert set(AgentState.__annotations__) == {"messages", "phase", "turn_number", "past", "contexts", *emptied}
 
 
 async def test_turns_are_counted() -> None:
@@ -272,3 +272,31 @@ def test_no_box_of_the_drawing_stands_apart() -> None:
 def test_a_page_without_a_place_for_the_drawing_is_refused() -> None:
     with pytest.raises(UsageError):
         in_page("# A page\n")
+
+
+async def test_a_turn_ends_with_the_texts_of_its_passages_and_its_tokens_for_evaluators() -> None:
+    counted = AIMessageChunk(content="", usage_metadata={"input_tokens": 11, "output_tokens": 7, "total_tokens": 18})
+    machine = Machine([ANSWER, counted])
+    values = await machine.graph.ainvoke({"messages": [("user", "What is a node?")]}, thread_config("t"))
+    assert [one["text"] for one in values["contexts"]] == [passage().text]
+    assert values["messages"][-1].usage_metadata == {"input_tokens": 11, "output_tokens": 7, "total_tokens": 18}
+    stored = await machine.graph.aget_state(thread_config("t"))
+    assert "contexts" not in stored.values, "the texts of passages are not stored with a conversation"
+
+
+async def test_a_run_chooses_a_model_that_the_operator_offers() -> None:
+    machine = Machine(ANSWER, ANSWER, ANSWER)
+    machine.services.models = ("another",)
+    chosen = await machine.ask("What is a node?", Context(model="another"))
+    own = await machine.ask("What is a node?", Context(model="scripted"))
+    unset = await machine.ask("What is a node?")
+    assert [one.model for one in (chosen, own, unset)] == ["another", "scripted", "scripted"]
+    assert [options.get("model") for options in machine.model.options] == ["another", None, None]
+
+
+async def test_a_model_that_is_not_offered_is_an_error_that_lists_those_that_are() -> None:
+    machine = Machine()
+    machine.services.models = ("another",)
+    response = await machine.ask("What is a node?", Context(model="expensive"))
+    assert response.error is not None
+    assert (response.error.code, response.error.hint) == ("unknown_model", "Models: scripted, another.")

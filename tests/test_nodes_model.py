@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 
 from nodes.generate import make_generate
 from nodes.tools import make_tools
+from nodes.turn import exchange_of
 from rag.answer.output import unconfirmed_answer
 from rag.book import Where
 from rag.errors import AskbookError, RetrievalError
@@ -112,7 +113,7 @@ async def test_a_tool_call_leads_to_another_search_and_not_to_an_answer(stream: 
     update = await generate(ScriptedModel(script=[[tool_call("ros nodes")]]), stream, passage())
     assert update["phase"] == "RETRIEVING"
     assert update["tool_calls"] == [{"name": "search_book", "args": {"query": "ros nodes"}}]
-    assert [message.tool_calls[0]["id"] for message in update["exchange"]] == ["call-1"]
+    assert [message.tool_calls[0]["id"] for message in exchange(update)] == ["call-1"]
     assert "content" not in update["draft"]
 
 
@@ -179,6 +180,11 @@ async def test_generate_refuses_to_work_without_an_open_turn(stream: Stream) -> 
     assert caught.value.code == "no_turn"
 
 
+def exchange(update: Any) -> list[Any]:
+    """The messages that an update keeps of the tool calls."""
+    return exchange_of(update)
+
+
 # --- tools ----------------------------------------------------------------------------------------------------------
 
 
@@ -203,7 +209,7 @@ async def test_new_passages_are_numbered_on(stream: Stream) -> None:
     searcher = FakeSearcher([passage(1, chunk_id="new", text="Something new.")])
     update = await search_again(searcher, stream, wanting({"args": {"query": "q"}, "id": "a"}), passage(1), passage(2))
     assert [(one["number"], one["chunk_id"][-3:]) for one in update["passages"]] == [(1, "001"), (2, "002"), (3, "new")]
-    assert "[3] Source:" in update["exchange"][-1].content
+    assert "[3] Source:" in exchange(update)[-1].content
 
 
 async def test_a_passage_that_is_known_keeps_its_number_and_is_not_sent_again(stream: Stream) -> None:
@@ -211,14 +217,14 @@ async def test_a_passage_that_is_known_keeps_its_number_and_is_not_sent_again(st
         FakeSearcher([passage(1)]), stream, wanting({"args": {"query": "q"}, "id": "a"}), passage(1)
     )
     assert update["passages"] == as_data(passage(1))
-    assert "Already given: [1]." in update["exchange"][-1].content
-    assert passage(1).text not in update["exchange"][-1].content
+    assert "Already given: [1]." in exchange(update)[-1].content
+    assert passage(1).text not in exchange(update)[-1].content
 
 
 async def test_every_call_gets_its_answer(stream: Stream) -> None:
     calls = [{"args": {"query": f"q{n}"}, "id": f"id-{n}"} for n in range(5)]
     update = await search_again(FakeSearcher([passage(2)]), stream, wanting(*calls), passage(1))
-    answers = [message for message in update["exchange"] if isinstance(message, ToolMessage)]
+    answers = [message for message in exchange(update) if isinstance(message, ToolMessage)]
     assert [message.tool_call_id for message in answers] == [f"id-{n}" for n in range(5)]
 
 
@@ -227,7 +233,7 @@ async def test_at_most_three_calls_of_a_message_are_searched(stream: Stream) -> 
     calls = [{"args": {"query": f"q{n}"}, "id": f"id-{n}"} for n in range(5)]
     update = await search_again(searcher, stream, wanting(*calls), passage(1))
     assert len(searcher.asked) == 3
-    assert update["exchange"][-1].content == "At most 3 searches at once."
+    assert exchange(update)[-1].content == "At most 3 searches at once."
 
 
 @pytest.mark.parametrize(
@@ -237,21 +243,21 @@ async def test_at_most_three_calls_of_a_message_are_searched(stream: Stream) -> 
 async def test_a_call_with_wrong_arguments_is_told_what_is_wrong(args: Any, said: str, stream: Stream) -> None:
     searcher = FakeSearcher([passage(2)])
     update = await search_again(searcher, stream, wanting({"args": args, "id": "a"}), passage(1))
-    assert said in update["exchange"][-1].content
+    assert said in exchange(update)[-1].content
     assert searcher.asked == []
 
 
 async def test_a_call_whose_arguments_are_no_json_is_told_so(stream: Stream) -> None:
     broken = AIMessage("", invalid_tool_calls=[{"name": "search_book", "args": "{", "id": "a", "error": None}])
     update = await search_again(FakeSearcher(), stream, broken, passage(1))
-    assert update["exchange"][-1].content == "The arguments are not valid JSON."
-    assert update["exchange"][-1].tool_call_id == "a"
+    assert exchange(update)[-1].content == "The arguments are not valid JSON."
+    assert exchange(update)[-1].tool_call_id == "a"
 
 
 async def test_a_search_of_the_model_that_fails_is_told_to_the_model(stream: Stream) -> None:
     searcher = FakeSearcher(failures=[RetrievalError("unreachable", "The index is away.")])
     update = await search_again(searcher, stream, wanting({"args": {"query": "q"}, "id": "a"}), passage(1))
-    assert update["exchange"][-1].content == "Could not search the book content. Please try again."
+    assert exchange(update)[-1].content == "Could not search the book content. Please try again."
     assert update["phase"] == "GENERATING"
 
 

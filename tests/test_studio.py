@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import socket
-import subprocess
-import sys
-import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
@@ -21,66 +15,17 @@ from pydantic import ValidationError
 
 from graph.assistants import assistant_id, create_assistants, wait_for
 from graph.studio import is_free
+from graph.studio import main as studio_main
 from rag.profiles.layers import profile_names
 from state import AgentState, Context, InputState
-
-ROOT = Path(__file__).parent.parent
-START_SECONDS = 120  # it takes six on a quiet machine
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+from tests.studio_server import free_port, studio
 
 
 @pytest.fixture(scope="module")
 def server(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server of its own, over the tiny book; its files go to a folder that is thrown away."""
-    port = free_port()
-    work = tmp_path_factory.mktemp("studio")
-    (work / "langgraph.json").write_text((ROOT / "langgraph.json").read_text())
-    log = (work / "log").open("w")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "graph.studio", "--port", str(port)],
-        cwd=work,
-        env={"PATH": os.environ["PATH"], "HOME": str(work), "PYTHONPATH": str(ROOT), "ASKBOOK_HOME": str(tiny_book)},
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        _wait(address, process, work / "log")
-        _wait_for_assistants(work / "log")
+    """The address of a server over the tiny book."""
+    with studio(tmp_path_factory.mktemp("studio"), tiny_book) as address:
         yield address
-    finally:
-        os.killpg(process.pid, signal.SIGINT)
-        try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        log.close()
-
-
-def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        assert process.poll() is None, log.read_text()
-        try:
-            if httpx.get(f"{address}/ok").status_code == 200:
-                return
-        except httpx.TransportError:
-            time.sleep(0.2)
-    raise AssertionError(f"the server did not start: {log.read_text()}")
-
-
-def _wait_for_assistants(log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while "Studio's assistants" not in log.read_text():
-        assert time.monotonic() < deadline, log.read_text()
-        time.sleep(0.2)
 
 
 @pytest.fixture
@@ -184,7 +129,8 @@ async def test_the_form_of_an_assistant_holds_the_safe_knobs_and_nothing_else(cl
     form = schemas["context_schema"]
     assert form is not None
     assert set(form["properties"]) == set(Context.model_fields) == {
-        "profile", "top_k", "score_threshold", "filter", "temperature", "max_tokens", "citation_style", "grounding",
+        "profile", "model", "top_k", "score_threshold", "filter", "temperature", "max_tokens", "citation_style",
+        "grounding",
     }  # fmt: skip
     assert form["additionalProperties"] is False
 
@@ -213,6 +159,51 @@ async def test_the_server_drops_what_the_form_does_not_have_before_the_run(clien
     )
     assert isinstance(values, dict)
     assert (values["response"]["status"], values["response"]["model"]) == ("success", "askbook-quoting")
+
+
+async def test_the_form_lists_the_profiles_and_the_node_of_each_option(client: LangGraphClient) -> None:
+    schemas = await client.assistants.get_schemas(assistant_id("default"))
+    options = (schemas["context_schema"] or {})["properties"]
+    assert options["profile"]["anyOf"][0]["enum"] == profile_names()
+    nodes = {name: option["langgraph_nodes"] for name, option in options.items()}
+    graph = await client.assistants.get_graph(assistant_id("default"))
+    assert {node for named in nodes.values() for node in named} <= {str(node["id"]) for node in graph["nodes"]}
+    assert (nodes["top_k"], nodes["temperature"]) == (["RETRIEVING", "tools"], ["GENERATING"])
+
+
+async def test_a_turn_is_stepped_through_its_passages_edited_and_resumed(client: LangGraphClient) -> None:
+    """As Studio does it: stop before a node, change the state there, go on; then fork from an earlier step."""
+    thread = (await client.threads.create())["thread_id"]
+    asked = question("How many teeth does a widget have?")
+    await client.runs.wait(thread, "agent", input=asked, interrupt_before=["GENERATING"])
+    stopped = await client.threads.get_state(thread)
+    assert (stopped["next"], stopped["values"]["phase"]) == (["GENERATING"], "GENERATING")  # type: ignore[call-overload]
+    passages = stopped["values"]["passages"]  # type: ignore[call-overload]
+    edited = [{**passages[0], "text": "Every widget has exactly nine teeth.", "title": "Edited"}]
+    await client.threads.update_state(thread, {"passages": edited})
+    values: Any = await client.runs.wait(thread, "agent", input=None)
+    assert "exactly nine teeth" in values["response"]["plain_content"]
+    assert [one["text"] for one in values["contexts"]] == ["Every widget has exactly nine teeth."]
+
+    history = await client.threads.get_history(thread, limit=50)
+    before = next(one for one in history if one["next"] == ["RETRIEVING"])
+    fork: Any = await client.runs.wait(thread, "agent", input=None, checkpoint=before["checkpoint"])
+    assert "exactly four teeth" in fork["response"]["plain_content"]
+    assert (await client.threads.get_state(thread))["next"] == []
+    again: Any = await client.runs.wait(thread, "agent", input=question("What is a gadget?"))
+    assert again["response"]["turn_number"] == 2
+
+
+def test_the_user_may_send_traces_and_otherwise_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[dict[str, str]] = []
+    monkeypatch.setattr("graph.studio.start_helper", lambda _address: None)
+    monkeypatch.setattr("os.execve", lambda _path, _command, environment: started.append(environment))
+    for value in (None, "true"):
+        monkeypatch.delenv("LANGSMITH_TRACING", raising=False)
+        if value:
+            monkeypatch.setenv("LANGSMITH_TRACING", value)
+        studio_main(["--port", str(free_port())])
+    assert [environment["LANGSMITH_TRACING"] for environment in started] == ["false", "true"]
 
 
 def test_the_helper_gives_up_when_its_server_is_gone() -> None:

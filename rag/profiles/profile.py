@@ -148,6 +148,11 @@ def profile_of(settings: Settings, name: str | None = None) -> Profile:
     return profile
 
 
+def profile_files(settings: Settings, name: str) -> tuple[Path, ...]:
+    """The files that a profile is made of. Raises `UsageError` as `profile_of` does."""
+    return tuple(layer.path for layer in read_layers(name, profile_folders(settings)))
+
+
 def effective(name: str, settings: Settings) -> list[EffectiveValue]:
     """Every value of the profile in this process, each from a variable, a file or a default.
 

@@ -1,0 +1,32 @@
+"""Profiles are read again when their files change, so that LangGraph Studio need not be restarted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rag.errors import UsageError
+from rag.services import open_services
+from rag.settings import Settings
+
+
+async def test_a_profile_that_was_edited_counts_from_the_next_turn_on(tmp_path: Path, tiny_book: Path) -> None:
+    home = tmp_path / "home"
+    mine = home / "profiles" / "mine.toml"
+    mine.parent.mkdir(parents=True)
+    text = 'extends = "default"\ndescription = "Mine."\n[retrieval]\ntop_k = {}\n'
+    mine.write_text(text.format(3))
+    async with open_services(Settings(home=home), profile="mine", collection="book") as services:
+        first = services.parts("mine")
+        assert (first.profile.retrieval.top_k, services.parts("mine") is first) == (3, True)
+        mine.write_text(text.format(7))
+        os.utime(mine, ns=(1, 1))
+        assert services.parts("mine").profile.retrieval.top_k == 7
+        assert services.parts("default").profile.retrieval.top_k == 5
+        mine.write_text("top_k = [")
+        with pytest.raises(UsageError, match=r"mine\.toml"):
+            services.parts("mine")
+        mine.write_text(text.format(4))
+        assert services.parts("mine").profile.retrieval.top_k == 4
