@@ -4,7 +4,7 @@
 
 Each book below DATA/books that has `questions.jsonl` or `labelled_queries.json` is ingested into the home and asked
 through the real agent, without a key. The last question of a case is judged, after the others in the same thread. It is
-right if a cited page matches `pages` and the shown text matches `answer`; without `pages` it must be refused. A hash of
+right if the file or address of a cited page matches `pages`, in any case of letters, and the shown text matches `answer`; without `pages` it must be refused. A hash of
 the question chooses the half that may be looked at; constants are fitted on that half, and the other half is reported.
 Intervals are Wilson's, at 95%.
 """
@@ -51,7 +51,7 @@ class Case:
         if self.pages is None:
             return response.status == "fallback"
         cited = [text for c in response.citations for text in (c.source_file_path, c.url)]
-        on_page = any(re.search(self.pages, place) for place in cited)
+        on_page = any(re.search(self.pages, place, re.IGNORECASE) for place in cited)
         return response.status == "success" and on_page and bool(re.search(self.answer or "", response.plain_content))
 
 

@@ -29,6 +29,7 @@ from rag.settings import Settings
 
 MANUAL: Final = "manual"  # collection of askbook's own manual
 BOOK: Final = "book"  # default collection of the user's book
+QUOTED_FROM: Final = 12  # passages that the answerer without a model reads, if no other number is set
 
 Progress = Callable[[int, int], None]
 
@@ -86,9 +87,10 @@ class LiveServices:
         embedder = self.embedder if endpoint.key else self.local_embedder
         model, model_name, quotes = build_model(profile, self.settings, embedder)
         tool_name = profile.tool.name if profile.tool else "retrieve"
-        if quotes:  # it takes all text after "Question:" as the question, calls no tool, and refuses by the best hits
-            without_neighbours = profile.retrieval.model_copy(update={"neighbours": 0})
-            changes = {"prompt": PromptSection(), "retrieval": without_neighbours, "tool": None}
+        if quotes:  # it takes all text after "Question:" as the question, calls no tool, and reads more passages, which cost it little
+            count = self.settings.agent_top_k or max(QUOTED_FROM, profile.retrieval.top_k)
+            retrieval = profile.retrieval.model_copy(update={"top_k": count, "neighbours": 0})
+            changes = {"prompt": PromptSection(), "retrieval": retrieval, "tool": None}
             profile = profile.model_copy(update=changes)
         owner = owner_of(self.index.collection, profile)
         return Parts(

@@ -30,6 +30,7 @@ Standing = Literal["contradicted", "supported", "unconfirmed"]
 
 # Shown behind a sentence that could not be confirmed.
 UNCONFIRMED_MARK: Final = "[?]"
+OMISSION: Final = "[…]"  # stands where a quotation leaves something out
 CitationStyle = Literal["numbered", "source", "title", "chapter"]
 Footer = Literal["list", "files", "scores", "none"]
 ErrorType = Literal[

@@ -14,7 +14,7 @@ from rag.text.english.requests import Demand, asked, blanked, is_order, joined_t
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.text.sentences import Unit, code_spans, units
 from rag.text.terms import is_english, keys
-from rag.types import Passage, Quote, Standing
+from rag.types import OMISSION, Passage, Quote, Standing
 
 LONGEST_CLAIM: Final = 4000  # code points; a longer sentence is not supported
 MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
@@ -117,7 +117,7 @@ class SupportCheck:
     def code(self, block: str, numbers: Sequence[int]) -> Finding:
         """Whether one cited passage contains every line of the code block. Indentation and fences do not count."""
         wanted = [" ".join(line.split()) for line in block.split("\n")[1:]]
-        wanted = [line for line in wanted if line and not re.fullmatch(r"[`~]{3,}", line)]
+        wanted = [line for line in wanted if line and line != OMISSION and not re.fullmatch(r"[`~]{3,}", line)]
         for number in numbers:
             source = self._sources[number]
             if wanted and all(line in source.lines for line in wanted):

@@ -42,6 +42,7 @@ _LIST: Final = re.compile(
     r"limitations|challenges|settings|options|commands|rules|phases|steps)\b",
     re.IGNORECASE,
 )
+_WHY: Final = re.compile(r"\bwhy\b|\bhow come\b|\breasons?\b|\bwhat(?:'s| is| are)? the point\b", re.IGNORECASE)
 _NUMBER: Final = re.compile(
     r"\bhow (?:many|much|tall|long|fast|heavy|big|large|far|often|old|high|deep|wide)\b|"
     r"\bwhat (?:is|are|was)(?: the)?(?: [\w'’-]+)* (?:price|cost|number|percentage|salary|budget|speed|capacity|height|"
@@ -68,6 +69,8 @@ CONJUNCTION: Final = re.compile(r"\W*(?:and|but|or|so|also|then)\b[\s,]*", re.IG
 # Words that stand for something said before.
 REFERS_BACK: Final = re.compile(
     r"\b(?:it|its|they|them|their|those|these|this one|that one|the same|the (?:first|second|last) one)\b|"
+    r"\b(?:use|make|create|need|exclude|include|share|write|add|remove|delete|start|stop|run|define|have|get|build|call|set|"
+    r"choose|pick|open|close|show|change|test) one\b|"
     r"\b(?:is|about|of|do|does|with|for|like) (?:that|this)\W*$",
     re.IGNORECASE,
 )
@@ -81,6 +84,7 @@ class QuestionShape:
     comparison: bool
     steps: bool
     listing: bool
+    reason: bool
     wanted: Wanted
 
 
@@ -99,6 +103,7 @@ def shape(question: str) -> QuestionShape:
         comparison=comparison,
         steps=bool(_STEPS.search(text)),
         listing=bool(_LIST.search(text)),
+        reason=bool(_WHY.search(text)),
         wanted=wanted,
     )
 
