@@ -64,6 +64,12 @@ class QuoteBlock:
         return self.headings[-1] if self.headings else self.passage.title.rpartition(" > ")[2]
 
     @property
+    def path(self) -> tuple[str, ...]:
+        """The last titles above it: two of the passage, and the nearest heading."""
+        titles = [*self.passage.title.split(" > ")[-2:], self.heading]
+        return tuple(dict.fromkeys(titles))
+
+    @property
     def is_aside(self) -> bool:
         """Whether it is in a section that answers nothing, such as exercises."""
         titles = [*self.passage.title.split(" > ")[-2:], *self.headings]

@@ -32,10 +32,19 @@ from rag.text.terms import Term, is_english, keys, stem, terms, weigh
 
 EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
 EMBEDDED_CHARACTERS: Final = 420  # of a block
-LONG_CODE: Final = 16  # lines; longer code is quoted in part
 CONTEXT_WEIGHT: Final = 0.8  # of a term that only the headings of a block hold
-RANK_PENALTY: Final = 0.02  # for each passage that is ranked higher
-SAME_QUESTION: Final = 0.35  # bonus of a block whose heading asks the same as the question
+# Weights of the parts of a score, beside the share of the terms, which has 1. Fitted on half of the questions of
+# `bench/quoting.py` by a softmax over the blocks of each question, and rounded.
+COSINE: Final = 0.45  # of the block and the question
+PATH: Final = 0.8  # cosine of the headings above the block and the question
+RANK: Final = 0.06  # taken for each passage that is ranked higher
+FIRST: Final = 0.2  # of the first block of a section
+SAME_QUESTION: Final = 0.5  # of a block whose heading asks the same as the question
+LENGTH: Final = 0.35  # of a block with LONG characters
+LONG: Final = 600
+DEFINES: Final = 1.0  # of what `defines` finds, for a question that asks what something is
+STEPS: Final = 0.4  # of code and numbered steps, for a question that asks how
+GIVES_REASON: Final = 0.25
 OTHER_PLATFORM: Final = 0.3  # taken from a block about another platform than the one asked for
 LEANING: Final = 0.15  # taken from a block that begins by pointing back
 LINKS: Final = 0.6  # taken from a block of which every character belongs to a link
@@ -74,6 +83,8 @@ def read(
     for block in every:
         block.said = bool(answered) and " ".join(block.units[-1].text.split()) in answered
         _score(block, reading)
+    if embedder is not None:
+        _add_paths(question, cut, embedder)
     quotable = sorted((block for block in every if is_quotable(block)), key=lambda block: -block.score)
     if embedder is not None:
         _add_cosines(question, quotable[:EMBEDDED], embedder)
@@ -86,27 +97,27 @@ def _score(block: QuoteBlock, reading: Reading) -> None:
     block.unit_scores = [held(reading.terms, keys(unit.text), block.context) for unit in block.units]
     whole = held(reading.terms, block.own, block.context)
     block.held = (whole + max(block.unit_scores)) / 2
-    block.score = block.held + fitness(block, reading) - RANK_PENALTY * block.rank
+    block.score = block.held + fitness(block, reading)
 
 
 def fitness(block: QuoteBlock, reading: Reading) -> float:
     """What the place and the form of a block add to its score or take from it, by what the question asks for."""
     asked, text = reading.shape, block.units[0].text
-    same = asks_same(reading.terms, block.heading)
-    fit = SAME_QUESTION * same * (1.0 if block.first else 0.6) - _faults(block, reading)
-    if block.first and (block.form != "code" or block.lead):
-        about = share(reading.terms, keys(block.heading))
-        fit += about * (0.3 if asked.definition else 0.1) if about >= 0.6 else 0.0
-    if asked.definition and (block.form != "code" or block.lead):
-        fit += max(defines(unit.text, reading.terms) for n, unit in enumerate(block.units) if n < 2 or unit.kind == "item")
+    fit = SAME_QUESTION * asks_same(reading.terms, block.heading) + (FIRST if block.first else 0.0)
+    fit += LENGTH * min(len(block.text), LONG) / LONG - RANK * block.rank - _faults(block, reading)
+    if asked.definition:
+        units = (unit.text for n, unit in enumerate(block.units) if n < 2 or unit.kind == "item")
+        fit += DEFINES * max(defines(unit, reading.terms) for unit in units)
+    elif asked.steps and block.form in ("code", "steps"):
+        fit += STEPS
+    elif block.form == "code":
+        fit += STEPS / 2
     if asked.comparison and block.form == "table":
         fit += 0.2
-    if asked.steps and not asked.definition:
-        fit += {"code": 0.15, "steps": 0.15}.get(block.form, 0.0)
     if asked.listing and block.form in ("list", "table"):
         fit += 0.1
     if asked.reason and REASON.search(block.text):
-        fit += 0.12
+        fit += GIVES_REASON
     if asked.wanted in ("number", "year"):
         fit += 0.1 if re.search(r"\d", block.text) else -0.1
     return fit - (LEANING if LEANS_BACK.match(text.lstrip("*_")) else 0.0)
@@ -128,11 +139,8 @@ def _faults(block: QuoteBlock, reading: Reading) -> float:
     if speaks_of_itself(text) or CAPTION.match(text):
         fault += 0.25
     if WALKS_THROUGH.search(text) or (block.units[-1].kind == "lead"):
-        fault += 0.1
+        fault += 0.15
     fault += LINKS * _linked(block.text)
-    if block.form == "code":
-        long = block.units[-1].text.count("\n") > LONG_CODE
-        fault += (0.0 if reading.shape.steps or block.lead else 0.15) + (0.1 if long else 0.0)
     named = _platforms(reading.question)
     if named and not named & (there := _platforms(f"{block.heading}\n{block.text}")) and there:
         fault += OTHER_PLATFORM
@@ -250,10 +258,24 @@ def is_sayable(unit: Unit) -> bool:
     return unit.kind == "code" or not any(m[1] for m in _MARKER.finditer(unit.text))
 
 
+def _add_paths(question: str, passages: Sequence[Sequence[QuoteBlock]], embedder: Embedder) -> None:
+    """Add the cosines of the headings to the scores of the blocks below them."""
+    paths = {block: " ".join(block.path) for found in passages for block in found}
+    texts = list(dict.fromkeys(paths.values()))
+    cosine = dict(zip(texts, _cosines(question, texts, embedder), strict=True))
+    for block, path in paths.items():
+        block.score += PATH * cosine[path]
+
+
 def _add_cosines(question: str, candidates: Sequence[QuoteBlock], embedder: Embedder) -> None:
-    """Embed the blocks and add their cosines to their scores. Vectors have length 1."""
-    query = embedder.embed_query(question)
+    """Add the cosines of the blocks to their scores."""
     texts = [f"{block.heading}\n{block.text[:EMBEDDED_CHARACTERS]}" for block in candidates]
-    for block, vector in zip(candidates, embedder.embed_documents(texts), strict=True):
-        block.cosine = sum(a * b for a, b in zip(query, vector, strict=True))
-        block.score += block.cosine
+    for block, cosine in zip(candidates, _cosines(question, texts, embedder), strict=True):
+        block.cosine = cosine
+        block.score += COSINE * cosine
+
+
+def _cosines(question: str, texts: list[str], embedder: Embedder) -> list[float]:
+    """The cosine of the question and each text. Vectors have length 1."""
+    query = embedder.embed_query(question)
+    return [sum(a * b for a, b in zip(query, vector, strict=True)) for vector in embedder.embed_documents(texts)]
