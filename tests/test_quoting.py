@@ -205,7 +205,7 @@ def test_the_stream_is_the_answer_in_pieces() -> None:
     model = QuotingChatModel(refusal=REFUSAL)
     pieces = [str(chunk.text) for chunk in model.stream(messages("What is a node?"))]
     assert "".join(pieces) == ask("What is a node?")
-    assert [piece for piece in pieces if piece] == [
+    assert pieces[:2] == [
         "A **node** is a process that performs one computation. [1]",
         " Nodes are small. [1]",
     ]

@@ -117,17 +117,16 @@ def _groups(cut: Sequence[Unit]) -> Iterator[list[Unit]]:
 
 
 def _joined(groups: Iterator[list[Unit]]) -> Iterator[list[Unit]]:
-    """The groups, a paragraph joined to the list, code or table that it introduces."""
+    """The groups, a paragraph joined to the list, code or table that it introduces; of a long one the last sentence."""
     before: list[Unit] = []
     for group in groups:
-        if before and _introduces(before, group):
-            yield before + group
-            before = []
-            continue
-        if before:
-            yield before
+        leading = _introduction(before, group)
+        rest = before[: len(before) - leading]
+        if rest:
+            yield rest
+        group = before[len(rest) :] + group
         before = []
-        if group[0].kind in ("sentence", "lead"):
+        if group[-1].kind in ("sentence", "lead") and not leading:
             before = group
         else:
             yield group
@@ -135,15 +134,16 @@ def _joined(groups: Iterator[list[Unit]]) -> Iterator[list[Unit]]:
         yield before
 
 
-def _introduces(paragraph: Sequence[Unit], group: Sequence[Unit]) -> bool:
-    """Whether a paragraph leads to the list, code or table after it.
+def _introduction(paragraph: Sequence[Unit], group: Sequence[Unit]) -> int:
+    """How many sentences at the end of a paragraph lead to the list, code or table after it.
 
     A last line with a colon leads to anything but a paragraph; a short paragraph also leads to code and to a table.
     """
-    if group[0].kind in ("heading", "sentence", "lead"):
-        return False
-    short = paragraph[-1].end - paragraph[0].start <= INTRODUCTION
-    return paragraph[-1].kind == "lead" or (short and group[0].kind in ("code", "table"))
+    if not paragraph or group[0].kind in ("heading", "sentence", "lead"):
+        return 0
+    if paragraph[-1].end - paragraph[0].start <= INTRODUCTION:
+        return len(paragraph) if paragraph[-1].kind == "lead" or group[0].kind in ("code", "table") else 0
+    return 1 if paragraph[-1].kind == "lead" else 0
 
 
 def _leading(group: Sequence[Unit]) -> Iterator[Unit]:

@@ -21,14 +21,14 @@ from rag.text.sentences import Unit
 from rag.text.terms import Term, keys
 from rag.types import OMISSION
 
-BUDGET: Final = 1100  # characters of an answer, without markers
+BUDGET: Final = 1300  # characters of an answer, without markers
 LONGEST: Final = 650  # characters of a block that is quoted whole
 MOST: Final = 4  # blocks that are chosen by their scores
-CLOSE: Final = 0.82  # least share of the best score that a further block needs
+CLOSE: Final = 0.70  # least share of the best score that a further block needs
 GAIN: Final = 0.5  # score of a further block for all the terms that no chosen block has
 NEXT: Final = 0.12  # score of a block that goes on where a chosen one ends
 ENOUGH: Final = 250  # characters; a shorter answer takes further blocks down to LOOSE
-LOOSE: Final = 0.72
+LOOSE: Final = 0.65
 SAME: Final = 0.6  # share of the shorter block's keys from which on two blocks say the same
 CODE_LINES: Final = 15  # quoted of a program
 SHELL_LINES: Final = 6  # of a block of commands that is quoted whole

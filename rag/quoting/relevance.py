@@ -55,6 +55,7 @@ _LABELLED: Final = re.compile(r"(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?: \([^)
 _INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
 _MARKER: Final = re.compile(r"`[^`]*`|(\[\d+\])")
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
+_TAB: Final = re.compile(r"\w+:")
 _LINK: Final = re.compile(r"\[[^\[\]\n]{1,300}\]\([^()\s]{1,500}\)")
 
 
@@ -252,8 +253,10 @@ def is_quotable(block: QuoteBlock) -> bool:
 
 
 def is_sayable(unit: Unit) -> bool:
-    """Whether a unit may be quoted: no heading, no question, and no [1] outside code."""
+    """Whether a unit may be quoted: no heading, no question, no label of a tab, no [1] outside code."""
     if unit.kind == "heading" or unit.text.rstrip("*_ ").endswith("?"):
+        return False
+    if unit.kind == "lead" and _TAB.fullmatch(unit.text):
         return False
     return unit.kind == "code" or not any(m[1] for m in _MARKER.finditer(unit.text))
 
