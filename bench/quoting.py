@@ -3,10 +3,10 @@
     python -m bench.quoting ../shared/data [--home FOLDER] [--book NAME] [--show]
 
 Each book below DATA/books that has `questions.jsonl` or `labelled_queries.json` is ingested into the home and asked
-through the real agent, without a key. The last question of a case is judged, after the others in the same thread. It is
-right if the file or address of a cited page matches `pages`, in any case of letters, and the shown text matches `answer`; without `pages` it must be refused. A hash of
-the question chooses the half that may be looked at; constants are fitted on that half, and the other half is reported.
-Intervals are Wilson's, at 95%.
+through the real agent, without a key; `bench/data/quoting_questions.jsonl` has more questions. The last question of a
+case is judged, after the others in the same thread. It is right if the file or address of a cited page matches `pages`,
+in any case of letters, and the shown text matches `answer`; without `pages` it must be refused. A hash of the question
+chooses the half that may be looked at; constants are fitted on that half. Intervals are Wilson's, at 95%.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from bench.product import open_book
 from graph.agent import Agent, open_agent
@@ -55,12 +55,19 @@ class Case:
         return response.status == "success" and on_page and bool(re.search(self.answer or "", response.plain_content))
 
 
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The objects of a file with one on each line; none if there is no file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+
+
 def cases(books: Path) -> Iterator[Case]:
     """The cases of all books, book by book."""
-    own = [json.loads(line) for line in OWN.read_text(encoding="utf-8").splitlines()] if OWN.is_file() else []
+    own = lines(OWN)
     for folder in sorted(path for path in books.iterdir() if path.is_dir()):
         written = folder / "questions.jsonl"
-        rows = [json.loads(line) for line in written.read_text(encoding="utf-8").splitlines()] if written.is_file() else []
+        rows = (
+            [json.loads(line) for line in written.read_text(encoding="utf-8").splitlines()] if written.is_file() else []
+        )
         rows += [row for row in own if row["book"] == folder.name]
         for row in rows:
             yield Case(folder.name, row["kind"], tuple(row["questions"]), row["pages"], row["answer"])

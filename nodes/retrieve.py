@@ -2,12 +2,15 @@
 
 Where the profile asks for it, the node `rewrite` comes first: the model rewrites a follow-up as a question that stands
 alone. The search works without a rewrite, so no failure of `rewrite` ends a turn.
+
+A question with misspelt words is searched once more, as the book spells them, in addition to the user's words.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -24,6 +27,8 @@ from rag.ports import Parts, PartsOf
 from rag.retry import USUAL, Patience
 from rag.search.followups import REWRITE_TOKENS, read_rewrite, rewrite_prompt
 from rag.search.retriever import parse_filter
+from rag.text.spelling import respelt, vocabulary
+from rag.types import Found
 from state import AgentState, Context
 
 log: Final = logging.getLogger("askbook")
@@ -86,15 +91,18 @@ def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
             turn = opened_turn(state, "search for")
             tell_phase(runtime, "RETRIEVING", "processing")
             parts = parts_of_run(runtime, parts_of)
-            found = await parts.retriever.retrieve(
+            search = partial(
+                parts.retriever.retrieve,
                 turn["question"],
                 k=parts.profile.retrieval.top_k,
                 threshold=parts.profile.retrieval.score_threshold,
                 where=where_of(runtime),
                 history=history(state.get("messages", [])[:-1]),
-                rewrite=turn.get("rewrite", ""),
                 neighbours=parts.profile.retrieval.neighbours,
             )
+            found = await search(rewrite=turn.get("rewrite", ""))
+            if not turn.get("rewrite") and (written := respelt(turn["question"], _words(found))):
+                found = await search(rewrite=written)
             record = found.retrieval.model_dump(mode="json")
             runtime.stream_writer({"type": "retrieval", **record, "trace": found.trace.as_data()})
             return {
@@ -104,6 +112,12 @@ def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
             }
 
     return retrieve
+
+
+def _words(found: Found) -> set[str]:
+    """The words of the passages that were found, and of the titles of everything that was looked at."""
+    titles = (f"{candidate.title} {candidate.heading}" for candidate in found.trace.candidates)
+    return vocabulary([*titles, *(passage.text for passage in found.passages)])
 
 
 def where_of(runtime: Runtime[Context]) -> Where | None:

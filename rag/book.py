@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 # Names how `embedded_text` and `worded_text` are made. A collection records it and is embedded again when it changes,
@@ -135,10 +135,11 @@ class IndexInfo:
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """The fields of a stored chunk that the ingestion plan needs."""
+    """The fields of a stored chunk that the ingestion plan and the overview of a book need."""
 
     id: str
     source: str
     source_file_path: str
     document_sha256: str
     sha256: str
+    chunk_index: int = field(default=0, compare=False)

@@ -87,7 +87,7 @@ class LiveServices:
         embedder = self.embedder if endpoint.key else self.local_embedder
         model, model_name, quotes = build_model(profile, self.settings, embedder)
         tool_name = profile.tool.name if profile.tool else "retrieve"
-        if quotes:  # it takes all text after "Question:" as the question, calls no tool, and reads more passages, which cost it little
+        if quotes:  # it takes all text after "Question:" as the question, calls no tool, and reads more passages
             count = self.settings.agent_top_k or max(QUOTED_FROM, profile.retrieval.top_k)
             retrieval = profile.retrieval.model_copy(update={"top_k": count, "neighbours": 0})
             changes = {"prompt": PromptSection(), "retrieval": retrieval, "tool": None}

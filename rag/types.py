@@ -239,6 +239,13 @@ class ErrorInfo(Record):
     recoverable: bool = True
 
 
+class ClosestPage(Record):
+    """A page that comes near to a question that the book does not answer: its titles and its address."""
+
+    title: str
+    url: str
+
+
 class Response(Record):
     """The answer to one question, as printed by `ask --json`."""
 
@@ -265,6 +272,7 @@ class Response(Record):
     llm_calls: int = 0
     timings_ms: Timings = Field(default_factory=Timings)
     created_at: str = Field(default_factory=now)
+    closest_pages: list[ClosestPage] = Field(default_factory=list)  # of a refusal after a search
     notices: list[str] = Field(default_factory=list)
     error: ErrorInfo | None = None
 

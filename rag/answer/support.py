@@ -174,6 +174,7 @@ class _Source:
         self.text = passage.text
         around = (passage.title, passage.heading, passage.breadcrumb, passage.chapter, passage.source_file_path)
         self.known = " \n".join(one for one in around if one)
+        self._titles = {_set(title) for one in around if one for title in (one, *one.split(" > "))}
 
     @cached_property
     def evidence(self) -> str:
@@ -242,7 +243,9 @@ class _Source:
         return _set(sentence) in self._verbatim
 
     def says(self, sentence: str) -> Quote | None:
-        """The stretch that says it: the same sentence, or one that the check finds."""
+        """The stretch that says it: the same sentence, or one that the check finds. A title stands for its text."""
+        if _set(sentence) in self._titles and not is_order(sentence):
+            return clip(self.text, 0, len(self.text))
         if unit := self._verbatim.get(_set(sentence)):
             return clip(self.text, unit.start, unit.end)
         _, found = _checked(sentence, [self])

@@ -16,8 +16,9 @@ from typing_extensions import override
 
 from rag.ports import Embedder
 from rag.prompt.passage_format import NumberedPassage, parse_prompt
-from rag.quoting.excerpt import excerpt
+from rag.quoting.excerpt import excerpt, whole_book
 from rag.quoting.relevance import Reading, read, share
+from rag.text.english.requests import about_book
 from rag.text.terms import keys, refers_back, whole_question
 
 
@@ -139,6 +140,10 @@ class QuotingChatModel(BaseChatModel):
         )
 
     def _pieces(self, messages: Sequence[BaseMessage]) -> list[str]:
+        human = next((str(m.text) for m in reversed(messages) if isinstance(m, HumanMessage)), "")
+        passages, question = parse_prompt(human)
+        if passages and (asked := about_book(question)):
+            return whole_book(passages, with_text=asked == "about")
         for passages, question, answered in _readings(messages):
             reading = read(question, passages, self.embedder, said=answered)
             if answers(reading, words_only=self.embedder is None) and (found := excerpt(reading)):

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag.quoting.blocks import QuoteBlock, bullet
+from rag.prompt.passage_format import NumberedPassage
+from rag.quoting.blocks import QuoteBlock, blocks, bullet
 from rag.quoting.relevance import Reading, defines, is_sayable, share
 from rag.text.english.phrases import LEANS_BACK
 from rag.text.markup import parse
@@ -30,6 +31,8 @@ NEXT: Final = 0.12  # score of a block that goes on where a chosen one ends
 ENOUGH: Final = 250  # characters; a shorter answer takes further blocks down to LOOSE
 LOOSE: Final = 0.65
 SAME: Final = 0.6  # share of the shorter block's keys from which on two blocks say the same
+OPENING: Final = 3  # blocks of the start page that say what the book is about
+PARTS: Final = "Parts of the book:"
 CODE_LINES: Final = 15  # quoted of a program
 SHELL_LINES: Final = 6  # of a block of commands that is quoted whole
 
@@ -56,6 +59,26 @@ def excerpt(reading: Reading) -> list[str]:
     return pieces
 
 
+def whole_book(passages: Sequence[NumberedPassage], *, with_text: bool) -> list[str]:
+    """What the book is about, in pieces: the opening of its first passage if asked for, then the titles of its parts.
+
+    A part is named by as many titles as tell its passage from the others.
+    """
+    number = passages[0].number
+    opening = [block for block in blocks(passages[0], 0) if block.form == "text"][:OPENING] if with_text else []
+    said = ([unit.text for unit in block.units if is_sayable(unit)] for block in opening)
+    texts = dict.fromkeys(" ".join(f"{_flat(text)} [{number}]" for text in units) for units in said if units)
+    pieces = [f"{text}\n\n" for text in texts]
+    titles = [passage.title.split(" > ") for passage in passages]
+    if len(passages) > 1:
+        pieces.append(f"{PARTS}\n")
+    for passage, path in zip(passages, titles, strict=True):
+        alike = (sum(other[:n] == path[:n] for other in titles) for n in range(1, len(path)))
+        length = next((n for n, count in enumerate(alike, 1) if count == 1), len(path))
+        pieces.append(f"- {without_numbers(path[length - 1])} [{passage.number}]\n")
+    return [*pieces[:-1], pieces[-1].rstrip()]
+
+
 def choose(reading: Reading) -> list[QuoteBlock]:
     """The blocks to quote, by passage in the order of their choice, then in the order of the text.
 
@@ -63,15 +86,14 @@ def choose(reading: Reading) -> list[QuoteBlock]:
     that goes on where a chosen one ends. After the first, a block must fit into what is left of the budget.
     """
     chosen: list[QuoteBlock] = []
-    room, picked = BUDGET, 0
-    for _ in range(MOST):
+    room = BUDGET
+    for picked in range(MOST):
         found = _next(reading, chosen, enough=BUDGET - room >= ENOUGH)
         fitting = (group for block in found if (group := _with_antecedent(block, reading, chosen)))
-        group = next((g for g in fitting if not picked or sum(map(_length, g)) <= room), None)
-        if group is None:
+        group = next((g for g in fitting if not picked or sum(map(_length, g)) <= room), [])
+        if not group:
             break
         chosen += group
-        picked += 1
         room -= sum(map(_length, group))
     ranks = list(dict.fromkeys(block.rank for block in chosen))
     return sorted(chosen, key=lambda block: (ranks.index(block.rank), block.place))
@@ -200,7 +222,8 @@ def _run(block: QuoteBlock, body: Sequence[int]) -> list[int]:
     for start, index in enumerate(body):
         if start and _leans(block.units[index]):
             continue
-        run, size = [], 0
+        run: list[int] = []
+        size = 0
         for other in body[start:]:
             size += len(block.units[other].text)
             if run and size > LONGEST * 0.7:
@@ -250,10 +273,15 @@ def _formatted(line: Line, wanted: Sequence[Term], *, alone: bool) -> str:
         return f"{textwrap.indent(_code(unit.text, wanted), indent)}\n{indent}{marker}"
     if unit.kind in ("table", "row"):
         return f"{without_numbers(unit.text)}\n\n{marker}"
-    text = re.sub(r"\s*\n[ \t>]*", " ", without_numbers(unit.text))
+    text = _flat(unit.text)
     if unit.kind != "item":
         return f"{indent if block.form in ('list', 'steps') else ''}{text} {marker}"
     return f"{text} {marker}" if alone else f"{indent}{bullet(block.passage.text, unit)} {text} {marker}"
+
+
+def _flat(text: str) -> str:
+    """A text on one line, without the signs of a quotation at the beginning of its lines."""
+    return re.sub(r"\s*\n[ \t>]*", " ", without_numbers(text))
 
 
 def without_numbers(text: str) -> str:

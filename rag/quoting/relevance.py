@@ -27,8 +27,8 @@ from rag.text.english.phrases import (
 )
 from rag.text.english.requests import QuestionShape, shape
 from rag.text.sentences import Unit
-from rag.text.spelling import nearest
-from rag.text.terms import Term, is_english, keys, stem, terms, weigh
+from rag.text.spelling import respelt, vocabulary
+from rag.text.terms import Term, keys, stem, terms, weigh
 
 EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
 EMBEDDED_CHARACTERS: Final = 420  # of a block
@@ -54,7 +54,6 @@ SHORTEST: Final = 25  # characters of a block that says something by itself
 _LABELLED: Final = re.compile(r"(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?: \([^)]*\))?:|\*\*[^*\n]{1,80}:\*\*")
 _INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
 _MARKER: Final = re.compile(r"`[^`]*`|(\[\d+\])")
-_WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _TAB: Final = re.compile(r"\w+:")
 _LINK: Final = re.compile(r"\[[^\[\]\n]{1,300}\]\([^()\s]{1,500}\)")
 
@@ -71,9 +70,7 @@ class Reading:
     everything: frozenset[str] = frozenset()  # keys of all passages
 
 
-def read(
-    question: str, passages: Sequence[NumberedPassage], embedder: Embedder | None, *, said: str = ""
-) -> Reading:
+def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder | None, *, said: str = "") -> Reading:
     """Score the blocks of the passages. Blocks that the earlier answers in `said` quote are not ranked."""
     answered = " ".join(said.split())
     cut = [blocks(passage, rank) for rank, passage in enumerate(passages)]
@@ -187,12 +184,10 @@ def share(wanted: Sequence[Term], found: frozenset[str]) -> float:
 
 def _respelt(wanted: list[Term], passages: Sequence[NumberedPassage], known: frozenset[str]) -> list[Term]:
     """The terms; one that no passage has also stands for the words of the passages that are spelt almost so."""
-    missing = [term for term in wanted if not term.within(known) and not is_english(term.word.lower())]
-    if not missing:
-        return wanted
-    vocabulary = {word for passage in passages for word in _WORD.findall(f"{passage.title} {passage.text}".lower())}
-    found = {term.word: nearest(term.word.lower(), vocabulary) for term in missing}
-    return [replace(t, forms=t.forms | {stem(word)}) if (word := found.get(t.word)) else t for t in wanted]
+    missing = {term.word for term in wanted if not term.within(known)}
+    words = vocabulary(f"{passage.title} {passage.text}" for passage in passages) if missing else set()
+    spelt = {word: right.lower() for word in missing if (right := respelt(word, words))}
+    return [replace(t, forms=t.forms | {stem(spelt[t.word])}) if t.word in spelt else t for t in wanted]
 
 
 def _with_abbreviations(wanted: list[Term], passages: Sequence[NumberedPassage]) -> list[Term]:

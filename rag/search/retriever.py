@@ -14,8 +14,10 @@ from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.index.catalog import require_matching_models
 from rag.ports import ChunkIndex, Embedder, Reranker, SparseEncoder
 from rag.search.followups import contexts
+from rag.search.overview import overview
 from rag.search.ranking import Fingerprint, Query, joined, ordered, weighed
 from rag.search.rerank import reranked
+from rag.text.english.requests import about_book
 from rag.types import AnsweredQuestion, Candidate, Found, Kind, Outcome, Passage, Retrieval, Trace
 
 FIELDS: Final = ("title", "heading", "file", "chapter")
@@ -93,6 +95,8 @@ class Retriever:
         await require_matching_models(
             self._index, self._embedder, self._sparse, self._profile
         )  # before embedding, which may be billed
+        if about_book(question) and where is None and (chunks_of_book := await overview(self._index)):
+            return self._whole_book(question, chunks_of_book, started)
         texts = _texts(question, history, rewrite)
         vectors = await asyncio.to_thread(self._embed, [text for _, text in texts])
         queries, found = await self._search(texts, vectors, max(DEPTH, k), where)
@@ -113,6 +117,20 @@ class Retriever:
             retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
         )
         return Found(passages, retrieval, _trace(queries, threshold, candidates))
+
+    def _whole_book(self, question: str, chunks: Sequence[Chunk], started: float) -> Found:
+        """The passages for a question about the book as a whole, which no search could find. Their score is 1."""
+        retrieval = Retrieval(
+            tool_name=self._tool_name,
+            query=question,
+            filter_applied=None,
+            results_count=len(chunks),
+            total_chunks_found=len(chunks),
+            avg_similarity=1.0,
+            retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
+        )
+        passages = [Passage.of(chunk, number, 1.0) for number, chunk in enumerate(chunks, start=1)]
+        return Found(passages, retrieval, _trace([Query("question", question, ())], 0.0, []))
 
     async def _search(
         self, texts: Sequence[tuple[Kind, str]], vectors: Sequence[Sequence[float]], limit: int, where: Where | None

@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable
 from typing import Final
+
+from rag.text.terms import is_english
 
 SHORTEST: Final = 4  # letters of a word that is corrected; shorter words are too close to others
 ONE_EDIT: Final = 7  # letters up to which one edit is allowed; longer words may have two
+
+_WORD: Final = re.compile(r"[^\W\d_]{3,}")
+
+
+def vocabulary(texts: Iterable[str]) -> set[str]:
+    """The words of some texts, in lower case, without words of one or two letters."""
+    return {word.lower() for text in texts for word in _WORD.findall(text)}
+
+
+def respelt(question: str, words: Collection[str]) -> str:
+    """The question with each misspelt word as the vocabulary spells it; "" if no word changes.
+
+    A word is misspelt if neither the vocabulary nor the embedding model knows it, and the vocabulary has one that is
+    spelt almost so.
+
+    >>> respelt("How do I instal it?", {"install"}), respelt("How do I install it?", {"installs"})
+    ('How do I install it?', '')
+    """
+
+    def corrected(match: re.Match[str]) -> str:
+        word = match[0].lower()
+        return (not is_english(word) and nearest(word, words)) or match[0]
+
+    written = _WORD.sub(corrected, question)
+    return "" if written == question else written
 
 
 def nearest(word: str, vocabulary: Collection[str]) -> str:
