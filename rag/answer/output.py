@@ -144,7 +144,8 @@ class HeldLines:
             if line.kind == "heading" or (lead.in_list and line.in_list and line.indent <= lead.indent):
                 return "drop"
             if line.run != served:
-                if served != lead.run or lead.in_list or lead.kind == "row":
+                beside = lead.in_list and line.indent <= lead.indent
+                if served != lead.run or beside or lead.kind == "row":
                     return "drop"
                 served = line.run
             if self._stands(line) or line.waits:

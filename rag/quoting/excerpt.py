@@ -16,7 +16,7 @@ from typing import Final
 from rag.prompt.passage_format import NumberedPassage
 from rag.quoting.blocks import QuoteBlock, blocks, bullet
 from rag.quoting.relevance import Reading, defines, is_sayable, share
-from rag.text.english.phrases import LEANS_BACK
+from rag.text.english.phrases import LEANS_BACK, POINTS_BACK
 from rag.text.markup import parse
 from rag.text.sentences import Unit
 from rag.text.terms import Term, keys
@@ -141,7 +141,10 @@ def _with_antecedent(block: QuoteBlock, reading: Reading, chosen: Sequence[Quote
 
 
 def _leans(unit: Unit) -> bool:
-    return unit.kind in ("sentence", "lead") and bool(LEANS_BACK.match(unit.text.lstrip("*_")))
+    """Whether a sentence points back. "It works with these versions:" points forward."""
+    text = unit.text.lstrip("*_")
+    begins = unit.kind in ("sentence", "lead") and bool(LEANS_BACK.match(text))
+    return begins or (unit.kind == "sentence" and bool(POINTS_BACK.search(text)))
 
 
 def _has_antecedent(block: QuoteBlock, reading: Reading) -> bool:
