@@ -110,7 +110,8 @@ def test_what_code_leaves_out_has_a_mark_and_is_still_the_books() -> None:
 
 
 def test_the_other_platforms_steps_come_later_or_not_at_all() -> None:
-    text = "On Windows, install the widget with:\n\n```sh\nwinget widget\n```\n\nOn macOS, install the widget with:\n\n```sh\nbrew widget\n```"
+    windows = "On Windows, install the widget with:\n\n```sh\nwinget widget\n```"
+    text = f"{windows}\n\nOn macOS, install the widget with:\n\n```sh\nbrew widget\n```"
     answer = ask("How do I install the widget on macOS?", text)
     assert "brew widget" in answer
     assert "winget" not in answer.partition("brew widget")[0]
