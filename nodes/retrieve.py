@@ -3,7 +3,7 @@
 Where the profile asks for it, the node `rewrite` comes first: the model rewrites a follow-up as a question that stands
 alone. The search works without a rewrite, so no failure of `rewrite` ends a turn.
 
-A question with misspelt words is searched once more, as the book spells them, in addition to the user's words.
+A question with misspelt words is searched once more as the book spells them, and the passages of both searches count.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import partial
+from itertools import zip_longest
 from typing import Final
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -27,9 +28,9 @@ from rag.ports import Parts, PartsOf
 from rag.retry import USUAL, Patience
 from rag.search.followups import REWRITE_TOKENS, read_rewrite, rewrite_prompt
 from rag.search.retriever import parse_filter
-from rag.text.spelling import respelt, vocabulary
+from rag.text.spelling import is_strange, respelt, vocabulary
 from rag.types import Found
-from state import AgentState, Context
+from state import AgentState, Context, Turn
 
 log: Final = logging.getLogger("askbook")
 
@@ -93,16 +94,15 @@ def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
             parts = parts_of_run(runtime, parts_of)
             search = partial(
                 parts.retriever.retrieve,
-                turn["question"],
                 k=parts.profile.retrieval.top_k,
                 threshold=parts.profile.retrieval.score_threshold,
                 where=where_of(runtime),
                 history=history(state.get("messages", [])[:-1]),
                 neighbours=parts.profile.retrieval.neighbours,
             )
-            found = await search(rewrite=turn.get("rewrite", ""))
-            if not turn.get("rewrite") and (written := respelt(turn["question"], _words(found))):
-                found = await search(rewrite=written)
+            found = await search(turn["question"], rewrite=turn.get("rewrite", ""))
+            if written := await _as_the_book_spells(turn, found, parts):
+                found = interleaved(await search(written), found)
             record = found.retrieval.model_dump(mode="json")
             runtime.stream_writer({"type": "retrieval", **record, "trace": found.trace.as_data()})
             return {
@@ -114,10 +114,26 @@ def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
     return retrieve
 
 
-def _words(found: Found) -> set[str]:
-    """The words of the passages that were found, and of the titles of everything that was looked at."""
-    titles = (f"{candidate.title} {candidate.heading}" for candidate in found.trace.candidates)
-    return vocabulary([*titles, *(passage.text for passage in found.passages)])
+async def _as_the_book_spells(turn: Turn, found: Found, parts: Parts) -> str:
+    """The question with its misspelt words corrected; empty if there are none, or if the model rewrote it."""
+    words = vocabulary(f"{passage.breadcrumb} {passage.text}" for passage in found.passages)
+    if turn.get("rewrite") or not is_strange(turn["question"], words):
+        return ""
+    return respelt(turn["question"], await parts.retriever.words())
+
+
+def interleaved(better: Found, found: Found) -> Found:
+    """Two searches as one: passages in turn from the one and the other, each once, as many as the larger search has.
+
+    The record is the second one's, whose question the user typed.
+    """
+    pairs = zip_longest(better.passages, found.passages)
+    each = {passage.chunk_id: passage for pair in pairs for passage in pair if passage is not None}
+    most = max(len(better.passages), len(found.passages))
+    passages = [
+        passage.model_copy(update={"number": n}) for n, passage in enumerate(list(each.values())[:most], start=1)
+    ]
+    return Found(passages, found.retrieval.model_copy(update={"results_count": len(passages)}), better.trace)
 
 
 def where_of(runtime: Runtime[Context]) -> Where | None:

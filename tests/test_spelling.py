@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from nodes.retrieve import interleaved
 from rag.text.spelling import nearest, respelt, vocabulary
-from tests.fakes import passage
+from rag.types import Found, Trace
+from tests.fakes import passage, retrieval
 from tests.machine import ANSWER, Machine
 
 WORDS = vocabulary(["Install a specific Python version with Immer, and update the dependencies."])
@@ -35,7 +37,21 @@ def test_a_word_that_the_vocabulary_has_in_another_form_is_left_alone() -> None:
 async def test_the_corrected_question_is_one_more_query() -> None:
     machine = Machine(ANSWER, ANSWER, passages=[passage(1, "Install the widget with its installer.")])
     await machine.ask("How do I instal the widget?")
-    assert [question for question, *_ in machine.searcher.asked] == ["How do I instal the widget?"] * 2
-    assert machine.searcher.rewrites == ["", "How do I install the widget?"]
-    await machine.ask("How do I install the widget?")
-    assert machine.searcher.rewrites[2:] == [""]
+    assert [question for question, *_ in machine.searcher.asked] == [
+        "How do I instal the widget?",
+        "How do I install the widget?",
+    ]
+    response = await machine.ask("How do I install the widget?")
+    assert [question for question, *_ in machine.searcher.asked][2:] == ["How do I install the widget?"]
+    assert response.retrievals[0].query == "How do I install the widget?"
+
+
+def test_the_passages_of_both_searches_count() -> None:
+    def found(*ids: str) -> Found:
+        passages = [passage(n, f"text {one}", chunk_id=one) for n, one in enumerate(ids, start=1)]
+        return Found(passages, retrieval("typed"), Trace(("typed",), ("question",), (1.0,), ("dense",), 0.2, ()))
+
+    both = interleaved(found("a", "b", "c"), found("x", "a"))
+    assert [(one.number, one.chunk_id) for one in both.passages] == [(1, "a"), (2, "x"), (3, "b")]
+    assert both.retrieval.query == "typed"
+    assert both.retrieval.results_count == 3

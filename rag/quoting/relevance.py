@@ -26,6 +26,7 @@ from rag.text.english.phrases import (
     WALKS_THROUGH,
 )
 from rag.text.english.requests import QuestionShape, shape
+from rag.text.english.stopwords import STOP_WORDS
 from rag.text.sentences import Unit
 from rag.text.spelling import respelt, vocabulary
 from rag.text.terms import Term, keys, stem, terms, weigh
@@ -186,8 +187,9 @@ def _respelt(wanted: list[Term], passages: Sequence[NumberedPassage], known: fro
     """The terms; one that no passage has also stands for the words of the passages that are spelt almost so."""
     missing = {term.word for term in wanted if not term.within(known)}
     words = vocabulary(f"{passage.title} {passage.text}" for passage in passages) if missing else set()
-    spelt = {word: right.lower() for word in missing if (right := respelt(word, words))}
-    return [replace(t, forms=t.forms | {stem(spelt[t.word])}) if t.word in spelt else t for t in wanted]
+    spelt = {word: right.lower() for word in missing if (right := respelt(word, words | STOP_WORDS))}
+    found = [replace(t, forms=t.forms | {stem(spelt[t.word])}) if t.word in spelt else t for t in wanted]
+    return [term for term in found if spelt.get(term.word) not in STOP_WORDS] or wanted
 
 
 def _with_abbreviations(wanted: list[Term], passages: Sequence[NumberedPassage]) -> list[Term]:

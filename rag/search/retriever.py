@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -18,10 +18,12 @@ from rag.search.overview import overview
 from rag.search.ranking import Fingerprint, Query, joined, ordered, weighed
 from rag.search.rerank import reranked
 from rag.text.english.requests import about_book
+from rag.text.spelling import vocabulary
 from rag.types import AnsweredQuestion, Candidate, Found, Kind, Outcome, Passage, Retrieval, Trace
 
 FIELDS: Final = ("title", "heading", "file", "chapter")
 LONGEST_FILTER: Final = 2_000  # most characters of a filter
+VOCABULARY_CHUNKS: Final = 20_000  # about a second
 DEPTH: Final = 100  # hits fetched per leg; anything ranked lower cannot win
 _FIELD: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z_0-9]*):(?!//)\s*(?P<value>.*)", re.DOTALL)
 
@@ -72,6 +74,7 @@ class Retriever:
         self._index = index
         self._tool_name = tool_name
         self._reranker = reranker
+        self._words: tuple[int, Collection[str]] | None = None  # the number of chunks, and their words
         self._profile = profile  # the one that the collection belongs to, for the hints of errors
 
     async def retrieve(
@@ -117,6 +120,19 @@ class Retriever:
             retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
         )
         return Found(passages, retrieval, _trace(queries, threshold, candidates))
+
+    async def words(self) -> Collection[str]:
+        """The words of the book in lower case, read at the first call and again when the book has grown or shrunk.
+
+        Of a very large book they are the words of `VOCABULARY_CHUNKS` chunks from all over it.
+        """
+        entries = await self._index.entries()
+        if self._words is None or self._words[0] != len(entries):
+            ids = sorted(entry.id for entry in entries)[:VOCABULARY_CHUNKS]
+            chunks = await self._index.fetch(ids)
+            texts = (f"{chunk.breadcrumb} {chunk.text}" for chunk in chunks)
+            self._words = (len(entries), await asyncio.to_thread(vocabulary, texts))
+        return self._words[1]
 
     def _whole_book(self, question: str, chunks: Sequence[Chunk], started: float) -> Found:
         """The passages for a question about the book as a whole, which no search could find. Their score is 1."""

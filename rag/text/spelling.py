@@ -19,6 +19,12 @@ def vocabulary(texts: Iterable[str]) -> set[str]:
     return {word.lower() for text in texts for word in _WORD.findall(text)}
 
 
+def is_strange(question: str, words: Collection[str]) -> bool:
+    """Whether a word of the question is neither in the vocabulary nor known to the embedding model."""
+    typed = (word.lower() for word in _WORD.findall(question) if len(word) >= SHORTEST)
+    return any(word not in words and not is_english(word) for word in typed)
+
+
 def respelt(question: str, words: Collection[str]) -> str:
     """The question with each misspelt word as the vocabulary spells it; "" if no word changes.
 
