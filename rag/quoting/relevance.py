@@ -47,6 +47,7 @@ DEFINES: Final = 1.0  # of what `defines` finds, for a question that asks what s
 STEPS: Final = 0.4  # of code and numbered steps, for a question that asks how
 GIVES_REASON: Final = 0.25
 OTHER_PLATFORM: Final = 0.3  # taken from a block about another platform than the one asked for
+WALKING: Final = 0.3  # taken from a step of a tutorial, such as "Now we'll add a button", and from a lone lead-in
 LEANING: Final = 0.15  # taken from a block that begins by pointing back
 LINKS: Final = 0.6  # taken from a block of which every character belongs to a link
 SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has, but not together
@@ -55,6 +56,7 @@ SHORTEST: Final = 25  # characters of a block that says something by itself
 _LABELLED: Final = re.compile(r"(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?: \([^)]*\))?:|\*\*[^*\n]{1,80}:\*\*")
 _INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
 _MARKER: Final = re.compile(r"`[^`]*`|(\[\d+\])")
+_EMPHASIS: Final = re.compile(r"([_*])[^_*\n]+\1")  # a line in italics, such as the caption of a list of links
 _TAB: Final = re.compile(r"\w+:")
 _LINK: Final = re.compile(r"\[[^\[\]\n]{1,300}\]\([^()\s]{1,500}\)")
 
@@ -138,7 +140,9 @@ def _faults(block: QuoteBlock, reading: Reading) -> float:
     if speaks_of_itself(text) or CAPTION.match(text):
         fault += 0.25
     if WALKS_THROUGH.search(text) or (block.units[-1].kind == "lead"):
-        fault += 0.15
+        fault += WALKING
+    if _EMPHASIS.fullmatch(block.text):
+        fault += 0.3
     fault += LINKS * _linked(block.text)
     named = _platforms(reading.question)
     if named and not named & (there := _platforms(f"{block.heading}\n{block.text}")) and there:
