@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from typing import Any, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -139,6 +139,10 @@ class MemoryIndex:
     def __init__(self, *passages: Passage | str) -> None:
         self.passages = [passage(one, n) if isinstance(one, str) else one for n, one in enumerate(passages, start=1)]
         self.asked: list[str] = []
+
+    async def words(self) -> Collection[str]:
+        """Empty: no word of a question is corrected."""
+        return ()
 
     async def retrieve(
         self,

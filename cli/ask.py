@@ -7,7 +7,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Final
 
-from cli.terminal import number, opened, preload, print_json, printable, report, say, say_failure, waiting
+from cli.terminal import number, opened, preload, print_json, printable, report, say, say_failure, say_remarks, waiting
 from rag.conversation.turns import check_question, check_thread_id, failed_response
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import profile_of
@@ -93,8 +93,7 @@ async def _read_response(agent: Agent, question: str, thread: str | None, contex
 def _show(response: Response) -> None:
     if response.error is None:
         print(printable(response.content))
-        for notice in response.notices:
-            say(notice)
+        say_remarks(response)
         return
     say_failure(response.error)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from cli.commands import COMMANDS, ChatSession, Leave
 from cli.history import input_history
-from cli.terminal import console, counted, opened, preload, printable, report, say, say_failure, waiting
+from cli.terminal import console, counted, opened, preload, printable, report, say, say_failure, say_remarks, waiting
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import profile_of
 from rag.search.retriever import parse_filter
@@ -195,8 +195,7 @@ class _View:
             say_failure(response.error, in_chat=True)
         elif self._stream is None:
             print(printable(response.content) + "\n", flush=True)
-        for notice in response.notices:
-            say(notice)
+        say_remarks(response)
 
     def close(self) -> None:
         self._stop_spinner()

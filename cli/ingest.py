@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from cli.suggestion import FALLBACK, suggested
 from cli.terminal import print_json, printable, progress_bar, say
-from rag.errors import UsageError
+from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.program import program
 from rag.settings import Settings
@@ -20,15 +22,16 @@ def ingest(options: argparse.Namespace) -> int:
     settings = Settings.from_env()
     profile = profile_of(settings, options.profile)
     with progress_bar("Indexing") as progress:
-        report = asyncio.run(_run(options, settings, profile, progress))
+        report, question = asyncio.run(_run(options, settings, profile, progress))
     if options.json:
         print_json(report.model_dump(mode="json"))
     else:
-        _show(report, options)
+        _show(report, options, question)
     return 1 if report.failures else 0
 
 
-async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, progress: Any) -> Any:
+async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, progress: Any) -> tuple[Any, str]:
+    """The report, and a question that the book answers, if one will be suggested."""
     from rag.embedding.vectors import Bm25Encoder
     from rag.ingest.pipeline import ingest as run_ingestion
     from rag.services import MANUAL, build_embedder, collection_index, collection_to_fill, owner_of, vector_cache
@@ -38,25 +41,31 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
         problem = f'The collection "{MANUAL}" is reserved for askbook\'s own manual.'
         raise UsageError(problem, code="collection", hint="Choose another --collection.")
     index = collection_index(settings, name, profile)
+    embedder, sparse = build_embedder(settings, profile, name), Bm25Encoder()
     try:
-        return await run_ingestion(
+        report = await run_ingestion(
             [Path(source) for source in options.sources],
             base_url=options.base_url,
             generator=options.generator,
             index=index,
-            embedder=build_embedder(settings, profile, name),
-            sparse=Bm25Encoder(),
+            embedder=embedder,
+            sparse=sparse,
             vectors=vector_cache(settings),
             rebuild=options.rebuild,
             profile=owner_of(name, profile),
             dry_run=options.dry_run,
             progress=progress,
         )
+        question = FALLBACK
+        if report.chunks.total and not (options.dry_run or options.json):
+            with suppress(AskbookError):  # the book is ingested; a suggestion is only a courtesy
+                question = await suggested(index, embedder, sparse)
+        return report, question
     finally:
         await index.aclose()
 
 
-def _show(report: Any, options: argparse.Namespace) -> None:
+def _show(report: Any, options: argparse.Namespace, question: str) -> None:
     dry_run = options.dry_run
     documents, chunks = report.documents, report.chunks
     for failure in report.failures:
@@ -76,4 +85,4 @@ def _show(report: Any, options: argparse.Namespace) -> None:
     if not dry_run:
         given = (("--collection", options.collection), ("--profile", options.profile))
         same = "".join(f" {option} {shlex.quote(value)}" for option, value in given if value)
-        print(f'To ask it a question, run: {program()} ask "What is this book about?"{same}')
+        print(f"To ask it a question, run: {program()} ask {shlex.quote(question)}{same}")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from graph.agent import Agent
     from rag.settings import Settings
-    from rag.types import ErrorInfo
+    from rag.types import ErrorInfo, Response
 
 
 def printable(text: str, instead: str = "") -> str:
@@ -76,6 +76,14 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+def say_remarks(response: Response) -> None:
+    """Print what goes with an answer to standard error: the pages closest to a refused question, and the notices."""
+    if response.closest_pages:
+        say("\n".join(["Closest pages:", *(f"- {page.title} ({page.url})" for page in response.closest_pages)]))
+    for notice in response.notices:
+        say(notice)
 
 
 def say_failure(failure: ErrorInfo, *, in_chat: bool = False) -> None:

@@ -2,12 +2,16 @@
 
 Where the profile asks for it, the node `rewrite` comes first: the model rewrites a follow-up as a question that stands
 alone. The search works without a rewrite, so no failure of `rewrite` ends a turn.
+
+A question with misspelt words is searched once more as the book spells them, and the passages of both searches count.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
+from itertools import zip_longest
 from typing import Final
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -25,7 +29,9 @@ from rag.retry import USUAL, Patience
 from rag.search.followups import REWRITE_TOKENS, read_rewrite, rewrite_prompt
 from rag.search.langchain_retriever import search
 from rag.search.retriever import parse_filter
-from state import AgentState, Context
+from rag.text.spelling import is_strange, respelt, vocabulary
+from rag.types import Found
+from state import AgentState, Context, Turn
 
 log: Final = logging.getLogger("askbook")
 
@@ -87,16 +93,18 @@ def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
             turn = opened_turn(state, "search for")
             tell_phase(runtime, "RETRIEVING", "processing")
             parts = parts_of_run(runtime, parts_of)
-            found = await search(
+            find = partial(
+                search,
                 parts.retriever,
-                turn["question"],
                 k=parts.profile.retrieval.top_k,
                 threshold=parts.profile.retrieval.score_threshold,
                 where=where_of(runtime),
                 history=history(state.get("messages", [])[:-1]),
-                rewrite=turn.get("rewrite", ""),
                 neighbours=parts.profile.retrieval.neighbours,
             )
+            found = await find(turn["question"], rewrite=turn.get("rewrite", ""))
+            if written := await _as_the_book_spells(turn, found, parts):
+                found = interleaved(await find(written), found)
             record = found.retrieval.model_dump(mode="json")
             runtime.stream_writer({"type": "retrieval", **record, "trace": found.trace.as_data()})
             return {
@@ -106,6 +114,28 @@ def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
             }
 
     return retrieve
+
+
+async def _as_the_book_spells(turn: Turn, found: Found, parts: Parts) -> str:
+    """The question with its misspelt words corrected; empty if there are none, or if the model rewrote it."""
+    words = vocabulary(f"{passage.breadcrumb} {passage.text}" for passage in found.passages)
+    if turn.get("rewrite") or not is_strange(turn["question"], words):
+        return ""
+    return respelt(turn["question"], await parts.retriever.words())
+
+
+def interleaved(better: Found, found: Found) -> Found:
+    """Two searches as one: passages in turn from the one and the other, each once, as many as the larger search has.
+
+    The record is the second one's, whose question the user typed.
+    """
+    pairs = zip_longest(better.passages, found.passages)
+    each = {passage.chunk_id: passage for pair in pairs for passage in pair if passage is not None}
+    most = max(len(better.passages), len(found.passages))
+    passages = [
+        passage.model_copy(update={"number": n}) for n, passage in enumerate(list(each.values())[:most], start=1)
+    ]
+    return Found(passages, found.retrieval.model_copy(update={"results_count": len(passages)}), better.trace)
 
 
 def where_of(runtime: Runtime[Context]) -> Where | None:

@@ -166,10 +166,11 @@ class IndexInfo:
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """The fields of a stored chunk that the ingestion plan needs."""
+    """The fields of a stored chunk that the ingestion plan and the overview of a book need."""
 
     id: str
     source: str
     source_file_path: str
     document_sha256: str
     sha256: str
+    chunk_index: int = field(default=0, compare=False)

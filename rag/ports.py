@@ -165,6 +165,10 @@ class Searcher(Protocol):
         """
         ...
 
+    async def words(self) -> Collection[str]:
+        """The words of the book in lower case, by which misspelt words are corrected."""
+        ...
+
 
 # The limit on the answer's length. Many endpoints know only the first name, OpenAI's newer models only the second.
 _LENGTH: Final = "max_tokens"

@@ -34,6 +34,7 @@ from rag.settings import Settings
 
 MANUAL: Final = "manual"  # collection of askbook's own manual
 BOOK: Final = "book"  # default collection of the user's book
+QUOTED_FROM: Final = 12  # passages that the answerer without a model reads, if no other number is set
 
 Progress = Callable[[int, int], None]
 
@@ -127,9 +128,10 @@ class LiveServices:
     def _parts_of(self, profile: Profile, answerer: Answerer, variable: str) -> Parts:
         tool_name = profile.tool.name if profile.tool else "retrieve"
         if answerer.quotes:
-            # It takes all text after "Question:" as the question, calls no tool, and refuses by the best hits.
-            without_neighbours = profile.retrieval.model_copy(update={"neighbours": 0})
-            changes = {"prompt": PromptSection(), "retrieval": without_neighbours, "tool": None}
+            # It takes all text after "Question:" as the question, calls no tool, and reads more passages.
+            count = self.settings.agent_top_k or max(QUOTED_FROM, profile.retrieval.top_k)
+            retrieval = profile.retrieval.model_copy(update={"top_k": count, "neighbours": 0})
+            changes = {"prompt": PromptSection(), "retrieval": retrieval, "tool": None}
             profile = profile.model_copy(update=changes)
         return Parts(
             profile,

@@ -32,6 +32,7 @@ Standing = Literal["contradicted", "supported", "unconfirmed"]
 REFUSAL: Final = "I don't have information about that in the book content"
 # Shown behind a sentence that could not be confirmed.
 UNCONFIRMED_MARK: Final = "[?]"
+OMISSION: Final = "[…]"  # stands where a quotation leaves something out
 CitationStyle = Literal["numbered", "source", "title", "chapter"]
 Footer = Literal["list", "files", "scores", "none"]
 ErrorType = Literal[
@@ -246,6 +247,13 @@ class ErrorInfo(Record):
     recoverable: bool = True
 
 
+class ClosestPage(Record):
+    """A page that comes near to a question that the book does not answer: its titles and its address."""
+
+    title: str
+    url: str
+
+
 class Response(Record):
     """The answer to one question, as printed by `ask --json`."""
 
@@ -272,6 +280,7 @@ class Response(Record):
     llm_calls: int = 0
     timings_ms: Timings = Field(default_factory=Timings)
     created_at: str = Field(default_factory=now)
+    closest_pages: list[ClosestPage] = Field(default_factory=list)  # of a refusal after a search
     notices: list[str] = Field(default_factory=list)
     error: ErrorInfo | None = None
 

@@ -19,6 +19,7 @@ from rag.errors import UsageError
 from rag.ports import ChunkIndex, Judge, Parts
 from rag.profiles.profile import Profile, load_profile
 from rag.retry import Patience
+from rag.text.spelling import vocabulary
 from rag.types import AnsweredQuestion, Found, Passage, Retrieval, Trace
 
 AT_ONCE = Patience(pace=0)  # what fails is tried again without waiting
@@ -129,6 +130,9 @@ class FakeSearcher:
         )
         self.passages = self.later.pop(0) if self.later else self.passages
         return Found(kept, record, Trace((question,), ("question",), (1.0,), ("dense", "sparse"), threshold, ()))
+
+    async def words(self) -> set[str]:
+        return vocabulary(one.text for one in self.passages)
 
 
 class FakeReranker:

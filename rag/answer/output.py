@@ -15,6 +15,7 @@ from rag.types import (
     UNCONFIRMED_MARK,
     Citation,
     CitationStyle,
+    ClosestPage,
     Footer,
     Grounding,
     GroundingMode,
@@ -26,7 +27,7 @@ from rag.types import (
 Fate = Literal["show", "drop", "wait"]
 
 UNCONFIRMED: Final = "This answer could not be confirmed from the book."
-CLOSEST: Final = 3  # passages that are named when nothing could be confirmed
+CLOSEST: Final = 3  # passages or pages that are named in place of an answer
 _MARKER: Final = re.compile(r"\[(\d+)\]")
 _IN_ANOTHER_LANGUAGE: Final = (
     "The answer is in another language than the passages, so it could not be checked. Ask in the book's language."
@@ -147,7 +148,8 @@ class HeldLines:
             if line.kind == "heading" or (lead.in_list and line.in_list and line.indent <= lead.indent):
                 return "drop"
             if line.run != served:
-                if served != lead.run or lead.in_list or lead.kind == "row":
+                beside = lead.in_list and line.indent <= lead.indent
+                if served != lead.run or beside or lead.kind == "row":
                     return "drop"
                 served = line.run
             if self._stands(line) or line.waits:
@@ -285,6 +287,12 @@ class LeftOut:
 
 def _were(count: int, noun: str) -> str:
     return f"1 {noun} was" if count == 1 else f"{count:,} {noun}s were"
+
+
+def closest_pages(passages: Iterable[Passage]) -> list[ClosestPage]:
+    """The pages of the best passages, at most three, each once: where to look when the book has no answer."""
+    pages = {one.url: ClosestPage(title=one.breadcrumb or one.title, url=one.link) for one in reversed([*passages])}
+    return list(reversed(pages.values()))[:CLOSEST]
 
 
 def unconfirmed_answer(passages: Iterable[Passage]) -> str:

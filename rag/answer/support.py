@@ -14,7 +14,7 @@ from rag.text.english.requests import Demand, asked, blanked, is_order, joined_t
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.text.sentences import Unit, code_spans, units
 from rag.text.terms import is_english, keys
-from rag.types import Passage, Quote, Standing
+from rag.types import OMISSION, Passage, Quote, Standing
 
 LONGEST_CLAIM: Final = 4000  # code points; a longer sentence is not supported
 MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
@@ -118,7 +118,7 @@ class SupportCheck:
     def code(self, block: str, numbers: Sequence[int]) -> Finding:
         """Whether one cited passage contains every line of the code block. Indentation and fences do not count."""
         wanted = [" ".join(line.split()) for line in block.split("\n")[1:]]
-        wanted = [line for line in wanted if line and not re.fullmatch(r"[`~]{3,}", line)]
+        wanted = [line for line in wanted if line and line != OMISSION and not re.fullmatch(r"[`~]{3,}", line)]
         for number in numbers:
             source = self._sources[number]
             if wanted and all(line in source.lines for line in wanted):
@@ -175,6 +175,7 @@ class _Source:
         self.text = passage.text
         around = (passage.title, passage.heading, passage.breadcrumb, passage.chapter, passage.source_file_path)
         self.known = " \n".join(one for one in around if one)
+        self._titles = {_set(title) for one in around if one for title in (one, *one.split(" > "))}
 
     @cached_property
     def evidence(self) -> str:
@@ -247,7 +248,9 @@ class _Source:
         return frozenset(map(_worded, self._verbatim))
 
     def says(self, sentence: str) -> Quote | None:
-        """The stretch that says it: the same sentence, or one that the check finds."""
+        """The stretch that says it: the same sentence, or one that the check finds. A title stands for its text."""
+        if _set(sentence) in self._titles and not is_order(sentence):
+            return clip(self.text, 0, len(self.text))
         if unit := self._verbatim.get(_set(sentence)):
             return clip(self.text, unit.start, unit.end)
         _, found = _checked(sentence, [self])

@@ -27,7 +27,16 @@ from rag.text.english.talk import HEADING_WORDS, is_refusal, is_talk, words
 from rag.text.language import Tongue
 from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
-from rag.types import CheckedSentence, CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
+from rag.types import (
+    OMISSION,
+    CheckedSentence,
+    CitationStyle,
+    FallbackReason,
+    Footer,
+    Grounding,
+    GroundingMode,
+    Passage,
+)
 
 _SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
 _ATTRIBUTE: Final = re.compile(r"(?:href|src)\s*=\s*['\"]{2}")  # half a tag, whose address was taken out
@@ -170,6 +179,8 @@ class AnswerWriter:
         """Check the line and the lines that wait for its markers, or let it wait."""
         if line.kind == "overlong":
             line.standing, line.reasons = "contradicted", ("distant: it is too long for one sentence",)
+        elif line.marked.bare.strip() == OMISSION:
+            line.frame = True
         elif line.kind != "code":
             text, unknown = self._forms.as_numbers(line.text)
             line.marked = line.marked.changed(text)

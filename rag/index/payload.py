@@ -19,7 +19,7 @@ SPARSE: Final = "sparse"
 CONTENT: Final = "page_content"
 METADATA: Final = "metadata"
 ENTRY_FIELDS: Final = ("source", "source_file_path", "document_sha256", "sha256")
-ENTRY_KEYS: Final = [f"{METADATA}.{name}" for name in ENTRY_FIELDS]
+ENTRY_KEYS: Final = [f"{METADATA}.{name}" for name in (*ENTRY_FIELDS, "chunk_index")]
 _FIELDS: Final = tuple(field.name for field in fields(Chunk) if field.name not in ("id", "text"))
 _NAMES: Final = frozenset(_FIELDS)
 _EMPTY: Final[Mapping[str, Any]] = {"chunk_index": 0, "chapter": None, "page_number": None}
@@ -48,7 +48,9 @@ def from_payload(id: object, payload: Mapping[str, Any] | None) -> Chunk:
 def to_entry(id: object, payload: Mapping[str, Any] | None) -> IndexEntry:
     """The index entry of a point whose payload holds at least `ENTRY_KEYS`."""
     stored = (payload or {}).get(METADATA) or {}
-    return IndexEntry(str(id), *(str(stored.get(name, "")) for name in ENTRY_FIELDS))
+    place = stored.get("chunk_index")
+    source, path, document, text = (str(stored.get(name, "")) for name in ENTRY_FIELDS)
+    return IndexEntry(str(id), source, path, document, text, place if isinstance(place, int) else 0)
 
 
 def point_ids(ids: Iterable[str]) -> list[str]:

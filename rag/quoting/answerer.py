@@ -16,8 +16,9 @@ from typing_extensions import override
 
 from rag.ports import Embedder
 from rag.prompt.passage_format import NumberedPassage, parse_prompt
-from rag.quoting.excerpt import excerpt
-from rag.quoting.relevance import SentenceScores, read, share
+from rag.quoting.excerpt import excerpt, whole_book
+from rag.quoting.relevance import Reading, read, share
+from rag.text.english.requests import about_book
 from rag.text.terms import keys, refers_back, whole_question
 
 
@@ -48,25 +49,24 @@ class ConfidenceWeights:
     bias: float
 
 
-WITH_EMBEDDER: Final = ConfidenceWeights(Features(1.75, 2.68, 1.65, 1.24, 2.02, -1.50), -6.50)
-WORDS_ONLY: Final = ConfidenceWeights(Features(0.0, 1.77, 2.33, 1.74, 2.96, -1.47), -4.90)
-THRESHOLD: Final = 0.33  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
+WITH_EMBEDDER: Final = ConfidenceWeights(Features(1.16, 2.69, 1.67, 1.42, 1.38, -1.86), -5.35)
+WORDS_ONLY: Final = ConfidenceWeights(Features(0.0, 1.78, 2.20, 1.78, 2.06, -1.98), -3.62)
+THRESHOLD: Final = 0.5  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
 REFUSAL: Final = "The book does not answer this question."
 _FINISHED: Final = {"finish_reason": "stop"}
 
 
-def features(reading: SentenceScores) -> Features:
+def features(reading: Reading) -> Features:
     """The evidence in some passages; without passages all of it is 0 but `missing`."""
-    held = [c for c in reading.ranked if c.held or c.cosine]
     shares, topics = [0.0], [0.0]
-    for candidates in reading.passages:
-        found = frozenset[str]().union(*(c.own | c.context for c in candidates))
-        shares.append(share(reading.terms, found))
-        if candidates:
-            topics.append(share(reading.terms, keys(" ".join(candidates[0].passage.title.split(">")[-2:]))))
+    for found in reading.passages:
+        own = frozenset[str]().union(*(block.own | block.context for block in found))
+        shares.append(share(reading.terms, own))
+        if found:
+            topics.append(share(reading.terms, keys(" ".join(found[0].passage.title.split(">")[-2:]))))
     return Features(
-        cosine=max((c.cosine for c in held), default=0.0),
-        joint=max((c.held + c.cosine for c in held), default=0.0),
+        cosine=max((block.cosine for block in reading.ranked), default=0.0),
+        joint=max((block.held + block.cosine for block in reading.ranked), default=0.0),
         covered=max(shares),
         topic=max(topics),
         spread=sum(shares) / max(1, len(shares) - 1),
@@ -81,7 +81,7 @@ def probability(evidence: Features, *, words_only: bool = False) -> float:
     return 1 / (1 + math.exp(-score))
 
 
-def answers(reading: SentenceScores, *, words_only: bool = False) -> bool:
+def answers(reading: Reading, *, words_only: bool = False) -> bool:
     """Whether to quote the passages; False if there is nothing to quote."""
     return bool(reading.ranked) and probability(features(reading), words_only=words_only) >= THRESHOLD
 
@@ -140,6 +140,10 @@ class QuotingChatModel(BaseChatModel):
         )
 
     def _pieces(self, messages: Sequence[BaseMessage]) -> list[str]:
+        human = next((str(m.text) for m in reversed(messages) if isinstance(m, HumanMessage)), "")
+        passages, question = parse_prompt(human)
+        if passages and (asked := about_book(question)):
+            return whole_book(passages, with_text=asked == "about")
         for passages, question, answered in _readings(messages):
             reading = read(question, passages, self.embedder, said=answered)
             if answers(reading, words_only=self.embedder is None) and (found := excerpt(reading)):

@@ -1,222 +1,290 @@
-"""Build a short excerpt of scored units: choose the best ones, add what they depend on, and format them.
+"""Build an answer from scored blocks: choose the best ones, add what they refer to, and format them.
 
-A sentence that begins with "It" brings the sentence before it. A line that ends in a colon brings the list, table or
-code that it introduces, and an item brings the line above its list. Every unit is quoted word for word and followed by
-the marker of its passage.
+A block is quoted word for word, each of its lines followed by the marker of its passage. Where something is left out
+inside a block, or at the end of a list, a table or code, `OMISSION` stands in its place. A sentence that begins with
+"These" or "Then" comes with the block before it, or not at all.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag.quoting.relevance import ScoredSentence, SentenceScores, is_quotable, share, speaks_of_itself
-from rag.text.english.phrases import LEANS_BACK
+from rag.prompt.passage_format import NumberedPassage
+from rag.quoting.blocks import QuoteBlock, blocks, bullet
+from rag.quoting.relevance import Reading, defines, is_sayable, share
+from rag.text.english.phrases import LEANS_BACK, POINTS_BACK
 from rag.text.markup import parse
+from rag.text.sentences import Unit
 from rag.text.terms import Term, keys
+from rag.types import OMISSION
 
-BUDGET: Final = 900  # characters of an answer, without markers
-SEEDS: Final = 3  # units that an answer is built around
-TRIED: Final = 12  # units that are tried as seeds, best first
-CLOSE: Final = 0.85  # least share of the best score that a further seed needs
-LOOSE: Final = 0.75  # the same while the answer is shorter than ENOUGH
-ENOUGH: Final = 250  # characters
-SAME: Final = 0.6  # share of the shorter unit's keys from which on two units say the same
-PARAGRAPH: Final = 360  # characters of a paragraph that is quoted whole
-SENTENCES: Final = 3  # quoted of a longer paragraph
-INTRODUCTION: Final = 200  # characters, at most, of the line above a table or code
-ITEMS: Final = 6  # quoted of a list
-ROWS: Final = 4  # quoted of a table
+BUDGET: Final = 1300  # characters of an answer, without markers
+LONGEST: Final = 650  # characters of a block that is quoted whole
+MOST: Final = 4  # blocks that are chosen by their scores
+CLOSE: Final = 0.70  # least share of the best score that a further block needs
+GAIN: Final = 0.5  # score of a further block for all the terms that no chosen block has
+NEXT: Final = 0.12  # score of a block that goes on where a chosen one ends
+ENOUGH: Final = 250  # characters; a shorter answer takes further blocks down to LOOSE
+LOOSE: Final = 0.65
+SAME: Final = 0.6  # share of the shorter block's keys from which on two blocks say the same
+OPENING: Final = 3  # blocks of the start page that say what the book is about
+PARTS: Final = "Parts of the book:"
 CODE_LINES: Final = 15  # quoted of a program
 SHELL_LINES: Final = 6  # of a block of commands that is quoted whole
 
 _SHELL: Final = re.compile(r"[`~]+ *(?:bash|sh|shell|console|zsh|powershell|shell-session|terminal)\b.*")
-_LABEL: Final = re.compile(r"\*\*[^*]{1,30}(?::\*\*|\*\*:)")
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """The units of one passage that are quoted, by index, in order."""
+class Line:
+    """A unit to be quoted, or with None an omission, in the block it belongs to."""
 
-    passage: int  # index in `SentenceScores.passages`, not the cited number
-    indexes: tuple[int, ...]
+    block: QuoteBlock
+    unit: Unit | None
 
 
-def excerpt(reading: SentenceScores) -> list[str]:
+def excerpt(reading: Reading) -> list[str]:
     """The answer in pieces, one for each quoted unit; joined, they are its text. Empty if there is nothing to quote."""
     pieces: list[str] = []
-    previous: ScoredSentence | None = None
-    for stretch in choose(reading):
-        candidates = reading.passages[stretch.passage]
-        base = min(candidates[i].unit.depth for i in stretch.indexes)
-        alone = len(stretch.indexes) == 1  # a single item is formatted as a sentence
-        for index in stretch.indexes:
-            text = _formatted(candidates[index], base, reading.terms)
-            pieces.append(_separator(previous, candidates[index]) + (text.removeprefix("- ") if alone else text))
-            previous = candidates[index]
+    previous: Line | None = None
+    for block in choose(reading):
+        quoted = lines(block, reading)
+        for line in quoted:
+            pieces.append(_separator(previous, line) + _formatted(line, reading.terms, alone=len(quoted) == 1))
+            previous = line
     return pieces
 
 
-def choose(reading: SentenceScores) -> list[Stretch]:
-    """The stretches to quote: around the best unit, then around others nearly as good that say something else.
+def whole_book(passages: Sequence[NumberedPassage], *, with_text: bool) -> list[str]:
+    """What the book is about, in pieces: the opening of its first passage if asked for, then the titles of its parts.
 
-    A unit brings what belongs to it. After the first one, a unit is passed over if it does not fit into the budget.
+    A part is named by as many titles as tell its passage from the others.
     """
+    number = passages[0].number
+    opening = [block for block in blocks(passages[0], 0) if block.form == "text"][:OPENING] if with_text else []
+    said = ([unit.text for unit in block.units if is_sayable(unit)] for block in opening)
+    texts = dict.fromkeys(" ".join(f"{_flat(text)} [{number}]" for text in units) for units in said if units)
+    pieces = [f"{text}\n\n" for text in texts]
+    titles = [passage.title.split(" > ") for passage in passages]
+    if len(passages) > 1:
+        pieces.append(f"{PARTS}\n")
+    for passage, path in zip(passages, titles, strict=True):
+        alike = (sum(other[:n] == path[:n] for other in titles) for n in range(1, len(path)))
+        length = next((n for n, count in enumerate(alike, 1) if count == 1), len(path))
+        pieces.append(f"- {without_numbers(path[length - 1])} [{passage.number}]\n")
+    return [*pieces[:-1], pieces[-1].rstrip()]
+
+
+def choose(reading: Reading) -> list[QuoteBlock]:
+    """The blocks to quote, by passage in the order of their choice, then in the order of the text.
+
+    One at a time: the block with the best score, where a term that no chosen block has counts more, and so does a block
+    that goes on where a chosen one ends. After the first, a block must fit into what is left of the budget.
+    """
+    chosen: list[QuoteBlock] = []
+    room = BUDGET
+    for picked in range(MOST):
+        found = _next(reading, chosen, enough=BUDGET - room >= ENOUGH)
+        fitting = (group for block in found if (group := _with_antecedent(block, reading, chosen)))
+        group = next((g for g in fitting if not picked or sum(map(_length, g)) <= room), [])
+        if not group:
+            break
+        chosen += group
+        room -= sum(map(_length, group))
+    ranks = list(dict.fromkeys(block.rank for block in chosen))
+    return sorted(chosen, key=lambda block: (ranks.index(block.rank), block.place))
+
+
+def _next(reading: Reading, chosen: Sequence[QuoteBlock], *, enough: bool) -> list[QuoteBlock]:
+    """The blocks that may be quoted next, the best first."""
     if not reading.ranked:
         return []
-    best = reading.ranked[0].score
-    taken: dict[int, set[int]] = {}
-    room, seeds = BUDGET, 0
-    for seed in reading.ranked[:TRIED]:
-        enough = BUDGET - room >= ENOUGH
-        if seeds == SEEDS or seed.score < (CLOSE if enough else LOOSE) * best:
-            break
-        place = next(
-            i for i, candidates in enumerate(reading.passages) if seed in candidates[seed.index : seed.index + 1]
+    if not chosen:
+        return reading.ranked
+    least = reading.ranked[0].score * (CLOSE if enough else LOOSE)
+    have = frozenset[str]().union(*(block.own for block in chosen))
+    before = share(reading.terms, have)
+    scored = []
+    for block in reading.ranked:
+        if block in chosen or _is_repeated(block, chosen):
+            continue
+        gain = GAIN * (share(reading.terms, have | block.own) - before)
+        follows = any(
+            block.rank == other.rank and block.section == other.section and block.place == other.place + 1
+            for other in chosen
         )
-        chosen = taken.get(place, set())
-        if seed.index in chosen or _is_repeated(seed, reading, taken):
-            continue
-        candidates = reading.passages[place]
-        wanted = [i for i in _belonging(reading, place, seed) if i not in chosen and is_quotable(candidates[i])]
-        length = sum(_length(candidates[i]) for i in wanted)
-        if seeds and length > room:
-            continue
-        taken[place] = chosen | set(wanted)
-        room -= length
-        seeds += 1
-    return [Stretch(place, tuple(sorted(indices))) for place, indices in taken.items()]
+        if (score := block.score + gain + (NEXT if follows else 0.0)) >= least:
+            scored.append((score, block))
+    return [block for _, block in sorted(scored, key=lambda pair: -pair[0])]
 
 
-def _is_repeated(seed: ScoredSentence, reading: SentenceScores, taken: dict[int, set[int]]) -> bool:
-    """Whether a chosen unit says mostly the same; a summary repeats the sentences that it sums up."""
-    others = (reading.passages[place][index].own for place, indices in taken.items() for index in indices)
-    return any(len(seed.own & other) >= SAME * min(len(seed.own), len(other)) for other in others)
+def _is_repeated(block: QuoteBlock, chosen: Sequence[QuoteBlock]) -> bool:
+    """Whether a chosen block says mostly the same; a summary repeats the sentences that it sums up."""
+    return any(len(block.own & other.own) >= SAME * min(len(block.own), len(other.own)) for other in chosen)
 
 
-def _belonging(reading: SentenceScores, place: int, seed: ScoredSentence) -> list[int]:
-    """The unit and what it depends on, as indices in its passage, in order."""
-    candidates = reading.passages[place]
-    kind = seed.unit.kind
-    if kind == "item":
-        found = _of_list(candidates, seed, reading.ranked[0].score)
-    elif kind in ("table", "row", "code"):
-        found = _of_block(candidates, seed)
-    else:
-        found = _of_paragraph(candidates, seed)
-    return sorted(set(found))
+def _with_antecedent(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock]) -> list[QuoteBlock]:
+    """The block, after the one that its first sentence refers to; nothing if it says nothing without that."""
+    if not _leans(block.units[0]):
+        return [block]
+    before = reading.passages[block.rank][block.place - 1] if block.place else None
+    if before is not None and before.section == block.section:
+        if before in chosen:
+            return [block]
+        if not before.said and not _leans(before.units[0]) and _length(before) + _length(block) <= BUDGET:
+            return [before, block]
+    return [block] if lines(block, reading) else []
 
 
-def _of_paragraph(candidates: Sequence[ScoredSentence], seed: ScoredSentence) -> list[int]:
-    """A short paragraph, or the sentence with its neighbours; and what the last sentence introduces."""
-    block = [c for c in candidates if c.unit.block == seed.unit.block and c.unit.kind in ("sentence", "lead")]
-    if sum(len(c.unit.text) for c in block) <= PARAGRAPH:
-        found = [c.index for c in block if c is seed or not speaks_of_itself(c.unit.text)]
-    else:
-        found = [seed.index]
-        position = block.index(seed)
-        while position > 0 and len(found) < SENTENCES and LEANS_BACK.match(block[position].unit.text.lstrip("*_")):
-            position -= 1
-            found.insert(0, block[position].index)
-        after = block.index(seed) + 1
-        if after < len(block) and len(found) < SENTENCES and block[after].score >= 0.7 * seed.score:
-            found.append(block[after].index)
-    while len(found) > 1 and found[0] != seed.index and candidates[found[0]].unit.text.endswith("!"):
-        found.pop(0)  # "Let's try it!"
-    last = candidates[found[-1]]
-    if len(found) > 1 and last is not seed and last.unit.kind == "lead" and not last.leads:
-        found.pop()
-        last = candidates[found[-1]]
-    return found + (_introduced(candidates, last) if last.unit.kind == "lead" else [])
+def _leans(unit: Unit) -> bool:
+    """Whether a sentence points back. "It works with these versions:" points forward."""
+    text = unit.text.lstrip("*_")
+    begins = unit.kind in ("sentence", "lead") and bool(LEANS_BACK.match(text))
+    return begins or (unit.kind == "sentence" and bool(POINTS_BACK.search(text)))
 
 
-def _introduced(candidates: Sequence[ScoredSentence], lead: ScoredSentence) -> list[int]:
-    """What a line that ends in a colon introduces: up to six items, up to four rows of a table, or the code."""
-    after = lead.index + 1
-    if after >= len(candidates) or candidates[after].unit.block != lead.unit.block + 1:
+def _has_antecedent(block: QuoteBlock, reading: Reading) -> bool:
+    before = reading.passages[block.rank][block.place - 1] if block.place else None
+    return before is not None and before.section == block.section and not _leans(before.units[0])
+
+
+def _length(block: QuoteBlock) -> int:
+    """Characters that a block takes of the budget; what is longer is cut."""
+    return min(len(block.text), LONGEST)
+
+
+def lines(block: QuoteBlock, reading: Reading) -> list[Line]:
+    """What is quoted of a block, in order, with its omissions."""
+    start = 0
+    if not _has_antecedent(block, reading):
+        while start < len(block.units) and _leans(block.units[start]):
+            start += 1
+    if defining := _defining_item(block, reading):
+        return [Line(block, block.units[i]) for i in defining]
+    wanted = [i for i, unit in enumerate(block.units) if i >= start and is_sayable(unit)]
+    if sum(len(block.units[i].text) for i in wanted) > LONGEST:
+        wanted = _shortened(block, wanted)
+    whole = any(i >= block.lead for i in wanted) and (not start or block.form in ("text", "code"))
+    return list(_with_omissions(block, wanted)) if whole else []
+
+
+def _defining_item(block: QuoteBlock, reading: Reading) -> list[int]:
+    """The one item of a list, with what is nested in it, that explains what the question asks for: "**X**: ..."."""
+    if not reading.shape.definition or block.form != "list" or share(reading.terms, block.context) > SAME:
         return []
-    block = candidates[after].unit.block
-    found = [c.index for c in candidates[after:] if c.unit.block == block and c.unit.kind != "heading"]
-    return found[: ROWS + 1] if candidates[after].unit.kind == "table" else found[:ITEMS]
+    entries = _entries(block, range(block.lead, len(block.units)))
+    found = [entry for entry in entries if defines(block.units[entry[0]].text, reading.terms) > 0.12]
+    return found[0] if len(found) == 1 and len(entries) > 1 else []
 
 
-def _of_list(candidates: Sequence[ScoredSentence], seed: ScoredSentence, best: float) -> list[int]:
-    """The whole of a short list that answers as a whole, else its best items; with the line above the list."""
-    items = [c for c in candidates if c.unit.block == seed.unit.block and c.unit.kind == "item"]
-    lead = [
-        c.index for c in candidates[: items[0].index] if c.unit.kind == "lead" and c.unit.block == seed.unit.block - 1
-    ]
-    short = len(items) <= ITEMS and sum(len(c.unit.text) for c in items) <= BUDGET * 2 // 3
-    # The question is about what the list lists, so every item is part of the answer.
-    about_all = sum(c.score >= CLOSE * seed.score for c in items) * 2 >= len(items)
-    if short and about_all:
-        chosen = [c.index for c in items]
-    else:
-        near = sorted((c for c in items if c.score >= CLOSE * best), key=lambda c: -c.score)[:ITEMS]
-        chosen = [c.index for c in near] or [seed.index]
-        chosen += _nested(candidates, seed)
-        if len(chosen) == 1 and lead and _LABEL.fullmatch(candidates[lead[-1]].unit.text):
-            lead = []  # "**Advantages**:" above a single item says nothing
-    return lead[-1:] + chosen
+def _with_omissions(block: QuoteBlock, wanted: Sequence[int]) -> Iterator[Line]:
+    """The lines with a mark where units were left out between them, and at the end of what is no paragraph."""
+    previous = None
+    for index in wanted:
+        if previous is not None and index > previous + 1:
+            yield Line(block, None)
+        yield Line(block, block.units[index])
+        previous = index
+    if block.form != "text" and previous is not None and previous < len(block.units) - 1:
+        yield Line(block, None)
 
 
-def _nested(candidates: Sequence[ScoredSentence], item: ScoredSentence) -> list[int]:
-    """The units below an item, up to six."""
-    found: list[int] = []
-    for candidate in candidates[item.index + 1 :]:
-        inside = candidate.unit.depth > item.unit.depth and candidate.unit.kind != "heading"
-        if not inside or len(found) == ITEMS:
+def _shortened(block: QuoteBlock, wanted: Sequence[int]) -> list[int]:
+    """The best of a long block: of steps and paragraphs a run in order, of lists and tables the best entries."""
+    lead = [i for i in wanted if i < block.lead]
+    body = [i for i in wanted if i >= block.lead]
+    room = LONGEST - sum(len(block.units[i].text) for i in lead)
+    if room < LONGEST / 3:
+        lead, room = lead[-1:], LONGEST
+    if block.form == "code":
+        return [*lead, *body]
+    if block.form == "text":
+        return _run(block, body)
+    entries = _entries(block, body)
+    if block.form == "table" and block.units[body[0]].kind == "table":
+        lead, entries = [*lead, body[0]], entries[1:]
+    if block.form != "steps":
+        entries = sorted(entries, key=lambda e: -max(block.unit_scores[i] for i in e))
+    kept: list[int] = []
+    for entry in entries:
+        size = sum(len(block.units[i].text) for i in entry)
+        if kept and size > room:
             break
-        found.append(candidate.index)
-    return found
+        kept += entry
+        room -= size
+    return [*lead, *sorted(kept)]
 
 
-def _of_block(candidates: Sequence[ScoredSentence], seed: ScoredSentence) -> list[int]:
-    """A table or code with the line above it; of a long table its head and its best rows."""
-    same = [c for c in candidates if c.unit.block == seed.unit.block]
-    first = same[0].index
-    found = [first]
-    if len(same) > 1:
-        rows = sorted((c for c in same if c.unit.kind == "row"), key=lambda c: -c.score)
-        found += [c.index for c in rows[:ROWS] if c.score >= CLOSE * rows[0].score]
-    above = candidates[first - 1] if first else None
-    if above and above.unit.kind in ("lead", "sentence") and len(above.unit.text) <= INTRODUCTION:
-        found.insert(0, above.index)
-    return found
+def _run(block: QuoteBlock, body: Sequence[int]) -> list[int]:
+    """The run of sentences of a paragraph with the best mean score, which does not begin by pointing back."""
+    best, chosen = -1.0, list(body[:1])
+    for start, index in enumerate(body):
+        if start and _leans(block.units[index]):
+            continue
+        run: list[int] = []
+        size = 0
+        for other in body[start:]:
+            size += len(block.units[other].text)
+            if run and size > LONGEST * 0.7:
+                break
+            run.append(other)
+        score = max(block.unit_scores[i] for i in run) + sum(block.unit_scores[i] for i in run) / len(run)
+        if score > best + 0.01:
+            best, chosen = score, run
+    return chosen
 
 
-def _length(candidate: ScoredSentence) -> int:
-    """Characters that a unit takes of the budget; long code is cut."""
-    return min(len(candidate.unit.text), CODE_LINES * 60)
+def _entries(block: QuoteBlock, body: Sequence[int]) -> list[list[int]]:
+    """The units of a list by item, with what is nested in each; of a table by row."""
+    depth = min(block.units[i].depth for i in body)
+    entries: list[list[int]] = []
+    for i in body:
+        unit = block.units[i]
+        if not entries or unit.kind == "row" or (unit.kind in ("item", "table") and unit.depth <= depth):
+            entries.append([])
+        entries[-1].append(i)
+    return entries
 
 
-def _separator(previous: ScoredSentence | None, candidate: ScoredSentence) -> str:
-    """The white space between two units: a space in a paragraph, a line break in a list, else a blank line."""
+def _separator(previous: Line | None, line: Line) -> str:
+    """The white space between two lines: a space in a paragraph, a line break in a list, else a blank line."""
     if previous is None:
         return ""
-    if previous.passage.number != candidate.passage.number:
+    if previous.block is not line.block:
         return "\n\n"
-    before, unit = previous.unit, candidate.unit
-    same_block = before.block == unit.block
-    if same_block and {before.kind, unit.kind} <= {"sentence", "lead"}:
+    block, kinds = line.block, {one.unit.kind if one.unit else "" for one in (previous, line)}
+    if block.form == "text" or kinds <= {"sentence", "lead"}:
         return " "
-    in_list = unit.kind == "item" and (before.kind == "item" or before.block == unit.block - 1)
-    return "\n" if in_list or (unit.kind == "row" and same_block) else "\n\n"
+    if kinds <= {"item", "row", "table", "lead", ""} and "table" not in kinds - {previous.unit and previous.unit.kind}:
+        return "\n" if not (kinds & {"row", "table"} and "lead" in kinds) else "\n\n"
+    return "\n\n"
 
 
-def _formatted(candidate: ScoredSentence, base: int, wanted: Sequence[Term]) -> str:
-    """A unit as Markdown, with its marker; `base` is the depth of the least indented unit of its stretch."""
-    unit, marker = candidate.unit, f"[{candidate.passage.number}]"
+def _formatted(line: Line, wanted: Sequence[Term], *, alone: bool) -> str:
+    """A unit as Markdown, with its marker. An item that is quoted `alone` is set as a sentence."""
+    block, unit = line.block, line.unit
+    if unit is None:
+        return "- " + OMISSION if block.form in ("list", "steps") else OMISSION
+    marker = f"[{block.passage.number}]"
+    base = min(one.depth for one in block.units[block.lead :])
+    indent = " " * min(6, max(0, unit.depth - base))
     if unit.kind == "code":
-        return f"{_code(unit.text, wanted)}\n{marker}"
+        return f"{textwrap.indent(_code(unit.text, wanted), indent)}\n{indent}{marker}"
     if unit.kind in ("table", "row"):
         return f"{without_numbers(unit.text)}\n\n{marker}"
-    line = re.sub(r"\s*\n[ \t>]*", " ", without_numbers(unit.text))
-    indent = " " * min(4, max(0, unit.depth - base))
-    return f"{indent}- {line} {marker}" if unit.kind == "item" else f"{line} {marker}"
+    text = _flat(unit.text)
+    if unit.kind != "item":
+        return f"{indent if block.form in ('list', 'steps') else ''}{text} {marker}"
+    return f"{text} {marker}" if alone else f"{indent}{bullet(block.passage.text, unit)} {text} {marker}"
+
+
+def _flat(text: str) -> str:
+    """A text on one line, without the signs of a quotation at the beginning of its lines."""
+    return re.sub(r"\s*\n[ \t>]*", " ", without_numbers(text))
 
 
 def without_numbers(text: str) -> str:
@@ -241,6 +309,7 @@ def _code(text: str, wanted: Sequence[Term]) -> str:
     close = fence[0] if fence else "```"
     if body[-1].strip() == close:
         body.pop()
+    whole = list(body)
     if _SHELL.fullmatch(first) and len(body) > SHELL_LINES:
         body = _best_commands("\n".join(body).split("\n\n"), wanted) or body
     if len(body) > CODE_LINES:
@@ -249,6 +318,9 @@ def _code(text: str, wanted: Sequence[Term]) -> str:
         body = body[begin : begin + CODE_LINES]
         blanks = [i for i in range(5, len(body)) if not body[i].strip()]
         body = body[: blanks[-1]] if blanks else body
+    if body != whole:
+        above = [OMISSION] if body[:1] != whole[:1] else []
+        body = [*above, *body, *([OMISSION] if body[-1:] != whole[-1:] or not above else [])]
     return "\n".join([first, *body, close])
 
 
@@ -258,5 +330,11 @@ def _best_commands(commands: Sequence[str], wanted: Sequence[Term]) -> list[str]
     best = max(shares)
     if not best:
         return []
-    chosen = [command for command, held in zip(commands, shares, strict=True) if held == best]
+    chosen: list[str] = []
+    for command, held in zip(commands, shares, strict=True):
+        if held == best:
+            chosen.append(command)
+        elif chosen and chosen[-1] != OMISSION:
+            chosen.append(OMISSION)
+    chosen = chosen[:-1] if chosen[-1] == OMISSION else chosen
     return "\n\n".join(chosen).split("\n")

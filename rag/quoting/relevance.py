@@ -1,7 +1,7 @@
-"""Score the units of the passages by how well they answer the question.
+"""Score the blocks of the passages by how well they answer the question.
 
-A score has three parts: the share of the question's terms that the unit holds, weighted by rarity; how well the form
-of the unit suits the question; and the cosine of the unit and the question.
+The score of a block is a sum: the share of the question's terms that it holds, weighted by rarity; the cosine of the
+block and the question; how much its heading asks the same; and how well its form suits the question.
 """
 
 from __future__ import annotations
@@ -13,109 +13,152 @@ from typing import Final
 
 from rag.ports import Embedder
 from rag.prompt.passage_format import NumberedPassage
-from rag.text.english.phrases import ABOUT_ITSELF, ASIDE, CAPTION, COPULA, POINTER, WALKS_THROUGH
+from rag.quoting.blocks import QuoteBlock, blocks
+from rag.text.english.phrases import (
+    ABOUT_ITSELF,
+    CAPTION,
+    COPULA,
+    LEANS_BACK,
+    NO_DEFINITION,
+    PLATFORMS,
+    POINTER,
+    REASON,
+    WALKS_THROUGH,
+)
 from rag.text.english.requests import QuestionShape, shape
-from rag.text.sentences import Unit, units
+from rag.text.english.stopwords import STOP_WORDS
+from rag.text.sentences import Unit
+from rag.text.spelling import respelt, vocabulary
 from rag.text.terms import Term, keys, stem, terms, weigh
 
-EMBEDDED: Final = 16  # best units, which are embedded: about 10 ms each on one core
-EMBEDDED_CHARACTERS: Final = 320  # of a unit
-LONG_CODE: Final = 16  # lines; longer code is quoted in part
-CONTEXT_WEIGHT: Final = 0.8  # of a term that only the headings or the lead of a unit hold
-RANK_PENALTY: Final = 0.02  # for each passage that is ranked higher
+EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
+EMBEDDED_CHARACTERS: Final = 420  # of a block
+CONTEXT_WEIGHT: Final = 0.8  # of a term that only the headings of a block hold
+# Weights of the parts of a score, beside the share of the terms, which has 1. Fitted on half of the questions of
+# `bench/quoting.py` by a softmax over the blocks of each question, and rounded.
+COSINE: Final = 0.45  # of the block and the question
+PATH: Final = 0.8  # cosine of the headings above the block and the question
+RANK: Final = 0.06  # taken for each passage that is ranked higher
+FIRST: Final = 0.2  # of the first block of a section
+SAME_QUESTION: Final = 0.5  # of a block whose heading asks the same as the question
+LENGTH: Final = 0.35  # of a block with LONG characters
+LONG: Final = 600
+DEFINES: Final = 1.0  # of what `defines` finds, for a question that asks what something is
+STEPS: Final = 0.4  # of code and numbered steps, for a question that asks how
+GIVES_REASON: Final = 0.25
+OTHER_PLATFORM: Final = 0.3  # taken from a block about another platform than the one asked for
+WALKING: Final = 0.3  # taken from a step of a tutorial, such as "Now we'll add a button", and from a lone lead-in
+LEANING: Final = 0.15  # taken from a block that begins by pointing back
+LINKS: Final = 0.6  # taken from a block of which every character belongs to a link
+SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has, but not together
+SHORTEST: Final = 25  # characters of a block that says something by itself
 
 _LABELLED: Final = re.compile(r"(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?: \([^)]*\))?:|\*\*[^*\n]{1,80}:\*\*")
 _INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
 _MARKER: Final = re.compile(r"`[^`]*`|(\[\d+\])")
+_EMPHASIS: Final = re.compile(r"([_*])[^_*\n]+\1")  # a line in italics, such as the caption of a list of links
+_TAB: Final = re.compile(r"\w+:")
+_LINK: Final = re.compile(r"\[[^\[\]\n]{1,300}\]\([^()\s]{1,500}\)")
 
 
 @dataclass(slots=True)
-class ScoredSentence:
-    """A unit of a passage, its context and its score."""
-
-    passage: NumberedPassage
-    unit: Unit
-    index: int  # of the unit in its passage
-    heading: str
-    lead: str  # the line that introduces it, or ""
-    own: frozenset[str]  # keys of the unit
-    context: frozenset[str]  # keys of its headings and its lead
-    aside: bool  # it is in a section that answers nothing, such as exercises
-    opens: bool  # it is the first unit of its section
-    leads: str  # kind of the unit that it introduces, or ""
-    said: bool = False  # an earlier answer quoted it
-    held: float = 0.0  # weighted share of the question's terms, 0 to 1
-    cosine: float = 0.0  # of the unit and the question; 0 if not embedded
-    score: float = 0.0
-
-
-@dataclass(slots=True)
-class SentenceScores:
-    """The scored units of the passages for one question."""
+class Reading:
+    """The scored blocks of the passages for one question."""
 
     question: str
     shape: QuestionShape
     terms: list[Term]
-    passages: list[list[ScoredSentence]]  # all units of each passage
-    ranked: list[ScoredSentence] = field(default_factory=list)  # quotable units, the best first
+    passages: list[list[QuoteBlock]]  # all blocks of each passage
+    ranked: list[QuoteBlock] = field(default_factory=list)  # quotable blocks, the best first
     everything: frozenset[str] = frozenset()  # keys of all passages
 
 
-def read(
-    question: str, passages: Sequence[NumberedPassage], embedder: Embedder | None, *, said: str = ""
-) -> SentenceScores:
-    """Score the units of the passages. Units that the earlier answers in `said` quote are not ranked."""
+def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder | None, *, said: str = "") -> Reading:
+    """Score the blocks of the passages. Blocks that the earlier answers in `said` quote are not ranked."""
     answered = " ".join(said.split())
-    wanted = _with_abbreviations(terms(question), passages)
-    reading = SentenceScores(question, shape(question), wanted, [_candidates(passage) for passage in passages])
-    everything: set[str] = set()
-    for rank, candidates in enumerate(reading.passages):
-        for candidate in candidates:
-            everything |= candidate.own | candidate.context
-            candidate.said = " ".join(candidate.unit.text.split()) in answered
-            candidate.held = held(wanted, candidate)
-            candidate.score = candidate.held + fitness(candidate, reading) - RANK_PENALTY * rank
-    reading.everything = frozenset(everything)
-    quotable = [c for candidates in reading.passages for c in candidates if is_quotable(c)]
-    quotable.sort(key=lambda c: -c.score)
+    cut = [blocks(passage, rank) for rank, passage in enumerate(passages)]
+    every = [block for found in cut for block in found]
+    everything = frozenset[str]().union(*(block.own | block.context for block in every))
+    wanted = _respelt(_with_abbreviations(terms(question), passages), passages, everything)
+    reading = Reading(question, shape(question), wanted, cut, everything=everything)
+    for block in every:
+        block.said = bool(answered) and " ".join(block.units[-1].text.split()) in answered
+        _score(block, reading)
+    if embedder is not None:
+        _add_paths(question, cut, embedder)
+    quotable = sorted((block for block in every if is_quotable(block)), key=lambda block: -block.score)
     if embedder is not None:
         _add_cosines(question, quotable[:EMBEDDED], embedder)
-    reading.ranked = sorted(quotable, key=lambda c: -c.score)
+    reading.ranked = sorted(quotable, key=lambda block: -block.score)
     return reading
 
 
-def fitness(candidate: ScoredSentence, reading: SentenceScores) -> float:
-    """What the form of a unit adds to its score or takes from it, by what the question asks for."""
-    unit, asked = candidate.unit, reading.shape
-    fit = _faults(candidate, asked)
-    if candidate.opens:
-        about = share(reading.terms, keys(candidate.heading))
-        defining = asked.definition and candidate.leads != "code"
-        fit += about * (0.3 if defining else 0.15) if about >= 0.6 else 0.0
-    if asked.definition and unit.kind in ("sentence", "lead", "item"):
-        fit += _defines(unit.text, reading.terms)
-    if asked.comparison and unit.kind == "table":
+def _score(block: QuoteBlock, reading: Reading) -> None:
+    """Set the score of a block without its cosine, and the scores of its units."""
+    block.unit_scores = [held(reading.terms, keys(unit.text), block.context) for unit in block.units]
+    whole = held(reading.terms, block.own, block.context)
+    block.held = (whole + max(block.unit_scores)) / 2
+    block.score = block.held + fitness(block, reading)
+
+
+def fitness(block: QuoteBlock, reading: Reading) -> float:
+    """What the place and the form of a block add to its score or take from it, by what the question asks for."""
+    asked, text = reading.shape, block.units[0].text
+    fit = SAME_QUESTION * asks_same(reading.terms, block.heading) + (FIRST if block.first else 0.0)
+    fit += LENGTH * min(len(block.text), LONG) / LONG - RANK * block.rank - _faults(block, reading)
+    if asked.definition:
+        units = (unit.text for n, unit in enumerate(block.units) if n < 2 or unit.kind == "item")
+        fit += DEFINES * max(defines(unit, reading.terms) for unit in units)
+    elif asked.steps and block.form in ("code", "steps"):
+        fit += STEPS
+    elif block.form == "code":
+        fit += STEPS / 2
+    if asked.comparison and block.form == "table":
         fit += 0.2
-    if asked.steps and unit.kind in ("code", "lead"):
-        fit += 0.05
-    if asked.listing and unit.kind in ("lead", "table"):
-        fit += 0.08
+    if asked.listing and block.form in ("list", "table"):
+        fit += 0.1
+    if asked.reason and REASON.search(block.text):
+        fit += GIVES_REASON
     if asked.wanted in ("number", "year"):
-        fit += 0.1 if re.search(r"\d", unit.text) else -0.1
-    return fit
+        fit += 0.1 if re.search(r"\d", block.text) else -0.1
+    return fit - (LEANING if LEANS_BACK.match(text.lstrip("*_")) else 0.0)
 
 
-def _faults(candidate: ScoredSentence, asked: QuestionShape) -> float:
-    """What makes a unit a poor quotation, as a number up to 0."""
-    unit = candidate.unit
-    fault = 0.5 if candidate.aside else 0.0
-    if speaks_of_itself(unit.text) or CAPTION.match(unit.text):
+def asks_same(wanted: Sequence[Term], heading: str) -> float:
+    """How much a heading is about the terms and nothing else, 0 to 1."""
+    there = share(wanted, keys(heading))
+    if not there:
+        return 0.0
+    others = terms(heading)
+    back = share(others, frozenset[str]().union(*(term.forms | term.parts | keys(term.word) for term in wanted)))
+    return there * back
+
+
+def _faults(block: QuoteBlock, reading: Reading) -> float:
+    """What makes a block a poor quotation, as a number from 0."""
+    fault, text = (0.5 if block.is_aside else 0.0), block.units[0].text
+    if speaks_of_itself(text) or CAPTION.match(text):
         fault += 0.25
-    if WALKS_THROUGH.search(unit.text) or (unit.kind == "lead" and not candidate.leads):
-        fault += 0.1
-    if unit.kind == "code":
-        fault += (0.0 if asked.steps else 0.15) + (0.1 if unit.text.count("\n") > LONG_CODE else 0.0)
-    return -fault
+    if WALKS_THROUGH.search(text) or (block.units[-1].kind == "lead"):
+        fault += WALKING
+    if _EMPHASIS.fullmatch(block.text):
+        fault += 0.3
+    fault += LINKS * _linked(block.text)
+    named = _platforms(reading.question)
+    if named and not named & (there := _platforms(f"{block.heading}\n{block.text}")) and there:
+        fault += OTHER_PLATFORM
+    return fault
+
+
+def _linked(text: str) -> float:
+    """The share of a text that links take, if they take more than half of it."""
+    taken = sum(len(link[0]) for link in _LINK.finditer(text)) / len(text)
+    return taken if taken > 0.5 else 0.0
+
+
+def _platforms(text: str) -> set[int]:
+    """The platforms that a text names, by their place in `PLATFORMS`."""
+    return {number for number, names in enumerate(PLATFORMS) if names.search(text)}
 
 
 def speaks_of_itself(sentence: str) -> bool:
@@ -123,7 +166,7 @@ def speaks_of_itself(sentence: str) -> bool:
     return bool(ABOUT_ITSELF.match(sentence))
 
 
-def _defines(text: str, wanted: Sequence[Term]) -> float:
+def defines(text: str, wanted: Sequence[Term]) -> float:
     """How much the sentence defines the terms: "X is ...", "**X** refers to ...", "**X**: ...". 0 to 0.35."""
     label = _LABELLED.match(text)
     if label and (labelled := share(wanted, keys(label[0]))) >= 0.65:
@@ -133,6 +176,8 @@ def _defines(text: str, wanted: Sequence[Term]) -> float:
         return 0.0
     # "A node is ..." defines a node; "The nodes that we saw above are ..." does not.
     others = len(re.findall(r"\w[\w'’-]*", re.sub(r"\([^()]*\)", "", text[: verb.start()]))) - len(wanted)
+    if NO_DEFINITION.match(text, verb.end()):
+        return 0.05
     return 0.35 if others <= 2 else 0.15 if others <= 6 else 0.05
 
 
@@ -140,6 +185,15 @@ def share(wanted: Sequence[Term], found: frozenset[str]) -> float:
     """The share of the terms, by weight, that a set of keys holds; 0 without terms."""
     total = weigh(wanted)
     return sum(term.weight for term in wanted if term.within(found)) / total if total else 0.0
+
+
+def _respelt(wanted: list[Term], passages: Sequence[NumberedPassage], known: frozenset[str]) -> list[Term]:
+    """The terms; one that no passage has also stands for the words of the passages that are spelt almost so."""
+    missing = {term.word for term in wanted if not term.within(known)}
+    words = vocabulary(f"{passage.title} {passage.text}" for passage in passages) if missing else set()
+    spelt = {word: right.lower() for word in missing if (right := respelt(word, words | STOP_WORDS))}
+    found = [replace(t, forms=t.forms | {stem(spelt[t.word])}) if t.word in spelt else t for t in wanted]
+    return [term for term in found if spelt.get(term.word) not in STOP_WORDS] or wanted
 
 
 def _with_abbreviations(wanted: list[Term], passages: Sequence[NumberedPassage]) -> list[Term]:
@@ -173,75 +227,59 @@ def _spelt_out(before: str, short: str) -> list[str]:
     return tail if "".join(word[0] for word in tail) == short else []
 
 
-def held(wanted: Sequence[Term], candidate: ScoredSentence) -> float:
-    """The share of the terms, by weight, that a unit holds; a term that only its context holds counts 0.8."""
+def held(wanted: Sequence[Term], own: frozenset[str], context: frozenset[str]) -> float:
+    """The share of the terms, by weight, that a text holds; a term that only its context holds counts 0.8."""
     total = weigh(wanted)
     if not total:
         return 0.0
+    every = own | context
     found = 0.0
     for term in wanted:
-        if term.within(candidate.own):
-            found += term.weight
-        elif term.within(candidate.own | candidate.context):
-            found += CONTEXT_WEIGHT * term.weight
+        if not term.within(every):
+            continue
+        part = 1.0 if term.within(own) else CONTEXT_WEIGHT
+        joined = not term.named or not term.parts or not term.forms.isdisjoint(every)
+        found += term.weight * part * (1.0 if joined else SPLIT)
     return found / total
 
 
-def is_quotable(candidate: ScoredSentence) -> bool:
-    """Whether a unit may be quoted: no heading, no question, nothing quoted before, and no [1] outside code."""
-    unit = candidate.unit
-    if candidate.said:
+def is_quotable(block: QuoteBlock) -> bool:
+    """Whether a block may be quoted: it says something, was not quoted before, and points nowhere else."""
+    text = block.units[0].text
+    if block.said or (block.form == "text" and len(block.text) < SHORTEST and "`" not in block.text):
         return False
-    if unit.kind == "heading" or unit.text.rstrip("*_ ").endswith("?") or POINTER.search(unit.text[:60]):
+    if block.form == "text" and all(unit.text.rstrip("*_ ").endswith(("?", ":")) for unit in block.units):
+        return False
+    return not POINTER.search(text[:60]) and any(is_sayable(unit) for unit in block.units)
+
+
+def is_sayable(unit: Unit) -> bool:
+    """Whether a unit may be quoted: no heading, no question, no label of a tab, no [1] outside code."""
+    if unit.kind == "heading" or unit.text.rstrip("*_ ").endswith("?"):
+        return False
+    if unit.kind == "lead" and _TAB.fullmatch(unit.text):
         return False
     return unit.kind == "code" or not any(m[1] for m in _MARKER.finditer(unit.text))
 
 
-def _add_cosines(question: str, candidates: Sequence[ScoredSentence], embedder: Embedder) -> None:
-    """Embed the units and add their cosines to their scores. Vectors have length 1."""
-    texts = [embedded_text(candidate) for candidate in candidates]
+def _add_paths(question: str, passages: Sequence[Sequence[QuoteBlock]], embedder: Embedder) -> None:
+    """Add the cosines of the headings to the scores of the blocks below them."""
+    paths = {block: " ".join(block.path) for found in passages for block in found}
+    texts = list(dict.fromkeys(paths.values()))
+    cosine = dict(zip(texts, _cosines(question, texts, embedder), strict=True))
+    for block, path in paths.items():
+        block.score += PATH * cosine[path]
+
+
+def _add_cosines(question: str, candidates: Sequence[QuoteBlock], embedder: Embedder) -> None:
+    """Add the cosines of the blocks to their scores."""
+    texts = [f"{block.heading}\n{block.text[:EMBEDDED_CHARACTERS]}" for block in candidates]
+    for block, cosine in zip(candidates, _cosines(question, texts, embedder), strict=True):
+        block.cosine = cosine
+        block.score += COSINE * cosine
+
+
+def _cosines(question: str, texts: list[str], embedder: Embedder) -> list[float]:
+    """The cosine of the question and each text. Vectors have length 1."""
     query = embedder.embed_query(question)
-    for candidate, vector in zip(candidates, embedder.embed_documents(texts), strict=True):
-        candidate.cosine = sum(a * b for a, b in zip(query, vector, strict=True))
-        candidate.score += candidate.cosine
-
-
-def embedded_text(candidate: ScoredSentence) -> str:
-    """The text that is embedded for a unit: heading, lead and the start of the unit."""
-    parts = [candidate.heading, candidate.lead, candidate.unit.text[:EMBEDDED_CHARACTERS]]
-    return "\n".join(part for part in parts if part)
-
-
-def _candidates(passage: NumberedPassage) -> list[ScoredSentence]:
-    """The units of a passage with their context, not scored."""
-    crumbs = [part.strip() for part in passage.title.split(">")]
-    path: list[tuple[int, str]] = []
-    lead = ""
-    lead_block = -1
-    found: list[ScoredSentence] = []
-    title_keys = keys(passage.title)
-    cut = units(passage.text)
-    for index, unit in enumerate(cut):
-        if unit.kind == "heading":
-            path = [*(step for step in path if step[0] < unit.depth), (unit.depth, unit.text)]
-            lead = ""
-        heading = path[-1][1] if path else crumbs[-1]
-        titles = [title for _, title in path]
-        own_lead = lead if lead and unit.block == lead_block + 1 else ""
-        context = title_keys | keys(" ".join([*titles, own_lead]))
-        aside = any(ASIDE.fullmatch(title.strip(" .:0123456789")) for title in [*crumbs[-2:], *titles])
-        opens = index == 0 or found[-1].unit.kind == "heading"
-        leads = _introduced_kind(unit, cut[index + 1 : index + 2])
-        found.append(
-            ScoredSentence(passage, unit, index, heading, own_lead, keys(unit.text), context, aside, opens, leads)
-        )
-        if unit.kind == "lead":
-            lead, lead_block = unit.text, unit.block
-    return found
-
-
-def _introduced_kind(unit: Unit, after: Sequence[Unit]) -> str:
-    """The kind of the list, table or code block right after a unit, or ""."""
-    if not after or after[0].block != unit.block + 1 or after[0].kind not in ("item", "table", "code"):
-        return ""
-    return after[0].kind
+    return [sum(a * b for a, b in zip(query, vector, strict=True)) for vector in embedder.embed_documents(texts)]

@@ -83,6 +83,10 @@ class GivenRetriever:
         trace = Trace(queries, kinds, (1.0,) * len(queries), ("given",), threshold, tuple(candidates))
         return Found(passages, retrieval, trace)
 
+    async def words(self) -> Collection[str]:
+        """Empty: a retriever does not tell the words of its book."""
+        return ()
+
     async def _ask(self, query: str) -> list[tuple[Chunk, float | None]]:
         try:
             documents = await self._retriever.ainvoke(query)

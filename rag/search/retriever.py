@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from rag.book import Chunk, IndexInfo, Leg, Matches, Where
@@ -12,12 +13,16 @@ from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.index.catalog import advised, check_models
 from rag.ports import ChunkIndex, Embedder, Reranker, SparseEncoder
 from rag.search.followups import contexts
+from rag.search.overview import overview
 from rag.search.ranking import Fingerprint, Query, joined, ranked, weighed
 from rag.search.rerank import reranked
+from rag.text.english.requests import about_book
+from rag.text.spelling import vocabulary
 from rag.types import SHOWN, AnsweredQuestion, Candidate, Found, Kind, Outcome, Passage, Retrieval, Trace
 
 FIELDS: Final = ("title", "heading", "file", "chapter")
 LONGEST_FILTER: Final = 2_000  # most characters of a filter
+VOCABULARY_CHUNKS: Final = 20_000  # about a second
 DEPTH: Final = 100  # hits fetched per leg; anything ranked lower cannot win
 _FIELD: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z_0-9]*):(?!//)\s*(?P<value>.*)", re.DOTALL)
 
@@ -77,6 +82,7 @@ class Retriever:
         self._index = index
         self._tool_name = tool_name
         self._reranker = reranker
+        self._words: tuple[int, Collection[str]] | None = None  # the number of chunks, and their words
         self._profile = profile  # the one that the collection belongs to, for the hints of errors
 
     async def retrieve(
@@ -97,6 +103,8 @@ class Retriever:
         if other models encoded it ("embedding_mismatch"), or if the search fails.
         """
         started = time.perf_counter()
+        if where is None and about_book(question) and (whole := await overview(self._index)):
+            return self._whole_book(question, whole, started)
         texts = queries_of(question, history, rewrite)
         queries, total, candidates, chunks = await self._search(texts, where, k=k, threshold=threshold)
         if self._reranker is not None:
@@ -114,6 +122,34 @@ class Retriever:
             retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
         )
         return Found(passages, retrieval, _trace(queries, threshold, candidates))
+
+    async def words(self) -> Collection[str]:
+        """The words of the book in lower case, read at the first call and again when the book has grown or shrunk.
+
+        Of a very large book they are the words of `VOCABULARY_CHUNKS` chunks from all over it.
+        """
+        entries = await self._index.entries()
+        if self._words is None or self._words[0] != len(entries):
+            ids = sorted(entry.id for entry in entries)[:VOCABULARY_CHUNKS]
+            chunks = await self._index.fetch(ids)
+            texts = (f"{chunk.breadcrumb} {chunk.text}" for chunk in chunks)
+            self._words = (len(entries), await asyncio.to_thread(vocabulary, texts))
+        return self._words[1]
+
+    def _whole_book(self, question: str, chunks: Sequence[Chunk], started: float) -> Found:
+        """The passages for a question about the book as a whole, which no search could find. Their score is 1."""
+        retrieval = Retrieval(
+            tool_name=self._tool_name,
+            query=question,
+            filter_applied=None,
+            results_count=len(chunks),
+            total_chunks_found=len(chunks),
+            avg_similarity=1.0,
+            retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
+        )
+        passages = [Passage.of(chunk, number, 1.0) for number, chunk in enumerate(chunks, start=1)]
+        trace = Trace((question,), ("question",), (1.0,), ("dense", "sparse"), 0.0, ())
+        return Found(passages, retrieval, trace)
 
     async def _search(
         self, texts: Sequence[tuple[Kind, str]], where: Where | None, *, k: int, threshold: float

@@ -22,16 +22,47 @@ CAPTION: Final = re.compile(r"\W*(?:listing|figure|fig\.|table|filename|file)\b[
 # Sentences that make sense only beside the listing or section that they refer to.
 WALKS_THROUGH: Final = re.compile(
     r"\bListing \d|\b[Ll]et['’]s\b|\b(?:earlier|previous|next|last) (?:section|chapter|example|exercise)\b|"
-    r"\b(?:section|discussed|covered|saw|learned) in Chapter \d|\]\["
+    r"\b(?:section|discussed|covered|saw|learned) in Chapter \d|\]\[|\b[Ww]e['’](?:ll|ve|re|d)\b|\b[Bb]efore we\b|"
+    r"\bNow that\b"
 )
 COPULA: Final = re.compile(
     r"\b(?:is|are|was|means?|refers? to|represents?|describes?|stands? for|consists? of|provides?|enables?|allows?|"
     r"lets?|combines?|denotes?|defines?)\b"
 )
+# After "X is", these words say something about X but not what it is.
+NO_DEFINITION: Final = re.compile(
+    r"\s+(?:also|often|generally|usually|typically|only|not|just|now|already|still|used|called|made|needed|required|"
+    r"useful|possible|important|available|supported|\w+(?:ly|ed))\b"
+)
 # First words of a sentence that needs the one before it.
 LEANS_BACK: Final = re.compile(
-    r"(?:It|Its|This|That|These|Those|They|Their|He|She|Such|Here|However|Instead|Then|Thus|Therefore|Also|But|And|So|"
-    r"Otherwise|Similarly|Likewise|For example|For instance|In contrast|Both|Each|Unlike)\b"
+    r"(?:It|Its|This|That|These|Those|They|Their|He|She|Such|Here|However|Instead|Then|Thus|Therefore|Also|But|And|Or|So|"
+    r"Otherwise|Similarly|Likewise|For example|For instance|In contrast|Both|Each|Unlike|Alternatively|Additionally|"
+    r"Finally|Next|Now that|After that|In addition|In other words|In (?:this|that|these|those|the same|such)|Another|"
+    r"Because of (?:this|that|these)|As (?:with|mentioned|noted|before|above)|The same|Same|Again|Either|Neither)\b"
+)
+# Words that give a reason.
+REASON: Final = re.compile(
+    r"\b(?:because|since|so that|in order to|due to|reasons?|causes?|caused|avoids?|prevents?|ensures?|therefore|"
+    r"otherwise|makes? (?:it|sure)|leads? to|results? in|helps?|allows?|guarantees?)\b",
+    re.IGNORECASE,
+)
+# Platforms that exclude each other, each by its names.
+PLATFORMS: Final = tuple(
+    re.compile(rf"\b(?:{names})\b", re.IGNORECASE)
+    for names in (
+        "windows|powershell|winget",
+        "macos|mac os|os x|mac|homebrew|brew",
+        "linux|ubuntu|debian|fedora|arch linux",
+        "android",
+        "ios|iphone|ipad",
+    )
+)
+
+# Words anywhere in a sentence that stand for something before it: "We do not recommend using these versions."
+POINTS_BACK: Final = re.compile(
+    r"\b(?:these|those|the (?:above|former|latter)|as (?:above|before)"
+    r"|(?:all|any|some|because|instead) of (?:this|that|it))\b(?! (?:who|that|which))"
 )
 
 # Words of a sentence that only points at an address: "Visit the page now". Without the address it says nothing.

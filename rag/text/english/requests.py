@@ -42,6 +42,7 @@ _LIST: Final = re.compile(
     r"limitations|challenges|settings|options|commands|rules|phases|steps)\b",
     re.IGNORECASE,
 )
+_WHY: Final = re.compile(r"\bwhy\b|\bhow come\b|\breasons?\b|\bwhat(?:'s| is| are)? the point\b", re.IGNORECASE)
 _NUMBER: Final = re.compile(
     r"\bhow (?:many|much|tall|long|fast|heavy|big|large|far|often|old|high|deep|wide)\b|"
     r"\bwhat (?:is|are|was)(?: the)?(?: [\w'’-]+)* (?:price|cost|number|percentage|salary|budget|speed|capacity|height|"
@@ -68,9 +69,51 @@ CONJUNCTION: Final = re.compile(r"\W*(?:and|but|or|so|also|then)\b[\s,]*", re.IG
 # Words that stand for something said before.
 REFERS_BACK: Final = re.compile(
     r"\b(?:it|its|they|them|their|those|these|this one|that one|the same|the (?:first|second|last) one)\b|"
+    r"\b(?:use|make|create|need|exclude|include|share|write|add|remove|delete|start|stop|run|define|have|get|build|call|set|"
+    r"choose|pick|open|close|show|change|test) one\b|"
     r"\b(?:is|about|of|do|does|with|for|like) (?:that|this)\W*$",
     re.IGNORECASE,
 )
+
+
+_THIS_BOOK: Final = (
+    r"(?:this|the|your|that|these|those)(?: \w+)? "
+    r"(?:book|textbook|documentation|docs|manual|handbook|guide|tutorial|site|website|wiki)"
+)
+_PARTS: Final = r"(?:chapters|parts|sections|pages|topics|subjects|contents)"
+_OVERVIEW: Final = r"(?:an? |the )?(?:(?:short|brief|quick) )?(?:overview|summary|introduction)"
+# Whole questions about the book itself, in lower case, without punctuation.
+_ABOUT_BOOK: Final = (
+    rf"what(?:['’]?s| is| are) {_THIS_BOOK}(?: all)?(?: about)?",
+    rf"what do(?:es)? {_THIS_BOOK} (?:cover|contain|describe|teach|explain|say|discuss|talk about|deal with)",
+    rf"what can (?:i|you) (?:ask|learn|find|read)(?: \w+)?(?: (?:here|{_THIS_BOOK}))?",
+    rf"(?:(?:can|could) you )?(?:summari[sz]e|describe|introduce|explain) {_THIS_BOOK}",
+    rf"(?:give|show|tell) me {_OVERVIEW}(?: (?:of|to) {_THIS_BOOK})?",
+    rf"{_OVERVIEW} of {_THIS_BOOK}",
+    rf"(?:tell me )?about {_THIS_BOOK}",
+)
+_CONTENTS: Final = (
+    r"(?:(?:show|give|list|print|tell)(?: me)? |what(?:['’]?s| is) )?(?:the |a )?"
+    rf"(?:table of contents|toc|contents|outline)(?: (?:of|for|in) {_THIS_BOOK})?",
+    rf"(?:(?:show|give|list|print|tell)(?: me)? |what are )?(?:all )?(?:the )?{_PARTS}(?: (?:of|in) {_THIS_BOOK})",
+    rf"(?:what|which) {_PARTS} are (?:there|covered)?(?: ?in {_THIS_BOOK})?",
+    rf"(?:what|which) {_PARTS} do(?:es)? {_THIS_BOOK} (?:have|cover|contain|include)",
+    r"(?:(?:show|give|list|print|tell)(?: me)? |what are )(?:all )?(?:the )?chapters",
+)
+
+
+def about_book(question: str) -> Literal["about", "contents", ""]:
+    """Whether a question is about the book as a whole: what it is about, or what it contains.
+
+    >>> about_book("What is this book about?"), about_book("table of contents"), about_book("What is a book?")
+    ('about', 'contents', '')
+    """
+    plain = " ".join(re.sub(r"[^\w\s'’]", " ", question.lower()).removeprefix("please ").split()).removesuffix(
+        " please"
+    )
+    if any(re.fullmatch(pattern, plain) for pattern in _CONTENTS):
+        return "contents"
+    return "about" if any(re.fullmatch(pattern, plain) for pattern in _ABOUT_BOOK) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +124,7 @@ class QuestionShape:
     comparison: bool
     steps: bool
     listing: bool
+    reason: bool
     wanted: Wanted
 
 
@@ -99,6 +143,7 @@ def shape(question: str) -> QuestionShape:
         comparison=comparison,
         steps=bool(_STEPS.search(text)),
         listing=bool(_LIST.search(text)),
+        reason=bool(_WHY.search(text)),
         wanted=wanted,
     )
 

@@ -1,0 +1,56 @@
+"""A question that a book answers, to be suggested after it was ingested."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rag.book import Chunk
+from rag.ports import ChunkIndex, Embedder, SparseEncoder
+
+FALLBACK: Final = "What is this book about?"  # answered for every book
+LOOKED_AT: Final = 300  # chunks whose headings may become the question, from all over the book
+TRIED: Final = 6  # questions that are asked; each takes about a third of a second
+PASSAGES: Final = 12
+THRESHOLD: Final = 0.2
+_HOW_TO: Final = re.compile(r"how to (?=\w)", re.IGNORECASE)
+_PLAIN: Final = re.compile(r"[^\W\d_][\w ,'’?-]{8,70}")  # a heading of words, without code and markup
+
+
+async def suggested(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> str:
+    """A question made of one of the book's headings, which the book answers from the passage below that heading.
+
+    The question was asked before it is returned, of the answerer without a model. Raises what the index raises.
+    """
+    from rag.embedding.local import OnnxEmbeddings
+    from rag.prompt.passage_format import format_passages, format_question, new_boundary
+    from rag.quoting.answerer import REFUSAL, QuotingChatModel
+    from rag.search.retriever import Retriever
+
+    ids = sorted(entry.id for entry in await index.entries())  # ids are hashes, so the first ones are from everywhere
+    chunks = await index.fetch(ids[:LOOKED_AT])
+    local = embedder if isinstance(embedder, OnnxEmbeddings) else None  # a hosted model would bill every block
+    model, retriever = QuotingChatModel(embedder=local), Retriever(embedder, sparse, index)
+    for question, chunk in list(_candidates(chunks))[:TRIED]:
+        found = await retriever.retrieve(question, k=PASSAGES, threshold=THRESHOLD)
+        wanted = next((p.number for p in found.passages if p.heading == chunk.heading and p.title == chunk.title), 0)
+        prompt = f"{format_passages(found.passages, new_boundary())}\n\n{format_question(question)}"
+        answer = str(model.invoke(prompt).text)
+        if wanted and answer != REFUSAL and f"[{wanted}]" in answer:
+            return question
+    return FALLBACK
+
+
+def _candidates(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk]]:
+    """Questions and the chunks below them: headings that ask, then "How to" headings, then other short ones."""
+    plain = [chunk for chunk in chunks if _PLAIN.fullmatch(chunk.heading or chunk.title)]
+    asking = [chunk for chunk in plain if chunk.heading.endswith("?")]
+    showing = [chunk for chunk in plain if _HOW_TO.match(chunk.heading)]
+    short = [chunk for chunk in plain if 2 <= len(chunk.heading.split()) <= 5]
+    for chunk in asking[:3]:
+        yield chunk.heading, chunk
+    for chunk in showing[:2]:
+        yield f"{_HOW_TO.sub('How do I ', chunk.heading, count=1)}?", chunk
+    for chunk in short:
+        yield chunk.heading, chunk

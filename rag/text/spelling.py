@@ -1,0 +1,63 @@
+"""Misspelt words: the word of a vocabulary that is spelt almost the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from rag.text.terms import is_english
+
+SHORTEST: Final = 4  # letters of a word that is corrected; shorter words are too close to others
+ONE_EDIT: Final = 7  # letters up to which one edit is allowed; longer words may have two
+
+_WORD: Final = re.compile(r"[^\W\d_]{3,}")
+
+
+def vocabulary(texts: Iterable[str]) -> set[str]:
+    """The words of some texts, in lower case, without words of one or two letters."""
+    return {word.lower() for text in texts for word in _WORD.findall(text)}
+
+
+def is_strange(question: str, words: Collection[str]) -> bool:
+    """Whether a word of the question is neither in the vocabulary nor known to the embedding model."""
+    typed = (word.lower() for word in _WORD.findall(question) if len(word) >= SHORTEST)
+    return any(word not in words and not is_english(word) for word in typed)
+
+
+def respelt(question: str, words: Collection[str]) -> str:
+    """The question with each misspelt word as the vocabulary spells it; "" if no word changes.
+
+    A word is misspelt if neither the vocabulary nor the embedding model knows it, and the vocabulary has one that is
+    spelt almost so.
+
+    >>> respelt("How do I instal it?", {"install"}), respelt("How do I install it?", {"installs"})
+    ('How do I install it?', '')
+    """
+
+    def corrected(match: re.Match[str]) -> str:
+        word = match[0].lower()
+        return (not is_english(word) and nearest(word, words)) or match[0]
+
+    written = _WORD.sub(corrected, question)
+    return "" if written == question else written
+
+
+def nearest(word: str, vocabulary: Collection[str]) -> str:
+    """The word of the vocabulary that is closest to a lower-case word; "" if none is close or the word has a digit.
+
+    Distance counts insertions, deletions, replacements and swaps of neighbours: one in a word of up to seven letters,
+    two in a longer one. The first letter must be right, which it is in most slips of a finger.
+
+    >>> nearest("speciffic", {"special", "specific"}), nearest("vuex", {"redux"})
+    ('specific', '')
+    """
+    from rapidfuzz.distance import OSA
+    from rapidfuzz.process import extract
+
+    if len(word) < SHORTEST or not word.isalpha() or word in vocabulary:
+        return ""
+    most = 1 if len(word) <= ONE_EDIT else 2
+    alike = [other for other in vocabulary if other[0] == word[0] and abs(len(other) - len(word)) <= most]
+    found = extract(word, sorted(alike), scorer=OSA.distance, score_cutoff=most, limit=1)
+    return str(found[0][0]) if found else ""

@@ -1,0 +1,98 @@
+"""What a book is about and what it contains is answered from its start page and its titles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cli.suggestion import suggested
+from graph.agent import open_agent
+from rag.book import Point, SparseVector
+from rag.embedding.local import OnnxEmbeddings
+from rag.embedding.vectors import Bm25Encoder
+from rag.index.catalog import open_index
+from rag.ingest.pipeline import ingest
+from rag.search.overview import MOST, overview
+from rag.settings import Settings
+from rag.text.english.requests import about_book
+from tests.command_line import CommandLine
+from tests.fake_index import FakeIndex
+from tests.fakes import FakeVectors
+from tests.index_cases import make_chunk
+
+PAGES = {
+    "index.md": "# The Widget Handbook\n\nThe widget handbook describes how widgets are built and repaired.\n",
+    "building.md": "# Building widgets\n\nA widget is built from a wheel and twelve teeth.\n",
+    "repair.md": "# Repair\n\n## How many teeth does a widget have?\n\nA widget has twelve teeth.\n",
+}
+
+
+@pytest.fixture
+def handbook(tmp_path: Path) -> Path:
+    folder = tmp_path / "handbook"
+    folder.mkdir()
+    for name, text in PAGES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("What is this book about?", "about"),
+        ("what does this documentation cover", "about"),
+        ("table of contents", "contents"),
+        ("Which chapters does this book have?", "contents"),
+        ("How do I create a table of contents?", ""),
+        ("What is a book?", ""),
+    ],
+)
+def test_questions_about_the_book_are_told_from_others(question: str, kind: str) -> None:
+    assert about_book(question) == kind
+
+
+async def test_a_book_says_what_it_is_about_and_suggests_a_question(tmp_path: Path, handbook: Path) -> None:
+    index = open_index(home=tmp_path, collection="book")
+    await ingest([handbook], index=index, embedder=OnnxEmbeddings(), sparse=Bm25Encoder(), vectors=FakeVectors())
+    assert await suggested(index, OnnxEmbeddings(), Bm25Encoder()) == "How many teeth does a widget have?"
+    async with open_agent(Settings(_env_file=None, home=tmp_path), collection="book") as agent:  # type: ignore[call-arg]
+        about = await agent.ask("What is this book about?")
+        contents = await agent.ask("table of contents")
+        refused = await agent.ask("Who is the chief executive of the widget company?")
+    assert about.plain_content.startswith("The widget handbook describes how widgets are built and repaired. [1]")
+    for title in ("The Widget Handbook", "Building widgets", "Repair"):
+        assert f"- {title} [" in about.plain_content
+        assert f"- {title} [" in contents.plain_content
+    assert "[?]" not in about.plain_content
+    assert contents.notices == []
+    assert refused.content == "I don't have information about that in the book content"
+    assert {page.url for page in refused.closest_pages} <= set(PAGES)
+    assert 0 < len(refused.closest_pages) <= 3
+    assert about.closest_pages == []
+
+
+def test_the_terminal_names_the_closest_pages_beside_the_refusal(tmp_path: Path, handbook: Path) -> None:
+    run = CommandLine(tmp_path)
+    ingested = run("ingest", str(handbook), "--collection", "widgets")
+    assert ingested.out.splitlines()[-1] == (
+        "To ask it a question, run: python run.py ask 'How many teeth does a widget have?' --collection widgets"
+    )
+    done = run("ask", "Who is the chief executive of the widget company?", "--collection", "widgets")
+    assert done.out == "I don't have information about that in the book content\n"
+    assert "Closest pages:\n- " in done.err
+
+
+async def test_a_large_book_is_shown_by_its_parts() -> None:
+    index = FakeIndex()
+    for part in ("alpha", "beta"):
+        for name in ["index", *(f"page{n}" for n in range(MOST))]:
+            for place in (1, 0):
+                path = f"{part}/{name}.md"
+                chunk = replace(make_chunk(f"{path}-{place}"), source_file_path=path, chunk_index=place)
+                index.points[chunk.id] = Point(chunk, [1.0], SparseVector([], []))
+    found = [(chunk.source_file_path, chunk.chunk_index) for chunk in await overview(index)]
+    assert found[0] == ("alpha/index.md", 0)
+    assert found[-1] == ("beta/index.md", 0)
+    assert len(found) <= 3

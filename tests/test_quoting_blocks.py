@@ -1,0 +1,117 @@
+"""What an author wrote as one is quoted as one, in its order, and what is left out leaves a mark."""
+
+from __future__ import annotations
+
+from rag.answer.writer import AnswerWriter, Manner
+from rag.prompt.passage_format import NumberedPassage
+from rag.quoting.answerer import QuotingChatModel
+from rag.quoting.blocks import blocks
+from rag.quoting.excerpt import LONGEST
+from rag.types import OMISSION
+from tests.test_quoting import REFUSAL, messages, passage
+
+VERSIONS = """These versions are tested with the tool:
+
+- 3.10
+- 3.11
+
+The tool is expected to work with these versions:
+
+- 3.8
+- 3.9
+
+We do not recommend using these versions.
+"""
+STEPS = """To install the widget:
+
+1. Download the archive.
+2. Unpack the archive:
+
+   ```sh
+   tar -xf widget.tar
+   ```
+
+3. Run the installer.
+"""
+
+
+def ask(question: str, text: str, title: str = "Guide") -> str:
+    model = QuotingChatModel(refusal=REFUSAL)
+    return str(model.invoke(messages(question, [passage(1, text, title)])).text)
+
+
+def shown(question: str, text: str) -> str:
+    """The answer as a reader gets it, after every line was checked."""
+    source = passage(1, text, "Guide")
+    writer = AnswerWriter([source], Manner(refusal=REFUSAL, question=question, footer="none"))
+    pieces = [*writer.feed(ask(question, text)), *writer.close()]
+    return "".join(pieces)
+
+
+def forms(text: str) -> list[tuple[str, int, int]]:
+    return [(block.form, block.lead, len(block.units)) for block in blocks(NumberedPassage(1, "T", "u", text), 0)]
+
+
+def test_a_list_belongs_to_the_line_above_it_and_code_to_its_sentence() -> None:
+    assert forms("One. Two.\n\nIt has:\n- a\n- b\n\nRun it.\n\n```sh\nrun\n```\n\nEnd.") == [
+        ("text", 0, 2),
+        ("list", 1, 3),
+        ("code", 1, 2),
+        ("text", 0, 1),
+    ]
+
+
+def test_numbered_steps_keep_what_is_nested_in_them() -> None:
+    assert forms(STEPS) == [("steps", 1, 5)]
+
+
+def test_the_last_sentence_of_a_long_paragraph_leads_alone() -> None:
+    assert forms(f"{'A sentence about widgets. ' * 15}Then run:\n\n```sh\nrun\n```") == [
+        ("text", 0, 15),
+        ("code", 1, 2),
+    ]
+
+
+def test_steps_come_in_their_order_and_with_their_numbers() -> None:
+    answer = shown("How do I install the widget?", STEPS)
+    places = [answer.index(one) for one in ("1. Download", "2. Unpack", "tar -xf widget.tar", "3. Run the installer")]
+    assert places == sorted(places)
+
+
+def test_no_sentence_is_shown_without_what_it_points_to() -> None:
+    answer = ask("Which versions do we not recommend using?", VERSIONS)
+    before = answer.partition("We do not recommend using these versions")[0]
+    assert "- 3.8 [1]\n- 3.9 [1]" in before
+
+
+def test_a_sentence_that_points_to_another_passage_is_left_out() -> None:
+    answer = ask("What is a widget?", "This is why it turns. A widget is a wheel with teeth.", "Widgets")
+    assert answer == "A widget is a wheel with teeth. [1]"
+
+
+def test_what_a_long_list_leaves_out_has_a_mark() -> None:
+    items = "\n".join(f"- Part {n} of the gearbox turns about {'very ' * 8}slowly number {n}" for n in range(30))
+    text = f"The gearbox has these parts:\n{items}"
+    for answer in (
+        ask("What does part 17 of the gearbox do?", text),
+        shown("What does part 17 of the gearbox do?", text),
+    ):
+        assert "Part 17 of the gearbox" in answer
+        assert f"- {OMISSION}" in answer
+        assert len(answer) < 2 * LONGEST
+
+
+def test_what_code_leaves_out_has_a_mark_and_is_still_the_books() -> None:
+    commands = "\n\n".join(f"# Command {n}\ntool run{n} --fast" for n in range(9))
+    answer = shown("How do I start run7 with the tool?", f"Start a run with the tool:\n\n```sh\n{commands}\n```")
+    assert "tool run7 --fast" in answer
+    assert OMISSION in answer
+    assert "[?]" not in answer
+
+
+def test_the_other_platforms_steps_come_later_or_not_at_all() -> None:
+    windows = "On Windows, install the widget with:\n\n```sh\nwinget widget\n```"
+    text = f"{windows}\n\nOn macOS, install the widget with:\n\n```sh\nbrew widget\n```"
+    answer = ask("How do I install the widget on macOS?", text)
+    assert "brew widget" in answer
+    assert "winget" not in answer.partition("brew widget")[0]

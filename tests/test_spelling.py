@@ -1,0 +1,57 @@
+"""A misspelt word is searched as the book spells it, in addition to what was typed."""
+
+from __future__ import annotations
+
+import pytest
+
+from nodes.retrieve import interleaved
+from rag.text.spelling import nearest, respelt, vocabulary
+from rag.types import Found, Trace
+from tests.fakes import passage, retrieval
+from tests.machine import ANSWER, Machine
+
+WORDS = vocabulary(["Install a specific Python version with Immer, and update the dependencies."])
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("how to instal a speciffic pyton version", "how to install a specific python version"),
+        ("use imer to updte it", "use immer to update it"),
+        ("How do I install Python?", ""),
+        ("the vuex plugin", ""),
+        ("What does UV_INDX do?", ""),
+        ("3.12.1", ""),
+    ],
+)
+def test_only_words_that_nobody_knows_are_respelt(typed: str, meant: str) -> None:
+    assert respelt(typed, WORDS) == meant
+
+
+def test_a_word_that_the_vocabulary_has_in_another_form_is_left_alone() -> None:
+    assert nearest("cat", {"car"}) == ""
+    assert nearest("python", {"python", "pythons"}) == ""
+    assert nearest("konfigurieren", {"konfiguriert"}) == "konfiguriert"
+
+
+async def test_the_corrected_question_is_one_more_query() -> None:
+    machine = Machine(ANSWER, ANSWER, passages=[passage(1, "Install the widget with its installer.")])
+    await machine.ask("How do I instal the widget?")
+    assert [question for question, *_ in machine.searcher.asked] == [
+        "How do I instal the widget?",
+        "How do I install the widget?",
+    ]
+    response = await machine.ask("How do I install the widget?")
+    assert [question for question, *_ in machine.searcher.asked][2:] == ["How do I install the widget?"]
+    assert response.retrievals[0].query == "How do I install the widget?"
+
+
+def test_the_passages_of_both_searches_count() -> None:
+    def found(*ids: str) -> Found:
+        passages = [passage(n, f"text {one}", chunk_id=one) for n, one in enumerate(ids, start=1)]
+        return Found(passages, retrieval("typed"), Trace(("typed",), ("question",), (1.0,), ("dense",), 0.2, ()))
+
+    both = interleaved(found("a", "b", "c"), found("x", "a"))
+    assert [(one.number, one.chunk_id) for one in both.passages] == [(1, "a"), (2, "x"), (3, "b")]
+    assert both.retrieval.query == "typed"
+    assert both.retrieval.results_count == 3
