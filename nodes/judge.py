@@ -98,8 +98,11 @@ class SecondOpinion:
             reply = await self._task(claims)
         except (AskbookError, NodeTimeoutError) as failure:
             return self._failed(failure.code if isinstance(failure, AskbookError) else "timeout")
+        except Exception:  # a judge of the user's own may raise anything, and no turn fails because of a judge
+            log.exception("the judge failed")
+            return self._failed("judge")
         finally:
-            self.opinion.milliseconds += round((time.monotonic() - began) * 1000, 1)
+            self.opinion.milliseconds = round(self.opinion.milliseconds + (time.monotonic() - began) * 1000, 1)
         self.tokens = added(self.tokens, reply["tokens"])
         if reply["failure"]:
             return self._failed(reply["failure"])
@@ -147,12 +150,7 @@ class SecondOpinion:
 
     async def _ask_port(self, local: Judge, claims: Sequence[Claim]) -> dict[str, Any]:
         pairs = [(one.whole, [self._passages[number].text for number in one.numbers]) for one in claims]
-        try:
-            found = await asyncio.to_thread(local.judge, pairs)
-        except AskbookError:
-            raise
-        except Exception as failure:  # a judge of the user's own may raise anything, and no turn fails because of it
-            raise AskbookError("api_error", "judge", f"The judge failed: {type(failure).__name__}.") from failure
+        found = await asyncio.to_thread(local.judge, pairs)
         verdicts = {place: verdict for place, (verdict, _) in enumerate(zip(found, claims, strict=False))}
         return _reply({place: verdict for place, verdict in verdicts.items() if verdict is not None}, {})
 
