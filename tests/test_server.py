@@ -294,3 +294,31 @@ async def test_a_server_too_old_to_keep_the_names_of_the_models_is_refused() -> 
         await make_index(Old(None)).replace(INFO, add=[], remove=[])
     assert caught.value.code == "index_request"
     assert "1.19" in caught.value.hint
+
+
+async def test_points_are_added_deleted_and_read_by_id_through_the_vector_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from langchain_qdrant import QdrantVectorStore
+
+    called: list[str] = []
+
+    def watch(name: str) -> None:
+        real = getattr(QdrantVectorStore, name)
+
+        def counted(self: Any, *args: Any, **options: Any) -> Any:
+            called.append(name)
+            return real(self, *args, **options)
+
+        monkeypatch.setattr(QdrantVectorStore, name, counted)
+
+    for name in ("add_texts", "delete", "get_by_ids"):
+        watch(name)
+    with listening(QdrantServer()) as server:
+        index = open_index(home=Path(), collection="book", server=Server(server.address))
+        await index.replace(INFO, add=[make_point("a"), make_point("b")], remove=[])
+        await index.replace(INFO, add=[], remove=[chunk_id("b")])
+        found = await index.fetch([chunk_id("a"), chunk_id("b")])
+        await index.aclose()
+    assert found == [make_point("a").chunk]
+    assert called == ["add_texts", "delete", "get_by_ids"]

@@ -17,16 +17,13 @@ from rag.errors import UsageError
 from rag.index.catalog import check_models
 from rag.index.edge import EdgeIndex
 from rag.index.index_errors import no_collection
-from rag.index.payload import CONTENT, DENSE, METADATA, SPARSE, point_ids, to_payload
+from rag.index.payload import DENSE, SPARSE, point_ids
+from rag.index.vector_store import open_store, sparse_bridge
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
-from rag.private_apis import store_with_documents
 from rag.program import program
 
 if TYPE_CHECKING:
     from langchain_qdrant import QdrantVectorStore
-    from langchain_qdrant.sparse_embeddings import SparseEmbeddings
-
-    from rag.index.field_mapping import FieldMap
 
 
 class EdgeClient:
@@ -141,55 +138,13 @@ def _match(given: Any) -> Any:
     return kind(value)
 
 
-def store_class(fields: FieldMap | None) -> type[QdrantVectorStore]:
-    """The class of store for points laid out as `fields` says, or as langchain-qdrant lays them out for None.
-
-    Documents of mapped points have our metadata; a point without text becomes an empty document.
-    """
-    from langchain_core.documents import Document
-    from langchain_qdrant import QdrantVectorStore
-
-    if fields is None:
-        return QdrantVectorStore
-    mapped = fields
-
-    def document_of(point: Any, collection: str) -> Document:
-        origin = {"_id": point.id, "_collection_name": collection}
-        if not mapped.text_of(point.payload):
-            return Document(page_content="", metadata=origin)
-        chunk = mapped.chunk(point.id, point.payload)
-        return Document(page_content=chunk.text, metadata=to_payload(chunk)[METADATA] | origin)
-
-    return store_with_documents(document_of)
-
-
-def sparse_bridge(encoder: SparseEncoder) -> SparseEmbeddings:
-    """Our encoder as langchain-qdrant's `SparseEmbeddings`."""
-    from langchain_qdrant.sparse_embeddings import SparseEmbeddings, SparseVector
-
-    def model(vector: Any) -> SparseVector:
-        return SparseVector(indices=list(vector.indices), values=list(vector.values))
-
-    class Bridge(SparseEmbeddings):
-        def embed_documents(self, texts: list[str]) -> list[SparseVector]:
-            return [model(encoder.encode_document(text)) for text in texts]
-
-        def embed_query(self, text: str) -> SparseVector:
-            return model(encoder.encode_query(text))
-
-    return Bridge()
-
-
 def as_vector_store(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> QdrantVectorStore:
     """The collection as a LangChain vector store, read-only: hybrid if it has sparse vectors, otherwise dense.
 
-    `embedder` must be a LangChain `Embeddings` too, as askbook's are. langchain-qdrant's validation is off, since it
-    embeds a text at every construction, which a hosted model bills; the recorded models are compared instead. Documents
-    of a foreign collection have its text and our metadata, as the profile maps them. Raises `RetrievalError` "no_index"
-    and "embedding_mismatch", and `UsageError` for an index that is neither embedded nor on a server.
+    `embedder` must be a LangChain `Embeddings` too, as askbook's are; its model is compared with the recorded one.
+    Documents of a foreign collection have its text and our metadata, as the profile maps them. Raises `RetrievalError`
+    "no_index" and "embedding_mismatch", and `UsageError` for an index that is neither embedded nor on a server.
     """
-    from langchain_qdrant import RetrievalMode
-
     from rag.index.collection_schema import CollectionSchema
     from rag.index.server import ServerIndex, looked_at
 
@@ -205,17 +160,5 @@ def as_vector_store(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder
     if schema is None:
         raise no_collection(index.collection)
     check_models(schema.info, index.collection, embedder, sparse)
-    embeddings: Any = embedder
-    return store_class(schema.fields)(
-        client=client,
-        collection_name=index.collection,
-        embedding=embeddings,
-        sparse_embedding=sparse_bridge(sparse) if schema.sparse else None,
-        retrieval_mode=RetrievalMode.HYBRID if schema.sparse else RetrievalMode.DENSE,
-        vector_name=schema.vector,
-        sparse_vector_name=schema.sparse or SPARSE,
-        content_payload_key=CONTENT,
-        metadata_payload_key=METADATA,
-        validate_embeddings=False,
-        validate_collection_config=False,
-    )
+    as_embeddings: Any = embedder
+    return open_store(client, index.collection, schema, as_embeddings, sparse_bridge(sparse))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, SparseVector, Where
 from rag.embedding.vectors import cosines
 from rag.errors import RetrievalError
+from rag.index import vector_store
 from rag.index.collection_schema import CollectionSchema, record_of, schema_of
 from rag.index.field_mapping import Layout
 from rag.index.index_errors import encoders, mismatch, no_collection, not_ours
@@ -19,7 +20,7 @@ from rag.index.payload import DENSE, ENTRY_KEYS, SPARSE, server_ids, to_entry
 from rag.index.prose_table import prose_of
 from rag.index.scores import TIE_SLACK, Scores, best, is_empty
 from rag.index.server_errors import is_conflict, is_missing, server_faults
-from rag.index.server_requests import INDEXED, Hit, chunk_of, hits, quantization, request, rescoring, row, unmapped
+from rag.index.server_requests import INDEXED, Hit, hits, quantization, request, rescoring, unmapped
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient
@@ -131,8 +132,8 @@ class ServerIndex:
         chunks: dict[str, Chunk] = {}
         async with self._present() as schema:
             if schema and wanted:
-                records = await self._client.retrieve(self.collection, list(dict.fromkeys(wanted)), with_payload=True)
-                chunks = {str(record.id): chunk for record in records if (chunk := chunk_of(schema, record))}
+                unique = list(dict.fromkeys(wanted))
+                chunks = await vector_store.chunks_by_id(self._client, self.collection, schema, unique)
         return [chunks[str(id)] for id in wanted if str(id) in chunks]
 
     async def entries(self) -> list[IndexEntry]:
@@ -150,8 +151,6 @@ class ServerIndex:
         return found
 
     async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:
-        from qdrant_client import models
-
         unwanted = set(server_ids(remove))
         with self._faults():
             old = await self._look()
@@ -171,12 +170,12 @@ class ServerIndex:
                 await self._remember(info, complete=False)
             points = points if first is None else chain([first], points)
             while batch := list(islice(points, BATCH)):
-                await self._client.upsert(self.collection, points=[row(point) for point in batch], wait=True)
+                await vector_store.add_points(self._client, self.collection, CollectionSchema(info), batch)
                 unwanted -= {point.chunk.id for point in batch}
             ids: list[Any] = sorted(unwanted, key=str)
             for begin in range(0, len(ids), PAGE):
-                selector = models.PointIdsList(points=ids[begin : begin + PAGE])
-                await self._client.delete(self.collection, points_selector=selector, wait=True)
+                some = ids[begin : begin + PAGE]
+                await vector_store.delete_points(self._client, self.collection, CollectionSchema(info), some)
             await self._remember(info, complete=True)
 
     async def drop(self) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from rag.book import Chunk, Point, SparseVector, Where
+from rag.book import Chunk, SparseVector, Where
 from rag.embedding.vectors import cosines
 from rag.errors import RetrievalError
 from rag.index.collection_schema import UNNAMED, CollectionSchema
 from rag.index.field_mapping import FieldMap
-from rag.index.payload import DENSE, METADATA, SPARSE, from_payload, to_payload
+from rag.index.payload import METADATA, from_payload
 from rag.program import program
 
 OVERSAMPLING: Final = 2.0  # of a quantized collection: this many times the limit are rescored with the full vectors
@@ -161,16 +161,6 @@ def _nearest_row(rows: Sequence[Sequence[float]], legs: Sequence[Any]) -> list[f
     """The vector of a point with the largest cosine to any dense leg, which is the one that scores the point."""
     queries = [leg for leg in legs if not isinstance(leg, SparseVector)]
     return list(rows[int(cosines(rows, queries).max(axis=1).argmax())] if queries else rows[0])
-
-
-def row(point: Point) -> Any:
-    """A point of ours in the form of the request."""
-    from qdrant_client import models
-
-    sparse = models.SparseVector(indices=list(point.sparse.indices), values=list(point.sparse.values))
-    return models.PointStruct(
-        id=point.chunk.id, vector={DENSE: list(point.dense), SPARSE: sparse}, payload=to_payload(point.chunk)
-    )
 
 
 def quantization(kind: str) -> Any:

@@ -1,0 +1,190 @@
+"""langchain-qdrant's vector store on our collections and on foreign ones: how it is opened, filled and read.
+
+A vector store embeds what it is given, and blocks. Here it gets the vectors that are computed already, from a cache or
+in batches, and its client is ours, which belongs to the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rag.book import Chunk, Point
+from rag.index.payload import CONTENT, METADATA, from_payload, to_payload
+from rag.private_apis import store_with_documents
+
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
+    from langchain_core.embeddings import Embeddings
+    from langchain_qdrant import QdrantVectorStore
+    from langchain_qdrant.sparse_embeddings import SparseEmbeddings
+    from qdrant_client import AsyncQdrantClient
+
+    from rag.index.collection_schema import CollectionSchema
+    from rag.index.field_mapping import FieldMap
+    from rag.ports import SparseEncoder
+
+T = TypeVar("T")
+
+
+def open_store(
+    client: Any,
+    collection: str,
+    schema: CollectionSchema,
+    embeddings: Embeddings | None = None,
+    sparse: SparseEmbeddings | None = None,
+) -> QdrantVectorStore:
+    """The collection as a vector store: hybrid if it has sparse vectors and `sparse` encodes them, otherwise dense.
+
+    langchain-qdrant's validation is off, since it embeds a text at every construction, which a hosted model bills.
+    """
+    from langchain_qdrant import RetrievalMode
+
+    hybrid = sparse is not None and schema.sparse is not None
+    return store_class(schema.fields)(
+        client=client,
+        collection_name=collection,
+        embedding=embeddings,
+        sparse_embedding=sparse if hybrid else None,
+        retrieval_mode=RetrievalMode.HYBRID if hybrid else RetrievalMode.DENSE,
+        vector_name=schema.vector,
+        sparse_vector_name=schema.sparse or "",
+        content_payload_key=CONTENT,
+        metadata_payload_key=METADATA,
+        validate_embeddings=False,
+        validate_collection_config=False,
+    )
+
+
+def store_class(fields: FieldMap | None) -> type[QdrantVectorStore]:
+    """The class of store for points laid out as `fields` says, or as langchain-qdrant lays them out for None.
+
+    Documents of mapped points have our metadata; a point without text becomes an empty document.
+    """
+    from langchain_core.documents import Document
+    from langchain_qdrant import QdrantVectorStore
+
+    if fields is None:
+        return QdrantVectorStore
+    mapped = fields
+
+    def document_of(point: Any, collection: str) -> Document:
+        origin = {"_id": point.id, "_collection_name": collection}
+        if not mapped.text_of(point.payload):
+            return Document(page_content="", metadata=origin)
+        chunk = mapped.chunk(point.id, point.payload)
+        return Document(page_content=chunk.text, metadata=to_payload(chunk)[METADATA] | origin)
+
+    return store_with_documents(document_of)
+
+
+def sparse_bridge(encoder: SparseEncoder) -> SparseEmbeddings:
+    """Our encoder as langchain-qdrant's `SparseEmbeddings`."""
+    return _sparse(lambda texts: [encoder.encode_document(text) for text in texts], encoder.encode_query)
+
+
+def _sparse(documents: Callable[[list[str]], list[Any]], query: Callable[[str], Any]) -> SparseEmbeddings:
+    from langchain_qdrant.sparse_embeddings import SparseEmbeddings, SparseVector
+
+    def model(vector: Any) -> SparseVector:
+        return SparseVector(indices=list(vector.indices), values=list(vector.values))
+
+    class Bridge(SparseEmbeddings):
+        def embed_documents(self, texts: list[str]) -> list[SparseVector]:
+            return [model(vector) for vector in documents(texts)]
+
+        def embed_query(self, text: str) -> SparseVector:
+            return model(query(text))
+
+    return Bridge()
+
+
+async def add_points(
+    client: AsyncQdrantClient, collection: str, schema: CollectionSchema, points: Sequence[Point]
+) -> None:
+    """Add a batch of points, with their vectors, through the store. Returns once the server has stored them."""
+    payloads = [to_payload(point.chunk) for point in points]
+
+    def add(blocking: Any) -> None:
+        store = open_store(
+            blocking, collection, schema, _computed(points), _sparse(lambda _: [p.sparse for p in points], _no_query)
+        )
+        store.add_texts(
+            [payload[CONTENT] for payload in payloads],
+            [payload[METADATA] for payload in payloads],
+            ids=[point.chunk.id for point in points],
+            batch_size=len(points),
+            wait=True,
+        )
+
+    await _in_thread(client, add)
+
+
+async def delete_points(
+    client: AsyncQdrantClient, collection: str, schema: CollectionSchema, ids: Sequence[int | str]
+) -> None:
+    """Delete points through the store."""
+    await _in_thread(client, lambda blocking: open_store(blocking, collection, schema).delete(list(ids)))
+
+
+async def chunks_by_id(
+    client: AsyncQdrantClient, collection: str, schema: CollectionSchema, ids: Sequence[int | str]
+) -> dict[str, Chunk]:
+    """The chunks with these ids, read through the store. Points of a foreign collection without a text are left out.
+
+    Raises `ValueError` for a point of ours without a text.
+    """
+    found = await _in_thread(client, lambda blocking: open_store(blocking, collection, schema).get_by_ids(list(ids)))
+    read = [document for document in found if document.page_content or schema.fields is None]
+    return {str(document.metadata["_id"]): _chunk(document) for document in read}
+
+
+def _chunk(document: Document) -> Chunk:
+    """The chunk of a document that a store made of a point. Raises `ValueError` without a text."""
+    payload = {CONTENT: document.page_content or None, METADATA: document.metadata}
+    return from_payload(document.metadata["_id"], payload)
+
+
+async def _in_thread(client: AsyncQdrantClient, work: Callable[[Any], T]) -> T:
+    """What `work` returns for a blocking client whose calls are made by the given one, on the loop of this call."""
+    blocking = LoopClient(client, asyncio.get_running_loop())
+    return await asyncio.to_thread(work, blocking)
+
+
+class LoopClient:
+    """A blocking `QdrantClient` for worker threads: it waits while an asynchronous client makes the call on its loop.
+
+    So there is one client to a server, with one set of connections, headers and timeouts.
+    """
+
+    def __init__(self, client: AsyncQdrantClient, loop: asyncio.AbstractEventLoop) -> None:
+        self._client = client
+        self._loop = loop
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._client, name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            return asyncio.run_coroutine_threadsafe(method(*args, **options), self._loop).result()
+
+        return call
+
+
+def _computed(points: Sequence[Point]) -> Embeddings:
+    """Embeddings that give the vectors of these points, for the texts of the same points in the same order."""
+    from langchain_core.embeddings import Embeddings
+
+    class Computed(Embeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [list(point.dense) for point, _ in zip(points, texts, strict=True)]
+
+        def embed_query(self, text: str) -> list[float]:
+            vector: list[float] = _no_query(text)
+            return vector
+
+    return Computed()
+
+
+def _no_query(_text: str) -> Any:
+    raise NotImplementedError("a store that is filled is not searched")
