@@ -56,15 +56,19 @@ def unique_by_underscore(headings: Sequence[HeadingText], slug: Callable[[str], 
     ['uber-uns', 'uber-uns_1']
     """
     taken = {h.custom for h in headings if h.custom}
+    used: dict[str, int] = {}  # for each slug the number up to which all are taken
     anchors = []
     for heading in headings:
-        if heading.custom is not None:
-            anchors.append(heading.custom)
-            continue
-        anchor = slug(heading.text)
-        while not anchor or anchor in taken:
+        anchor = slug(heading.text) if heading.custom is None else heading.custom
+        if heading.custom is None and (not anchor or anchor in taken):
             found = _PYTHON_MARKDOWN_NUMBER.fullmatch(anchor)
-            anchor = f"{found[1]}_{int(found[2]) + 1}" if found else f"{anchor}_1"
+            base, number = (found[1], int(found[2])) if found else (anchor, 0)
+            follows = number <= used.get(base, 0)
+            number = max(number, used.get(base, 0))
+            while (anchor := f"{base}_{number + 1}") in taken:
+                number += 1
+            if follows:
+                used[base] = number + 1
         taken.add(anchor)
         anchors.append(anchor)
     return anchors

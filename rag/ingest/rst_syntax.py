@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from docutils import nodes
 
+# Marks of markup in one paragraph: docutils takes quadratic time where none of them is closed.
+MARKS: Final = 3_000
+_MARKS: Final = re.compile(r"[`*|]|_(?!\w)")
 _DIRECTIVE: Final = re.compile(r"^[ \t]*\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([\w.:+-]{1,60}?)::(?:[ \t]|$)", re.MULTILINE)
 _ROLE: Final = re.compile(r":([a-zA-Z][\w.:+-]{0,60}?):`|`:([a-zA-Z][\w.:+-]{0,60}?):(?!`)")
 _TITLED: Final = re.compile(r"(?P<title>.*?)\s*<(?P<target>[^<>]+)>\s*", re.DOTALL)
@@ -174,9 +177,11 @@ class RstPlace:
 
 
 def parse_rst(text: str, place: RstPlace) -> nodes.document:
-    """The parsed page. Raises `ValueError` if it is nested too deeply."""
+    """The parsed page. Raises `ValueError` if it is nested too deeply, or has too many marks in one paragraph."""
     from docutils.core import publish_doctree
 
+    if any(len(_MARKS.findall(block)) > MARKS for block in text.split("\n\n")):
+        raise ValueError(f"it has more than {MARKS:,} marks of reStructuredText in one paragraph")
     _register(text)
     settings = {
         "_disable_config": True,

@@ -32,7 +32,8 @@ _CONTENTS: Final = re.compile(
 )
 _ATTRIBUTE_LINE: Final = re.compile(rf"^[ \t>]*\{{:{_LIST}\}}[ \t]*$\n?", re.MULTILINE)
 _ATTRIBUTES: Final = re.compile(rf"\{{:(?=[ ]*[#.\w]){_LIST}\}}")
-_HEADING_ID: Final = re.compile(r"^(#{1,6}[ \t][^\n]*?)[ \t]*\{:?[ ]*(#[\w:.-]+)[^{}\n]*\}[ \t]*$", re.MULTILINE)
+_HEADING: Final = re.compile(r"^#{1,6}[ \t][^\n]*$", re.MULTILINE)
+_OWN_ID: Final = re.compile(r"\{:?[ ]*(#[\w:.-]+)[^{}\n]*\}[ \t]*+$")
 _EXTENSION: Final = re.compile(r"\{::comment\}.{0,20000}?\{:/(?:comment)?\}|\{:{1,2}/?\w*[^{}\n]{0,300}\}", re.DOTALL)
 _ABBREVIATION: Final = re.compile(r"^\*\[[^\]\n]{1,100}\]:[^\n]*\n?", re.MULTILINE)
 _BLOCK_END: Final = re.compile(r"^\^[ \t]*$\n?", re.MULTILINE)
@@ -123,7 +124,7 @@ def _value(expression: str, page: LiquidPage) -> str:
 
 def rewrite_kramdown(draft: PageDraft) -> None:
     """Turn kramdown's attribute lists and extensions into Markdown."""
-    text = _HEADING_ID.sub(r"\1 {\2}", draft.text)
+    text = _HEADING.sub(lambda heading: _OWN_ID.sub(r"{\1}", heading[0]), draft.text)
     text = _ID_LINE.sub(_with_id, text)
     text = _ATTRIBUTE_LINE.sub("", _CONTENTS.sub("", text))
     text = _BLOCK_END.sub("", _ABBREVIATION.sub("", _EXTENSION.sub("", _ATTRIBUTES.sub("", text))))

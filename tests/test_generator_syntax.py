@@ -1,0 +1,149 @@
+"""The syntax of each generator becomes the text, code and links that a reader of the site sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag.ingest.loaders import load_source
+from tests.books_on_disk import loaded, pages, written
+
+
+def text(folder: Path, generator: str, body: str, files: dict[str, str] | None = None, suffix: str = ".md") -> str:
+    """A page as plain Markdown. mdBook's table of contents names it."""
+    book = {f"page{suffix}": body, "SUMMARY.md": "- [Page](page.md)"} | (files or {})
+    return pages(folder, book, generator=generator)[f"page{suffix}"].text
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            '!!! note "Read `this`"\n\n    Inner.\n\n    ```py\n    x = 1\n    ```\n\nB',
+            "Read `this`:\nInner.\n\n```py\nx = 1\n```\n\nB",
+        ),
+        ("??? tip\n    Inner.\n\n    !!! warning\n        Deep.", "Tip:\nInner.\n\nWarning:\nDeep."),
+        ('!!! note ""\n    Inner.', "Inner."),
+        ('=== "One"\n\n    - a\n\n=== "Two"\n\n    B', "One:\n\n- a\n\nTwo:\nB"),
+        ("/// note | Title\nInner.\n///\n\nB", "Title:\n\nInner.\n\nB"),
+        ("[x](https://a.org){ .md-button } :material-check:{ .x } y{: #z }", "[x](https://a.org) y"),
+        ("```md\n!!! note\n    no\n{: #x }\n```", "```md\n!!! note\n    no\n{: #x }\n```"),
+    ],
+)
+def test_mkdocs(body: str, expected: str, tmp_path: Path) -> None:
+    assert text(tmp_path, "mkdocs", body) == expected
+
+
+def test_mkdocs_puts_in_snippets_and_files_of_code(tmp_path: Path) -> None:
+    files = {"docs_src/a.py": "# --8<-- [start:one]\nx = 1\n# --8<-- [end:one]\ny = 2\n", "secret.txt": "secret"}
+    body = '--8<-- "docs_src/a.py:one"\n\n{* docs_src/a.py ln[4] *}\n\n--8<-- "../secret.txt"\n\n;--8<-- "x"'
+    book = {"mkdocs.yml": "docs_dir: docs", "docs/page.md": body} | {f"docs/{n}": t for n, t in files.items()}
+    folder = written(tmp_path / "site", book)
+    (tmp_path / "secret.txt").write_text("secret")
+    (document,) = load_source(folder).documents
+    assert document.text == 'x = 1\n\n```python\ny = 2\n```\n\n--8<-- "x"'.replace("python", "py")
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ('A {{< ref "other.md#x" >}} {{% unknown %}}*b*{{% /unknown %}}', "A other.md#x *b*"),
+        ("{{< note >}}Inner.{{< /note >}}", "Note:\n\nInner."),
+        ('{{< tab "Go" >}}\n```go\nx\n```\n{{< /tab >}}', "Go:\n\n```go\nx\n```"),
+        ("{{< highlight go >}}\nx := 1\n{{< /highlight >}}", "```go\nx := 1\n```"),
+        ('{{< figure src="a.png" caption="A robot" >}}', "A robot"),
+        ("`{{</* kept */>}}`", "`{{< kept >}}`"),
+        ("> [!NOTE]\n> Read this.", "> Note:\n> Read this."),
+        ('{{% include "_common/part.md" %}}', "Common *words*."),
+    ],
+)
+def test_hugo(body: str, expected: str, tmp_path: Path) -> None:
+    files = {"_common/part.md": "---\nheadless: true\n---\nCommon *words*."}
+    assert text(tmp_path, "hugo", body, files) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("{% highlight ruby linenos %}\nputs 1\n{% endhighlight %}", "```ruby\nputs 1\n```"),
+        ("{% raw %}{{ x }}{% endraw %} {{ page.title }} {{ x | y }}", "{{ x }} T "),
+        ("A {% for x in y %}{{ x }}{% endfor %}{% if z %}B{% endif %}", "A B"),
+        ("* toc\n{:toc}\n\nA\n{: .note}", "A"),
+        ('{% include note.html content="Read this." %}', "Read this."),
+    ],
+)
+def test_jekyll(body: str, expected: str, tmp_path: Path) -> None:
+    assert text(tmp_path, "jekyll", f"---\ntitle: T\n---\n{body}").strip() == expected.strip()
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (".. note::\n\n   Inner.\n\n.. unknown:: x\n\n   Kept.", "Note:\n\nInner.\n\n`x`\n\nKept."),
+        (".. code-block:: python\n   :linenos:\n\n   x = 1", "```python\nx = 1\n```"),
+        (":class:`~a.b.C`, :strange:`text`, :func:`f`, ``x*y`` and \\*", "`C`, text, `f()`, `x*y` and *"),
+        (".. versionadded:: 2.0 New.", "Added in version 2.0: New."),
+        ("A [#n]_.\n\n.. [#n] Note.", "A  (Note.)."),
+        ("term\n   Means this.", "- **term**: Means this."),
+        (".. raw:: html\n\n   <script></script>\n\n.. include:: /etc/passwd\n\nB", "B"),
+        (".. csv-table::\n   :file: /etc/passwd\n\nB", "B"),
+        ("|sub| x\n\n.. |sub| replace:: *words*", "*words* x"),
+    ],
+)
+def test_sphinx(body: str, expected: str, tmp_path: Path) -> None:
+    assert text(tmp_path, "sphinx", body, suffix=".rst") == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("```{note} Title\n:class: x\n\nInner.\n```", "Title:\n\nInner."),
+        (":::{unknown}\nKept.\n:::", "Kept."),
+        ("```{code-block} python\n:linenos:\nx = 1\n```", "```python\nx = 1\n```"),
+        ("{class}`~a.C` and {term}`word`\n\n% gone", "`C` and word"),
+        ("````{tab-set}\n```{tab-item} One\nA\n```\n````", "One:\n\nA"),
+        ("```{eval-rst}\n.. note:: Inner.\n```", "Note:\n\nInner."),
+        ("```{toctree}\nother\n```\n\nB", "B"),
+    ],
+)
+def test_myst(body: str, expected: str, tmp_path: Path) -> None:
+    assert text(tmp_path, "sphinx", body) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("See [the *other*](other.md#x).", "See [the *other*](https://x.org/other#x)."),
+        (
+            "See [this][o] and [o].\n\n[o]: other.md 'T'",
+            "See [this](https://x.org/other) and [o](https://x.org/other).",
+        ),
+        ("![A robot](a.png) and [![](b.png)](https://b.org)", "A robot and"),
+        ("A[^1] b.\n\n[^1]: The note.", "A (The note.) b."),
+        (
+            "[here](#part) [w](https://a.org/x) `[c](other.md)`",
+            "[here](https://x.org/page#part) [w](https://a.org/x) `[c](other.md)`",
+        ),
+    ],
+)
+def test_links_lead_to_the_addresses_of_the_book(body: str, expected: str, tmp_path: Path) -> None:
+    assert text(tmp_path, "plain", body, {"other.md": "# Other"}).strip() == expected
+
+
+def test_a_description_is_the_first_paragraph_unless_the_page_says_it(tmp_path: Path) -> None:
+    found = pages(
+        tmp_path,
+        {
+            "a.md": "---\ndescription: A node is a process.\n---\n# A\n\nText.",
+            "b.md": "---\ndescription: A node is a process.\n---\n# B\n\nA node is a *process*. More.",
+        },
+    )
+    assert found["a.md"].text == "A node is a process.\n\n# A\n\nText."
+    assert found["b.md"].text == "# B\n\nA node is a *process*. More."
+
+
+def test_a_paragraph_of_marks_is_refused_before_docutils_takes_hours(tmp_path: Path) -> None:
+    result = loaded(tmp_path, {"a.rst": "`a " * 100_000, "b.rst": "B"})
+    assert [document.path for document in result.documents] == ["b.rst"]
+    assert "marks of reStructuredText" in result.failures[0].reason
