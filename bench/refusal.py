@@ -3,7 +3,7 @@
     python -m bench.refusal ../shared/data/books --cache /tmp/askbook-bench
 
 Each book is asked its own questions, near misses (same field, not in the book), far-off questions, and the other books'
-questions. A question counts as answerable when its chapter is among the five passages found; otherwise it is left out,
+questions. A question counts as answerable when its chapter is among the twelve passages found; otherwise it is left out,
 since the answerer can only quote what was found. A hash chooses half of the questions to fit the weights.
 """
 
@@ -27,6 +27,7 @@ from rag.embedding.local import OnnxEmbeddings
 from rag.prompt.passage_format import format_passages, parse_passages
 from rag.quoting.answerer import THRESHOLD, WITH_EMBEDDER, WORDS_ONLY, ConfidenceWeights, Features, features
 from rag.quoting.relevance import read
+from rag.services import QUOTED_FROM
 
 KINDS = {"labelled": 3.0, "answerable": 1.0, "near": 2.0, "cross": 0.6, "far": 1.0}  # weights in the fit
 RIDGE = 0.002
@@ -77,7 +78,7 @@ def cases(books: Path, cache: Path) -> Iterator[Case]:
     for book, folder in BOOKS.items():
         index = BruteForce(books / folder, embedder, cache)
         for kind, question, expects in questions(book, written, books):
-            found, gate = index.search(question)
+            found, gate = index.search(question, QUOTED_FROM)
             paths = [part for p in found for part in (p.source_file_path, p.source_file_path.rpartition("/")[2])]
             if expects and not any(path.startswith(expects) for path in paths):
                 print(f"not found, left out: {book}: {question}")
