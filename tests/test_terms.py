@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+import snowballstemmer
 
 from rag.text.terms import keys, rarity, refers_back, stem, terms, weigh, whole_question
 
@@ -118,3 +122,23 @@ def test_stems_join_forms_of_a_word() -> None:
 )
 def test_a_question_may_be_whole_without_its_conjunction(question: str, whole: str) -> None:
     assert whole_question(question) == whole
+
+
+def test_threads_do_not_mix_up_the_words_that_they_stem(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stemmer keeps a word in itself while it works on it: here it lets the other threads in at that moment."""
+    inner = snowballstemmer.stemmer("english")
+
+    class Slow:
+        def stemWord(self, word: str) -> str:  # noqa: N802  # as in the library
+            self.current = word
+            time.sleep(0.001)
+            return str(inner.stemWord(self.current))
+
+    slow = Slow()
+    monkeypatch.setattr("rag.text.terms._stemmer", lambda: slow)
+    stem.cache_clear()
+    words = [f"{chr(97 + number)}walking" for number in range(20)]
+    with ThreadPoolExecutor(20) as pool:
+        found = list(pool.map(stem, words))
+    stem.cache_clear()
+    assert found == [word.removesuffix("ing") for word in words]

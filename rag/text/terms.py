@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -113,10 +114,15 @@ def rarity(word: str) -> float:
     return min(1.0, max(MIN_WEIGHT, scaled))
 
 
+_STEMMING: Final = threading.Lock()  # the stemmer keeps the word that it works on in itself
+
+
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """The Snowball (Porter 2) stem of a lower-case word, with American spelling."""
-    return str(_stemmer().stemWord(BRITISH.sub(lambda match: AMERICAN[match[0]], word)))
+    american = BRITISH.sub(lambda match: AMERICAN[match[0]], word)
+    with _STEMMING:
+        return str(_stemmer().stemWord(american))
 
 
 def is_english(word: str) -> bool:
