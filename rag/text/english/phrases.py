@@ -61,8 +61,8 @@ PLATFORMS: Final = tuple(
 
 # Words anywhere in a sentence that stand for something before it: "We do not recommend using these versions."
 POINTS_BACK: Final = re.compile(
-    r"\b(?:these|those|the (?:above|former|latter)|as (?:above|before)|(?:all|any|some|because|instead) of (?:this|that|it))"
-    r"\b(?! (?:who|that|which))"
+    r"\b(?:these|those|the (?:above|former|latter)|as (?:above|before)|"
+    r"(?:all|any|some|because|instead) of (?:this|that|it))\b(?! (?:who|that|which))"
 )
 
 # Words of a sentence that only points at an address: "Visit the page now". Without the address it says nothing.
