@@ -3,8 +3,8 @@
     python -m bench.refusal ../shared/data/books --cache /tmp/askbook-bench
 
 Each book is asked its own questions, near misses (same field, not in the book), far-off questions, and the other books'
-questions. A question counts as answerable when its chapter is among the twelve passages found; otherwise it is left out,
-since the answerer can only quote what was found. A hash chooses half of the questions to fit the weights.
+questions. A question counts as answerable when its chapter is among the twelve passages found; otherwise it is left
+out, since the answerer can only quote what was found. A hash chooses half of the questions to fit the weights.
 """
 
 from __future__ import annotations

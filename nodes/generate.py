@@ -19,7 +19,6 @@ from nodes.error import named_failures
 from nodes.judge import SecondOpinion
 from nodes.model_call import CUT, ModelRequest, added, call_model, tokens_used, was_cut
 from nodes.turn import AsyncNode, Update, opened_turn, parts_of_run, tell_phase, with_notice
-from rag.answer.output import closest_pages
 from rag.answer.writer import AnswerWriter, Manner
 from rag.conversation.turns import history
 from rag.ports import Parts, PartsOf
@@ -94,7 +93,7 @@ async def _answer(parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[
     message = await call_model(parts, ModelRequest(prompt, fitted.answer_tokens, may_search, turn["model"]), answer)
     tokens = tokens_used(parts, _tokens_before(state), prompt, message)
     another = may_search and (message.tool_calls or message.invalid_tool_calls)
-    draft = Draft() if another else await _finish(parts, answer, message, turn["began"], fitted.passages)
+    draft = Draft() if another else await _finish(parts, answer, message, turn["began"])
     draft["tokens_used"] = added(tokens, judge.tokens) if judge else tokens
     calls = state.get("llm_calls", 0) + (not parts.quotes) + (judge.opinion.calls if judge else 0)
     if another:
@@ -171,16 +170,12 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
     }
 
 
-async def _finish(
-    parts: Parts, call: _AnswerInProgress, message: AIMessage, began: float, passages: Sequence[Passage]
-) -> Draft:
+async def _finish(parts: Parts, call: _AnswerInProgress, message: AIMessage, began: float) -> Draft:
     """The draft of an answer, or of a refusal: the model's own, or because no sentence of its answer is supported."""
     writer = call.writer
     await call.close(cut=was_cut(message))
     if writer.refused:
         draft = _fixed(parts, writer.refused, writer.shown.content if writer.refused == "unconfirmed" else "")
-        if writer.refused == "model_refused":
-            draft["closest_pages"] = [page.model_dump() for page in closest_pages(passages)]
     else:
         citations = [citation.model_dump(mode="json") for citation in writer.shown.citations.values()]
         draft = Draft(
