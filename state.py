@@ -114,7 +114,6 @@ class Draft(TypedDict, total=False):
     plain_content: str
     citations: list[dict[str, Any]]
     grounding: dict[str, Any]
-    closest_pages: list[dict[str, Any]]
     notices: list[str]
     tokens_used: dict[str, Any]
     timings_ms: dict[str, Any]

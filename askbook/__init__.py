@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from graph.agent_sync import SyncAgent, open_agent_sync
     from graph.build import build_graph
     from rag.errors import AskbookError, UsageError
-    from rag.grounding import check
+    from rag.grounding import check, prove
     from rag.index.langchain_store import as_vector_store
     from rag.search.langchain_retriever import as_retriever
     from rag.services import open_services
@@ -38,6 +38,7 @@ __all__ = [
     "open_agent",
     "open_agent_sync",
     "open_services",
+    "prove",
 ]
 
 
@@ -57,6 +58,7 @@ _HOMES: Final = {
     "open_agent": "graph.agent",
     "open_agent_sync": "graph.agent_sync",
     "open_services": "rag.services",
+    "prove": "rag.grounding",
 }
 
 

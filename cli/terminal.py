@@ -81,7 +81,7 @@ def console(*, stderr: bool = False) -> Console:
 def say_remarks(response: Response) -> None:
     """Print what goes with an answer to standard error: the pages closest to a refused question, and the notices."""
     if response.closest_pages:
-        say("\n".join(["Closest pages:", *(f"- {page.title} ({page.url})" for page in response.closest_pages)]))
+        say("\n".join(["Closest pages:", *(f"- {title} ({url})" for title, url in response.closest_pages)]))
     for notice in response.notices:
         say(notice)
 

@@ -30,7 +30,6 @@ from nodes.turn import (
     tell_phase,
     with_notice,
 )
-from rag.answer.output import closest_pages
 from rag.answer.writer import AnswerWriter, Manner
 from rag.conversation.turns import history
 from rag.ports import Parts, PartsOf
@@ -115,7 +114,7 @@ async def _answer(parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[
         message = await call_model(parts, call, answer, spent=spent_before(runtime))
         tokens = tokens_used(parts, _tokens_before(state), prompt, message)
         another = may_search and (message.tool_calls or message.invalid_tool_calls)
-        draft = Draft() if another else await _finish(parts, answer, message, turn["began"], fitted.passages)
+        draft = Draft() if another else await _finish(parts, answer, message, turn["began"])
     finally:
         if judge:  # it must not go on after the answer has failed, was cancelled or gave way to a search
             judge.cancel()
@@ -205,16 +204,12 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
     }
 
 
-async def _finish(
-    parts: Parts, call: _AnswerInProgress, message: AIMessage, began: float, passages: Sequence[Passage]
-) -> Draft:
+async def _finish(parts: Parts, call: _AnswerInProgress, message: AIMessage, began: float) -> Draft:
     """The draft of an answer, or of a refusal: the model's own, or because no sentence of its answer is supported."""
     writer = call.writer
     await call.close(cut=was_cut(message))
     if writer.refused:
         draft = _fixed(parts, writer.refused, writer.shown.content if writer.refused == "unconfirmed" else "")
-        if writer.refused == "model_refused":
-            draft["closest_pages"] = [page.model_dump() for page in closest_pages(passages)]
     else:
         citations = [citation.model_dump(mode="json") for citation in writer.shown.citations.values()]
         draft = Draft(

@@ -32,6 +32,7 @@ Standing = Literal["contradicted", "supported", "unconfirmed"]
 REFUSAL: Final = "I don't have information about that in the book content"
 # Shown behind a sentence that could not be confirmed.
 UNCONFIRMED_MARK: Final = "[?]"
+CLOSEST: Final = 3  # passages or pages that are named in place of an answer
 OMISSION: Final = "[…]"  # stands where a quotation leaves something out
 CitationStyle = Literal["numbered", "source", "title", "chapter"]
 Footer = Literal["list", "files", "scores", "none"]
@@ -247,13 +248,6 @@ class ErrorInfo(Record):
     recoverable: bool = True
 
 
-class ClosestPage(Record):
-    """A page that comes near to a question that the book does not answer: its titles and its address."""
-
-    title: str
-    url: str
-
-
 class Response(Record):
     """The answer to one question, as printed by `ask --json`."""
 
@@ -280,9 +274,17 @@ class Response(Record):
     llm_calls: int = 0
     timings_ms: Timings = Field(default_factory=Timings)
     created_at: str = Field(default_factory=now)
-    closest_pages: list[ClosestPage] = Field(default_factory=list)  # of a refusal after a search
     notices: list[str] = Field(default_factory=list)
     error: ErrorInfo | None = None
+
+    @property
+    def closest_pages(self) -> list[tuple[str, str]]:
+        """Title and address of up to three pages that come near to a question that the book does not answer."""
+        if self.fallback_reason != "model_refused":
+            return []
+        found = {chunk.url: chunk for chunk in reversed(self.retrieved_chunks)}
+        pages = [found[url] for url in dict.fromkeys(chunk.url for chunk in self.retrieved_chunks)][:CLOSEST]
+        return [(" > ".join(dict.fromkeys(filter(None, (one.title, one.heading)))), one.url) for one in pages]
 
 
 class Past(TypedDict):

@@ -68,7 +68,7 @@ async def test_a_book_says_what_it_is_about_and_suggests_a_question(tmp_path: Pa
     assert "[?]" not in about.plain_content
     assert contents.notices == []
     assert refused.content == "I don't have information about that in the book content"
-    assert {page.url for page in refused.closest_pages} <= set(PAGES)
+    assert {url for _, url in refused.closest_pages} <= set(PAGES)
     assert 0 < len(refused.closest_pages) <= 3
     assert about.closest_pages == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,7 +88,7 @@ def test_the_line_after_an_ingestion_asks_the_same_book(
 ) -> None:
     assert main(["ingest", str(tiny_source), "--collection", "other", "--profile", "robotics-tutor"]) == 0
     line = capsys.readouterr().out.splitlines()[-1]
-    assert line.endswith('ask "What is this book about?" --collection other --profile robotics-tutor')
+    assert re.search(r"ask '[\w ?]+' --collection other --profile robotics-tutor$", line)
 
 
 def test_a_collection_that_is_named_comes_before_the_profiles(

@@ -12,10 +12,10 @@ from rag.answer.citations import label, make_citation, sources_footer
 from rag.answer.lines import AnswerLine
 from rag.text.markup import MarkedText, Segment, parse
 from rag.types import (
+    CLOSEST,
     UNCONFIRMED_MARK,
     Citation,
     CitationStyle,
-    ClosestPage,
     Footer,
     Grounding,
     GroundingMode,
@@ -27,7 +27,6 @@ from rag.types import (
 Fate = Literal["show", "drop", "wait"]
 
 UNCONFIRMED: Final = "This answer could not be confirmed from the book."
-CLOSEST: Final = 3  # passages or pages that are named in place of an answer
 _MARKER: Final = re.compile(r"\[(\d+)\]")
 _IN_ANOTHER_LANGUAGE: Final = (
     "The answer is in another language than the passages, so it could not be checked. Ask in the book's language."
@@ -287,12 +286,6 @@ class LeftOut:
 
 def _were(count: int, noun: str) -> str:
     return f"1 {noun} was" if count == 1 else f"{count:,} {noun}s were"
-
-
-def closest_pages(passages: Iterable[Passage]) -> list[ClosestPage]:
-    """The pages of the best passages, at most three, each once: where to look when the book has no answer."""
-    pages = {one.url: ClosestPage(title=one.breadcrumb or one.title, url=one.link) for one in reversed([*passages])}
-    return list(reversed(pages.values()))[:CLOSEST]
 
 
 def unconfirmed_answer(passages: Iterable[Passage]) -> str:
