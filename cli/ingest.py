@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from cli.terminal import print_json, progress_bar, say
+from cli.terminal import in_line, print_json, progress_bar, say
 from rag.errors import UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings
@@ -36,6 +36,8 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
     if name == MANUAL:
         problem = f'The collection "{MANUAL}" is reserved for askbook\'s own manual.'
         raise UsageError(problem, code="collection", hint="Choose another --collection.")
+    if "" in options.sources:  # `ingest "$BOOK"` without the variable would read the current folder
+        raise UsageError("A source is empty.", code="source", hint="Give a folder or a file: ingest PATH.")
     index = collection_index(settings, name, profile)
     try:
         return await run_ingestion(
@@ -58,7 +60,7 @@ def _show(report: Any, options: argparse.Namespace) -> None:
     dry_run = options.dry_run
     documents, chunks = report.documents, report.chunks
     for failure in report.failures:
-        say(f"{failure.source}: {failure.reason}")
+        say(in_line(f"{failure.source}: {failure.reason}"))
     would = "would be " if dry_run else ""
     print(
         f"Pages: {documents.added} {would}added, {documents.changed} changed, {documents.unchanged} unchanged, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,11 +16,10 @@ from rag.book import Document
 from rag.errors import UsageError
 from rag.ingest import mdbook_summary, page_addresses
 from rag.ingest.headings import readable
-from rag.ingest.includes import is_inside, read_inside
 from rag.ingest.mdx import clean, front_matter
 from rag.ingest.page import Page
+from rag.ingest.source_files import SUFFIXES, page_files, plain_text, read_file, read_inside
 
-SUFFIXES: Final = frozenset({".md", ".mdx", ".markdown"})
 # Part of every page's hash. Raise it when cleaning or chunking changes, so that every page is ingested again.
 VERSION: Final = 1
 _KINDS: Final = "Give a folder with .md, .mdx or .markdown files, or one such file."
@@ -29,7 +28,7 @@ _CONFIGURATIONS: Final = ("book.toml", "docusaurus.config.js", "docusaurus.confi
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A file that could not be read, and why. `path` is relative to `source`."""
+    """A file that could not be read, or a folder that could not be listed, and why. `path` is relative to `source`."""
 
     source: str
     path: str
@@ -68,29 +67,32 @@ class _Book:
         return above if any((above / name).is_file() for name in _CONFIGURATIONS) else self.root
 
 
-def load_source(source: Path, *, base_url: str | None = None, skip: Collection[str] = ()) -> LoadResult:
+def load_source(
+    source: Path, *, base_url: str | None = None, skip: Collection[str] = (), own: bool = False
+) -> LoadResult:
     """Read every page of a folder (recursively), or one file. Paths in `skip` are left out.
+
+    `own`: the source is part of askbook. Its files may be hard links, as some installers make them.
 
     Files that begin with `_` are partials, and `SUMMARY.md` at the root is mdBook's table of contents: neither is a
     page. Hidden folders, `node_modules` and links to folders are not entered. Raises `UsageError` when the source is
     missing, has an unsupported suffix or holds no page that can be read, and when `base_url` is not a web address.
     """
     base_url = page_addresses.checked_base_url(base_url) if base_url is not None else None
-    source, root, files = _files(source, skip)
+    source, root, files, failures = _files(source, skip)
     texts: dict[str, tuple[bytes, str]] = {}
-    failures: list[Failure] = []
     for file in files:
         path = file.relative_to(root).as_posix()
         try:
             path.encode()  # a name that is not UTF-8 can be neither stored nor printed
-            texts[path] = _read(file, root)
+            raw = read_file(file, root, hard_links=own)
+            texts[path] = raw, plain_text(raw)
         except (OSError, ValueError) as error:
-            failures.append(Failure(source.as_posix(), os.fsencode(path).decode("utf-8", "replace"), _reason(error)))
+            failures.append(Failure(source.as_posix(), _shown(path), _reason(error)))
     if not texts:
         why = f": {failures[0].path}: {failures[0].reason}" if failures else ""
         raise UsageError(f"{source} contains no readable page{why}.", code="no_pages", hint=_KINDS)
-    folders = {root} | {(root / path).parent for path in texts}
-    folders |= {above for folder in folders for above in folder.parents if above.is_relative_to(root)}
+    folders = _folders(root, texts)
     generator = page_addresses.detect(root, sorted(folders), (text for _, text in texts.values()))
     contents = mdbook_summary.read(read_inside(root, root / "SUMMARY.md") or "") if generator == "mdbook" else {}
     labels = {f.relative_to(root).as_posix(): _folder_label(f, root, generator) for f in folders if f != root}
@@ -107,55 +109,50 @@ def load_source(source: Path, *, base_url: str | None = None, skip: Collection[s
     return LoadResult(source.as_posix(), tuple(documents), tuple(failures))
 
 
-def _files(source: Path, skip: Collection[str]) -> tuple[Path, Path, list[Path]]:
-    """The resolved source, the folder that paths are relative to, and the pages in a stable order."""
+def _files(source: Path, skip: Collection[str]) -> tuple[Path, Path, list[Path], list[Failure]]:
+    """The resolved source, the folder that paths are relative to, the pages in a stable order, and the failures."""
     try:
         resolved = source.expanduser().resolve()
         resolved.as_posix().encode()
+        is_folder = resolved.is_dir()
     except (OSError, RuntimeError, UnicodeEncodeError) as error:
-        why = _reason(error) if isinstance(error, UnicodeEncodeError) else error
+        why = _reason(error) if isinstance(error, OSError | UnicodeEncodeError) else error
         raise UsageError(f"The source {source} cannot be opened: {why}.", code="source") from error
-    if resolved.is_dir():
-        return resolved, resolved, sorted(_walk(resolved, skip), key=lambda f: f.relative_to(resolved).parts)
+    if is_folder:
+        failures: list[Failure] = []
+
+        def failed(folder: Path, error: OSError) -> None:
+            path = folder.relative_to(resolved).as_posix()
+            failures.append(
+                Failure(resolved.as_posix(), _shown(path), f"the folder cannot be listed: {_reason(error)}")
+            )
+
+        left_out = {resolved / path for path in skip}
+        if (resolved / "SUMMARY.md").is_file():
+            left_out.add(resolved / "SUMMARY.md")
+        found = page_files(resolved, left_out, failed)
+        return resolved, resolved, sorted(found, key=lambda f: f.relative_to(resolved).parts), failures
     if not resolved.exists():
         raise UsageError(f"There is no {source}.", code="source", hint=_KINDS)
     if resolved.suffix.lower() not in SUFFIXES or not resolved.is_file():
         raise UsageError(f"{source} is not a Markdown file.", code="source", hint=_KINDS)
-    return resolved, resolved.parent, [resolved]
+    return resolved, resolved.parent, [resolved], []
 
 
-def _walk(root: Path, skip: Collection[str]) -> Iterator[Path]:
-    left_out = {root / path for path in skip}
-    if (root / "SUMMARY.md").is_file():
-        left_out.add(root / "SUMMARY.md")
-    for name, folders, files in os.walk(root):  # does not follow links to folders, so it ends
-        folder = Path(name)
-        folders[:] = [
-            f for f in folders if not f.startswith(".") and f != "node_modules" and folder / f not in left_out
-        ]
-        for file in (folder / f for f in files if not f.startswith((".", "_"))):
-            # Reading a pipe or a socket would hang. A broken link is kept, so that it is reported.
-            present = file.is_file() or (file.is_symlink() and not file.exists())
-            if file.suffix.lower() in SUFFIXES and file not in left_out and present:
-                yield file
+def _folders(root: Path, paths: Collection[str]) -> set[Path]:
+    """The folders of the pages, and those above them up to `root`."""
+    folders = {root}
+    for path in paths:
+        folder = (root / path).parent
+        while folder not in folders:
+            folders.add(folder)
+            folder = folder.parent
+    return folders
 
 
-def _read(file: Path, root: Path) -> tuple[bytes, str]:
-    """The bytes of a page and its text, with plain newlines and without a byte order mark."""
-    if file.is_symlink() and not _may_follow(file, root):
-        raise ValueError("it is a link to a file outside the folder or to a hidden one; copy the file instead")
-    raw = file.read_bytes()
-    if b"\0" in raw:
-        raise ValueError("it is not a text file: it contains NUL bytes")
-    return raw, raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _may_follow(link: Path, root: Path) -> bool:
-    """Whether a link leads to a file of the same folder. Opening a broken one says what is wrong."""
-    try:
-        return is_inside(root, link) or not link.exists()
-    except RuntimeError:  # a loop of links
-        return True
+def _shown(path: str) -> str:
+    """A path that can be printed: bytes that are not UTF-8 are replaced."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _reason(error: OSError | ValueError) -> str:
@@ -199,7 +196,14 @@ def _fields(head: str) -> dict[str, str]:
     except (yaml.YAMLError, ValueError, RecursionError):
         lines = (line.partition(":") for line in head.split("\n"))
         return {key.strip(): value.strip(" '\"") for key, colon, value in lines if colon and key.strip().isidentifier()}
-    return {str(k): v for k, v in loaded.items() if isinstance(v, str)} if isinstance(loaded, dict) else {}
+    if not isinstance(loaded, dict):
+        return {}
+    return {key: _unicode(v) for key, v in loaded.items() if isinstance(key, str) and isinstance(v, str)}
+
+
+def _unicode(value: str) -> str:
+    """The text with U+FFFD for a lone surrogate, which an escape in YAML or JSON can make, and which has no UTF-8."""
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _name(path: str) -> str:
@@ -223,5 +227,5 @@ def _folder_label(folder: Path, root: Path, generator: page_addresses.Generator)
             except (ValueError, yaml.YAMLError, RecursionError):
                 continue
             if isinstance(loaded, dict) and isinstance(label := loaded.get("label"), str) and label.strip():
-                return " ".join(label.split())
+                return " ".join(_unicode(label).split())
     return readable(page_addresses.without_number(folder.name))

@@ -39,6 +39,7 @@ async def index_manual(
         sparse=sparse,
         vectors=vectors,
         skip=("decisions",),
+        own=True,
         alone=True,  # after the program has moved to another folder, the pages of the old one must go
         progress=progress,
     )

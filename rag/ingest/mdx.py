@@ -12,9 +12,10 @@ import re
 from pathlib import Path
 from typing import Final
 
-from rag.ingest.includes import Allowance, expand_includes, partial_imports, read_inside, resolve_partial
+from rag.ingest.includes import Allowance, expand_includes, partial_imports, resolve_partial
 from rag.ingest.masking import close_fences, mask, unmask
 from rag.ingest.page import MarkdownText
+from rag.ingest.source_files import read_inside
 from rag.ingest.spans import Span
 from rag.ingest.tags import REACH, balanced, strip_tags
 
