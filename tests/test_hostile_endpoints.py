@@ -216,16 +216,20 @@ def test_a_call_that_can_be_stored_stays_as_it_is() -> None:
     assert message == before
 
 
+def chunk(**fields: Any) -> str:
+    whole = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": []} | fields
+    return f"data: {json.dumps(whole)}\n\n"
+
+
 def calls(*called: tuple[str, str, str]) -> Reply:
     """One message that calls all of them: id, name and arguments."""
     made = [
         {"index": n, "id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
         for n, (call_id, name, arguments) in enumerate(called)
     ]
-    of_all: dict[str, Any] = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    chunks = [{"delta": {"tool_calls": made}, "finish_reason": None}, {"delta": {}, "finish_reason": "tool_calls"}]
-    lines = [json.dumps(of_all | {"choices": [{"index": 0} | choice]}) for choice in chunks]
-    return Reply(raw="".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"]))
+    called_all = chunk(choices=[{"index": 0, "delta": {"tool_calls": made}, "finish_reason": None}])
+    end = chunk(choices=[{"index": 0, "delta": {}, "finish_reason": "tool_calls"}])
+    return Reply(raw=called_all + end + "data: [DONE]\n\n")
 
 
 FLOODS = {
@@ -245,11 +249,6 @@ async def test_a_flood_of_calls_does_not_blame_the_question(flood: Reply, agent:
 
 
 # --- answers of another form ----------------------------------------------------------------------------------------
-
-
-def chunk(**fields: Any) -> str:
-    whole = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": []} | fields
-    return f"data: {json.dumps(whole)}\n\n"
 
 
 FORMS = {

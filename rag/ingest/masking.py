@@ -7,6 +7,7 @@ characters; the loader rejects pages with NUL characters. `unmask` restores the 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +16,7 @@ from rag.ingest.page import MarkdownText
 _FENCE: Final = re.compile(
     r"(?P<prefix>[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<mark>`{3,}|~{3,})(?P<info>.*)"
 )
-_INLINE: Final = re.compile(r"(?<![`\\])(`+)(?!`)((?:(?!\n[ \t]*\n).)+?)(?<!`)\1(?!`)", re.DOTALL)
+_TICKS: Final = re.compile(r"`+|\n(?=[ \t]*\n)")
 _MASK: Final = re.compile("\0(\\d+)\0")
 
 
@@ -80,7 +81,37 @@ def mask(source: MarkdownText, *, indented: bool) -> tuple[str, list[str]]:
         while end > begin and not lines[end - 1].strip():
             end -= 1
         lines[begin:end] = [keep("\n".join(lines[begin:end]))]
-    return _INLINE.sub(lambda span: keep(span[0]), "\n".join(lines)), kept
+    text, at = "\n".join(lines), 0
+    pieces: list[str] = []
+    for begin, end in code_spans(text):
+        pieces += [text[at:begin], keep(text[begin:end])]
+        at = end
+    return "".join(pieces) + text[at:], kept
+
+
+def code_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where inline code begins and ends: at a run of backticks and the next run of the same length in the paragraph.
+
+    A run after a backslash opens no code. A regex would look through the rest of the text for the partner of every run;
+    here the next run of each length is noted in one pass from the end.
+    """
+    marks = list(_TICKS.finditer(text))  # runs, and line feeds before blank lines, which end a paragraph
+    partners = [0] * len(marks)  # 0: none
+    following: dict[int, int] = {}
+    for n in range(len(marks) - 1, -1, -1):
+        if marks[n][0] == "\n":
+            following.clear()
+            continue
+        length = len(marks[n][0])
+        partners[n] = following.get(length, 0)
+        following[length] = n
+    n = 0
+    while n < len(marks):
+        begin = marks[n].start()
+        if partners[n] and text[max(0, begin - 1) : begin] != "\\":
+            n = partners[n]
+            yield begin, marks[n].end()
+        n += 1
 
 
 def unmask(text: str, kept: list[str]) -> str:
