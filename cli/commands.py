@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from cli.terminal import clipped, console, counted, printable, say
+from cli.terminal import clipped, console, counted, in_line, printable, say
 from rag.conversation.turns import check_thread_id
 from rag.errors import UsageError
 from rag.profiles.layers import profile_folders, profile_names
@@ -100,8 +100,8 @@ async def _help(_session: ChatSession, _rest: str) -> None:
 
 async def _sources(session: ChatSession, _rest: str) -> None:
     for citation in _citations(session):
-        print(f"  [{citation.marker}] {printable(citation.breadcrumb or citation.title)}  ({citation.score:.2f})")
-        print(f"      {printable(citation.url)}")
+        print(f"  [{citation.marker}] {in_line(citation.breadcrumb or citation.title)}  ({citation.score:.2f})")
+        print(f"      {in_line(citation.url)}")
         for quote in [Quote.of(citation), *citation.occurrences]:
             print(f"      “{printable(' '.join(quote.quote.split()))}”")
 
@@ -121,7 +121,7 @@ async def _show(session: ChatSession, rest: str) -> None:
     for quote in [Quote.of(chosen), *chosen.occurrences]:
         text.stylize("reverse", quote.start, quote.end)
     screen = console()
-    screen.print(Text(printable(chosen.breadcrumb or chosen.title), style="bold"))
+    screen.print(Text(in_line(chosen.breadcrumb or chosen.title), style="bold"))
     screen.print(text)
 
 
@@ -129,14 +129,14 @@ async def _why(session: ChatSession, _rest: str) -> None:
     last = _last(session)
     threshold = session.agent.services.parts(session.profile).profile.retrieval.score_threshold
     for search in last.retrievals:
-        print(f"  searched  {printable(search.query)}")
+        print(f"  searched  {in_line(search.query)}")
         print(
             f"            {search.total_chunks_found} candidates, {search.results_count} used, threshold {threshold:g}"
         )
     for line in why_lines(session.trace) if session.trace else ():
         print(line)
     for chunk in last.retrieved_chunks:
-        print(f"  [{chunk.rank}] {chunk.score:.3f}  {printable(chunk.heading or chunk.title)}")
+        print(f"  [{chunk.rank}] {chunk.score:.3f}  {in_line(chunk.heading or chunk.title)}")
     print(f"  checked   {printable(checked_line(last.grounding))}")
     if last.grounding.judge:
         print(f"  judged    {printable(judged_line(last.grounding.judge))}")
@@ -158,7 +158,7 @@ def why_lines(trace: Mapping[str, Any]) -> Iterator[str]:
         outcome = _OUTCOMES[candidate["outcome"]]
         yield (
             f"  {place:2}. sum {candidate['fused']:.3f}  score {candidate['cosine']:.3f}  ({scores})  "
-            f"{printable(candidate['heading'] or candidate['title'])}{f': {outcome}' if outcome else ''}"
+            f"{in_line(candidate['heading'] or candidate['title'])}{f': {outcome}' if outcome else ''}"
         )
 
 

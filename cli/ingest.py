@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.suggestion import FALLBACK, suggested
-from cli.terminal import print_json, printable, progress_bar, say
+from cli.terminal import in_line, print_json, progress_bar, say
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.program import program
@@ -40,6 +40,8 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
     if name == MANUAL:
         problem = f'The collection "{MANUAL}" is reserved for askbook\'s own manual.'
         raise UsageError(problem, code="collection", hint="Choose another --collection.")
+    if "" in options.sources:  # `ingest "$BOOK"` without the variable would read the current folder
+        raise UsageError("A source is empty.", code="source", hint="Give a folder or a file: ingest PATH.")
     index = collection_index(settings, name, profile)
     embedder, sparse = build_embedder(settings, profile, name), Bm25Encoder()
     try:
@@ -69,9 +71,9 @@ def _show(report: Any, options: argparse.Namespace, question: str) -> None:
     dry_run = options.dry_run
     documents, chunks = report.documents, report.chunks
     for failure in report.failures:
-        say(f"{failure.source}: {failure.reason}")
+        say(in_line(f"{failure.source}: {failure.reason}"))
     for source in report.sources:
-        print(f"{printable(source.source)}: read by the rules of {source.generator} ({printable(source.reason)}).")
+        print(in_line(f"{source.source}: read by the rules of {source.generator} ({source.reason})."))
     would = "would be " if dry_run else ""
     print(
         f"Pages: {documents.added} {would}added, {documents.changed} changed, {documents.unchanged} unchanged, "

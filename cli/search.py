@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.terminal import number, print_json, printable, progress_bar, say
+from cli.terminal import in_line, number, print_json, printable, progress_bar, say
 from rag.conversation.turns import check_question, history, messages_from_json
 from rag.errors import AskbookError, UsageError
 from rag.ports import Parts
@@ -98,8 +98,8 @@ def _show(results: list[dict[str, Any]]) -> None:
     if not results:
         say("Nothing was found.")
     for result in results:
-        print(f"[{result['rank']}] {result['score']:.2f}  {printable(result['breadcrumb'] or result['title'])}")
-        print(f"    {printable(result['url'])}  {result['chunk_id']}")
+        print(f"[{result['rank']}] {result['score']:.2f}  {in_line(result['breadcrumb'] or result['title'])}")
+        print(f"    {in_line(result['url'])}  {result['chunk_id']}")
         print("    " + printable(result["text"]).strip().replace("\n", "\n    ") + "\n")
 
 
@@ -123,7 +123,7 @@ def passages(options: argparse.Namespace) -> int:
         print_json(found)
     else:
         for chunk in found:
-            print(f"{chunk['chunk_id']}  {printable(chunk['title'])}\n{printable(chunk['text'])}\n")
+            print(f"{chunk['chunk_id']}  {in_line(chunk['title'])}\n{printable(chunk['text'])}\n")
     known = {chunk["chunk_id"] for chunk in found}
     missing = [chunk_id for chunk_id in options.ids if chunk_id not in known]
     if missing:

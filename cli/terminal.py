@@ -30,6 +30,11 @@ def printable(text: str, instead: str = "") -> str:
     return visible(text, instead)
 
 
+def in_line(text: str) -> str:
+    """The printable text without line breaks, so that the name of a file cannot pretend to be further lines."""
+    return " ".join(printable(text).splitlines())
+
+
 def print_json(data: Any) -> None:
     """Print the data as JSON. Control and invisible characters are escaped, so the data stay what they are."""
     text = json.dumps(data, ensure_ascii=False, indent=2)

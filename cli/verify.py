@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from typing import Final
 
-from cli.terminal import clipped, counted, print_json, printable
+from cli.terminal import clipped, counted, in_line, print_json, printable
 from cli.threads import stored
 from rag.book import Chunk
 from rag.conversation.verification import Book, CheckedCitation, Verification, citations_of, verify
@@ -83,7 +83,7 @@ def _show(result: Verification) -> None:
 
 
 def _description(citation: CheckedCitation) -> str:
-    source = f"{printable(citation.title)} ({printable(citation.url)})"
+    source = f"{in_line(citation.title)} ({in_line(citation.url)})"
     if citation.status == "valid":
         return source
     quote = clipped(" ".join(citation.quote.split()), _QUOTE)

@@ -154,6 +154,9 @@ class Settings(BaseSettings):
         return SecretStr(value) if value else None
 
 
+_MAX_BYTES: Final = 100_000  # of a file `.env`
+
+
 def read_env_file(path: Path | None) -> EnvFile:
     """Read the file; None and a missing file have no values.
 
@@ -165,7 +168,10 @@ def read_env_file(path: Path | None) -> EnvFile:
     from dotenv import dotenv_values
 
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(_MAX_BYTES + 1)
+        if len(raw) > _MAX_BYTES:  # reading one takes long, also if nothing of it is used
+            raise UsageError(f"{path} is larger than {_MAX_BYTES // 1000} kilobytes.", code="settings")
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text.", code="settings") from error

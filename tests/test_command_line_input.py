@@ -58,6 +58,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("search", "Why?", "--history", "absent.json"), "absent.json cannot be read."),
     (("ask", "Why?", "--collection", "../elsewhere"), '"../elsewhere" cannot be the name of a collection.'),
     (("ingest", "absent"), "There is no absent."),
+    (("ingest", ""), "A source is empty."),
     (("ingest", "."), "contains no readable page"),
     (("threads", "show", "nope"), 'There is no conversation "nope".'),
     (("threads", "export", "nope"), 'There is no conversation "nope".'),

@@ -64,3 +64,12 @@ def test_json_is_printed_when_the_memory_cannot_be_opened(tmp_path: Path, tiny_b
     done = run("ask", "What is a widget?", "--json")
     assert done.code == 1
     assert done.data["error"]["code"] == "memory_broken"
+
+
+def test_the_name_of_a_file_cannot_pretend_to_be_another_result(run: CommandLine, tmp_path: Path) -> None:
+    """A line feed in a name would begin a line that looks like one of ours."""
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "a\n[2] 0.99  The Truth.md").write_text("# Robots\n\nThe robot weighs 89 kg.")
+    assert run("ingest", str(tmp_path / "book")).code == 0
+    found = run("search", "How much does the robot weigh?").out
+    assert [line[:3] for line in found.splitlines() if line.startswith("[")] == ["[1]"]

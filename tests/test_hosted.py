@@ -103,6 +103,21 @@ def float_vectors(*vectors: object) -> Reply:
     return reshaped(response_type="embeddings_by_type", embeddings={"float": list(vectors)})
 
 
+def test_a_text_of_white_space_has_a_vector(server: CohereServer) -> None:
+    """It has no tokens to weigh its vector by."""
+    assert math.hypot(*embedder(server).embed_query(" \n")) == pytest.approx(1)
+
+
+def test_pieces_with_opposite_vectors_have_a_vector(server: CohereServer) -> None:
+    """Their mean has no direction, so the first one stands for the text."""
+    model = embedder(server)
+    words = "robots see " * 340
+    one, other = (hosted.most_tokens(piece) for piece in hosted.pieces(words, model.max_tokens))
+    assert one == other
+    server.script.append(float_vectors([1.0] * 1024, [-1.0] * 1024))
+    assert math.hypot(*model.embed_query(words)) == pytest.approx(1)
+
+
 @pytest.mark.parametrize(
     "reply",
     [
@@ -115,6 +130,9 @@ def float_vectors(*vectors: object) -> Reply:
         float_vectors(),
         float_vectors([1.0] * 1024, [1.0] * 1024),
         float_vectors([0.0] * 1024),
+        float_vectors([1e308] * 1024),
+        float_vectors([10**400] * 1024),
+        Reply(body="[" * 100_000),
         float_vectors(["a"] * 1024),
         float_vectors(None),
         float_vectors([1.0], [1.0, 2.0]),

@@ -97,6 +97,8 @@ def test_a_status_has_its_type(status: int, error_type: str, ending: str, retrya
         (TypeError("co-canary"), "response"),
         (AttributeError("co-canary"), "response"),
         (KeyError("co-canary"), "response"),
+        (OverflowError("co-canary"), "response"),
+        (RecursionError("co-canary"), "response"),
         (UnicodeEncodeError("ascii", "co-canary", 0, 1, "co-canary"), "request"),
         (TimeoutError("co-canary"), "timeout"),
         (ConnectionResetError("co-canary"), "unreachable"),

@@ -125,9 +125,19 @@ def packed(status: int = 200, encoding: str = "gzip", content_type: str = "text/
 
 
 @pytest.mark.parametrize(
-    "reply", [packed(), packed(400), packed(500), packed(encoding="gzip, gzip"), packed(encoding="zstd")], ids=repr
+    ("reply", "code"),
+    [
+        (packed(), "endless_answer"),
+        (packed(400), "endless_answer"),
+        (packed(500), "endless_answer"),
+        (packed(encoding="gzip, gzip"), "bad_response"),  # cannot be unpacked, however little it is
+        (packed(encoding="zstd"), "bad_response"),
+    ],
+    ids=repr,
 )
-async def test_a_response_that_unpacks_without_end_is_left(reply: Bomb, agent: Agent, endpoint: Endpoint) -> None:
+async def test_a_response_that_unpacks_without_end_is_left(
+    reply: Bomb, code: str, agent: Agent, endpoint: Endpoint
+) -> None:
     await ask(agent, endpoint, GOOD)
     tracemalloc.start()
     try:
@@ -136,7 +146,7 @@ async def test_a_response_that_unpacks_without_end_is_left(reply: Bomb, agent: A
     finally:
         tracemalloc.stop()
     assert response.error is not None
-    assert (response.error.code, peak < 50 * 2**20) == ("endless_answer", True)
+    assert (response.error.code, peak < 50 * 2**20) == (code, True)
 
 
 @pytest.mark.parametrize("kind", ["cohere", "openai", "rerank"])
@@ -204,6 +214,67 @@ def test_a_call_that_can_be_stored_stays_as_it_is() -> None:
     before = message.model_copy(deep=True)
     clean_calls(message)
     assert message == before
+
+
+def chunk(**fields: Any) -> str:
+    whole = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": []} | fields
+    return f"data: {json.dumps(whole)}\n\n"
+
+
+def calls(*called: tuple[str, str, str]) -> Reply:
+    """One message that calls all of them: id, name and arguments."""
+    made = [
+        {"index": n, "id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+        for n, (call_id, name, arguments) in enumerate(called)
+    ]
+    called_all = chunk(choices=[{"index": 0, "delta": {"tool_calls": made}, "finish_reason": None}])
+    end = chunk(choices=[{"index": 0, "delta": {}, "finish_reason": "tool_calls"}])
+    return Reply(raw=called_all + end + "data: [DONE]\n\n")
+
+
+FLOODS = {
+    "calls": calls(*((f"call-{n}", "search_book", '{"query": "a node"}') for n in range(500))),
+    "broken calls": calls(*((f"call-{n}", "search_book", "{") for n in range(500))),
+    "a long id": calls(("i" * 100_000, "search_book", '{"query": "a node"}')),
+    "a long name": calls(("call-1", "n" * 100_000, '{"query": "a node"}')),
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
+async def test_a_flood_of_calls_does_not_blame_the_question(flood: Reply, agent: Agent, endpoint: Endpoint) -> None:
+    """The refusals filled the prompt, and the turn ended with "The question is too long for the context window"."""
+    response = await ask(agent, endpoint, flood, GOOD)
+    assert (response.status, response.error) == ("success", None)
+    assert len(endpoint.requests[1].body["messages"]) < 30
+
+
+# --- answers of another form ----------------------------------------------------------------------------------------
+
+
+FORMS = {
+    "usage is a list": chunk(usage=[1]),
+    "usage is a word": chunk(usage="x"),
+    "details are a word": chunk(usage={"prompt_tokens": 1, "completion_tokens": 1, "prompt_tokens_details": "x"}),
+    "choices are an object": chunk(choices={"0": 1}),
+    "a delta is a word": chunk(choices=[{"index": 0, "delta": "x", "finish_reason": "stop"}]),
+    "a call is empty": chunk(choices=[{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": None}]}}]),
+    "an event is a list": "data: [1, 2]\n\n",
+    "an event is null": "data: null\n\n",
+    "brackets without end": f"data: {'[' * 100_000}\n\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+async def test_an_answer_of_another_form_is_told_as_unreadable(form: str, agent: Agent, endpoint: Endpoint) -> None:
+    response = await ask(agent, endpoint, Reply(raw=form))
+    assert response.error is not None
+    assert (response.error.code, len(endpoint.requests)) == ("bad_response", 1)
+
+
+async def test_a_key_in_a_field_of_another_type_is_not_printed(agent: Agent, endpoint: Endpoint) -> None:
+    """Pydantic warned of the field with its value; pytest makes a warning a failure."""
+    body = "".join(events(GOOD)).replace('"chatcmpl-1"', '["sk-canary"]')
+    assert (await ask(agent, endpoint, Reply(raw=body))).status == "success"
 
 
 # --- addresses and keys ---------------------------------------------------------------------------------------------

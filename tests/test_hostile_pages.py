@@ -11,6 +11,7 @@ from rag.errors import UsageError
 from rag.ingest.chunking import chunk
 from rag.ingest.generators.generator import GENERATORS
 from rag.ingest.loaders import load_source
+from rag.text.sentences import code_spans
 from tests.hostile_pages import HOSTILE, Made
 
 SIZE = 8_000
@@ -36,6 +37,18 @@ def test_twice_the_page_takes_about_twice_the_time(made: Made, generator: str, t
     while tries[-1][1] >= 3 * tries[-1][0] + 0.3 and len(tries) < TRIES:
         tries.append((seconds(tmp_path, made(SIZE), generator), seconds(tmp_path, made(2 * SIZE), generator)))
     assert tries[-1][1] < 3 * tries[-1][0] + 0.3, tries
+
+
+def test_backticks_of_many_lengths_take_linear_time() -> None:
+    """A search for the partner of every run took 23 times as long for 8 times the text, which doubling hardly shows."""
+
+    def taken(size: int) -> float:
+        text = HOSTILE["backticks"](size)
+        begin = time.process_time()
+        assert not code_spans(text, in_page=True)
+        return time.process_time() - begin
+
+    assert min(taken(8 * 10**6) / taken(10**6) for _ in range(TRIES)) < 14
 
 
 def levels(folder: Path, uses: int) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -137,6 +138,22 @@ async def test_a_file_that_fails_is_reported_and_the_others_go_on(bench: Bench) 
     assert (report.documents.added, report.documents.failed) == (2, 1)
     assert report.failures[0].source.endswith("docs/c.md")
     assert "UTF-8" in report.failures[0].reason
+
+
+async def test_the_pages_of_a_folder_that_cannot_be_listed_stay(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.write("closed/deep/c.md", "Three.")
+    await bench.run()
+    listed = os.scandir
+
+    def refuse(folder: Path) -> object:
+        if folder.name == "closed":
+            raise PermissionError(13, "Permission denied")
+        return listed(folder)
+
+    monkeypatch.setattr("rag.ingest.source_files.os.scandir", refuse)
+    report = await bench.run()
+    assert (report.documents.deleted, report.documents.failed) == (0, 1)
+    assert "Three." in [c.text for c in bench.index.chunks]
 
 
 async def test_skipped_folders_are_not_part_of_the_book(bench: Bench) -> None:

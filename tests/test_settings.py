@@ -132,3 +132,9 @@ def test_the_key_of_a_profiles_endpoint_is_read_from_the_file_and_the_environmen
 
 def test_a_key_that_is_nowhere_is_none() -> None:
     assert Settings.from_env(None).key("NOBODYS_API_KEY") is None
+
+
+def test_a_giant_file_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("A=1\n" * 2_000_000)
+    with pytest.raises(UsageError, match="larger than 100 kilobytes"):
+        Settings.from_env(tmp_path / ".env")

@@ -98,13 +98,11 @@ class HostedEmbeddings(Embeddings):
         """The mean of the pieces' unit vectors, weighted by their tokens, as a unit vector."""
         import numpy as np
 
-        with hosted_faults("embedding", self.service):
-            lengths = [float(np.linalg.norm(row)) for row in rows]
-            if not all(lengths):
-                raise ValueError("a vector of length zero")
-            weights = [most_tokens(part) / length for part, length in zip(parts, lengths, strict=True)]
-            mean = np.average(np.stack(rows), axis=0, weights=weights)
-            vector: list[float] = (mean / np.linalg.norm(mean)).tolist()
+        with hosted_faults("embedding", self.service), np.errstate(all="ignore"):
+            weights = np.array([[most_tokens(part)] for part in parts])
+            mean = (weights * np.stack([_unit(row) for row in rows])).sum(axis=0)
+            # A text of white space has no tokens, and opposite vectors have no mean: then the first one stands for all.
+            vector: list[float] = _unit(mean if mean.any() else rows[0]).tolist()
         return vector
 
     def _connected(self) -> Wire:
@@ -113,6 +111,16 @@ class HostedEmbeddings(Embeddings):
             if self._wire is None:
                 self._wire = self._connect(self.model_id, self.service)
             return self._wire
+
+
+def _unit(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The vector with length 1. Raises ValueError if it has none, or one that no float can hold."""
+    import numpy as np
+
+    length = float(np.linalg.norm(vector))
+    if not 0 < length < np.inf:
+        raise ValueError("a vector without a length")
+    return vector / length
 
 
 def cohere_wire(model: str, service: Service) -> Wire:
@@ -169,8 +177,9 @@ def openai_wire(model: str, service: Service) -> Wire:
     from langchain_openai import OpenAIEmbeddings
     from openai import DefaultHttpxClient
 
-    from rag.model.responses import client_options
+    from rag.model.responses import client_options, print_no_answers
 
+    print_no_answers()
     client = OpenAIEmbeddings(
         model=model,
         api_key=service.key,

@@ -91,7 +91,8 @@ _BY_CLASS: Final = (
     ),
     (
         {"ApiError", "ParsingError", "APIError", "HTTPError"}
-        | {"ValueError", "TypeError", "AttributeError", "LookupError", "AssertionError"},
+        | {"ValueError", "TypeError", "AttributeError", "LookupError", "AssertionError"}
+        | {"ArithmeticError", "RecursionError"},  # a number or a nesting beyond what Python can read
         _Kind("retrieval_error", "response", False, "Check {url}: it must be the address of such a service."),
         "{place} sent something unreadable.",
     ),

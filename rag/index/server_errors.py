@@ -29,6 +29,10 @@ _STATUS_OF: Final = {
     "RESOURCE_EXHAUSTED": 429,
     "UNIMPLEMENTED": 501,
 }
+# What Python and pydantic raise for an answer of another form.
+_UNREADABLE: Final = (
+    ValueError, AssertionError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
+)  # fmt: skip
 _DIMENSIONS: Final = re.compile(r"expected dim: (\d{1,6}), got (\d{1,6})")
 
 
@@ -65,7 +69,7 @@ def _translated(error: Exception, collection: str, where: str) -> AskbookError |
     if isinstance(error, ValueError) and is_missing(error):
         return no_collection(collection)
     # The client failed to read an answer that is not Qdrant's, or to make a request of the address.
-    unreadable = isinstance(error, ValueError | AssertionError | TypeError | LookupError | AttributeError)
+    unreadable = isinstance(error, _UNREADABLE)
     return _not_qdrant(where, error) if unreadable or type(error).__module__.startswith("httpx") else None
 
 

@@ -133,7 +133,7 @@ def _breadcrumb(document: Document, path: tuple[str, ...], fits: Callable[[str],
             crumbs.append(crumb)
     for first in range(len(crumbs)):
         breadcrumb = " > ".join([*["…"][:first], *crumbs[first:]])
-        if fits(breadcrumb) and len(breadcrumb) <= LONGEST_CRUMBS:
+        if len(breadcrumb) <= LONGEST_CRUMBS and fits(breadcrumb):  # counting the tokens of a long one takes long
             return breadcrumb
     return _shortened(crumbs[-1], fits) if crumbs else ""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from rag.ingest.masking import fences
+from rag.ingest.source_files import read_inside
 
 _INCLUDE: Final = re.compile(
     r"(?<!\\)\{\{#(?P<kind>include|rustdoc_include|playground|playpen|title)\s++(?P<target>[^{}\s]++)[^{}]*+\}\}"
@@ -20,24 +21,6 @@ INCLUDED: Final = 2_000_000  # characters of all files that a page includes
 USE: Final = 1_000
 _ANCHOR: Final = re.compile(r"ANCHOR(?:_END)?:\s*[\w-]+")
 _IMPORT: Final = re.compile(r"import\s+(?P<name>[A-Z]\w*)\s+from\s+(['\"])(?P<target>[^'\"\n]+\.mdx?)\2")
-
-
-def is_inside(root: Path, path: Path) -> bool:
-    """Whether the path, with its links followed, is in `root` and in no hidden folder or file of it."""
-    real, root = path.resolve(), root.resolve()
-    return real.is_relative_to(root) and not any(part.startswith(".") for part in real.relative_to(root).parts)
-
-
-def read_inside(root: Path, path: Path) -> str | None:
-    """The text of a file, with plain newlines; None if it is outside `root`, missing, or not UTF-8 text."""
-    try:
-        real = path.resolve()
-        if not is_inside(root, real) or not real.is_file():
-            return None
-        text = real.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError, RuntimeError):  # RuntimeError: a loop of symbolic links
-        return None
-    return None if "\0" in text else text
 
 
 class Allowance:

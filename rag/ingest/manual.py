@@ -78,6 +78,7 @@ async def _update(
         sparse=sparse,
         vectors=vectors,
         skip=SKIPPED,
+        own=True,
         alone=True,  # after the program has moved to another folder, the pages of the old one must go
         progress=progress,
     )

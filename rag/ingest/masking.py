@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from rag.ingest.page import MarkdownText
+from rag.text.sentences import code_spans
 
 _FENCE: Final = re.compile(
     r"(?P<prefix>[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<mark>`{3,}|~{3,})(?P<info>.*)"
 )
-_INLINE: Final = re.compile(r"(?<![`\\])(`+)(?!`)((?:(?!\n[ \t]*\n).)+?)(?<!`)\1(?!`)", re.DOTALL)
 _MASK: Final = re.compile("\0(\\d+)\0")
 # An indented line that rewriting could change. Only then it matters whether the line is code.
 _INDENTED: Final = re.compile(r"(?: {4}|[ ]{0,3}\t).*[<>\[\]{}!:$#&|%]")
@@ -106,4 +106,9 @@ class PageDraft:
             while end > begin and not lines[end - 1].strip():
                 end -= 1
             lines[begin:end] = [self.keep("\n".join(lines[begin:end]))]
-        return _INLINE.sub(lambda span: self.keep(span[0]), "\n".join(lines))
+        whole, at = "\n".join(lines), 0
+        pieces: list[str] = []
+        for begin, end in code_spans(whole, in_page=True):
+            pieces += [whole[at:begin], self.keep(whole[begin:end])]
+            at = end
+        return "".join(pieces) + whole[at:]

@@ -14,10 +14,11 @@ from typing import Final
 from rag.ingest.admonitions import admonitions
 from rag.ingest.cleaning import begin, strip_html
 from rag.ingest.formats.markdown_files import front_matter
-from rag.ingest.includes import Allowance, partial_imports, read_inside, resolve_partial
+from rag.ingest.includes import Allowance, partial_imports, resolve_partial
 from rag.ingest.links import Resolve, rewrite_links
 from rag.ingest.masking import PageDraft
 from rag.ingest.page import MarkdownText, plain_inline
+from rag.ingest.source_files import read_inside
 from rag.ingest.spans import Span
 from rag.ingest.tags import REACH, balanced
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from rag.book import RECIPE, Chunk, IndexEntry, IndexInfo, Point
@@ -83,6 +83,7 @@ async def ingest(
     skip: Collection[str] = (),
     generator: str | None = None,
     alone: bool = False,
+    own: bool = False,
     rebuild: bool = False,
     profile: str = "",
     dry_run: bool = False,
@@ -92,6 +93,7 @@ async def ingest(
 
     `skip` names folders or files by their path in the source. `generator` names the site generator whose rules are
     followed; without it, it is found. `alone` removes the chunks of all other sources.
+    `own` says that the sources are part of askbook, see `load_source`.
     `rebuild` makes the collection again, whatever models encoded it; it must have no other sources. `profile` is the
     one that the collection belongs to, for the hints of errors. `progress(done, total)` counts embedded texts. A dry
     run reports what would happen (`embedded`, too), and neither embeds nor writes. A cancelled run keeps its vectors in
@@ -101,7 +103,7 @@ async def ingest(
     encoded, and `RetrievalError` if the index fails.
     """
     began = time.monotonic()
-    loaded = await asyncio.to_thread(_load, sources, base_url, skip, generator)
+    loaded = await asyncio.to_thread(_load, sources, base_url, skip, generator, own=own)
     info, entries = await _held(index, dry_run=dry_run)
     replaced: set[str] = set()
     if rebuild:
@@ -154,25 +156,32 @@ async def _held(index: ChunkIndex, *, dry_run: bool) -> tuple[IndexInfo | None, 
 
 
 def _load(
-    sources: Sequence[Path], base_url: str | None, skip: Collection[str], generator: str | None
+    sources: Sequence[Path], base_url: str | None, skip: Collection[str], generator: str | None, *, own: bool
 ) -> list[LoadResult]:
     """Load every source. One that is given twice counts once."""
     if not sources:
         raise UsageError("No source was given.", code="source", hint="Give a folder or a file: ingest PATH.")
-    loaded = (load_source(source, base_url=base_url, skip=skip, generator=generator) for source in sources)
+    loaded = (load_source(source, base_url=base_url, skip=skip, generator=generator, own=own) for source in sources)
     return list({result.source: result for result in loaded}.values())
 
 
 def _plan(loaded: Sequence[LoadResult], entries: Sequence[IndexEntry], embedder: Embedder, *, alone: bool) -> Plan:
     limit = min(CHUNK_TOKENS, embedder.max_tokens - MARGIN)
     others = {entry.source for entry in entries} if alone else set()
+    failed = {(failure.source, failure.path) for result in loaded for failure in result.failures}
+    stored = {(entry.source, entry.source_file_path) for entry in entries}
     return make_plan(
         [document for result in loaded for document in result.documents],
         entries,
         sources=others | {result.source for result in loaded},
         chunk=partial(chunk, count_tokens=embedder.count_tokens, max_tokens=limit),
-        spared=[(failure.source, failure.path) for result in loaded for failure in result.failures],
+        spared={page for page in stored if not failed.isdisjoint(_places(*page))},
     )
+
+
+def _places(source: str, path: str) -> list[tuple[str, str]]:
+    """A page and the folders that it is in: if one of them failed, the page is not gone."""
+    return [(source, path), *((source, folder.as_posix()) for folder in PurePosixPath(path).parents)]
 
 
 def _check_sources(collection: str, entries: Sequence[IndexEntry], loaded: Sequence[LoadResult]) -> None:

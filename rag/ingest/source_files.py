@@ -1,8 +1,13 @@
-"""The files of a source: which ones there are, and their bytes."""
+"""The files of a source: which ones there are, and their bytes. Every file of a book is opened here.
+
+A folder may come from a stranger and may change while it is read. So a file is judged by what was opened, not by what a
+look at its name said before.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,21 +15,44 @@ from typing import Final
 
 from rag.errors import UsageError
 from rag.ingest.formats.known_formats import BY_SUFFIX
-from rag.ingest.includes import is_inside
+from rag.ingest.formats.markdown_files import decoded
 
 KINDS: Final = "Give a folder with .md, .mdx or .markdown files, or one such file."
+LARGEST: Final = 10_000_000  # bytes of one file; a novel has one million
+_LINK: Final = "it is a link to a file outside the folder or to a hidden one; copy the file instead"
+_HARD_LINK: Final = "it is a hard link, so it may be a file of another folder; copy the file instead"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A file that could not be read, or a folder that could not be listed, and why. `path` is relative to `source`."""
+
+    source: str
+    path: str
+    reason: str
+
+    @property
+    def file(self) -> str:
+        """The whole path of the file. A source can be the file itself."""
+        return self.source if Path(self.source).name == self.path else f"{self.source}/{self.path}"
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFiles:
     """A source with its paths resolved. `root` is the folder that paths are relative to.
 
-    `files` could be pages, in the order of their paths.
+    `files` could be pages, in the order of their paths; links, pipes and devices that are named like pages are among
+    them, so that they are reported. `unlisted` are the folders that could not be listed.
     """
 
     source: Path
     root: Path
     files: tuple[Path, ...]
+    unlisted: tuple[Failure, ...] = ()
+
+    def failure(self, file: Path, error: OSError | ValueError) -> Failure:
+        """The failure of a file."""
+        return Failure(self.source.as_posix(), _shown(file, self.root), why_unreadable(error))
 
 
 def source_files(source: Path, skip: Collection[str] = ()) -> SourceFiles:
@@ -36,12 +64,14 @@ def source_files(source: Path, skip: Collection[str] = ()) -> SourceFiles:
     try:
         resolved = source.expanduser().resolve()
         resolved.as_posix().encode()
+        is_folder = resolved.is_dir()
     except (OSError, RuntimeError, UnicodeEncodeError) as error:
-        why = why_unreadable(error) if isinstance(error, UnicodeEncodeError) else error
+        why = why_unreadable(error) if isinstance(error, OSError | UnicodeEncodeError) else error
         raise UsageError(f"The source {source} cannot be opened: {why}.", code="source") from error
-    if resolved.is_dir():
-        files = sorted(_walk(resolved, skip), key=lambda file: file.relative_to(resolved).parts)
-        return SourceFiles(resolved, resolved, tuple(files))
+    if is_folder:
+        unlisted: list[Failure] = []
+        files = sorted(_walk(resolved, skip, unlisted), key=lambda file: file.relative_to(resolved).parts)
+        return SourceFiles(resolved, resolved, tuple(files), tuple(unlisted))
     if not resolved.exists():
         raise UsageError(f"There is no {source}.", code="source", hint=KINDS)
     if resolved.suffix.lower() not in BY_SUFFIX or not resolved.is_file():
@@ -49,25 +79,101 @@ def source_files(source: Path, skip: Collection[str] = ()) -> SourceFiles:
     return SourceFiles(resolved, resolved.parent, (resolved,))
 
 
-def _walk(root: Path, skip: Collection[str]) -> Iterator[Path]:
+def _walk(root: Path, skip: Collection[str], unlisted: list[Failure]) -> Iterator[Path]:
     left_out = {root / path for path in skip}
-    for name, folders, files in os.walk(root):  # does not follow links to folders, so it ends
-        folder = Path(name)
-        folders[:] = [
-            f for f in folders if not f.startswith(".") and f != "node_modules" and folder / f not in left_out
-        ]
-        for file in (folder / f for f in files if not f.startswith(".")):
-            # Reading a pipe or a socket would hang. A broken link is kept, so that it is reported.
-            present = file.is_file() or (file.is_symlink() and not file.exists())
-            if file.suffix.lower() in BY_SUFFIX and file not in left_out and present:
-                yield file
+    folders = [root]
+    while folders:  # not recursive: a folder may be a thousand levels deep
+        folder = folders.pop()
+        try:
+            with os.scandir(folder) as listing:
+                entries = list(listing)
+        except OSError as error:
+            reason = f"the folder cannot be listed: {why_unreadable(error)}"
+            unlisted.append(Failure(root.as_posix(), _shown(folder, root), reason))
+            continue
+        for entry in entries:
+            path = folder / entry.name
+            if path in left_out or entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name != "node_modules":
+                    folders.append(path)
+            elif path.suffix.lower() in BY_SUFFIX and not _is_folder(entry):
+                yield path
 
 
-def read_bytes(file: Path, root: Path) -> bytes:
-    """The bytes of a file. Raises `ValueError` for a link that leads out of the source, and `OSError`."""
-    if file.is_symlink() and not _may_follow(file, root):
-        raise ValueError("it is a link to a file outside the folder or to a hidden one; copy the file instead")
-    return file.read_bytes()
+def _shown(path: Path, root: Path) -> str:
+    """The path below `root` as it can be printed: bytes that are not UTF-8 are replaced."""
+    return os.fsencode(path.relative_to(root).as_posix()).decode("utf-8", "replace")
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def read_file(path: Path, root: Path, *, hard_links: bool = False) -> bytes:
+    """The bytes of a file of the source `root`.
+
+    Raises OSError for a file that cannot be opened, and ValueError for one that must not be read: a link out of `root`
+    or to a hidden file, a pipe or a device, a file of more than `LARGEST` bytes, and a hard link unless `hard_links`.
+    """
+    if path.is_symlink() and not _may_follow(path, root):
+        raise ValueError(_LINK)
+    # Without O_NONBLOCK a pipe would be waited for until somebody writes into it.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("it is a pipe, a socket or a device, not a file")
+        if status.st_nlink > 1 and not hard_links:
+            raise ValueError(_HARD_LINK)
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ValueError(f"it is larger than {LARGEST // 10**6} megabytes; split it into several files")
+    return content
+
+
+def read_inside(root: Path, path: Path) -> str | None:
+    """The text of a file, with plain newlines; None if it may not be read, is missing, or is not UTF-8 text."""
+    try:
+        real = path.resolve()
+        if not is_inside(root, real):
+            return None
+        return decoded(read_file(real, root))
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: a loop of symbolic links
+        return None
+
+
+def is_inside(root: Path, path: Path) -> bool:
+    """Whether the path, with its links followed, is in `root` and in no hidden folder or file of it."""
+    real, root = path.resolve(), root.resolve()
+    return real.is_relative_to(root) and not any(part.startswith(".") for part in real.relative_to(root).parts)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; a folder that may not be searched has none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is such a folder; one that may not be searched has none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def resolved(path: Path) -> Path:
+    """The path with its links followed; the path as it is for a loop of links."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return path
 
 
 def _may_follow(link: Path, root: Path) -> bool:

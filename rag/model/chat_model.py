@@ -17,6 +17,8 @@ from rag.model.endpoint_errors import RequestInfo, model_error
 from rag.model.received import check_arguments, with_finish_reason
 
 _SIGN_OF_LIFE: Final = 10.0  # seconds; of chunks that say nothing, one is passed on so often, for idle timeouts
+# Raised by the client for an answer of another form, such as a list where an object belongs. Elsewhere they are bugs.
+_UNREADABLE: Final = (AttributeError, LookupError, ArithmeticError, RecursionError)
 
 
 class EndpointChatModel(ChatOpenAI):
@@ -65,6 +67,8 @@ class EndpointChatModel(ChatOpenAI):
         sent = {"stream_options", *options}
         if "max_tokens" in options:
             sent.add("max_completion_tokens")
+        if isinstance(failure, _UNREADABLE):
+            failure = ValueError()
         request = RequestInfo(options.get("model", self.model_name), self.key_variable, frozenset(sent))
         return model_error(failure, request)
 

@@ -109,9 +109,10 @@ def _chat_model(endpoint: Endpoint, profile: Profile) -> BaseChatModel:
 
     from rag.model.chat_model import EndpointChatModel
     from rag.model.received import LINE_BYTES
-    from rag.model.responses import async_client_options, client_options
+    from rag.model.responses import async_client_options, client_options, print_no_answers
     from rag.private_apis import without_openai_headers
 
+    print_no_answers()
     own = is_openai(endpoint)
     seconds = profile.model.timeout_seconds
     timeout = Timeout(seconds, connect=min(seconds, CONNECT))  # without one the client waits for ever

@@ -21,7 +21,11 @@ _CALL: Final = 100  # a tool call counts as so many characters, however short it
 
 
 class EndlessResponseError(ValueError):
-    """A response of a service exceeded a limit of this file, or is packed in a way that could exceed it."""
+    """A response of a service exceeded a limit of this file."""
+
+
+class UnreadableResponseError(ValueError):
+    """A response of a service is packed in a way that was not asked for, and that could exceed every limit."""
 
 
 class AnswerLimits(NamedTuple):
@@ -176,31 +180,36 @@ def with_finish_reason(chunk: dict[str, Any]) -> dict[str, Any]:
 
 _LARGEST: Final = 2**63 - 1  # what msgpack, and with it a checkpoint, can hold
 _DEEPEST: Final = 20  # levels of nested values; the tools take none
+_CALLS: Final = 20  # of one message that are kept; three are carried out, and each refusal takes room in the prompt
+_NAME: Final = 200  # characters of the id and of the name of a call; those of services have up to 64
 _NOTHING: Final = "{}"  # the arguments of a call whose own cannot be stored
 
 
 def clean_calls(message: AIMessage) -> None:
-    """Move the message's calls with arguments that cannot be stored to its invalid ones, and clean ids and names."""
+    """Move the message's calls with arguments that cannot be stored to its invalid ones.
+
+    Ids and names are cleaned and cut, and calls beyond the number that a model can mean are dropped.
+    """
     good: list[ToolCall] = []
     bad: list[InvalidToolCall] = []
     for call in message.tool_calls:
-        name, call_id = _text(call["name"]), _text(call["id"])
+        name, call_id = _text(call["name"], _NAME), _text(call["id"], _NAME)
         if _storable(call["args"]):
             good.append(ToolCall(name=name or "", args=call["args"], id=call_id, type="tool_call"))
         else:
             bad.append(_invalid(name, _NOTHING, call_id))
     broken = message.invalid_tool_calls
-    bad += [_invalid(_text(call["name"]), _text(call["args"]), _text(call["id"])) for call in broken]
-    message.tool_calls, message.invalid_tool_calls = good, bad
+    bad += [_invalid(_text(call["name"], _NAME), _text(call["args"]), _text(call["id"], _NAME)) for call in broken]
+    message.tool_calls, message.invalid_tool_calls = good[:_CALLS], bad[: max(0, _CALLS - len(good))]
 
 
 def _invalid(name: str | None, args: str | None, call_id: str | None) -> InvalidToolCall:
     return InvalidToolCall(name=name, args=args, id=call_id, error=None, type="invalid_tool_call")
 
 
-def _text(text: str | None) -> str | None:
-    """The text without lone surrogates, which are not Unicode."""
-    return text.encode("utf-8", "replace").decode("utf-8") if text is not None else None
+def _text(text: str | None, longest: int | None = None) -> str | None:
+    """The text, cut to `longest` characters, without lone surrogates, which are not Unicode."""
+    return text[:longest].encode("utf-8", "replace").decode("utf-8") if text is not None else None
 
 
 def _storable(value: Any, depth: int = 0) -> bool:

@@ -6,14 +6,24 @@ and its successor httpx2, which the openai library uses, have the same interface
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
-from rag.model.received import WIRE_BYTES, EndlessResponseError
+from rag.model.received import WIRE_BYTES, EndlessResponseError, UnreadableResponseError
 
 # Unpacked piece by piece by both libraries. Others, or one inside the other, could fill the memory from one piece.
 _PACKINGS: Final = frozenset({"", "identity", "gzip", "deflate"})
 _HEADERS: Final = {"accept-encoding": "gzip, deflate"}
+
+
+def print_no_answers() -> None:
+    """Keep pydantic from printing parts of an answer, which may repeat the key, to standard error.
+
+    The openai library does not check the types of an answer, and pydantic warns of wrong ones with their values. A
+    warning can only be turned off for the whole process; this one is of no use to anybody.
+    """
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
 
 
 def client_options(library: Any, line: int | None = None) -> dict[str, Any]:
@@ -90,6 +100,6 @@ def _unpacking(library: Any, response: Any) -> Any:
     """A copy of the response that unpacks its body, which `response` itself then need not do."""
     packing = response.headers.pop("content-encoding", "").strip().lower()
     if packing not in _PACKINGS:
-        raise EndlessResponseError("an unknown content encoding")
+        raise UnreadableResponseError("an unknown content encoding")
     headers = {"content-encoding": packing} if packing else {}
     return library.Response(response.status_code, headers=headers, stream=response.stream, request=response.request)

@@ -19,6 +19,8 @@ Kind = Literal["sentence", "lead", "item", "table", "row", "code", "heading"]
 TABLE_LIMIT: Final = 700  # code points; a longer table is cut into rows
 ITEM_LIMIT: Final = 400  # code points; a longer list item is cut into sentences
 
+_TICKS: Final = re.compile(r"`+")
+_MARKS_IN_PAGE: Final = re.compile(r"`+|\n(?=[ \t]*\n)")  # runs, and line feeds before blank lines
 _FENCE: Final = re.compile(r"(`{3,}|~{3,})(.*)")
 _ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _HEADING: Final = re.compile(r"#{1,6}(?:[ \t]+|$)")
@@ -113,25 +115,30 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start + left, start + left + len(piece)
 
 
-def code_spans(text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
-    """Spans of inline code: a run of backticks up to the next run of the same length (CommonMark 6.1)."""
-    runs = [(m.start(), m.end()) for m in re.finditer(r"`+", text[start:end])]
-    later: dict[int, list[int]] = {}
-    for index, (left, right) in enumerate(runs):
-        later.setdefault(right - left, []).append(index)
-    for positions in later.values():
-        positions.reverse()
+def code_spans(text: str, start: int = 0, end: int | None = None, *, in_page: bool = False) -> list[tuple[int, int]]:
+    """Spans of inline code: a run of backticks up to the next run of the same length (CommonMark 6.1).
+
+    `in_page`: the text is a page with its fenced blocks taken out, so a blank line ends a paragraph with its code, and
+    a run after a backslash opens none. Linear: the next run of each length is noted in one pass from the end.
+    """
+    marks = list((_MARKS_IN_PAGE if in_page else _TICKS).finditer(text, start, len(text) if end is None else end))
+    partners = [0] * len(marks)  # 0: none
+    following: dict[int, int] = {}
+    for n in range(len(marks) - 1, -1, -1):
+        if marks[n][0] == "\n":
+            following.clear()
+            continue
+        length = marks[n].end() - marks[n].start()
+        partners[n] = following.get(length, 0)
+        following[length] = n
     spans: list[tuple[int, int]] = []
-    index = 0
-    while index < len(runs):
-        left, right = runs[index]
-        same = later[right - left]
-        while same and same[-1] <= index:
-            same.pop()
-        if same:
-            spans.append((start + left, start + runs[same[-1]][1]))
-            index = same[-1]
-        index += 1
+    n = 0
+    while n < len(marks):
+        begin = marks[n].start()
+        if partners[n] and not (in_page and text[max(0, begin - 1) : begin] == "\\"):
+            n = partners[n]
+            spans.append((begin, marks[n].end()))
+        n += 1
     return spans
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from typing import Any, Final
 
 import yaml
 
+from rag.ingest.data_values import TextLoader, from_toml, unicode_values
 from rag.ingest.formats.file_format import LoadedText, Syntax
 
 _YAML: Final = re.compile(r"---[ \t]*\n(?P<head>(?:.*\n)*?)---[ \t]*(?:\n|\Z)")
@@ -53,12 +53,13 @@ def front_matter(text: str) -> tuple[dict[str, Any], str]:
         return (fields, text[found.end() :]) if fields or ":" in found["head"] or not found["head"] else ({}, text)
     if found := _TOML.match(text):
         try:
-            return tomllib.loads(found["head"]), text[found.end() :]
-        except (tomllib.TOMLDecodeError, RecursionError):
+            return from_toml(found["head"]), text[found.end() :]
+        except (ValueError, RecursionError):
             return {}, text[found.end() :]
     if text.startswith("{"):
         try:
             loaded, end = json.JSONDecoder().raw_decode(text)
+            loaded = unicode_values(loaded)
         except (ValueError, RecursionError):
             return {}, text
         if isinstance(loaded, dict) and text[end : end + 1] in ("", "\n"):
@@ -68,7 +69,7 @@ def front_matter(text: str) -> tuple[dict[str, Any], str]:
 
 def _yaml_fields(head: str) -> dict[str, Any]:
     try:
-        loaded = yaml.load(head, Loader=yaml.BaseLoader)
+        loaded = yaml.load(head, Loader=TextLoader)
     except (yaml.YAMLError, ValueError, RecursionError):
         lines = (line.partition(":") for line in head.split("\n"))
         return {key.strip(): value.strip(" '\"") for key, colon, value in lines if colon and key.strip().isidentifier()}

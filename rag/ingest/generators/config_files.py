@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from rag.ingest.includes import read_inside
+from rag.ingest.data_values import TextLoader, from_json, from_toml
+from rag.ingest.source_files import read_inside
 
 
-class TaglessLoader(yaml.BaseLoader):
+class TaglessLoader(TextLoader):
     """YAML with every value a string. Tags such as `!ENV` and `!!python/name:` are ignored and build no objects."""
 
 
@@ -38,8 +37,8 @@ def config_options(file: Path | None) -> dict[str, Any]:
     suffix = file.suffix if file is not None else ""
     try:
         if suffix == ".toml":
-            return tomllib.loads(text)
-        loaded = json.loads(text) if suffix == ".json" else yaml.load(text, Loader=TaglessLoader)
+            return from_toml(text)
+        loaded = from_json(text) if suffix == ".json" else yaml.load(text, Loader=TaglessLoader)
     except (ValueError, yaml.YAMLError, RecursionError):
         return {}
     return loaded if isinstance(loaded, dict) else {}

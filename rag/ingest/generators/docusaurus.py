@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 from collections.abc import Sequence
@@ -14,11 +13,12 @@ from urllib.parse import urlsplit
 import yaml
 
 from rag.ingest.anchors import HeadingText, docusaurus_anchors
+from rag.ingest.data_values import TextLoader, from_json
 from rag.ingest.generators.docusaurus_config import DocsTree, SiteOptions, site_options
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.headings import without_number
-from rag.ingest.includes import read_inside
 from rag.ingest.patterns import matches_any
+from rag.ingest.source_files import is_file, is_folder, read_inside
 
 _CATEGORY: Final = ("_category_.json", "_category_.yml", "_category_.yaml")
 _SITE_IMPORT: Final = re.compile(r"^import\s.*from\s+['\"]@(?:theme|site|docusaurus)/", re.MULTILINE)
@@ -36,7 +36,7 @@ class Docusaurus(Generator):
             return sidebars.name
         for folder in sorted({file.parent for file in files}):
             for name in _CATEGORY:
-                if (folder / name).is_file():
+                if is_file(folder / name):
                     return (folder / name).relative_to(source).as_posix()
         for file in files:
             if _SITE_IMPORT.search(read_inside(source, file) or ""):
@@ -48,7 +48,7 @@ class Docusaurus(Generator):
         if self.config is not None:
             return site_options(self.config)
         docs = self.source / "docs"
-        return SiteOptions((DocsTree(docs, "docs") if docs.is_dir() else DocsTree(self.source),))
+        return SiteOptions((DocsTree(docs, "docs") if is_folder(docs) else DocsTree(self.source),))
 
     @cached_property
     def content(self) -> Path:
@@ -111,9 +111,13 @@ class Docusaurus(Generator):
     @cached_property
     def _labels(self) -> dict[Path, str]:
         """The labels in the `_category_` files of folders with pages."""
-        folders = {folder for page in self.pages.values() for folder in page.file.parents}
-        below = sorted(folder for folder in folders if folder.is_relative_to(self.source))
-        return {folder: label for folder in below if (label := _category_label(self.source, folder))}
+        folders = {self.source}
+        for page in self.pages.values():
+            folder = page.file.parent
+            while folder not in folders:
+                folders.add(folder)
+                folder = folder.parent
+        return {folder: label for folder in sorted(folders) if (label := _category_label(self.source, folder))}
 
     def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
         return docusaurus_anchors(headings)
@@ -129,7 +133,7 @@ def _category_label(root: Path, folder: Path) -> str:
         if text is None:
             continue
         try:
-            loaded = json.loads(text) if name.endswith(".json") else yaml.load(text, Loader=yaml.BaseLoader)
+            loaded = from_json(text) if name.endswith(".json") else yaml.load(text, Loader=TextLoader)
         except (ValueError, yaml.YAMLError, RecursionError):
             continue
         if isinstance(loaded, dict) and isinstance(label := loaded.get("label"), str):

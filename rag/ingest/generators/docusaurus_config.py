@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from rag.ingest.data_values import from_json
 from rag.ingest.generators.js_literals import js_objects
-from rag.ingest.includes import read_inside
+from rag.ingest.source_files import read_inside, resolved
 
 _INCLUDE: Final = ("**/*.{md,mdx}",)
 _EXCLUDE: Final = (
@@ -101,12 +101,12 @@ def _trees(site: Path, docs: Mapping[str, Any]) -> Iterator[DocsTree]:
         usual = "" if name == last else "next" if name == "current" else name
         path = str(own["path"]) if isinstance(own, dict) and "path" in own else usual
         folder = str(docs.get("path") or "docs") if name == "current" else f"{prefix}versioned_docs/version-{name}"
-        yield DocsTree((site / folder).resolve(), "/".join(filter(None, (route, path.strip("/")))), *shared)
+        yield DocsTree(resolved(site / folder), "/".join(filter(None, (route, path.strip("/")))), *shared)
 
 
 def _version_names(file: Path) -> list[str]:
     try:
-        loaded = json.loads(read_inside(file.parent, file) or "[]")
+        loaded = from_json(read_inside(file.parent, file) or "[]")
     except (ValueError, RecursionError):
         return []
     return [name for name in loaded if isinstance(name, str)] if isinstance(loaded, list) else []

@@ -19,10 +19,11 @@ from urllib.parse import unquote, urljoin
 from rag.ingest.admonitions import admonitions, alerts
 from rag.ingest.anchors import HeadingText, github_anchors
 from rag.ingest.cleaning import begin, finish, strip_html
+from rag.ingest.data_values import unicode_text
 from rag.ingest.formats.file_format import Syntax
 from rag.ingest.generators.config_files import is_true
 from rag.ingest.headings import readable, without_number
-from rag.ingest.includes import Allowance, read_inside
+from rag.ingest.includes import Allowance
 from rag.ingest.links import rewrite_links
 from rag.ingest.masking import PageDraft
 from rag.ingest.mdx import MdxPage, rewrite_mdx
@@ -30,6 +31,7 @@ from rag.ingest.page import MarkdownText
 from rag.ingest.rst_markdown import RstMarkdown
 from rag.ingest.rst_syntax import RstPlace, parse_rst
 from rag.ingest.site_addresses import page_url, relative_url
+from rag.ingest.source_files import is_folder, read_inside
 
 GeneratorName = Literal["docusaurus", "mkdocs", "mdbook", "hugo", "sphinx", "jekyll", "plain"]
 GENERATORS: Final = get_args(GeneratorName)
@@ -92,13 +94,13 @@ class Generator(ABC):
 
     @property
     def include_root(self) -> Path:
-        """The folder that includes may not leave."""
-        return self.source if self.config is None else _above_both(self.content, self.config.parent)
+        """The folder that includes may not leave. The configuration has no say: it could name the whole disk."""
+        return self.source if self.config is None else _above_both(self.source, self.config.parent)
 
     def covers(self) -> bool:
         """Whether the source is a part of the site, or the site a part of the source."""
         overlap = self.content.is_relative_to(self.source) or self.source.is_relative_to(self.content)
-        return overlap and self.content.is_dir()
+        return overlap and is_folder(self.content)
 
     def inner(self, file: Path) -> str:
         """The POSIX path of a file relative to the content folder."""
@@ -183,7 +185,8 @@ class Generator(ABC):
     def rst_text(self, text: str, page: PageFile, allowance: Allowance) -> MarkdownText:
         """A text of reStructuredText as Markdown. Raises `ValueError` if it includes too much."""
         document = parse_rst(text, self.rst_place(page, allowance))
-        return MarkdownText(RstMarkdown(document, partial(self.link, page)).text, self.anchors)
+        markdown = RstMarkdown(document, partial(self.link, page)).text
+        return MarkdownText(unicode_text(markdown), self.anchors)  # the directive `unicode` can make any character
 
     def rst_place(self, page: PageFile, allowance: Allowance) -> RstPlace:
         """What a page of reStructuredText knows of the book: without Sphinx, only files to include."""

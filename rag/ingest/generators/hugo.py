@@ -15,8 +15,9 @@ from rag.ingest.anchors import HeadingText, typeset_anchors
 from rag.ingest.generators.config_files import config_options, is_false, is_true
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.shortcodes import ShortcodePage, expand_shortcodes
-from rag.ingest.includes import Allowance, read_inside
+from rag.ingest.includes import Allowance
 from rag.ingest.masking import PageDraft
+from rag.ingest.source_files import is_file, is_folder, read_inside, resolved
 
 _SHORTCODE: Final = re.compile(r"\{\{[<%]\s*/?[\w./-]+[^{}]*[>%]\}\}")
 _DROPPED: Final = re.compile(r"[^\w./\\#+~@ -]")
@@ -65,8 +66,8 @@ class Hugo(Generator):
         usual = self.options.get("contentdir") or "content"
         folders = [self.home / str(folder) for folder in (*self._language_folders, usual)]
         if self.config is None:
-            return next((folder for folder in folders if folder.is_dir()), self.source)
-        return next((f for f in folders if self.source.is_relative_to(f)), folders[0]).resolve()
+            return next((folder for folder in folders if is_folder(folder)), self.source)
+        return resolved(next((f for f in folders if self.source.is_relative_to(f)), folders[0]))
 
     @property
     def _language(self) -> str:
@@ -97,7 +98,7 @@ class Hugo(Generator):
             return False  # a translation: `page.fr.md`
         folders = [folder for folder in file.parents if folder.is_relative_to(self.content) and folder != self.content]
         # What lies beside `index.md`, or below it, belongs to that page.
-        return not any((f / "index.md").is_file() and f / "index.md" != file for f in folders)
+        return not any(is_file(f / "index.md") and f / "index.md" != file for f in folders)
 
     def is_published(self, page: PageFile) -> bool:
         today = datetime.datetime.now(datetime.UTC).date().isoformat()

@@ -15,9 +15,10 @@ from rag.ingest.anchors import HeadingText, kramdown_anchors
 from rag.ingest.generators.config_files import config_options, is_false, is_true
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.liquid import LiquidPage, expand_liquid, rewrite_kramdown
-from rag.ingest.includes import Allowance, read_inside
+from rag.ingest.includes import Allowance
 from rag.ingest.masking import PageDraft
 from rag.ingest.patterns import is_ignored, matches_any
+from rag.ingest.source_files import read_inside, resolved
 
 _POST: Final = re.compile(r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})-(?P<title>.*)")
 _TAG: Final = re.compile(
@@ -59,7 +60,7 @@ class Jekyll(Generator):
         if self.config is None:
             return self.source
         folder = self.options.get("source")
-        return (self.config.parent / (folder if isinstance(folder, str) else ".")).resolve()
+        return resolved(self.config.parent / (folder if isinstance(folder, str) else "."))
 
     @cached_property
     def _collections(self) -> dict[str, dict[str, Any]]:

@@ -20,6 +20,7 @@ from rag.ingest.generators.mdbook import MdBook
 from rag.ingest.generators.mkdocs import MkDocs
 from rag.ingest.generators.plain import PlainFolder
 from rag.ingest.generators.sphinx import Sphinx
+from rag.ingest.source_files import is_file, is_folder
 
 KNOWN: Final[tuple[type[Generator], ...]] = (Docusaurus, MkDocs, MdBook, Hugo, Jekyll, Sphinx)
 _ALL: Final[tuple[type[Generator], ...]] = (*KNOWN, PlainFolder)
@@ -54,7 +55,7 @@ def _by_configuration(source: Path, kinds: Sequence[type[Generator]]) -> Generat
     for folder in _folders(source):
         for kind in kinds:
             for name in kind.configurations:
-                if not (folder / name).is_file():
+                if not is_file(folder / name):
                     continue
                 generator = kind(source, config=folder / name, reason=_shown(folder / name, source))
                 if generator.covers():
@@ -66,7 +67,7 @@ def _folders(source: Path) -> Iterator[Path]:
     """Where a configuration may be: the source, the folders above it, and the usual folders beside either."""
     for folder in (source, *source.parents[:ABOVE]):
         yield folder
-        yield from (folder / name for name in _SITE_FOLDERS if (folder / name).is_dir())
+        yield from (folder / name for name in _SITE_FOLDERS if is_folder(folder / name))
 
 
 def _shown(config: Path, source: Path) -> str:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag.ingest.formats.markdown_files import front_matter
-from rag.ingest.includes import Allowance, read_inside
+from rag.ingest.includes import Allowance
 from rag.ingest.masking import PageDraft
+from rag.ingest.source_files import read_inside
 
 DEPTH: Final = 4  # levels of includes in includes
 _TOKEN: Final = re.compile(

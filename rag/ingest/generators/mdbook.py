@@ -16,8 +16,9 @@ from rag.ingest import mdbook_summary
 from rag.ingest.anchors import HeadingText, github_anchors, typeset_anchors
 from rag.ingest.generators.config_files import config_options
 from rag.ingest.generators.generator import Generator, PageFile
-from rag.ingest.includes import Allowance, expand_includes, read_inside
+from rag.ingest.includes import Allowance, expand_includes
 from rag.ingest.masking import fences
+from rag.ingest.source_files import is_file, read_inside, resolved
 
 _SUMMARY: Final = "SUMMARY.md"
 _RUST: Final = re.compile(r"^[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?(?:```+|~~~+)[ \t]*rust\b", re.MULTILINE)
@@ -37,12 +38,12 @@ class MdBook(Generator):
 
     @cached_property
     def content(self) -> Path:
-        if self.config is None or (self.source / _SUMMARY).is_file():
-            return self.source if (self.source / _SUMMARY).is_file() else self.source / "src"
+        if self.config is None or is_file(self.source / _SUMMARY):
+            return self.source if is_file(self.source / _SUMMARY) else self.source / "src"
         folder = self.config.parent
         book = config_options(self.config).get("book", {})
         src = book.get("src", "src") if isinstance(book, dict) else "src"
-        return (folder / src).resolve() if isinstance(src, str) else folder / "src"
+        return resolved(folder / src) if isinstance(src, str) else folder / "src"
 
     @cached_property
     def _typeset(self) -> bool:

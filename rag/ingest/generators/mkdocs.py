@@ -19,6 +19,7 @@ from rag.ingest.includes import Allowance
 from rag.ingest.masking import PageDraft
 from rag.ingest.page import plain_inline
 from rag.ingest.patterns import is_ignored
+from rag.ingest.source_files import is_file, is_folder, resolved
 
 _LEFT_OUT: Final = ".*\n/templates/"  # what MkDocs itself leaves out
 _UNICODE_SLUGS: Final = re.compile(r"slugify:\s*!!python/\S*(?:pymdownx\.slugs|slugify_unicode)")
@@ -41,7 +42,7 @@ class MkDocs(Generator):
         if self.config is None:
             return self.source
         docs = self.options.get("docs_dir", "docs")
-        return (self.config.parent / (docs if isinstance(docs, str) else "docs")).resolve()
+        return resolved(self.config.parent / (docs if isinstance(docs, str) else "docs"))
 
     @cached_property
     def _nav(self) -> dict[str, tuple[str, tuple[str, ...]]]:
@@ -60,7 +61,7 @@ class MkDocs(Generator):
     def is_page(self, file: Path) -> bool:
         if not file.is_relative_to(self.content):
             return False
-        if file.stem == "README" and (file.parent / "index.md").is_file():
+        if file.stem == "README" and is_file(file.parent / "index.md"):
             return False
         inner = self.inner(file)
         left_out = [str(self.options.get(name) or "") for name in ("exclude_docs", "draft_docs")]
@@ -95,7 +96,7 @@ class MkDocs(Generator):
         paths = snippets.get("base_path") or ["."]
         home = self.config.parent if self.config is not None else self.content
         bases = [home / path for path in (paths if isinstance(paths, list) else [paths]) if isinstance(path, str)]
-        roots = [self.include_root, *(above / _EXAMPLES for above in home.parents[:2] if (above / _EXAMPLES).is_dir())]
+        roots = [self.include_root, *(above / _EXAMPLES for above in home.parents[:2] if is_folder(above / _EXAMPLES))]
         folders = SnippetFolders([*bases, self.content, page.file.parent], roots)
         return unfolded(with_snippets(page.body, folders, allowance))
 

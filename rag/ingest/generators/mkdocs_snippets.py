@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rag.ingest.includes import Allowance, read_inside
+from rag.ingest.includes import Allowance
+from rag.ingest.source_files import read_inside
 
 DEPTH: Final = 5  # levels of snippets in snippets
 _SNIPPET: Final = re.compile(

@@ -15,7 +15,8 @@ from typing import Final
 from rag.ingest.admonitions import titled
 from rag.ingest.formats.markdown_files import front_matter
 from rag.ingest.generators.generator import PageFile
-from rag.ingest.includes import Allowance, read_inside
+from rag.ingest.includes import Allowance
+from rag.ingest.source_files import read_inside
 
 DEPTH: Final = 4  # levels of included files
 _TAG: Final = re.compile(

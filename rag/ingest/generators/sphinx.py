@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag.ingest.anchors import HeadingText, docutils_anchors, docutils_id
+from rag.ingest.data_values import unicode_values
 from rag.ingest.generators.config_files import config_text
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.myst import MystPlace, rewrite_myst, unfolded_myst
-from rag.ingest.includes import Allowance, read_inside
+from rag.ingest.includes import Allowance
 from rag.ingest.masking import PageDraft
 from rag.ingest.page import plain_inline
 from rag.ingest.patterns import glob_regex
 from rag.ingest.rst_syntax import RstPlace
+from rag.ingest.source_files import read_inside
 
 _LEFT_OUT: Final = ("_build", "Thumbs.db", ".DS_Store", "_templates", "**/_build")
 _LINE: Final = r"[=\-`:'\"~^_*+#<>.!$%&(),/;?@\[\\\]{|}]"
@@ -61,7 +63,7 @@ class Sphinx(Generator):
         for node in tree.body:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 try:
-                    found[node.targets[0].id] = ast.literal_eval(node.value)
+                    found[node.targets[0].id] = unicode_values(ast.literal_eval(node.value))
                 except (ValueError, TypeError, RecursionError, MemoryError):
                     continue
         return found

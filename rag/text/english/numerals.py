@@ -64,7 +64,7 @@ decibel: db decibels; degree: degrees deg; celsius: °c centigrade; fahrenheit: 
 mph; kmh: kph; rpm; fps; dof; fold: folds
 """
 # Forms that are other words more often than they are units.
-_AMBIGUOUS: Final = frozenset({"in", "s", "us", "x", "l", "pa", "min", "second", "quarter"})
+_AMBIGUOUS: Final = frozenset({"in", "s", "us", "x", "l", "pa", "min"})
 
 
 @cache

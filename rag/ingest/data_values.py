@@ -1,0 +1,48 @@
+"""Values in YAML, TOML and JSON, as a book's front matter and its configuration have them.
+
+Escapes can make text that no file could hold: a lone surrogate has no UTF-8, and NUL characters stand for masked code.
+Both become U+FFFD.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import Any
+
+import yaml
+
+
+def unicode_text(text: str) -> str:
+    """The text with U+FFFD for NUL characters and lone surrogates. Two surrogates that are one character are joined."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
+
+
+def unicode_values(value: Any) -> Any:
+    """The value with `unicode_text` for every string in it. Raises RecursionError if it is nested too deeply."""
+    if isinstance(value, str):
+        return unicode_text(value)
+    if isinstance(value, dict):
+        return {unicode_values(key): unicode_values(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [unicode_values(one) for one in value]
+    return value
+
+
+class TextLoader(yaml.BaseLoader):
+    """YAML with every value a string, a list or a mapping: `title: 2024` is a title."""
+
+    def construct_scalar(self, node: yaml.ScalarNode) -> str:
+        # Here, not in the loaded value: aliases can make that one endless.
+        return unicode_text(str(super().construct_scalar(node)))
+
+
+def from_json(text: str) -> Any:
+    """Raises ValueError, and RecursionError if it is nested too deeply."""
+    return unicode_values(json.loads(text))
+
+
+def from_toml(text: str) -> dict[str, Any]:
+    """Raises ValueError, and RecursionError if it is nested too deeply."""
+    values: dict[str, Any] = unicode_values(tomllib.loads(text))
+    return values

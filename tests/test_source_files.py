@@ -1,0 +1,204 @@
+"""The files of a source that a stranger made, or that changes while it is read."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rag.errors import UsageError
+from rag.ingest import source_files
+from rag.ingest.loaders import LoadResult, load_source
+
+PAGE = "# Page\n\nSome words."
+
+
+def reasons(result: LoadResult) -> dict[str, str]:
+    return {failure.path: failure.reason for failure in result.failures}
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text(PAGE)
+    return folder
+
+
+def test_pipes_sockets_and_devices_are_reported_and_not_waited_for(source: Path) -> None:
+    os.mkfifo(source / "pipe.md")
+    (source / "zero.md").symlink_to("/dev/zero")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(source / "socket.md"))
+        result = load_source(source)
+    assert [document.path for document in result.documents] == ["a.md"]
+    assert set(reasons(result)) == {"pipe.md", "socket.md", "zero.md"}
+    assert reasons(result)["pipe.md"] == "it is a pipe, a socket or a device, not a file"
+
+
+def test_a_file_that_became_a_pipe_is_not_waited_for(source: Path, tmp_path: Path) -> None:
+    """Whoever writes into the folder can change a file after the listing and before it is opened."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="pipe"):
+        source_files.read_file(tmp_path / "pipe", tmp_path)
+
+
+def test_a_hard_link_is_reported(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("the secret")
+    (source / "b.md").hardlink_to(tmp_path / "secret")
+    result = load_source(source)
+    assert [document.path for document in result.documents] == ["a.md"]
+    assert reasons(result) == {"b.md": source_files._HARD_LINK}
+
+
+def test_a_hard_link_is_not_included(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("the secret")
+    (source / "b.txt").hardlink_to(tmp_path / "secret")
+    (source / "SUMMARY.md").write_text("# Summary\n\n- [Page](a.md)")
+    (source / "a.md").write_text("# Page\n\n{{#include b.txt}}\n\nSome words.")
+    (document,) = load_source(source).documents
+    assert "secret" not in document.text
+
+
+# A file that makes the generator known, a page, and the file that it includes, whose text must not be in the page.
+INCLUDING = {
+    "mkdocs": ("mkdocs.yml", "docs_dir: .", "a.md", '--8<-- "b.txt"\n\nSome words.'),
+    "mkdocs code": ("mkdocs.yml", "docs_dir: .", "a.md", "{* b.txt *}\n\nSome words."),
+    "hugo": ("_index.md", PAGE, "a.md", '{{< include file="b.txt" >}}\n\nSome words.'),
+    "jekyll": ("_config.yml", "title: A", "a.md", "---\n---\n{% include_relative b.txt %}\n\nSome words."),
+    "sphinx": ("conf.py", "project = 'A'", "a.rst", ".. include:: b.txt\n\nSome words."),
+    "sphinx code": ("conf.py", "project = 'A'", "a.rst", ".. literalinclude:: b.txt\n\nSome words."),
+    "myst": ("conf.py", "project = 'A'", "a.md", "```{include} b.txt\n```\n\nSome words."),
+    "docusaurus": ("sidebars.js", "", "a.md", "import B from './_b.md';\n\n<B/>\n\nSome words."),
+    "plain": ("c.md", PAGE, "a.rst", ".. include:: b.txt\n\nSome words."),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "page", "text"), INCLUDING.values(), ids=INCLUDING)
+@pytest.mark.parametrize("linked", [False, True])
+def test_no_generator_includes_a_hard_link(
+    name: str, content: str, page: str, text: str, linked: bool, tmp_path: Path
+) -> None:
+    source = tmp_path / "book"
+    source.mkdir()
+    (tmp_path / "secret").write_text("the secret")
+    for included in (source / "b.txt", source / "_b.md"):
+        if linked:
+            included.hardlink_to(tmp_path / "secret")
+        else:
+            included.write_text("the secret")
+    (source / name).write_text(content)
+    (source / page).write_text(text)
+    (document,) = [one for one in load_source(source).documents if one.path == page]
+    assert "Some words." in document.text
+    assert ("secret" in document.text) is not linked
+
+
+def test_a_configuration_cannot_name_a_folder_above_the_source_for_includes(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("the secret")
+    (source / "mkdocs.yml").write_text("docs_dir: ..")
+    (source / "a.md").write_text('--8<-- "secret.txt"\n\nSome words.')
+    (document,) = load_source(source, generator="mkdocs").documents
+    assert "secret" not in document.text
+
+
+def test_a_configuration_that_names_a_loop_of_links_is_no_crash(source: Path) -> None:
+    (source / "loop").symlink_to("loop")
+    (source / "mkdocs.yml").write_text("docs_dir: loop")
+    assert load_source(source).generator == "plain"
+
+
+def test_hard_links_of_the_program_itself_are_read(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "cache.md").hardlink_to(source / "a.md")
+    assert len(load_source(source, own=True).documents) == 1
+
+
+def test_a_file_that_is_too_large_is_reported_without_being_read_whole(source: Path) -> None:
+    with (source / "sparse.md").open("wb") as file:
+        file.truncate(50 * 2**30)
+    result = load_source(source)
+    assert reasons(result) == {"sparse.md": "it is larger than 10 megabytes; split it into several files"}
+
+
+def test_folders_within_folders_by_the_thousand_are_read_as_far_as_the_system_goes(source: Path) -> None:
+    below = os.open(source, os.O_RDONLY)
+    for _ in range(1_400):
+        os.mkdir("deep", dir_fd=below)
+        above, below = below, os.open("deep", os.O_RDONLY, dir_fd=below)
+        os.close(above)
+    os.close(os.open("b.md", os.O_CREAT | os.O_WRONLY, dir_fd=below))
+    os.close(below)
+    result = load_source(source)
+    subprocess.run(["rm", "-r", source / "deep"], check=True)  # pytest's own way to remove it would run out of stack
+    assert [document.path for document in result.documents] == ["a.md"]
+    (failure,) = result.failures
+    assert failure.path.startswith("deep/deep/")
+    assert failure.reason == "the folder cannot be listed: File name too long"
+
+
+def test_a_folder_that_cannot_be_listed_is_reported(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (source / "closed").mkdir()
+    listed = os.scandir
+
+    def refuse(folder: Path) -> object:
+        if folder.name == "closed":
+            raise PermissionError(13, "Permission denied")
+        return listed(folder)
+
+    monkeypatch.setattr("rag.ingest.source_files.os.scandir", refuse)
+    assert reasons(load_source(source)) == {"closed": "the folder cannot be listed: Permission denied"}
+
+
+@pytest.mark.parametrize("field", ["title", "slug", "id"])
+def test_an_escape_that_is_no_character_is_replaced(source: Path, field: str) -> None:
+    (source / "sidebars.js").write_text("")
+    (source / "a.md").write_text(f'---\n{field}: "a \\ud800 b"\n---\n\nSome words.')
+    (document,) = load_source(source, base_url="https://example.org").documents
+    f"{document.title} {document.url}".encode()
+    assert field != "title" or document.title == "a \ufffd b"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '---\ntitle: "a \\0 b"\nx: "\\0000\\0"\n---\n',
+        '+++\ntitle = "a \\u0000 b"\nx = "\\u00000\\u0000"\n+++\n',
+        '{"title": "a \\ud800 b", "x": ["\\u00000\\u0000"]}\n',
+    ],
+    ids=["yaml", "toml", "json"],
+)
+def test_escapes_of_every_kind_of_front_matter_are_replaced(source: Path, head: str) -> None:
+    """A NUL character could pretend to be masked code."""
+    (source / "_config.yml").write_text("title: A")
+    (source / "a.md").write_text(head + "\nSome `code` and {{ page.x }} words.")
+    (document,) = load_source(source).documents
+    assert document.title == "a \ufffd b"
+    assert "\0" not in document.text
+
+
+def test_a_directive_that_makes_no_character_is_replaced(source: Path) -> None:
+    (source / "b.rst").write_text("B\n=\n\n.. |x| unicode:: 0xD800\n.. |y| unicode:: 0x0\n\nSome |x| words and |y|.\n")
+    document = load_source(source).documents[1]
+    assert "Some \ufffd words" in document.text
+    assert "\0" not in document.text
+
+
+def test_two_escapes_that_are_one_character_are_joined(source: Path) -> None:
+    (source / "a.md").write_text('---\ntitle: "\\ud83d\\ude00"\n---\n\nSome words.')
+    assert load_source(source).documents[0].title == "\U0001f600"
+
+
+def test_an_escape_in_the_label_of_a_folder_is_replaced(source: Path) -> None:
+    (source / "part").mkdir()
+    (source / "part" / "_category_.json").write_text('{"label": "a\\ud800"}')
+    (source / "part" / "b.md").write_text(PAGE)
+    result = load_source(source)
+    assert [document.breadcrumb for document in result.documents] == [(), ("a\ufffd",)]
+
+
+def test_a_source_whose_name_is_too_long_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be opened"):
+        load_source(tmp_path / ("a" * 300))
