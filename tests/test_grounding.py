@@ -74,7 +74,10 @@ REMOVED = [
         ("The company did not close all factories.", "The company closed all factories."),
         ("The motor runs at 10 to 100 Hz.", "The motor runs at 10 to 200 Hz."),
         ("Dr. Smith leads it.", "Dr. Jones leads it."),
-        ("The press called Atlas the robot of the last century.", "Honda called Atlas the robot of the last century."),
+        (
+            "The press called Atlas the robot of the last century.",
+            "The engineers of Honda called Atlas the robot of the last century.",
+        ),
         ("Set `User Script Sandboxing` to `NO`.", "Set `User Script Sandboxing` to `YES`."),
         ("Factories were sold by the company.", "Landlords and tenants sold Jones Ltd."),
     ],

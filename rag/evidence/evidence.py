@@ -99,8 +99,8 @@ def words_of(sentence: SourceLine, sources: Sources) -> list[Word]:
     found: list[Word] = []
     for index, token in enumerate(sentence.tokens):
         if quantity := numbers.get(index):
-            forms = frozenset(key for value in quantity.values if (key := f"#{value}") in sources.holders)
-            found.append(Word(index, forms, NUMBER_WEIGHT))
+            key = f"#{quantity.value}"
+            found.append(Word(index, frozenset({key} & sources.holders.keys()), NUMBER_WEIGHT))
         elif token.content and index not in inside and not token.digits:
             found.append(Word(index, sources.forms(token.key), token.weight))
     return found

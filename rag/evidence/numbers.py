@@ -6,53 +6,61 @@ A quantity is a value and its unit. "$5" and "5 dollars" are the same, and "the 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from rag.evidence.words import Token
 from rag.text.english import numerals
 
+MOST_ITEMS: Final = 12  # of a list that a number may count
+LONGEST_SPELT: Final = 12  # tokens of a number in words
 _DIGITS: Final = re.compile(r"(\d+(?:[.,:]\d+)*)(.*)", re.DOTALL)
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-LONGEST_SPELT: Final = 12  # tokens of a number in words
 _YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
 _LONGEST: Final = 18  # digits; a longer number is compared as written, without its multiplier
+_NO_TOKEN: Final = Token(0, 0, " ", "", 0.0, False, False, False)
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number with its unit, at tokens `first..last`.
+    """A number with its unit, at tokens `first..last`. `unit` is "" without one.
 
-    `values` are its possible values: 40 and 40 million for the "40" of "40 to 50 million". `unit` is "" without one.
     `vague` marks "one" and the like, which often are no numbers.
     """
 
     first: int
     last: int
-    values: frozenset[str]
+    value: str
     unit: str
     vague: bool
 
     def same(self, other: Quantity) -> bool:
-        """Whether the values are the same, or the other is a year in this decade or century. Units are not compared."""
-        return not self.values.isdisjoint(other.values) or self._holds(other)
+        """Whether the values are the same, or the other is a year in this decade or century. Units do not count."""
+        if self.unit not in ("decade", "century") or other.unit or not other.is_year:
+            return self.value == other.value
+        year = int(other.value)
+        return self.value == str(year // 10 * 10 if self.unit == "decade" else (year + 99) // 100)
 
-    def _holds(self, year: Quantity) -> bool:
-        if self.unit not in ("decade", "century") or year.unit:
-            return False
-        years = [int(value) for value in year.values if _YEAR.fullmatch(value)]
-        if self.unit == "decade":
-            return any(str(value // 10 * 10) in self.values for value in years)
-        return any(str((value - 1) // 100 + 1) in self.values for value in years)
+    def fits(self, other: Quantity) -> bool:
+        """Whether the units are the same, or one has none."""
+        return not self.unit or not other.unit or self.unit == other.unit
+
+    def rivals(self, other: Quantity) -> bool:
+        """Whether the other could stand in the place of this one."""
+        return not other.vague and self.unit == other.unit and self.is_year == other.is_year
+
+    @property
+    def is_year(self) -> bool:
+        return _YEAR.fullmatch(self.value) is not None
 
 
 def quantities(tokens: Sequence[Token]) -> tuple[Quantity, ...]:
     """All quantities of a text, in order and without overlap.
 
     >>> from rag.evidence.words import tokens
-    >>> [(sorted(q.values), q.unit) for q in quantities(tokens("two hundred and six km, $40 to 50 million"))]
-    [(['206'], 'kilometre'), (['40', '40000', '40000000'], 'dollar'), (['50000000'], 'dollar')]
+    >>> [(q.value, q.unit) for q in quantities(tokens("two hundred and six km, $5 million"))]
+    [('206', 'kilometre'), ('5000000', 'dollar')]
     """
     found: list[Quantity] = []
     at = 0
@@ -61,27 +69,28 @@ def quantities(tokens: Sequence[Token]) -> tuple[Quantity, ...]:
             found.append(quantity)
             at = quantity.last
         at += 1
-    return tuple(_ranges(tokens, found))
+    return tuple(found)
+
+
+def _at(tokens: Sequence[Token], index: int) -> Token:
+    """The token at an index; one without a word beyond the end."""
+    return tokens[index] if 0 <= index < len(tokens) else _NO_TOKEN
 
 
 def _quantity(tokens: Sequence[Token], at: int) -> Quantity | None:
-    """The quantity that begins at a token, without regard to ranges."""
-    read = _digits(tokens, at) if tokens[at].digits else _spelt(tokens, at)
+    read = _digits(tokens[at].word, at) if tokens[at].digits else _spelt(tokens, at)
     if read is None:
         return None
     value, last, unit, vague = read
-    last, scale = _scaled(tokens, last)
-    values = {_plain(value, scale)}
+    power, last = _power(tokens, last)
     if not unit:
         last, unit = _unit(tokens, at, last)
-    if unit == "decade" and len(value) == 2:
-        values |= {f"19{value}", f"20{value}"}
-    return Quantity(at, last, frozenset(values), unit, vague and not scale)
+    return Quantity(at, last, _times(value, power), unit, vague and not power)
 
 
-def _digits(tokens: Sequence[Token], at: int) -> tuple[str, int, str, bool] | None:
-    """A number in digits: value, last token, unit, vague."""
-    match = _DIGITS.fullmatch(tokens[at].word)
+def _digits(word: str, at: int) -> tuple[str, int, str, bool] | None:
+    """A number in digits: value, last token, unit, vague. None for a name, such as 3D or 4k60."""
+    match = _DIGITS.fullmatch(word)
     if match is None:
         return None
     digits, suffix = match[1], match[2]
@@ -89,15 +98,13 @@ def _digits(tokens: Sequence[Token], at: int) -> tuple[str, int, str, bool] | No
         digits = digits.replace(",", "")
     if digits.count(".") == 1 and "," not in digits and ":" not in digits:
         digits = digits.rstrip("0").rstrip(".")
-    unit = ""
-    if suffix in ("s", "'s"):
-        unit = "decade"
-    elif suffix and suffix not in numerals.ORDINAL_SUFFIXES:
+    unit = "decade" if suffix in ("s", "'s") else ""
+    if suffix in numerals.MULTIPLIERS:
+        digits = _times(digits, numerals.MULTIPLIERS[suffix])
+    elif suffix and not unit and suffix not in numerals.ORDINAL_SUFFIXES:
         unit = numerals.units().get(suffix, "")
-        if suffix in numerals.MULTIPLIERS:
-            return _plain(digits, numerals.MULTIPLIERS[suffix]), at, "", False
         if not unit:
-            return None  # a name, such as 3D or 4k60
+            return None
     return digits.lstrip("0") or "0", at, unit, False
 
 
@@ -108,32 +115,29 @@ def _spelt(tokens: Sequence[Token], at: int) -> tuple[str, int, str, bool] | Non
         return str(numerals.ORDINALS[word]), at, "", word in numerals.VAGUE_ORDINALS
     if word in numerals.FRACTIONS:
         return numerals.FRACTIONS[word], at, "part", True
-    if word not in numerals.SMALL and not (word in numerals.SCALES and at and tokens[at - 1].word == "a"):
+    if word not in numerals.SMALL and not (word in numerals.SCALES and _at(tokens, at - 1).word == "a"):
         return None
     value, last = _summed(tokens, at)
-    after = last + 1
-    if after < len(tokens) and tokens[after].word == "-":
-        after += 1
-    if last == at and after < len(tokens) and tokens[after].word in numerals.PARTS:
-        return f"{value}/{numerals.PARTS[tokens[after].word]}", after, "part", False
+    after = last + 1 + (_at(tokens, last + 1).word == "-")
+    if last == at and (part := numerals.PARTS.get(_at(tokens, after).word)):
+        return f"{value}/{part}", after, "part", False
     return str(value), last, "", word == "one" and last == at
 
 
 def _summed(tokens: Sequence[Token], at: int) -> tuple[int, int]:
-    """The value of the number words from `at` on, and the index of the last one."""
+    """The value of the number words from `at` on, and the index of the last one: "two hundred and six"."""
     total = current = 0
     last = at
     for index in range(at, min(len(tokens), at + LONGEST_SPELT)):
         word = tokens[index].word
+        value = numerals.SMALL.get(word)
         if word in numerals.SCALES:
             current = (current or 1) * numerals.SCALES[word]
         elif word == "thousand" and current:
             total, current = total + current * 1000, 0
-        elif word in numerals.ORDINALS and index > at and current % 10 == 0 < current and numerals.ORDINALS[word] < 10:
-            return total + current + numerals.ORDINALS[word], index
-        elif word in numerals.SMALL and _adds(numerals.SMALL[word], current):
-            current += numerals.SMALL[word]
-        elif index > at and word in ("-", "and") and _continues(tokens, index, current):
+        elif value is not None and (current % 100 == 0 or (current % 10 == 0 and value < 10 and current % 100 >= 20)):
+            current += value
+        elif word in ("-", "and") and current and current % 10 == 0 and _at(tokens, index + 1).word in numerals.SMALL:
             continue
         else:
             break
@@ -141,44 +145,23 @@ def _summed(tokens: Sequence[Token], at: int) -> tuple[int, int]:
     return total + current, last
 
 
-def _adds(value: int, current: int) -> bool:
-    """Whether a number word may follow: "two hundred" + "six", "twenty" + "five", but not "six" + "six"."""
-    return current % 100 == 0 or (current % 10 == 0 and value < 10 and current % 100 >= 20)
-
-
-def _continues(tokens: Sequence[Token], at: int, current: int) -> bool:
-    """Whether the number continues after this hyphen or "and": "twenty-five", "two hundred and six"."""
-    if at + 1 >= len(tokens):
-        return False
-    word = tokens[at + 1].word
-    if tokens[at].word == "-":
-        return (
-            20 <= current % 100 < 100
-            and current % 10 == 0
-            and (0 < numerals.SMALL.get(word, 99) < 10 or word in numerals.ORDINALS)
-        )
-    return current >= 100 and current % 100 == 0 and word in numerals.SMALL
-
-
-def _scaled(tokens: Sequence[Token], last: int) -> tuple[int, int]:
-    """The last multiplier after a number ("1.2 million", "5-billion"), and the power of ten of all of them."""
+def _power(tokens: Sequence[Token], last: int) -> tuple[int, int]:
+    """The power of ten of the multipliers after a number ("1.2 million", "5-billion"), and their last token."""
     power = 0
-    while last + 1 < len(tokens) and power < _LONGEST:
-        step = 2 if tokens[last + 1].word == "-" and last + 2 < len(tokens) else 1
-        word = tokens[last + step].word
+    while power < _LONGEST:
+        step = 1 + (_at(tokens, last + 1).word == "-")
+        word = _at(tokens, last + step).word
         if word not in numerals.MULTIPLIERS or len(word) < 3:
             break
         power += numerals.MULTIPLIERS[word]
         last += step
-    return last, power
+    return power, last
 
 
-def _plain(value: str, power: int) -> str:
+def _times(value: str, power: int) -> str:
     """The value times ten to the power, in plain digits: "1.2" and 6 give "1200000"."""
-    if not power or "/" in value or ":" in value or len(value) > _LONGEST:
-        return value
     whole, _, decimals = value.partition(".")
-    if not (whole + decimals).isdigit():
+    if not power or len(value) > _LONGEST or not (whole + decimals).isdigit():
         return value
     decimals = decimals.ljust(power, "0")
     rest = decimals[power:].rstrip("0")
@@ -187,62 +170,38 @@ def _plain(value: str, power: int) -> str:
 
 def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
     """The last token of the quantity at `first..last`, and its unit of measure, "" without one."""
-    if first and tokens[first - 1].word in numerals.CURRENCIES:
-        return last, numerals.CURRENCIES[tokens[first - 1].word]
-    at = last + 1
-    if at < len(tokens) and tokens[at].word in ("-", "‑", "–") and at + 1 < len(tokens):
-        at += 1
-    dimension = ""
-    if at + 1 < len(tokens) and tokens[at].word in numerals.AREAS_AND_VOLUMES:
-        dimension = numerals.AREAS_AND_VOLUMES[tokens[at].word]
-        at += 1
-        if tokens[at].word == "." and at + 1 < len(tokens):
-            at += 1
-    if at < len(tokens) and tokens[at].word == "°" and at + 1 < len(tokens):
-        at += 1
-        return at, numerals.units().get("°" + tokens[at].word, "degree")
-    if at + 1 < len(tokens) and tokens[at].word == "per" and tokens[at + 1].word == "cent":
+    if unit := numerals.CURRENCIES.get(_at(tokens, first - 1).word):
+        return last, unit
+    at = last + 1 + (_at(tokens, last + 1).word in ("-", "‑", "–"))
+    dimension = numerals.AREAS_AND_VOLUMES.get(_at(tokens, at).word, "")
+    at += bool(dimension)
+    if _at(tokens, at).word == "°":
+        return at + 1, numerals.units().get("°" + _at(tokens, at + 1).word, "degree")
+    if _at(tokens, at).word == "per" and _at(tokens, at + 1).word == "cent":
         return at + 1, "%"
-    if at < len(tokens) and (unit := numerals.units().get(tokens[at].word)):
-        return at, dimension + unit
-    return last, ""
+    unit = numerals.units().get(_at(tokens, at).word)
+    return (at, dimension + unit) if unit else (last, "")
 
 
-def _ranges(tokens: Sequence[Token], found: list[Quantity]) -> list[Quantity]:
-    """Complete the ranges: "40 to 50 million" has 40 million too, and "1942-45" has 1945."""
-    result: list[Quantity] = []
-    for index, quantity in enumerate(found):
-        left = found[index - 1] if index else None
-        right = found[index + 1] if index + 1 < len(found) else None
-        values, unit = set(quantity.values), quantity.unit
-        if right and _joined(tokens, quantity, right):
-            unit = unit or right.unit
-            values |= _by_scale(quantity, right)
-        if left and _joined(tokens, left, quantity):
-            values |= _by_century(left, quantity)
-            if left.unit and tokens[left.first - 1].word in numerals.CURRENCIES:
-                unit = unit or left.unit
-        result.append(Quantity(quantity.first, quantity.last, frozenset(values), unit, quantity.vague))
-    return result
+def counts_items(quantity: Quantity, tokens: Sequence[Token], known: Callable[[str], bool]) -> bool:
+    """Whether the number counts a list after a colon: "three systems: Linux, Windows and macOS".
+
+    `known` says whether the passages hold a key; they must hold every content word of the list.
+    """
+    colon = next((at for at in range(quantity.last + 1, len(tokens)) if tokens[at].word == ":"), None)
+    if colon is None or quantity.unit:
+        return False
+    listed = tokens[colon + 1 :]
+    count = sum(1 for _ in _items(listed))
+    return 2 <= count <= MOST_ITEMS and quantity.value == str(count) and all(known(t.key) for t in listed if t.content)
 
 
-def _joined(tokens: Sequence[Token], left: Quantity, right: Quantity) -> bool:
-    """Whether two quantities are the ends of a range."""
-    gap = [t.word for t in tokens[left.last + 1 : right.first]]
-    gap = [word for word in gap if word not in numerals.CURRENCIES]
-    return 1 <= len(gap) <= 2 and all(word in numerals.RANGE_WORDS for word in gap)
-
-
-def _by_scale(quantity: Quantity, right: Quantity) -> set[str]:
-    """The values of the left end, multiplied as the right end may be."""
-    longest = max(right.values, key=len)
-    zeros = len(longest) - len(longest.rstrip("0"))
-    if "." in longest or zeros < 3:
-        return set()
-    return {_plain(value, power) for value in quantity.values for power in (3, 6, 9) if power <= zeros}
-
-
-def _by_century(left: Quantity, right: Quantity) -> set[str]:
-    """The values of the right end, with the century of the left: 1945 for "1942-45"."""
-    year = next((v for v in left.values if len(v) == 4 and v.isdigit()), "")
-    return {year[:2] + v for v in right.values if len(v) == 2 and v.isdigit()} if year else set()
+def _items(tokens: Sequence[Token]) -> Iterator[Token]:
+    """The first word of each thing that is listed: "A, B, and C" are three."""
+    in_item = False
+    for token in tokens:
+        if token.word in numerals.LIST_SEPARATORS:
+            in_item = False
+        elif token.content and not in_item:
+            in_item = True
+            yield token

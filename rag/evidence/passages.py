@@ -62,8 +62,7 @@ def line(text: str, start: int, end: int, heading: bool = False) -> SourceLine:
         places.setdefault(token.key, []).append(index)
     counted = quantities(found)
     for quantity in counted:
-        for value in quantity.values:
-            places.setdefault(f"#{value}", []).append(quantity.first)
+        places.setdefault(f"#{quantity.value}", []).append(quantity.first)
     for letters, index in _initials(found):
         places.setdefault(f"~{letters}", []).append(index)
     return SourceLine(start, end, heading, found, counted, {key: tuple(at) for key, at in places.items()})

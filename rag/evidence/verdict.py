@@ -10,11 +10,9 @@ from typing import Final, Literal
 
 from rag.evidence.absence import MOST_CODE, absent
 from rag.evidence.code_words import unstated_lines
+from rag.evidence.doubts import Comparison
 from rag.evidence.evidence import Sources, Support, Word, support, words_of
-from rag.evidence.facts import absent_numbers, doubtful_facts
-from rag.evidence.names import exchanged
 from rag.evidence.passages import SourceLine, line, read
-from rag.evidence.polarity import contradictions, unlimited
 from rag.evidence.slots import Slots
 from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
@@ -96,7 +94,7 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "") -> Verdict
     claim = line(text, 0, len(text))
     sources = Sources([read(passage) for passage in passages], frozenset(line(known, 0, len(known)).places))
     if sort != "claim":
-        doubts = [*absent_numbers(claim, sources), *_strange(sort, claim, sources)]
+        doubts = [*_absent_numbers(claim, sources), *_strange(sort, claim, sources)]
         return _verdict(tuple(absent(text, claim, passages, known, doubts)), doubts, sort)
     pieces = [claim] if len(claim.tokens) <= LONGEST else _pieces(text, claim)
     judged = [_judged(text, piece, sources) for piece in pieces]
@@ -174,6 +172,13 @@ def _stated(text: str) -> str:
     return " ".join(_unwrapped(clause) for clause in clauses if not LACKS.search(clause) and len(clause.split()) > 3)
 
 
+def _absent_numbers(sentence: SourceLine, sources: Sources) -> Iterator[str]:
+    """Reasons for the numbers that no passage holds."""
+    for quantity in sentence.quantities:
+        if not quantity.vague and not any(quantity.same(q) for site in sources.sites for q in site.line.quantities):
+            yield f"number: {sentence.text_of(quantity)} is not in the passages"
+
+
 def _strange(sort: Sort, sentence: SourceLine, sources: Sources) -> Iterator[str]:
     """The reason against a heading or a lead with two content words that are neither general nor in a passage."""
     if sort in ("heading", "lead"):
@@ -195,8 +200,7 @@ def _judged(text: str, claim: SourceLine, sources: Sources) -> tuple[Support, li
     words = words_of(claim, sources)
     slots = Slots(claim, words, sources)
     found = support(words, sources)
-    reasons = [*doubtful_facts(claim, sources, slots), *contradictions(claim, words, slots), *unlimited(claim, sources)]
-    reasons += [] if reasons else exchanged(claim, sources, slots)
+    reasons = list(Comparison(claim, slots).doubts())
     if found.share < CLOSE or not sources.sites or _speaks_of_itself(claim, sources):
         reasons.append("distant: the passages say nothing like it")
     elif any(support(clause, sources).share < CLAUSE_CLOSE for clause in _clauses(text, claim, words)):

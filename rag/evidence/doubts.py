@@ -1,0 +1,245 @@
+"""Reasons to doubt a sentence: a number, name, comparison or denial that the passages have elsewhere, or reversed.
+
+Each such word of the sentence is compared with its places in the passages: how well does the best place of the same
+word fit (`own`), and how well the best place of a rival: another number or name, or a word that says the opposite?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Literal
+
+from rag.evidence.evidence import Sources
+from rag.evidence.negation import REACH, SCOPE, cues, implied, opposites, scopes
+from rag.evidence.numbers import Quantity, counts_items
+from rag.evidence.passages import SourceLine
+from rag.evidence.slots import Slots
+from rag.evidence.words import Token
+from rag.text.english.word_lists import (
+    COMMON_ENDINGS,
+    CUES,
+    DATES,
+    DEGREES,
+    EXTREMES,
+    LIMITING,
+    LIMITS,
+    TIME_SPANS,
+    TITLES,
+    UNLIMITED_AFTER,
+)
+from rag.text.terms import is_english, stem
+
+SHORT: Final = 0.4  # by which the words around a word fit better than the word
+UNCOMMON: Final = 0.8  # least weight of a name at the beginning of a sentence
+OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of the passages stands in this place
+LEAST: Final = 0.2  # fit up to which an opposite, or a denial, is about something else
+OTHER_WORD: Final = 0.95  # factor on the fit of another word of the same or the opposite side
+IMPLIED: Final = 0.85  # factor on the fit of a denial without a "not", or of something else
+_NONE: Final[frozenset[str]] = frozenset()
+
+Places = list[tuple[int, int]]
+Kind = Literal["name", "number", "comparison", "negation", "denial"]
+# By how much a rival may fit better. A passage denies many a word that it affirms elsewhere.
+AHEAD: Final[dict[Kind, float]] = {"name": 0.1, "number": 0.05, "comparison": 0.05, "negation": 0.3, "denial": 0.1}
+_REASONS: Final[dict[Kind, str]] = {
+    "name": "name: {} stands in the passages for something else",
+    "number": "number: {} stands in the passages for something else",
+    "comparison": "comparison: the passages say the opposite of {!r}",
+    "negation": "negation: the passages say the opposite of {!r}",
+    "denial": "negation: the passages do not say {!r} of this",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A word of the sentence at token `index`, and how well it fits, 0 to 1 each (see `rag.evidence.slots`).
+
+    `own`: the best place of the same word in the passages. `rival`: the best place of another word of its kind.
+    `usual`: the best places of the words around it.
+    """
+
+    kind: Kind
+    index: int
+    own: float
+    rival: float
+    usual: float
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether a rival fits clearly better, or the words around it do; or the passages deny nothing there."""
+        unsaid = self.kind == "denial" and self.own < LEAST
+        return unsaid or self.rival - self.own > AHEAD[self.kind] or self.usual - self.own > SHORT
+
+
+class Comparison:
+    """The words of one sentence, `said`, that are compared with their places in the passages."""
+
+    def __init__(self, said: SourceLine, slots: Slots) -> None:
+        self._said = said
+        self._slots = slots
+        self._sources: Sources = slots.sources
+        self._denied = scopes(said.tokens)
+        self._forms = {word.index: word.forms for word in slots.words}
+
+    def doubts(self) -> Iterator[str]:
+        """Reasons of a `Verdict`."""
+        yield from self._absent()
+        for one in self.compared():
+            if one.doubtful:
+                yield _REASONS[one.kind].format(self._said.tokens[one.index].word)
+        yield from unlimited(self._said, self._sources)
+
+    def compared(self) -> Iterator[Compared]:
+        """The numbers, names, comparisons and denials of the sentence that have a place in the passages."""
+        yield from self._numbers()
+        yield from self._names()
+        yield from self._turns()
+        for index in cues(self._said.tokens):
+            yield self._denial(index)
+
+    def _absent(self) -> Iterator[str]:
+        """Reasons for the numbers, units and names that no passage has."""
+        for quantity in self._said.quantities:
+            same, fitting, rivals = self._places(quantity)
+            titled = f"#{quantity.value}" in self._sources.known
+            if not (fitting or titled or quantity.vague or self._counts(quantity, rivals)):
+                yield f"{'unit' if same else 'number'}: {self._said.text_of(quantity)} is not in the passages"
+        for index in self._name_tokens():
+            token = self._said.tokens[index]
+            held = self._sources.forms(token.key) or token.key in self._sources.known
+            if not held and not (token.first and is_english(token.word)):
+                yield f"name: {token.word} is not in the passages"
+
+    def _counts(self, quantity: Quantity, rivals: Places) -> bool:
+        """Whether the number counts a list of the sentence, and no other number stands in its place."""
+        slots, forms = self._slots, self._sources.forms
+        another = slots.best(quantity.first, quantity.last, rivals) >= OF_ANOTHER * slots.usual(quantity.first)
+        return not another and counts_items(quantity, self._said.tokens, lambda key: bool(forms(key)))
+
+    def _numbers(self) -> Iterator[Compared]:
+        for quantity in self._said.quantities:
+            _, fitting, rivals = self._places(quantity)
+            if fitting and not quantity.vague:
+                yield self._compared("number", quantity.first, quantity.last, fitting, rivals)
+
+    def _places(self, quantity: Quantity) -> tuple[Places, Places, Places]:
+        """The places of the same number, of those with a fitting unit, and of its rivals in the compared lines."""
+        sites = self._sources.sites
+        same = [(site.number, q) for site in sites for q in site.line.quantities if quantity.same(q)]
+        rivals = [
+            (number, q.first)
+            for number in self._slots.lines
+            for q in sites[number].line.quantities
+            if quantity.rivals(q) and not any(q.same(own) for own in self._said.quantities)
+        ]
+        return [(number, q.first) for number, q in same], [(n, q.first) for n, q in same if quantity.fits(q)], rivals
+
+    def _compared(self, kind: Kind, first: int, last: int, own: Places, rivals: Places) -> Compared:
+        slots = self._slots
+        return Compared(kind, first, slots.best(first, last, own), slots.best(first, last, rivals), slots.usual(first))
+
+    def _name_tokens(self) -> list[int]:
+        inside = {index for q in self._said.quantities for index in range(q.first, q.last + 1)}
+        return [index for index, token in enumerate(self._said.tokens) if index not in inside and is_name(token)]
+
+    def _names(self) -> Iterator[Compared]:
+        """The names. A name of the titles alone has no place that could be compared."""
+        slots, sites = self._slots, self._sources.sites
+        held = [(n, at, t) for n in slots.lines for at, t in enumerate(sites[n].line.tokens) if is_name(t)]
+        for index in self._name_tokens():
+            token = self._said.tokens[index]
+            if forms := self._sources.forms(token.key):
+                dated = token.word in DATES
+                rivals = [(n, at) for n, at, t in held if t.key not in forms and (t.word in DATES) == dated]
+                yield self._compared("name", index, index, slots.sites(forms), rivals)
+
+    def _turns(self) -> Iterator[Compared]:
+        """The words that the passages deny or replace by an opposite. Words that the sentence denies are no such.
+
+        Example: the sentence "Atlas is faster" and the passages "Atlas is slower" ("comparison") or "Atlas is not
+        faster" ("negation"). "Atlas is not slower" says the same and is no rival.
+        """
+        for index, token in enumerate(self._said.tokens):
+            same, other = opposites().get(token.key, (_NONE, _NONE))
+            if token.word in CUES or (token.capital and not token.first) or not (same or index in self._forms):
+                continue
+            if _compares_nothing(self._said.tokens, index):
+                continue
+            forms = self._forms.get(index, _NONE) | {token.key}
+            own = self._sides(index, forms | same, True)
+            turned = self._sides(index, other - forms, False)
+            rival, usual = max(own[1], turned[1]), self._slots.usual(index)
+            kind: Kind = "negation" if own[1] >= turned[1] else "comparison"
+            if rival > max(LEAST, OF_ANOTHER * usual) and not (kind == "negation" and index in self._denied):
+                yield Compared(kind, index, max(own[0], turned[0]), rival, usual)
+
+    def _sides(self, index: int, keys: frozenset[str], same: bool) -> tuple[float, float]:
+        """The best fits at `index` of the keys' places that say the same, and of those that say the opposite.
+
+        `same`: the keys are on the sentence's side. An opposite that is denied says the same.
+        """
+        slots, best = self._slots, [0.0, 0.0]
+        for number, at in slots.sites(keys):
+            fit = slots.fit(index, index, number, at)
+            if slots.sources.sites[number].line.tokens[at].key != self._said.tokens[index].key:
+                fit *= OTHER_WORD
+            side = 0 if same == ((at in slots.denied(number)) == (index in self._denied)) else 1
+            best[side] = max(best[side], fit)
+        return best[0], best[1]
+
+    def _denial(self, cue: int) -> Compared:
+        """A "not": its own places are denials of the passages, its rivals places that affirm what it denies."""
+        slots, tokens = self._slots, self._said.tokens
+        lines = [(number, self._sources.sites[number].line.tokens) for number in slots.lines]
+        denied = [at for at in range(cue + 1, cue + 1 + REACH) if at in self._denied][:SCOPE]
+        keys = _NONE.union(*(self._forms.get(at, {tokens[at].key}) for at in denied))
+        opposite = _NONE.union(*(opposites().get(t.key, (_NONE, _NONE))[1] for t in tokens[cue + 1 : cue + 3]))
+        stated = self._affirmed(opposite)  # "impossible" for "not possible"
+        hidden = [(number, at) for number, line in lines for at, token in enumerate(line) if token.key in implied()]
+        for number, line in lines:
+            for at in cues(line):
+                reach = slots.denied(number).intersection(range(at + 1, at + 1 + REACH))
+                (hidden if keys.isdisjoint(line[index].key for index in reach) else stated).append((number, at))
+        own = max(slots.best(cue, cue, stated), IMPLIED * slots.best(cue, cue, hidden))
+        return Compared("denial", cue, own, slots.best(cue, cue, self._affirmed(keys)), slots.usual(cue))
+
+    def _affirmed(self, keys: Iterable[str]) -> list[tuple[int, int]]:
+        """The places of the keys that the passages do not deny."""
+        return [(number, at) for number, at in self._slots.sites(keys) if at not in self._slots.denied(number)]
+
+
+def is_name(token: Token) -> bool:
+    """Whether a token is taken for a name: a capitalized content word, and uncommon if it begins a sentence."""
+    if not token.capital or token.digits or not token.content or len(token.word) < 2 or token.word in TITLES:
+        return False
+    return not token.first or (token.weight >= UNCOMMON and not _is_common(token.word))
+
+
+def _is_common(word: str) -> bool:
+    """Whether a word merely begins a sentence, by its ending: "Landlords", "Negotiation"."""
+    return word.endswith(COMMON_ENDINGS) or (word.endswith("s") and is_english(word[:-1]))
+
+
+def _compares_nothing(tokens: tuple[Token, ...], index: int) -> bool:
+    """Whether the word is "least" in "at least", or "last" in "the last century"."""
+    before, after = tokens[index - 1 : index], tokens[index + 1 : index + 2]
+    if tokens[index].word in EXTREMES:
+        return bool(before) and before[0].word == "at"
+    return tokens[index].word == "last" and bool(after) and (after[0].digits or after[0].word in TIME_SPANS)
+
+
+def unlimited(sentence: SourceLine, sources: Sources) -> Iterator[str]:
+    """Reasons of a `Verdict`: an "only" of the sentence, if no passage has a word that limits anything."""
+    tokens = sentence.tokens
+    for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
+        if token.word not in LIMITS or (before and before.word in UNLIMITED_AFTER):
+            continue
+        if after and not after.digits and after.word not in DEGREES and _limiting().isdisjoint(sources.holders):
+            yield f"comparison: the passages do not say {token.word!r}"
+
+
+@cache
+def _limiting() -> frozenset[str]:
+    return frozenset(stem(word) for word in LIMITING)
