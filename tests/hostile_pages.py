@@ -102,3 +102,20 @@ HOSTILE: Final[dict[str, Made]] = {
     "lead-ins": _repeated("a:\n\n"),
     "a paragraph that leads in": lambda size: "a. " * (size // 3) + "b:",
 }
+
+# Words in the names of patterns that are one generator's own syntax. Every generator reads Markdown.
+_OWN: Final = {
+    "MkDocs": "mkdocs", "slashes": "mkdocs", "snippets": "mkdocs", "files of code": "mkdocs", "attribute": "mkdocs",
+    "keys": "mkdocs", "marks": "mkdocs", "include": "mdbook", "shortcode": "hugo", "alerts": "hugo", "Liquid": "jekyll",
+    "kramdown": "jekyll", "MyST": "sphinx", "directives": "sphinx",
+}  # fmt: skip
+_TURN: Final = ("plain", "mkdocs", "mdbook", "hugo", "sphinx", "jekyll")
+
+
+def generators_for(name: str) -> list[str]:
+    """The generators that the suite tries a pattern with: Docusaurus, whose MDX has the most syntax, the pattern's own
+    one, and another in turn. `python -m bench.hostile_pages` tries all.
+    """
+    own = next((generator for word, generator in _OWN.items() if word in name), "docusaurus")
+    other = _TURN[list(HOSTILE).index(name) % len(_TURN)]
+    return list(dict.fromkeys(("docusaurus", own, other)))

@@ -9,10 +9,9 @@ import pytest
 
 from rag.errors import UsageError
 from rag.ingest.chunking import chunk
-from rag.ingest.generators.generator import GENERATORS
 from rag.ingest.loaders import load_source
 from rag.text.sentences import code_spans
-from tests.hostile_pages import HOSTILE, Made
+from tests.hostile_pages import HOSTILE, generators_for
 
 SIZE = 8_000
 
@@ -29,14 +28,18 @@ def seconds(folder: Path, text: str, generator: str) -> float:
     return time.process_time() - begin
 
 
-@pytest.mark.parametrize("generator", GENERATORS)
-@pytest.mark.parametrize("made", HOSTILE.values(), ids=HOSTILE)
-def test_twice_the_page_takes_about_twice_the_time(made: Made, generator: str, tmp_path: Path) -> None:
-    """A quadratic pattern takes four times as long in every try; a busy machine disturbs one of them."""
-    tries = [(seconds(tmp_path, made(SIZE), generator), seconds(tmp_path, made(2 * SIZE), generator))]
-    while tries[-1][1] >= 3 * tries[-1][0] + 0.3 and len(tries) < TRIES:
-        tries.append((seconds(tmp_path, made(SIZE), generator), seconds(tmp_path, made(2 * SIZE), generator)))
-    assert tries[-1][1] < 3 * tries[-1][0] + 0.3, tries
+@pytest.mark.parametrize(("name", "generator"), [(name, one) for name in HOSTILE for one in generators_for(name)])
+def test_twice_the_page_takes_about_twice_the_time(name: str, generator: str, tmp_path: Path) -> None:
+    """A quadratic pattern takes four times as long in every try; a busy machine disturbs one of them.
+
+    What takes a third of a second for the larger page needs no comparison.
+    """
+    made, enough = HOSTILE[name], 0.3
+    for _ in range(TRIES):
+        double = seconds(tmp_path, made(2 * SIZE), generator)
+        if double < enough or double < 3 * (single := seconds(tmp_path, made(SIZE), generator)) + enough:
+            return
+    pytest.fail(f"{name}: {single:.2f} s, and {double:.2f} s for twice the page")
 
 
 def test_backticks_of_many_lengths_take_linear_time() -> None:
