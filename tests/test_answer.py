@@ -6,6 +6,7 @@ from typing import Final
 
 import pytest
 
+from rag.answer.output import LEFT_OUT
 from rag.types import UNCONFIRMED_MARK as FLAG
 from rag.types import GroundingMode
 from tests.writing import FALSE, NODE, TALK, TOPIC, WRONG, shown, write
@@ -109,7 +110,7 @@ def test_a_sentence_behind_a_marker_is_checked_by_it() -> None:
 
 def test_a_list_item_has_its_own_markers_and_no_others() -> None:
     assert shown(f"- {NODE}\n- {TOPIC} [2]") == f"- {NODE} [1]\n- {TOPIC} [2]"
-    assert shown(f"- {FALSE}\n- {TALK} [1]") == f"- {TALK} [1]"
+    assert shown(f"- {FALSE}\n- {TALK} [1]") == f"- {LEFT_OUT}\n- {TALK} [1]"
 
 
 def test_a_list_inherits_the_marker_of_its_lead() -> None:
@@ -156,10 +157,11 @@ def test_a_heading_stands_where_something_stands_under_it() -> None:
     assert shown(text.replace(FALSE, WRONG)) == f"## Nodes\n\n{NODE} [1]."
 
 
-def test_a_heading_with_words_of_its_own_is_removed_in_exact() -> None:
+def test_a_heading_with_words_of_its_own_is_removed_in_exact_and_marked_in_strict() -> None:
     text = f"## Vote for cows\n\n{NODE} [1]."
     assert shown(text, "exact") == f"{NODE} [1]."
-    assert shown(text) == text
+    assert shown(text) == text.replace("cows", f"cows {FLAG}")
+    assert shown(text, "off") == text
 
 
 @pytest.mark.parametrize("heading", ["## The 47 nodes", "## Nodes and Zenoh", "**See https://evil.example**"])
@@ -172,6 +174,36 @@ def test_a_lead_stands_with_its_list_and_falls_with_it() -> None:
     fails = f"A process computes:\n\n- {FALSE} [1]\n\n{NODE} [1]."
     assert shown(fails, "exact") == shown(fails.replace(FALSE, WRONG)) == f"{NODE} [1]."
     assert shown(fails) == fails.replace(f"{FALSE} [1]", f"{FALSE} [1] {FLAG}")
+
+
+@pytest.mark.parametrize(
+    ("said", "plain"),
+    [
+        (f"- {NODE} [1]\n- {WRONG} [1]\n- {TALK} [1]", f"- {NODE} [1]\n- {LEFT_OUT}\n- {TALK} [1]"),
+        (f"1. {WRONG} [1]\n2. {TALK} [1]", f"1. {LEFT_OUT}\n2. {TALK} [1]"),
+        (f"1. {TALK} [1]\n2. {WRONG} [1]", f"1. {TALK} [1]\n2. {LEFT_OUT}"),
+        (f"1. {TALK} [1]\n2. {WRONG} [1]\n\n{NODE} [1].", f"1. {TALK} [1]\n2. {LEFT_OUT}\n\n{NODE} [1]."),
+        (f"Nodes:\n\n- {WRONG} [1]\n- {WRONG} [1]\n\n{NODE} [1].", f"{NODE} [1]."),
+        (f"The 47 nodes:\n\n- {TALK} [1]", f"{LEFT_OUT}\n\n- {TALK} [1]"),
+    ],
+)
+def test_where_a_part_of_a_list_was_removed_a_line_says_so(said: str, plain: str) -> None:
+    assert shown(said) == plain
+
+
+@pytest.mark.parametrize(
+    ("lead", "flag"),
+    [
+        ("There are two topics:", ""),
+        ("There are 2 topics [1]:", ""),
+        ("There are three topics:", f" {FLAG}"),
+        ("There are 12 topics [1]:", f" {FLAG}"),
+    ],
+)
+def test_a_count_in_a_lead_is_compared_with_the_list(lead: str, flag: str) -> None:
+    items = f"- {NODE} [1]\n- {TALK} [1]"
+    assert shown(f"{lead}\n\n{items}\n\n{TOPIC} [2].") == f"{lead}{flag}\n\n{items}\n\n{TOPIC} [2]."
+    assert shown(f"{lead}\n\n{items}") == f"{lead}{flag}\n\n{items}"
 
 
 def test_talk_about_the_conversation_needs_no_source_and_is_no_answer() -> None:

@@ -87,20 +87,6 @@ def test_quotation_marks_of_two_backticks_are_no_code() -> None:
     assert code_words("They called it ``Grenade'' and ``Runaway''.") == []
 
 
-@pytest.mark.parametrize(
-    ("sentence", "passage", "supported"),
-    [
-        ("The arm lifts only boxes.", "The arm lifts boxes and crates.", False),
-        ("The arm lifts only boxes.", "The arm lifts boxes alone.", True),
-        ("The arm lifts not only boxes but crates.", "The arm lifts boxes and crates.", True),
-        ("The arm lifts only 5 boxes.", "The arm lifts 5 boxes.", True),
-        ("The arm lifts boxes only if it is warm.", "The arm lifts boxes if it is warm.", True),
-    ],
-)
-def test_a_limit_needs_a_passage_that_limits(sentence: str, passage: str, supported: bool) -> None:
-    assert check(sentence, [passage]).supported == supported
-
-
 SYSTEMS = "The tool runs on Linux, Windows and macOS. It knows two modes, fast and safe, and paints boxes red."
 
 

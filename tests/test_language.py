@@ -1,15 +1,15 @@
-"""Whether a sentence is in another language than the passages, told by its script and its small words."""
+"""Whether a sentence is in another language than English, told by its script and its small words."""
 
 from __future__ import annotations
 
 import pytest
 
-from rag.text.language import Tongue
+from rag.grounding import check, prove
+from rag.text.language import is_foreign, words_of_text
 
-ENGLISH = Tongue("A node is a process that computes. Nodes exchange messages over topics, and each of them has a name.")
-GERMAN = Tongue(
+GERMAN = (
     "Ein Knoten ist ein Prozess, der etwas berechnet. Die Knoten tauschen über Themen, das sind benannte Busse, "
-    "Nachrichten aus, und jeder von ihnen hat einen Namen. Wenn der Roboter fährt, lesen sie die Sensoren."
+    "Nachrichten aus, und jeder von ihnen hat einen Namen. Ein Knoten wiegt 30 kg."
 )
 
 
@@ -18,21 +18,41 @@ GERMAN = Tongue(
     ["Ein Knoten ist ein Prozess, der etwas berechnet.", "Un nœud est un processus qui effectue des calculs.",
      "El nodo es un proceso que calcula.", "Узел — это процесс.", "节点是一个进程。", "ノードはプロセスです。"],
 )  # fmt: skip
-def test_other_languages_are_foreign_to_english_passages(sentence: str) -> None:
-    assert ENGLISH.is_foreign(sentence)
+def test_other_languages_are_told(sentence: str) -> None:
+    assert is_foreign(sentence)
 
 
 @pytest.mark.parametrize(
-    "sentence", ["A node is a process.", "Cows fly over the wooden fence at night.", "`der die`", ""]
+    "sentence", ["A node is a process.", "Cows fly over the wooden fence at night.", "`der die das ist`", "", "uv pip"]
 )
-def test_the_same_language_is_not_whatever_it_says(sentence: str) -> None:
-    assert not ENGLISH.is_foreign(sentence)
+def test_english_is_not_foreign_whatever_it_says(sentence: str) -> None:
+    assert not is_foreign(sentence)
 
 
-def test_english_is_foreign_to_german_passages_and_german_is_not() -> None:
-    assert GERMAN.is_foreign("A node is a process that computes something.")
-    assert not GERMAN.is_foreign("Wenn die Kuh fliegt, hat der Mond einen Namen.")
+def test_words_of_the_book_prove_nothing() -> None:
+    assert is_foreign("Zyx Qwv Brrt")
+    assert not is_foreign("Zyx Qwv Brrt", words_of_text("The Zyx of Qwv is a brrt."))
 
 
-def test_nothing_is_foreign_to_no_text() -> None:
-    assert not Tongue("").is_foreign("Ein Knoten ist ein Prozess.")
+@pytest.mark.parametrize(
+    ("sentence", "standing"),
+    [
+        ("Ein Knoten ist ein Prozess, der etwas berechnet.", "supported"),
+        ("Die Knoten tauschen über Themen Nachrichten aus.", "supported"),
+        ("Das Programm der Roboter verschickt Botschaften.", "unconfirmed"),
+        ("Ein Knoten wiegt 77 kg, wie jeder weiß.", "contradicted"),
+        ("Knoten stehen auch unter knoten.example beschrieben.", "contradicted"),
+    ],
+)
+def test_of_another_language_only_quotations_numbers_code_and_addresses_are_checked(
+    sentence: str, standing: str
+) -> None:
+    verdict = check(sentence, [GERMAN])
+    assert verdict.standing == standing
+    assert ("language" in verdict.kinds) == (standing != "supported")
+
+
+def test_an_answer_that_was_not_checked_says_so() -> None:
+    proof = prove("Das Programm verschickt Botschaften an seine Roboter [1].", ["A node is a process that computes."])
+    assert proof.text == "Das Programm verschickt Botschaften an seine Roboter [1]. [?]"
+    assert proof.notices[-1] == "1 sentence is in another language than English, which the check reads; not checked."

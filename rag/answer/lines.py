@@ -34,7 +34,8 @@ class AnswerLine:
     `standing` is None until the line was checked; `reasons` say why it is not supported. `waits` says that a second
     judge is still to be heard, `asked` that it was asked, and `under` which line introduces this one. A `frame` states
     nothing and stands or falls with the lines around it; `refusal` says that it denies that the book has an answer;
-    `unresolved` that it has a citation by which no passage is meant. `level` is a heading's.
+    `unresolved` that it has a citation by which no passage is meant. `level` is a heading's. `announces` is the number
+    of items that a lead-in says will follow, 0 for none.
     """
 
     kind: Kind
@@ -44,6 +45,7 @@ class AnswerLine:
     block: int = 0
     run: int = 0
     level: int = 0
+    announces: int = 0
     frame: bool = False
     refusal: bool = False
     unresolved: bool = False

@@ -27,10 +27,9 @@ from rag.types import (
 Fate = Literal["show", "drop", "wait"]
 
 UNCONFIRMED: Final = "This answer could not be confirmed from the book."
+LEFT_OUT: Final = "(left out: the cited passages do not say this)"  # in place of an item, or of a lead-in
 _MARKER: Final = re.compile(r"\[(\d+)\]")
-_IN_ANOTHER_LANGUAGE: Final = (
-    "The answer is in another language than the passages, so it could not be checked. Ask in the book's language."
-)
+_NOT_CHECKED: Final = "in another language than English, which the check reads; not checked."
 _REMOVED: Final[dict[GroundingMode, str]] = {
     "strict": "they state what stands in no cited passage, or an order from the book.",
     "exact": "the cited passages do not say so in these or nearly these words.",
@@ -120,7 +119,10 @@ class HeldLines:
         if line.kind == "heading":
             return self._under_heading(line, following)
         if line.kind in ("lead", "row"):
-            return self._under_lead(line, following)
+            fate = self._under_lead(line, following)
+            return (
+                "wait" if fate == "show" and line.announces and not self._counted(line, following, last=last) else fate
+            )
         carried = any(self._stands(one) for one in following)
         return "show" if carried or (shown and line.kind != "rule") else "wait"
 
@@ -155,6 +157,20 @@ class HeldLines:
                 return "show" if self._stands(line) else "wait"
         return "wait"
 
+    def _counted(self, lead: AnswerLine, following: Sequence[AnswerLine], *, last: bool) -> bool:
+        """Whether the list under a lead-in that announces a number of items is complete; compares the two then."""
+        items = [one for one in following if one.in_list and one.run in (lead.run, lead.run + 1)]
+        ended = last or any(one.run > lead.run + bool(items) or one.kind == "heading" for one in following)
+        if not ended or any(one.is_open for one in items):
+            return False
+        least = min((one.indent for one in items), default=0)
+        count = len({one.block for one in items if one.indent == least})
+        if count not in (0, lead.announces):
+            lead.standing = "unconfirmed"
+            lead.reasons = (f"number: {lead.announces} are announced, and {count} follow",)
+        lead.announces = 0
+        return True
+
 
 class Shown:
     """Joins lines to the answer. `content` has citations in the given style, `plain` has `[n]`."""
@@ -165,6 +181,8 @@ class Shown:
         self._out: list[str] = []
         self._gap = ""  # white space that left-out lines leave before the next line
         self._prefix: tuple[int, str] = (0, "")  # the list sign of a block whose first sentence was left out
+        self._missing: list[AnswerLine] = []  # items and lead-ins that were left out since the last line
+        self._run = 0  # of the last line
         self.content = ""
         self.plain = ""
         self.citations: dict[int, Citation] = {}
@@ -176,10 +194,11 @@ class Shown:
 
     def put(self, line: AnswerLine, numbers: Sequence[int], *, flagged: bool) -> None:
         """Show a line, which cites these passages; `line.quotes` has a quote for each."""
+        self._tell_missing(line)
         gap = wider(self._gap, line.gap) if self.content else ""
         block, sign = self._prefix
         lead = gap + (line.prefix or (sign if block == line.block else ""))
-        self._gap, self._prefix = "", (0, "")
+        self._gap, self._prefix, self._run = "", (0, ""), line.run
         for number in numbers:
             self._cite(number, line.quotes[number])
         if flagged:
@@ -196,8 +215,24 @@ class Shown:
         self._gap = wider(self._gap, line.gap)
         if line.prefix:
             self._prefix = (line.block, line.prefix)
+        if line.in_list or (line.kind == "lead" and line.standing == "contradicted"):
+            self._missing.append(line)
+
+    def _tell_missing(self, line: AnswerLine | None) -> None:
+        """Say where an item of a list that is shown was left out, or what introduced it. `line` comes next."""
+        for one in self._missing:
+            after = line is not None and line.block != one.block and line.run - one.run in (0, one.kind == "lead")
+            if (self._run == one.run and one.in_list and (line is None or line.block != one.block)) or (
+                line is not None and line.in_list and after
+            ):
+                text = f"{one.gap if self.content else ''}{one.prefix}{LEFT_OUT}"
+                self.plain += text
+                self._add(text)
+                self._run, self._gap = one.run, ""
+        self._missing = []
 
     def put_footer(self, footer: Footer) -> None:
+        self._tell_missing(None)
         self._add(sources_footer(self.citations.values(), footer if self._style == "numbered" else "none"))
 
     def put_alone(self, text: str) -> None:
@@ -257,12 +292,11 @@ def _flag(line: AnswerLine) -> None:
 
 @dataclass(slots=True)
 class LeftOut:
-    """Counts beside `Grounding`: removed addresses, sentences in another language than the passages, whether the model
-    denied that the book has an answer, and whether an incomplete sentence was cut off.
+    """Counts beside `Grounding`: removed addresses, whether the model denied that the book has an answer, and whether
+    an incomplete sentence was cut off.
     """
 
     links: int = 0
-    foreign: int = 0
     said_no: bool = False
     cut: bool = False
 
@@ -276,8 +310,9 @@ class LeftOut:
             yield f"{_were(counts.removed, 'sentence')} taken out: {_REMOVED[counts.mode]}"
         if counts.mode == "strict" and any(one.standing == "unconfirmed" for one in counts.checked) and not refused:
             yield f"Sentences marked {UNCONFIRMED_MARK} could not be confirmed from the passages."
-        if counts.mode != "off" and 2 * self.foreign > counts.sentences - counts.supported > 0:
-            yield _IN_ANOTHER_LANGUAGE
+        foreign = sum(any(reason.startswith("language:") for reason in one.reasons) for one in counts.checked)
+        if foreign and counts.mode != "off":
+            yield f"{foreign} sentence{' is' if foreign == 1 else 's are'} {_NOT_CHECKED}"
         if self.said_no and not refused:
             yield "The model also said that the book does not answer a part of the question."
         if self.cut:

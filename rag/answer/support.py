@@ -102,7 +102,8 @@ class SupportCheck:
         found = self.claim(sentence, self.numbers)
         if self._is_ordered(sentence, found.by or self.numbers):
             return found._replace(standing="contradicted", by=(), reasons=(ASKED_FOR,))
-        if found.supported or (found.standing == "unconfirmed" and found.score >= NEAR):
+        foreign = any(reason.startswith("language:") for reason in found.reasons)
+        if found.supported or (found.standing == "unconfirmed" and (foreign or found.score >= NEAR)):
             return found
         reasons = found.reasons or ("citation: no passage is cited for it",)
         return found._replace(standing="contradicted", reasons=reasons)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 from rag.answer.citations import CitationForms
@@ -22,9 +21,9 @@ from rag.answer.judging import Claim
 from rag.answer.lines import AnswerLine, Intake, is_delimiter, with_markers
 from rag.answer.output import HeldLines, LeftOut, Shown, unconfirmed_answer
 from rag.answer.support import Finding, SupportCheck, telling_words
-from rag.text.english.phrases import POINTING
+from rag.text.english.numerals import SMALL, units
+from rag.text.english.phrases import ANNOUNCES, POINTING
 from rag.text.english.talk import HEADING_WORDS, is_refusal, is_talk, words
-from rag.text.language import Tongue
 from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
 from rag.types import (
@@ -42,6 +41,19 @@ _SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says not
 _ATTRIBUTE: Final = re.compile(r"(?:href|src)\s*=\s*['\"]{2}")  # half a tag, whose address was taken out
 # A sign at the end of a sentence that is meant as a citation and is none: "[I]", "(1)", "`[1]`", "①".
 _NO_MARKER: Final = re.compile(r"\s(?:[`\[({<]{1,2}[\dIVX.:-]{1,4}[\\`\])}>]{1,2}|[⁰¹²³⁴-⁹①-⑳]{1,2})\W*$")
+
+
+def announced(lead: str) -> tuple[int, str]:
+    """How many items a lead-in announces, 0 if it does not say, and the lead-in without that number.
+
+    >>> announced("There are six types:")
+    (6, 'There are types:')
+    """
+    match = ANNOUNCES.search(lead)
+    if match is None or match["noun"] in units():
+        return 0, lead
+    number = SMALL[match["number"]] if match["number"].isalpha() else int(match["number"])
+    return number, lead[: match.start()] + lead[match.end("number") :].lstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +225,7 @@ class AnswerWriter:
 
     def _introduces(self, lead: AnswerLine, numbers: Sequence[int]) -> bool:
         """Whether a lead-in with a marker holds nothing that its passages do not; else it is checked as a claim."""
-        return self._check.frame(self._composer.bare(lead.marked), numbers).supported
+        return self._check.frame(announced(self._composer.bare(lead.marked))[1], numbers).supported
 
     def _is_beside_the_book(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
         """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer."""
@@ -260,10 +272,13 @@ class AnswerWriter:
         if line.kind == "rule" or self._check.stands(bare, numbers, HEADING_WORDS):
             line.frame = True
             return
-        found = self._check.frame(bare, numbers)
+        line.announces, said = announced(bare) if line.kind == "lead" else (0, bare)
+        found = self._check.frame(said, numbers)
         line.frame = self._manner.mode != "exact" and found.standing != "contradicted"
         if not line.frame:
             line.standing, line.reasons = "contradicted", found.reasons
+        elif line.kind == "heading" or not found.supported:
+            line.standing, line.reasons = "unconfirmed", found.reasons or ("distant: no passage has all of its words",)
 
     def _only_pointed(self, text: str, taken: int) -> bool:
         """Whether the text only pointed at an address, now taken out; `taken` counts the addresses before it."""
@@ -343,11 +358,6 @@ class AnswerWriter:
             return elsewhere if elsewhere.supported or finding.standing == "contradicted" else finding
         return finding
 
-    @cached_property
-    def _tongue(self) -> Tongue:
-        """The language of the passages, for telling answers in another one."""
-        return Tongue(self._check.text)
-
     def _waiting(self) -> list[AnswerLine]:
         waiting = [line for line in self._held.waiting() if not line.asked]
         return waiting if self._ended or self._intake.paused else [line for line in waiting if line.run != self._run]
@@ -372,7 +382,7 @@ class AnswerWriter:
 
     def _record(self, line: AnswerLine, *, shown: bool) -> None:
         """Count a line whose fate is known, and keep it for `grounding.checked`."""
-        standing = "frame" if line.frame else line.standing or "contradicted"
+        standing = line.standing or ("frame" if line.frame else "contradicted")
         numbers = self._numbers(line)
         text = line.text if line.kind == "code" else self._composer.bare(line.marked)
         self.grounding.checked.append(
@@ -396,5 +406,6 @@ class AnswerWriter:
         numbers = self._numbers(line)
         for number in numbers:
             line.quotes.setdefault(number, self._check.quote(line.text, number))
-        doubtful = not line.frame and line.standing != "supported" and self._manner.mode != "off"
+        doubtful = line.standing != "supported" and not (line.frame and line.standing is None)
+        doubtful = doubtful and self._manner.mode != "off"
         self.shown.put(line, numbers, flagged=doubtful)

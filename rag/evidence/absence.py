@@ -29,12 +29,13 @@ _BEGINS: Final = frozenset("|*_:;–—\"'“‘([>")  # a word after one of the
 
 
 def absent(
-    sentence: str, line: SourceLine, passages: Sequence[str], known: str, doubts: Sequence[str]
+    sentence: str, line: SourceLine, passages: Sequence[str], known: str, doubts: Sequence[str], *, names: bool = True
 ) -> Iterator[str]:
     """Reasons of a `Verdict` for the facts of the sentence that neither the passages nor `known` hold.
 
     `line` is the sentence as read. `known` is text around the passages: titles, headings, chapters, files. `doubts` are
-    the reasons of the other rules; a number in doubt is absent when its digits stand nowhere.
+    the reasons of the other rules; a number in doubt is absent when its digits stand nowhere. Without `names` only
+    numbers, code and addresses are looked up, since other languages write more than names with a capital.
 
     >>> from rag.evidence.passages import line as read_line
     >>> text = "In spring a node used Zenoh."
@@ -48,7 +49,7 @@ def absent(
         digits = _DIGITS.findall(reason)
         if reason.startswith("number:") and digits and all(_plain(run) not in numbers for run in digits):
             yield reason
-    for name in _names(sentence, line):
+    for name in _names(sentence, line) if names else ():
         if not any(form in held for form in (name.casefold(), name.casefold().removesuffix("s"))):
             yield f"name: {name} is not in the passages"
     for address in _addresses(sentence, [*passages, known]):

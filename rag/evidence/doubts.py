@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Final, Literal
 
 from rag.evidence.evidence import Sources
@@ -21,15 +20,11 @@ from rag.text.english.word_lists import (
     COMMON_ENDINGS,
     CUES,
     DATES,
-    DEGREES,
     EXTREMES,
-    LIMITING,
-    LIMITS,
     TIME_SPANS,
     TITLES,
-    UNLIMITED_AFTER,
 )
-from rag.text.terms import is_english, stem
+from rag.text.terms import is_english
 
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
 UNCOMMON: Final = 0.8  # least weight of a name at the beginning of a sentence
@@ -85,11 +80,10 @@ class Comparison:
 
     def doubts(self) -> Iterator[str]:
         """Reasons of a `Verdict`."""
-        yield from self._absent()
+        yield from self.absent()
         for one in self.compared():
             if one.doubtful:
                 yield _REASONS[one.kind].format(self._said.tokens[one.index].word)
-        yield from unlimited(self._said, self._sources)
 
     def compared(self) -> Iterator[Compared]:
         """The numbers, names, comparisons and denials of the sentence that have a place in the passages."""
@@ -99,7 +93,7 @@ class Comparison:
         for index in cues(self._said.tokens):
             yield self._denial(index)
 
-    def _absent(self) -> Iterator[str]:
+    def absent(self) -> Iterator[str]:
         """Reasons for the numbers, units and names that no passage has."""
         for quantity in self._said.quantities:
             same, fitting, rivals = self._places(quantity)
@@ -228,18 +222,3 @@ def _compares_nothing(tokens: tuple[Token, ...], index: int) -> bool:
     if tokens[index].word in EXTREMES:
         return bool(before) and before[0].word == "at"
     return tokens[index].word == "last" and bool(after) and (after[0].digits or after[0].word in TIME_SPANS)
-
-
-def unlimited(sentence: SourceLine, sources: Sources) -> Iterator[str]:
-    """Reasons of a `Verdict`: an "only" of the sentence, if no passage has a word that limits anything."""
-    tokens = sentence.tokens
-    for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
-        if token.word not in LIMITS or (before and before.word in UNLIMITED_AFTER):
-            continue
-        if after and not after.digits and after.word not in DEGREES and _limiting().isdisjoint(sources.holders):
-            yield f"comparison: the passages do not say {token.word!r}"
-
-
-@cache
-def _limiting() -> frozenset[str]:
-    return frozenset(stem(word) for word in LIMITING)

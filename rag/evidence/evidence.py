@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from rag.evidence.passages import ReadPassages, SourceLine, windows
-from rag.text.english.word_forms import ALIASES
 
 STRETCH_LINES: Final = 3  # at most, of a stretch of adjacent lines
 MOST_STRETCHES: Final = 3  # that one sentence may draw on
@@ -15,7 +14,6 @@ LEAST_GAIN: Final = 0.04  # of the sentence, by weight, that each further stretc
 LENGTH_PENALTY: Final = 0.03  # share of its gain that a stretch loses with each line after the first
 HEADING_WEIGHT: Final = 0.8  # of a word that only a heading holds
 NUMBER_WEIGHT: Final = 0.8
-SHARED_LETTERS: Final = 4  # at least, at the start of two stems of one family
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +57,10 @@ class Sources:
                     self.holders.setdefault(key, []).append(len(self.sites))
                 self.sites.append(Site(passage, line, len(self.sites)))
             self.stretches += [[start + n for n in stretch] for stretch in windows(reading.lines, STRETCH_LINES)]
-        self._by_prefix: dict[str, list[str]] | None = None
 
     def forms(self, key: str) -> frozenset[str]:
-        """The keys of the passages that count as this one: itself, its aliases, else stems of the same family."""
-        found = {key, f"~{key}", *ALIASES.get(key, ())} & self.holders.keys()
-        if key not in self.holders:
-            found |= set(self._family(key))
-        return frozenset(found)
-
-    def _family(self, key: str) -> Iterator[str]:
-        """Stems that begin as the key does, up to the last letter of the shorter one at least."""
-        if len(key) <= SHARED_LETTERS or not key.isalpha():
-            return
-        if self._by_prefix is None:
-            self._by_prefix = {}
-            for stem in self.holders:
-                self._by_prefix.setdefault(stem[:SHARED_LETTERS], []).append(stem)
-        for other in self._by_prefix.get(key[:SHARED_LETTERS], ()):
-            shared = max(SHARED_LETTERS, min(len(key), len(other)) - 1)
-            if key[:shared] == other[:shared]:
-                yield other
+        """The key, if the passages have it."""
+        return frozenset({key} & self.holders.keys())
 
     def lines_with(self, forms: Iterable[str]) -> set[int]:
         """Numbers of the lines that hold any of the keys."""

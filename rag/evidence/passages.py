@@ -1,4 +1,4 @@
-"""Passages, cut into lines, with an index of the words, numbers and initials of each line."""
+"""Passages, cut into lines, with an index of the words and numbers of each line."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from rag.evidence.words import Token, tokens
 from rag.text.sentences import units
 
 TITLE_WORDS: Final = 14  # at most, of a title without a mark
-MOST_INITIALS: Final = 6  # letters of an abbreviation
 
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
     """A sentence, item, row or heading of a passage, at `text[start:end]` in code points.
 
-    `places` maps a key to the indices of its tokens. "#" and a number is the key of a quantity, "~" and initials that
-    of a name.
+    `places` maps a key to the indices of its tokens. "#" and a number is the key of a quantity.
     """
 
     start: int
@@ -63,25 +61,7 @@ def line(text: str, start: int, end: int, heading: bool = False) -> SourceLine:
     counted = quantities(found)
     for quantity in counted:
         places.setdefault(f"#{quantity.value}", []).append(quantity.first)
-    for letters, index in _initials(found):
-        places.setdefault(f"~{letters}", []).append(index)
     return SourceLine(start, end, heading, found, counted, {key: tuple(at) for key, at in places.items()})
-
-
-def _initials(found: Sequence[Token]) -> Iterator[tuple[str, int]]:
-    """The initials of names of two to six words, each with the index of its first token.
-
-    "National Football League" gives "nf" and "nfl" at "National", and "fl" at "Football".
-    """
-    capitals = [index for index, token in enumerate(found) if token.capital and not token.digits]
-    for place, first in enumerate(capitals):
-        letters, last = found[first].word[0], first
-        for index in capitals[place + 1 : place + MOST_INITIALS]:
-            between = found[last + 1 : index]
-            if len(between) > 1 or any(token.content or token.mark for token in between):
-                break
-            letters, last = letters + found[index].word[0], index
-            yield letters, first
 
 
 def _lines(text: str) -> Iterator[SourceLine]:

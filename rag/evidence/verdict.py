@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
@@ -16,6 +17,7 @@ from rag.evidence.passages import SourceLine, line, read
 from rag.evidence.slots import Slots
 from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
+from rag.text.language import is_foreign, words_of_text
 from rag.types import Standing
 
 Sort = Literal["claim", "heading", "lead", "code", "remark"]
@@ -27,6 +29,8 @@ MOST_WRAPS: Final = 4  # phrases before a claim that are removed
 STRANGE: Final = 1  # words of a heading or a lead that may be missing in the passages
 CLOSE: Final = 0.4  # least share of a claim, by weight, that the passages hold
 CLAUSE_CLOSE: Final = 0.45  # the same of each of its clauses
+QUOTED: Final = 0.9  # the same of a claim in another language than English
+FOREIGN_WORDS: Final = 12  # different words of passages that tell their language
 CLAUSE_WORDS: Final = 2  # content words with which a clause states something by itself
 
 _MARKER: Final = re.compile(r"[\[【]\^?\d{1,3}(?:[,\s–-]{1,3}\^?\d{1,3}){0,20}[\]】]")
@@ -44,7 +48,7 @@ class Verdict:
 
     `standing` is "contradicted" when it states a number, name or code word that stands nowhere in the passages,
     "supported" when the passages say it in these or nearly these words, "unconfirmed" in between. `reasons` say why it
-    is not supported, each as "kind: what". The kinds are number, unit, name, code, negation, comparison and distant. A
+    is not supported, each as "kind: what". The kinds are number, unit, name, code, address, negation, comparison, distant and language. A
     supported sentence has no reasons.
 
     `sort` is "claim" for a sentence that states something, else "heading", "lead" ("The steps are:"), "code" for a
@@ -93,6 +97,8 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "") -> Verdict
     sort, text = claim_of(sentence)
     claim = line(text, 0, len(text))
     sources = Sources([read(passage) for passage in passages], frozenset(line(known, 0, len(known)).places))
+    if _is_foreign(text, (*passages, known)):
+        return _judged_foreign(text, claim, passages, known, sources)
     if sort != "claim":
         doubts = [*_absent_numbers(claim, sources), *_strange(sort, claim, sources)]
         return _verdict(tuple(absent(text, claim, passages, known, doubts)), doubts, sort)
@@ -111,6 +117,31 @@ def _verdict(certain: Sequence[str], doubts: Sequence[str], sort: Sort) -> Verdi
     rest = [reason for reason in doubts if reason.partition(" is not")[0] not in named]
     standing: Standing = "contradicted" if certain else "unconfirmed" if rest else "supported"
     return Verdict(standing, tuple(dict.fromkeys([*certain, *rest])), sort, None, 0, 0, 0.0 if certain or rest else 1.0)
+
+
+@lru_cache(maxsize=64)
+def _read_language(passages: tuple[str, ...]) -> tuple[bool, frozenset[str]]:
+    """Whether passages are in another language than English, and their words."""
+    text = "\n".join(passages)
+    words = words_of_text(text)
+    return len(words) >= FOREIGN_WORDS and is_foreign(text), words
+
+
+def _is_foreign(text: str, passages: tuple[str, ...]) -> bool:
+    foreign, words = _read_language(passages)
+    return foreign or is_foreign(text, words)
+
+
+def _judged_foreign(text: str, claim: SourceLine, passages: Sequence[str], known: str, sources: Sources) -> Verdict:
+    """A sentence that English rules cannot read: a quotation is supported, and what is certainly absent is so."""
+    words = words_of(claim, sources)
+    found = support(words, sources)
+    doubts = [] if found.share >= QUOTED else ["language: it is not in English, so it was not checked"]
+    numbers = [*doubts, *Comparison(claim, Slots(claim, words, sources)).absent()]
+    certain = tuple(absent(text, claim, passages, known, numbers, names=False))
+    passage, start, end = _evidence(found, words, sources)
+    verdict = _verdict(certain, doubts, "claim")
+    return replace(verdict, passage=passage, start=start, end=end, score=round(found.share, 4))
 
 
 def _judged_code(block: str, passages: Sequence[str]) -> Verdict:

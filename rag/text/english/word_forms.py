@@ -40,12 +40,6 @@ def irregular() -> dict[str, str]:
     return forms
 
 
-# Other keys of the same name; "=" marks a word written in capitals.
-ALIASES: Final = {
-    "=us": ("america", "unit"), "america": ("=us",), "unit": ("=us", "uk", "un"), "state": ("=us",),
-    "uk": ("britain", "unit"), "britain": ("uk",), "eu": ("europe",), "televis": ("tv",), "tv": ("televis",),
-}  # fmt: skip
-
 # British spellings, as the part of a word that differs, and what Americans write there.
 BRITISH: Final = re.compile(
     r"(?<=\w{3})is(?=(?:e|es|ed|er|ers|ing|ation|ations)$)|(?<=^col|^fav)our|(?<=^behavi|^neighb)our|(?<=^cen)tre"
