@@ -32,6 +32,7 @@ def ingest(options: argparse.Namespace) -> int:
 
 async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, progress: Any) -> tuple[Any, str]:
     """The report, and a question that the book answers, if one will be suggested."""
+    from rag.embedding.choice import is_local
     from rag.embedding.vectors import Bm25Encoder
     from rag.ingest.pipeline import ingest as run_ingestion
     from rag.services import MANUAL, build_embedder, collection_index, collection_to_fill, owner_of, vector_cache
@@ -59,7 +60,8 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
             progress=progress,
         )
         question = FALLBACK
-        if report.chunks.total and not (options.dry_run or options.json):
+        # A hosted model would bill the search that tries the suggestion.
+        if report.chunks.total and is_local(embedder) and not (options.dry_run or options.json):
             with suppress(AskbookError):  # the book is ingested; a suggestion is only a courtesy
                 question = await suggested(index, embedder, sparse)
         return report, question

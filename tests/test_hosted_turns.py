@@ -156,7 +156,7 @@ async def test_a_follow_up_is_embedded_with_its_contexts_in_one_request(
     await agent.ask("And its axle?", thread_id=thread)
     embedded = [request.body["texts"] for request in server.requests[asked:] if request.path == "/v1/embed"]
     assert embedded == [
-        ["And its axle?", f"And its axle? {QUESTION}", f"And its axle? {without_markers(first.plain_content)}"]
+        ["And its axle?", f"And its axle? {QUESTION}", f"And its axle? {without_markers(first.plain_content).strip()}"]
     ]
 
 

@@ -16,17 +16,17 @@ async def test_a_profile_that_was_edited_counts_from_the_next_turn_on(tmp_path: 
     home = tmp_path / "home"
     mine = home / "profiles" / "mine.toml"
     mine.parent.mkdir(parents=True)
-    text = 'extends = "default"\ndescription = "Mine."\n[retrieval]\ntop_k = {}\n'
+    text = 'extends = "default"\ndescription = "Mine."\n[retrieval]\nscore_threshold = 0.{}\n'
     mine.write_text(text.format(3))
     async with open_services(Settings(home=home), profile="mine", collection="book") as services:
         first = services.parts("mine")
-        assert (first.profile.retrieval.top_k, services.parts("mine") is first) == (3, True)
+        assert (first.profile.retrieval.score_threshold, services.parts("mine") is first) == (0.3, True)
         mine.write_text(text.format(7))
         os.utime(mine, ns=(1, 1))
-        assert services.parts("mine").profile.retrieval.top_k == 7
-        assert services.parts("default").profile.retrieval.top_k == 5
+        assert services.parts("mine").profile.retrieval.score_threshold == 0.7
+        assert services.parts("default").profile.retrieval.score_threshold == 0.2
         mine.write_text("top_k = [")
         with pytest.raises(UsageError, match=r"mine\.toml"):
             services.parts("mine")
         mine.write_text(text.format(4))
-        assert services.parts("mine").profile.retrieval.top_k == 4
+        assert services.parts("mine").profile.retrieval.score_threshold == 0.4

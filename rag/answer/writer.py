@@ -393,8 +393,6 @@ class AnswerWriter:
             self.grounding.supported += standing == "supported"
             self.grounding.unconfirmed += standing == "unconfirmed"
             self.grounding.removed += not shown
-            if standing != "supported" and line.kind != "code":
-                self._left_out.foreign += self._tongue.is_foreign(text)
 
     def _numbers(self, line: AnswerLine) -> list[int]:
         """The passages that a line cites, markers behind it included."""
