@@ -187,7 +187,7 @@ def _term(word: str, named: bool) -> Term:
     if named:
         weight = max(weight, NAME_WEIGHT)
     forms = {joined, stem(joined), stem(small)}
-    if named and not split:  # as written: the robot Digit is not "digital"
+    if (named and not split) or small in FACTS:  # as written: Digit is not "digital", "founded" is not "found"
         forms = {f"={joined}", f"={joined}s", f"={joined.removesuffix('s')}"}
     forms |= _also().get(stem(small), set())
     return Term(word, frozenset(forms), frozenset(pieces if split else ()), weight, named)
