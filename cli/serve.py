@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import socket
+from contextlib import suppress
 from typing import Final
 
 from cli.terminal import number, opened, preload, say
-from rag.errors import UsageError
+from rag.errors import AskbookError, UsageError
 from rag.extras import need
+from rag.ports import Services
 from rag.settings import Settings
 
 _LOCAL: Final = ("127.0.0.1", "localhost", "::1")
+_SUGGESTED: Final = 3  # questions on the page of a first visitor
 _STOP_SECONDS: Final = 30  # running turns may finish; the others can be resumed
 
 
@@ -70,8 +73,23 @@ async def _serve(options: argparse.Namespace, settings: Settings, listening: soc
         server = uvicorn.Server(config)
         host, port = listening.getsockname()[:2]
         say(f"askbook answers at http://{f'[{host}]' if ':' in host else host}:{port}/ . Ctrl-C stops it.")
-        await server.serve([listening])
+        suggesting = asyncio.create_task(_suggest(agent.services, hosting.questions))
+        try:
+            await server.serve([listening])
+        finally:
+            suggesting.cancel()
     return 0
+
+
+async def _suggest(services: Services, questions: list[str]) -> None:
+    """Fill the list with questions that the book answers. A hosted embedder would bill the searches that try them."""
+    from cli.suggestion import suggestions
+    from rag.embedding.choice import is_local
+    from rag.services import LiveServices
+
+    if isinstance(services, LiveServices) and is_local(services.embedder):
+        with suppress(AskbookError):  # a courtesy: the page works without
+            questions += await suggestions(services.index, services.embedder, services.sparse, most=_SUGGESTED)
 
 
 def _origins(settings: Settings) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A question that a book answers, to be suggested after it was ingested."""
+"""Questions that a book answers, to be suggested to a newcomer."""
 
 from __future__ import annotations
 
@@ -19,9 +19,15 @@ _PLAIN: Final = re.compile(r"[^\W\d_][\w ,'’?-]{8,70}")  # a heading of words,
 
 
 async def suggested(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> str:
-    """A question made of one of the book's headings, which the book answers from the passage below that heading.
+    """One of the `suggestions`, or a question that every book answers. Raises what the index raises."""
+    return next(iter(await suggestions(index, embedder, sparse, most=1)), FALLBACK)
 
-    The question was asked before it is returned, of the answerer without a model. Raises what the index raises.
+
+async def suggestions(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder, *, most: int) -> list[str]:
+    """Questions made of the book's headings, each of which the book answers from the passage below the heading.
+
+    Each was asked before it is returned, of the answerer without a model; at most `TRIED` are asked. Raises what the
+    index raises.
     """
     from rag.embedding.local import OnnxEmbeddings
     from rag.prompt.passage_format import format_passages, format_question, new_boundary
@@ -32,14 +38,17 @@ async def suggested(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder
     chunks = await index.fetch(ids[:LOOKED_AT])
     local = embedder if isinstance(embedder, OnnxEmbeddings) else None  # a hosted model would bill every block
     model, retriever = QuotingChatModel(embedder=local), Retriever(embedder, sparse, index)
+    answered: list[str] = []
     for question, chunk in list(_candidates(chunks))[:TRIED]:
+        if len(answered) == most:
+            break
         found = await retriever.retrieve(question, k=PASSAGES, threshold=THRESHOLD)
         wanted = next((p.number for p in found.passages if p.heading == chunk.heading and p.title == chunk.title), 0)
         prompt = f"{format_passages(found.passages, new_boundary())}\n\n{format_question(question)}"
         answer = str(model.invoke(prompt).text)
         if wanted and answer != REFUSAL and f"[{wanted}]" in answer:
-            return question
-    return FALLBACK
+            answered.append(question)
+    return answered
 
 
 def _candidates(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk]]:

@@ -88,6 +88,17 @@ def test_a_question_is_answered_and_a_citation_opens_the_passage_with_its_quote(
     assert page.evaluate("document.activeElement.className") == "citation"
 
 
+def test_a_first_visitor_is_offered_questions_that_the_book_answers(page: Any, endpoint: Endpoint) -> None:
+    for _ in range(100):  # the server tries them after its start
+        if page.locator(".suggestion").count():
+            break
+        page.wait_for_timeout(200)
+        page.reload()
+    endpoint.script.append(answer("Mount a widget with the steel bracket, then tighten its two screws to 5 Nm [1]."))
+    page.click(".suggestion >> nth=0")
+    answered(page)
+
+
 def test_a_reload_keeps_the_answer_with_its_sources(page: Any, endpoint: Endpoint) -> None:
     endpoint.script.append(answer(GOOD))
     ask(page)

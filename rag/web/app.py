@@ -108,8 +108,9 @@ async def openapi(_request: Request) -> Response:
 
 
 async def book(request: Request) -> Response:
-    """The book that this server answers from."""
-    return JSONResponse(await hosting_of(request).agent.book())
+    """The book that this server answers from, and questions that it answers."""
+    hosting = hosting_of(request)
+    return JSONResponse(await hosting.agent.book() | {"questions": hosting.questions})
 
 
 async def profiles(request: Request) -> Response:

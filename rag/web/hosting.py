@@ -74,7 +74,8 @@ class Hosting:
     """Everything the application needs. `context_type` validates the options of one turn that a client may set.
 
     Without keys the application answers only requests that name one of `hosts`, so that no page of another site can use
-    it through the reader's browser. `origins` are the sites whose pages may call it.
+    it through the reader's browser. `origins` are the sites whose pages may call it. `questions` are suggested to a
+    first visitor; the caller may fill the list while the server runs.
     """
 
     agent: HostedAgent
@@ -84,3 +85,4 @@ class Hosting:
     limits: Limits = field(default_factory=Limits)
     hosts: Sequence[str] = LOCAL_HOSTS
     origins: Sequence[str] = ()
+    questions: list[str] = field(default_factory=list)
