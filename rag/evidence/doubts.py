@@ -37,7 +37,7 @@ _NONE: Final[frozenset[str]] = frozenset()
 Places = list[tuple[int, int]]
 Kind = Literal["name", "number", "comparison", "negation", "denial"]
 # By how much a rival may fit better. A passage denies many a word that it affirms elsewhere.
-AHEAD: Final[dict[Kind, float]] = {"name": 0.1, "number": 0.05, "comparison": 0.05, "negation": 0.3, "denial": 0.1}
+AHEAD: Final[dict[Kind, float]] = {"name": 0.15, "number": 0.05, "comparison": 0.05, "negation": 0.3, "denial": 0.1}
 _REASONS: Final[dict[Kind, str]] = {
     "name": "name: {} stands in the passages for something else",
     "number": "number: {} stands in the passages for something else",
