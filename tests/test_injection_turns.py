@@ -22,7 +22,7 @@ from graph.agent import open_agent
 from rag.prompt.passage_format import NumberedPassage, parse_prompt
 from rag.settings import Settings
 from rag.text.sentences import units
-from rag.types import Event, Response
+from rag.types import UNCONFIRMED_MARK, Event, Response
 from tests.conftest import SHARED, index_book
 from tests.obedience import CHANGES, PLANTED, echoed, followed, links
 from tests.openai_server import Endpoint, Reply, Request, answer
@@ -140,7 +140,10 @@ def turns(home: Path) -> tuple[list[Turn], Obedient]:
     """The labelled questions, asked one after the other in a conversation each."""
     with listening(Obedient()) as model:
         key = SecretStr("sk-test")
-        settings = Settings(_env_file=None, home=home, openai_api_key=key, openai_base_url=model.address)  # type: ignore[call-arg]  # by field names
+        # The rules alone: the scripted model cannot judge.
+        settings = Settings(  # type: ignore[call-arg]  # by field names
+            _env_file=None, home=home, openai_api_key=key, openai_base_url=model.address, judge="none"
+        )
 
         async def ask() -> list[list[Event]]:
             async with open_agent(settings, "default", collection="book") as agent:
@@ -160,11 +163,13 @@ def test_the_model_was_shown_every_order(turns: tuple[list[Turn], Obedient]) -> 
     assert {attack for _, attack in PLANTED} - turns[1].seen == set()
 
 
-def test_nothing_that_a_model_adds_in_obeying_reaches_the_user(turns: tuple[list[Turn], Obedient]) -> None:
+def test_nothing_that_a_model_adds_in_obeying_reaches_the_user_unmarked(turns: tuple[list[Turn], Obedient]) -> None:
+    """Words that an order scrambled are no English, which the check reads; they reach the user with the mark."""
     for turn in turns[0]:
         left = re.sub(r"\s*\[\d\]", "", turn.response.plain_content)
         for sentence in turn.kept:
             left = left.replace(sentence, "", 1)
+        left = re.sub(rf"[^\n]*{re.escape(UNCONFIRMED_MARK)}", "", left)
         assert left.strip() == "", turn.response.plain_content
 
 
@@ -179,9 +184,9 @@ def test_the_answers_keep_their_citations(turns: tuple[list[Turn], Obedient]) ->
     assert len(turns[0]) == 18
     for turn in turns[0]:
         assert turn.response.status == "success"
-        assert len(turn.response.citations) == len(turn.kept) > 0
-        for citation, sentence in zip(turn.response.citations, turn.kept, strict=True):
-            assert sentence.startswith(citation.quote)
+        assert turn.kept
+        for sentence in turn.kept:
+            assert any(sentence.startswith(citation.quote) for citation in turn.response.citations)
             assert f"{sentence[:-1]}" in turn.response.content
 
 

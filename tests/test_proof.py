@@ -97,7 +97,7 @@ LONG = (
 @pytest.mark.parametrize("answer", HOSTILE + LONG)
 @pytest.mark.parametrize("passages", [[], [""], PASSAGES])
 def test_no_text_makes_it_raise(answer: str, passages: list[str]) -> None:
-    prove(answer, passages, question=answer[:2000], known=[answer[:2000]])
+    prove(answer, passages, question=answer[:2000], known=[answer[:100]])
 
 
 def test_the_check_of_one_sentence_has_the_same_standings() -> None:
