@@ -20,7 +20,7 @@ from tests.homes import copied
 from tests.manual import DOCS, tokens
 from tests.package import ROOT, Package, Stranger, build, install
 from tests.rooms import product_files
-from wheel.backend import rewritten
+from build_backend.backend import rewritten
 
 PROGRAM = """\
 import asyncio
