@@ -14,13 +14,13 @@ from textwrap import indent
 
 import pytest
 
+from build_backend.backend import rewritten
 from rag.errors import UsageError
 from rag.extras import need
 from tests.homes import copied
 from tests.manual import DOCS, tokens
 from tests.package import ROOT, Package, Stranger, build, install
 from tests.rooms import product_files
-from build_backend.backend import rewritten
 
 PROGRAM = """\
 import asyncio
