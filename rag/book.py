@@ -22,7 +22,8 @@ class Document:
     """One page of a source, cleaned to plain Markdown.
 
     `source` names the folder or site, `path` is a POSIX path relative to it, `sha256` is the hash of the bytes read,
-    and `breadcrumb` holds the titles above the page, outermost first.
+    and `breadcrumb` holds the titles above the page, outermost first. `chapter` names the chapter of a book that is one
+    file. `page_lines` says at which line of the text each printed page begins; it is empty where there are no pages.
     """
 
     source: str
@@ -32,6 +33,8 @@ class Document:
     text: str
     sha256: str
     breadcrumb: tuple[str, ...] = ()
+    chapter: str | None = None
+    page_lines: tuple[int, ...] = ()
 
 
 def without_addresses(text: str) -> str:

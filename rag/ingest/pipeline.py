@@ -52,11 +52,12 @@ class IngestFailure(Record):
 
 
 class SourceSummary(Record):
-    """Whose rules a source was read by, and why."""
+    """Whose rules a source was read by, and why. `passed_over` counts files that are no pages, by their endings."""
 
     source: str
     generator: str
     reason: str
+    passed_over: dict[str, int]
 
 
 class IngestReport(Record):
@@ -275,5 +276,10 @@ def _report(
         embedded=embedded,
         seconds=round(seconds, 3),
         failures=[IngestFailure(source=failure.file, reason=failure.reason) for failure in failures],
-        sources=[SourceSummary(source=one.source, generator=one.generator, reason=one.reason) for one in loaded],
+        sources=[
+            SourceSummary(
+                source=one.source, generator=one.generator, reason=one.reason, passed_over=dict(one.passed_over)
+            )
+            for one in loaded
+        ],
     )
