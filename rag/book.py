@@ -165,7 +165,7 @@ class IndexInfo:
     generators: Mapping[str, str] = field(default_factory=dict, hash=False)
     title: str = ""
     pages: int = 0
-    updated_at: str = ""
+    updated_at: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
