@@ -193,7 +193,9 @@ def _import_libraries() -> None:
 async def opened(options: argparse.Namespace, settings: Settings) -> AsyncIterator[Agent]:
     """The agent for the given options. If the manual has to be indexed, a progress bar is shown."""
     from graph.agent import open_agent
+    from rag.observing.observers import start_outputs
 
+    start_outputs(settings)
     with progress_bar("Indexing the manual") as progress:
         manager = open_agent(settings, options.profile, collection=options.collection, progress=progress)
         agent = await manager.__aenter__()

@@ -80,7 +80,7 @@ def without_rewrite(state: AgentState, error: NodeError) -> Command[str]:
     A wrong key is not reported here: the call that writes the answer fails with it too and ends the turn.
     """
     failure = as_failure(error.error, error.node)
-    log.warning("%s failed: %s (%s)", error.node, failure.message, failure.code)
+    log.warning("%s failed: %s", error.node, failure.code)
     turn = state.get("turn")
     return Command(goto="RETRIEVING", update={"turn": with_notice(turn, no_rewrite(failure.code))} if turn else {})
 
