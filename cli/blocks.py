@@ -14,7 +14,7 @@ _RULE: Final = re.compile(r"\s*\|[\s:|-]+\|\s*")  # the line between the head of
 
 
 @dataclass
-class Block:
+class AnswerBlock:
     """A block of Markdown, such as a paragraph, a list, a table or a code block.
 
     `markers` are the citations on lines of their own behind code or a table, such as "[2] [3]". Behind other blocks,
@@ -59,11 +59,11 @@ class BlockReader:
 
     def __init__(self) -> None:
         self._line = ""  # the last line, which may go on
-        self._blocks: list[Block] = []  # the last one may go on
+        self._blocks: list[AnswerBlock] = []  # the last one may go on
         self._fence = ""  # the fence that closes the code block, while inside one
         self._ended = False  # whether an empty line or a closing fence ended the last block
 
-    def feed(self, piece: str) -> list[Block]:
+    def feed(self, piece: str) -> list[AnswerBlock]:
         """Take in a piece, and return the blocks that it finished."""
         *lines, self._line = (self._line + piece).split("\n")
         for line in lines:
@@ -71,16 +71,16 @@ class BlockReader:
         finished, self._blocks = self._blocks[:-1], self._blocks[-1:]
         return finished
 
-    def close(self) -> list[Block]:
+    def close(self) -> list[AnswerBlock]:
         """The blocks that are left at the end of the answer."""
         self._take(self._line)
         rest, self._line, self._blocks, self._ended = self._blocks, "", [], False
         return rest
 
-    def open(self) -> Iterator[Block]:
+    def open(self) -> Iterator[AnswerBlock]:
         """The blocks that may go on, as they look now."""
         reader = BlockReader()
-        reader._blocks = [Block(block.text, block.markers) for block in self._blocks]
+        reader._blocks = [AnswerBlock(block.text, block.markers) for block in self._blocks]
         reader._fence, reader._ended = self._fence, self._ended
         reader._take(self._line)
         yield from reader._blocks
@@ -100,7 +100,7 @@ class BlockReader:
             self._blocks[-1].text += f"\n{line}"
             self._ended = False
         else:
-            self._blocks.append(Block(line))
+            self._blocks.append(AnswerBlock(line))
             fence = _FENCE.match(line)
             self._fence, self._ended = (fence[1] if fence else ""), False
 

@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.syntax import Syntax
 from rich.text import Text
 
-from cli.blocks import Block
+from cli.blocks import AnswerBlock
 
 _MARK: Final = re.compile(r"(\[(?:\d+|\?)\])")
 _CELLS: Final = re.compile(r"(?<!\\)\|")
@@ -45,7 +45,7 @@ def is_web_address(url: str) -> bool:
     return url.startswith(("https://", "http://"))
 
 
-def rendered(block: Block, links: Mapping[int, str] | None, width: int) -> RenderableType:
+def rendered(block: AnswerBlock, links: Mapping[int, str] | None, width: int) -> RenderableType:
     """The block for a terminal of `width` columns. `links` are the addresses of the passages by number.
 
     Without `links` (None), the terminal cannot open links: the address of a link stands behind its text.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
 
-    from cli.blocks import Block
+    from cli.blocks import AnswerBlock
 
 EXPLAINED: Final = f"{UNCONFIRMED_MARK} marks what could not be confirmed from the book."
 _PER_SECOND: Final = 12  # redraws of the unfinished part
@@ -71,7 +71,7 @@ class _Terminal:
         self._reader = BlockReader()
         self._links: dict[int, str] | None = {} if links_work(self._screen) else None
         self._printed = False
-        self._ready: list[Block] = []  # finished blocks that wait for the end
+        self._ready: list[AnswerBlock] = []  # finished blocks that wait for the end
         self._held = ""  # the last piece, if it may be the sources
         self._live: Live | None = None
         if self._screen.is_dumb_terminal:
@@ -105,7 +105,7 @@ class _Terminal:
             piece, self._held = piece.removesuffix(text), text
         self._print(self._reader.feed(printable(piece)))
 
-    def _print(self, blocks: list[Block]) -> None:
+    def _print(self, blocks: list[AnswerBlock]) -> None:
         """Print finished blocks above the progress, or keep them until the answer is complete."""
         if not self._stream and self._live is not None:
             self._ready += blocks
@@ -116,7 +116,7 @@ class _Terminal:
             self._screen.print(self._rendered(block))
             self._printed = True
 
-    def _rendered(self, block: Block) -> RenderableType:
+    def _rendered(self, block: AnswerBlock) -> RenderableType:
         from cli.markdown import rendered
 
         return rendered(block, self._links, self._screen.width)

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from cli.blocks import Block, BlockReader
+from cli.blocks import AnswerBlock, BlockReader
 from cli.markdown import rendered
 from cli.sources import print_compact
 from cli.terminal import console
@@ -63,7 +63,7 @@ def test_an_answer_has_the_same_blocks_whatever_its_pieces(size: int) -> None:
 
 def test_the_unfinished_blocks_can_be_looked_at_without_being_finished() -> None:
     reader = BlockReader()
-    assert reader.feed("Run it:\n\n```\nru") == [Block("Run it:")]
+    assert reader.feed("Run it:\n\n```\nru") == [AnswerBlock("Run it:")]
     assert [one.text for one in reader.open()] == ["```\nru"]
     assert reader.feed("n\n```\n[1]") == []
     assert [(one.text, one.markers) for one in reader.open()] == [("```\nrun\n```", "[1]")]
