@@ -7,7 +7,7 @@ import errno
 import shutil
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -21,7 +21,7 @@ from rag.index import edge_shard as engine
 from rag.index import prose_table
 from rag.index.edge_files import Generations, NamedLock, broken
 from rag.index.edge_shard import OpenGeneration, current_generation, engine_faults
-from rag.index.index_errors import encoders, mismatch, no_collection
+from rag.index.index_errors import encoders, mismatch, name_taken, no_collection
 from rag.index.payload import ENTRY_KEYS, from_payload, point_ids, to_entry
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rag.ports import Ranked
 
 WAIT: Final = 2.0  # seconds that a change waits for another change
+LOCK: Final = "ingest.lock"
 BATCH: Final = 256  # points of one write
 CHUNK_ROOM: Final = 8_000  # bytes of disk per chunk during a build, plus twice its vector; 7 KB in all were measured
 EMPTY_ROOM: Final = 2_000_000  # bytes of disk of an empty generation
@@ -47,7 +48,7 @@ class EdgeIndex:
         self.collection = collection
         self._generations = Generations(folder, collection)
         self._kept: OpenGeneration | None = None  # keeps it open between searches
-        self._builders = NamedLock(self._generations.root / "ingest.lock")
+        self._builders = NamedLock(self._generations.root / LOCK)
         self._wait = wait
 
     async def info(self) -> IndexInfo | None:
@@ -243,6 +244,26 @@ class EdgeIndex:
                 copied += len(kept)
                 more = offset is not None
         return copied
+
+
+def rename(folder: Path, collection: str, new: str) -> None:
+    """Rename the collection in `folder / collection`. Raises as `rag.index.catalog.rename_collection`."""
+    old_place, new_place = Generations(folder, collection), Generations(folder, new)
+    if not old_place.exists():
+        raise no_collection(collection)
+    with _files(collection):
+        private_folder(new_place.root)
+        first, second = sorted((old_place, new_place), key=lambda place: place.collection)  # never one against another
+        with _locked(first), _locked(second):
+            if new_place.exists():
+                raise name_taken(new)
+            if not old_place.exists():
+                raise no_collection(collection)
+            old_place.rename(new_place)
+
+
+def _locked(place: Generations) -> AbstractContextManager[None]:
+    return NamedLock(place.root / LOCK).held("rename", seconds=WAIT)
 
 
 def _check_cancelled(cancelled: threading.Event) -> None:

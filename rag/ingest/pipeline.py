@@ -14,12 +14,13 @@ from typing import Final
 from rag.book import RECIPE, Chunk, IndexEntry, IndexInfo, Point
 from rag.errors import RetrievalError, UsageError
 from rag.index.index_errors import not_ours, rebuilding, way_back
+from rag.ingest.book_title import book_title
 from rag.ingest.chunking import chunk
 from rag.ingest.loaders import LoadResult, load_source
 from rag.ingest.plan import Plan, make_plan
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 from rag.program import program
-from rag.types import Record
+from rag.types import Record, now
 
 CHUNK_TOKENS: Final = 512  # the longest chunk, if the embedding model sees as much
 MARGIN: Final = 4  # tokens reserved for the embedding model's special tokens
@@ -133,6 +134,9 @@ async def ingest(
             plan.total,
             recipe=RECIPE,
             generators=_generators(loaded, {} if alone or rebuild or info is None else info.generators),
+            title=book_title(loaded[0].source, loaded[0].documents) if alone or not info or rebuild else info.title,
+            pages=plan.pages,
+            updated_at=now(),
         )
         await index.replace(new_info, add=points, remove=replaced | set(plan.remove))
     return _report(loaded, plan, index.collection, embedder.model_id, len(missing), time.monotonic() - began)

@@ -18,7 +18,8 @@ class Plan:
 
     `write` holds all chunks of new and changed pages, since a chunk's record changes even if its text does not. The
     counts are of texts: a chunk whose text changed counts as `added` and as `deleted`, one whose text is the same as
-    `unchanged`. So `total`, the size of the index afterwards, is its size before + added - deleted.
+    `unchanged`. So `total`, the size of the index afterwards, is its size before + added - deleted. `pages` are
+    the pages with chunks afterwards.
     """
 
     documents_added: tuple[PageId, ...]
@@ -31,6 +32,7 @@ class Plan:
     deleted: int
     unchanged: int
     total: int
+    pages: int = 0
 
     @property
     def is_empty(self) -> bool:
@@ -77,7 +79,9 @@ def make_plan(
     ours = {entry.id for held in stored.values() for entry in held}
     remove = frozenset(ours - kept - write.keys())
     pages = (tuple(added), tuple(changed), tuple(unchanged), gone)
-    return Plan(*pages, tuple(write.values()), remove, *_counts(entries, write, remove))
+    left = {(entry.source, entry.source_file_path) for entry in entries if entry.id not in remove}
+    left |= {(c.source, c.source_file_path) for c in write.values()}
+    return Plan(*pages, tuple(write.values()), remove, *_counts(entries, write, remove), pages=len(left))
 
 
 def _counts(
