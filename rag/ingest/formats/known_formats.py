@@ -10,7 +10,7 @@ from rag.ingest.formats.html_files import HtmlLoader
 from rag.ingest.formats.markdown_files import MarkdownLoader, MdxLoader
 from rag.ingest.formats.notebook_files import NotebookLoader
 from rag.ingest.formats.rst_files import RstLoader
-from rag.ingest.formats.text_files import TextLoader
+from rag.ingest.formats.text_files import PlainTextLoader
 
 LOADERS: Final[tuple[Loader, ...]] = (
     MarkdownLoader(),
@@ -19,7 +19,7 @@ LOADERS: Final[tuple[Loader, ...]] = (
     HtmlLoader(),
     EpubLoader(),
     NotebookLoader(),
-    TextLoader(),
+    PlainTextLoader(),
 )
 BY_SUFFIX: Final = {suffix: loader for loader in LOADERS for suffix in loader.suffixes}
 MARKUP: Final = frozenset({".md", ".markdown", ".mdx", ".rst"})  # what the generators of sites read

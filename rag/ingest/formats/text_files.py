@@ -6,7 +6,7 @@ from rag.ingest.formats.file_format import LARGEST, LoadedText
 from rag.ingest.formats.markdown_files import decoded
 
 
-class TextLoader:
+class PlainTextLoader:
     """The text as it is. Paragraphs are what blank lines part; titles that are underlined become headings."""
 
     suffixes = frozenset({".txt", ".text"})
