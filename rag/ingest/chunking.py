@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 from uuid import UUID, uuid5
@@ -66,7 +66,7 @@ def chunk(document: Document, *, count_tokens: Callable[[str], int], max_tokens:
             place = places[section.path]
             places[section.path] += 1
             chunks.append(_chunk(document, section, breadcrumb, text, place, len(chunks)))
-    return chunks
+    return [replace(one, page_chunks=len(chunks)) for one in chunks]
 
 
 def _chunk(document: Document, section: _Section, breadcrumb: str, text: str, place: int, index: int) -> Chunk:
