@@ -48,7 +48,7 @@ class Chunk:
 
     `text` is cut from `Document.text` unchanged; citations give offsets in it, in code points. `sha256` is the hash of
     `text`. `url` has no anchor; `anchor` is the heading's, empty when the page is not on a site. `chunk_index` counts
-    from 0 within the page.
+    from 0 within the page, which has `page_chunks` chunks (0: not recorded), so that a missing one is noticed.
     """
 
     id: str
@@ -65,6 +65,7 @@ class Chunk:
     document_sha256: str = ""
     chapter: str | None = None
     page_number: int | None = None
+    page_chunks: int = 0
 
     @property
     def embedded_text(self) -> str:
@@ -181,3 +182,4 @@ class IndexEntry:
     document_sha256: str
     sha256: str
     chunk_index: int = field(default=0, compare=False)
+    page_chunks: int = field(default=0, compare=False)

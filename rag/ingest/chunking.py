@@ -68,7 +68,7 @@ def chunk(document: Document, *, count_tokens: Callable[[str], int], max_tokens:
             places[section.path] += 1
             made = _chunk(document, section, breadcrumb, text, place, len(chunks))
             chunks.append(_on_printed_page(made, document, section, bisect_right(starts, begin) - 1))
-    return chunks
+    return [replace(one, page_chunks=len(chunks)) for one in chunks]
 
 
 def _on_printed_page(chunk: Chunk, document: Document, section: _Section, line: int) -> Chunk:
