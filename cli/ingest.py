@@ -10,8 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from cli.ingest_progress import duration, ingest_progress
 from cli.suggestion import FALLBACK, suggested
-from cli.terminal import in_line, print_json, progress_bar, say
+from cli.terminal import counted, in_line, print_json, say
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.program import program
@@ -25,19 +26,23 @@ def ingest(options: argparse.Namespace) -> int:
     """Exit code 0, 1 if a source failed (the others are ingested), or 2 for invalid input (nothing is written)."""
     settings = Settings.from_env()
     profile = profile_of(settings, options.profile)
-    with progress_bar("Indexing") as progress:
-        report, question = asyncio.run(_run(options, settings, profile, progress))
+    with ingest_progress() as watch:
+        report, question, seconds = asyncio.run(_run(options, settings, profile, watch))
     if options.json:
-        print_json(report.model_dump(mode="json"))
+        estimate = {"estimated_seconds": round(seconds, 1)} if options.dry_run else {}
+        print_json(report.model_dump(mode="json") | estimate)
     else:
         _show(report, options, question)
+        if options.dry_run:
+            _show_estimate(report, seconds)
     return 1 if report.failures else 0
 
 
-async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, progress: Any) -> tuple[Any, str]:
-    """The report, and a question that the book answers, if one will be suggested."""
+async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, watch: Any) -> tuple[Any, str, float]:
+    """The report, a question that the book answers, if one will be suggested, and for a dry run the expected time."""
     from rag.embedding.choice import is_local
     from rag.embedding.vectors import Bm25Encoder
+    from rag.ingest.estimate import estimated_seconds
     from rag.ingest.pipeline import ingest as run_ingestion
     from rag.services import MANUAL, build_embedder, collection_index, collection_to_fill, owner_of, vector_cache
 
@@ -61,14 +66,17 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
             rebuild=options.rebuild,
             profile=owner_of(name, profile),
             dry_run=options.dry_run,
-            progress=progress,
+            watch=watch,
         )
+        seconds = 0.0
+        if options.dry_run:
+            seconds = await asyncio.to_thread(estimated_seconds, report, embedder, is_local=is_local(embedder))
         question = FALLBACK
         # A hosted model would bill the search that tries the suggestion.
         if report.chunks.total and is_local(embedder) and not (options.dry_run or options.json):
             with suppress(AskbookError):  # the book is ingested; a suggestion is only a courtesy
                 question = await suggested(index, embedder, sparse)
-        return report, question
+        return report, question, seconds
     finally:
         await index.aclose()
 
@@ -92,6 +100,16 @@ def _kinds(counts: Mapping[str, int]) -> str:
     named = [f"{count} {kind} {'file' if count == 1 else 'files'}" for kind, count in ordered if kind][:_KINDS]
     rest = sum(counts.values()) - sum(count for kind, count in [one for one in ordered if one[0]][:_KINDS])
     return ", ".join(named) + (f"{' and ' if named else ''}{rest} {'other' if rest == 1 else 'others'}" if rest else "")
+
+
+def _show_estimate(report: Any, seconds: float) -> None:
+    if not report.embedded:
+        print("Nothing would be embedded.")
+        return
+    print(
+        f"{counted(report.embedded, 'text')} with {counted(report.tokens, 'token')} would be embedded, "
+        f"which would take {duration(seconds)}."
+    )
 
 
 def _show(report: Any, options: argparse.Namespace, question: str) -> None:
