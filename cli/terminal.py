@@ -12,10 +12,22 @@ import textwrap
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
 from rag.text.visible import UNPRINTABLE, visible
+
+# No colour has a background, so the text can be read on light and dark terminals.
+_STYLES: Final = {
+    "markdown.code": "cyan",
+    "markdown.code_block": "none",
+    "markdown.block_quote": "italic",
+    "markdown.item.bullet": "dim",
+    "markdown.item.number": "dim",
+    "markdown.link": "underline",
+    "markdown.link_url": "underline",
+    "markdown.mark": "dim not underline",
+}
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,8 +79,12 @@ def say(text: str) -> None:
 
 def waiting(data: Mapping[str, Any]) -> str:
     """The line for the data of a `waiting` event."""
-    problem = "is busy" if "rate_limit" in data["reason"] else "failed"
-    return f"The service {problem} and asks to wait. Trying again in {counted(data['seconds'], 'second')}."
+    return f"{waited_for(data)} and asks to wait. Trying again in {counted(data['seconds'], 'second')}."
+
+
+def waited_for(data: Mapping[str, Any]) -> str:
+    """What happened to the service that asks to wait."""
+    return f"The service {'is busy' if 'rate_limit' in data['reason'] else 'failed'}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -76,11 +92,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A rich console, with colour only on a terminal and unless NO_COLOR is set."""
+def console(**options: Any) -> Console:
+    """A rich console, with colour only on a terminal and unless NO_COLOR is set. `options` are those of rich."""
     from rich.console import Console
+    from rich.theme import Theme
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+    return Console(highlight=False, theme=Theme(_STYLES), **options)
 
 
 def say_remarks(response: Response) -> None:
@@ -176,7 +193,9 @@ def _import_libraries() -> None:
 async def opened(options: argparse.Namespace, settings: Settings) -> AsyncIterator[Agent]:
     """The agent for the given options. If the manual has to be indexed, a progress bar is shown."""
     from graph.agent import open_agent
+    from rag.observing.observers import start_outputs
 
+    start_outputs(settings)
     with progress_bar("Indexing the manual") as progress:
         manager = open_agent(settings, options.profile, collection=options.collection, progress=progress)
         agent = await manager.__aenter__()
