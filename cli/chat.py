@@ -9,16 +9,16 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Any
 
 from cli.commands import COMMANDS, ChatSession, Leave
 from cli.history import input_history
-from cli.terminal import console, counted, opened, preload, printable, report, say, say_failure, say_remarks, waiting
+from cli.terminal import counted, opened, preload, printable, report, say
+from cli.turn_view import TurnView
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import profile_of
 from rag.search.retriever import parse_filter
 from rag.settings import Settings
-from rag.types import Event, Response
+from rag.types import Event
 
 
 def chat(options: argparse.Namespace) -> int:
@@ -142,7 +142,7 @@ async def _answer(session: ChatSession, events: AsyncIterator[Event]) -> None:
 
 
 async def _stream(session: ChatSession, events: AsyncIterator[Event]) -> None:
-    view = _View()
+    view = TurnView()
     session.trace = None
     try:
         async for event in events:
@@ -153,56 +153,3 @@ async def _stream(session: ChatSession, events: AsyncIterator[Event]) -> None:
                 session.failed = session.failed or event.response.error is not None
     finally:
         view.close()
-
-
-class _View:
-    """Shows an answer: streamed as Markdown on a terminal, or as one text in a pipe."""
-
-    def __init__(self) -> None:
-        self._stream: Any = None
-        self._status: Any = None
-        if sys.stdout.isatty():
-            from cli.markdown import MarkdownStream
-
-            self._console = console()
-            self._stream = MarkdownStream(self._console)
-            self._status = self._console.status("Searching the book", spinner="dots")
-            self._status.start()
-
-    def take(self, event: Event) -> None:
-        if event.type == "phase" and self._status is not None and event.data["phase"] == "GENERATING":
-            self._status.update("Reading")
-        elif event.type == "waiting":
-            self._wait(waiting(event.data))
-        elif event.type == "sentence" and self._stream is not None:
-            self._stop_spinner()
-            self._stream.feed(event.data["text"])
-        elif event.type == "retract" and self._stream is not None:
-            self._stream.retract()
-        elif event.response is not None:
-            self._finish(event.response)
-
-    def _wait(self, line: str) -> None:
-        """Show the line beside the spinner if there is one, until the step starts again."""
-        if self._status is not None:
-            self._status.update(line)
-        else:
-            say(line)
-
-    def _finish(self, response: Response) -> None:
-        self.close()
-        if response.error is not None:
-            say_failure(response.error, in_chat=True)
-        elif self._stream is None:
-            print(printable(response.content) + "\n", flush=True)
-        say_remarks(response)
-
-    def close(self) -> None:
-        self._stop_spinner()
-        if self._stream is not None:
-            self._stream.close()
-
-    def _stop_spinner(self) -> None:
-        if self._status is not None:
-            self._status.stop()
-            self._status = None

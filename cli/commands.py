@@ -99,11 +99,9 @@ async def _help(_session: ChatSession, _rest: str) -> None:
 
 
 async def _sources(session: ChatSession, _rest: str) -> None:
-    for citation in _citations(session):
-        print(f"  [{citation.marker}] {in_line(citation.breadcrumb or citation.title)}  ({citation.score:.2f})")
-        print(f"      {in_line(citation.url)}")
-        for quote in [Quote.of(citation), *citation.occurrences]:
-            print(f"      “{printable(' '.join(quote.quote.split()))}”")
+    from cli.sources import print_full
+
+    print_full(console(), _citations(session))
 
 
 async def _show(session: ChatSession, rest: str) -> None:

@@ -12,10 +12,22 @@ import textwrap
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
 from rag.text.visible import UNPRINTABLE, visible
+
+# No colour has a background, so the text can be read on light and dark terminals.
+_STYLES: Final = {
+    "markdown.code": "cyan",
+    "markdown.code_block": "none",
+    "markdown.block_quote": "italic",
+    "markdown.item.bullet": "dim",
+    "markdown.item.number": "dim",
+    "markdown.link": "underline",
+    "markdown.link_url": "underline",
+    "markdown.mark": "dim not underline",
+}
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,8 +79,12 @@ def say(text: str) -> None:
 
 def waiting(data: Mapping[str, Any]) -> str:
     """The line for the data of a `waiting` event."""
-    problem = "is busy" if "rate_limit" in data["reason"] else "failed"
-    return f"The service {problem} and asks to wait. Trying again in {counted(data['seconds'], 'second')}."
+    return f"{waited_for(data)} and asks to wait. Trying again in {counted(data['seconds'], 'second')}."
+
+
+def waited_for(data: Mapping[str, Any]) -> str:
+    """What happened to the service that asks to wait."""
+    return f"The service {'is busy' if 'rate_limit' in data['reason'] else 'failed'}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -76,11 +92,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A rich console, with colour only on a terminal and unless NO_COLOR is set."""
+def console(**options: Any) -> Console:
+    """A rich console, with colour only on a terminal and unless NO_COLOR is set. `options` are those of rich."""
     from rich.console import Console
+    from rich.theme import Theme
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+    return Console(highlight=False, theme=Theme(_STYLES), **options)
 
 
 def say_remarks(response: Response) -> None:
@@ -135,7 +152,7 @@ def number(text: str | None, name: str, low: float, high: float, *, whole: bool)
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(label: str, noun: str = "passage") -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error, shown from the first report on; one line if that is not a terminal.
 
     Yields the function to report to, with (done, total) as arguments.
@@ -146,7 +163,7 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
         def once(_done: int, total: int) -> None:
             nonlocal printed
             if not printed and total:
-                say(f"{label}: {total} passages")
+                say(f"{label}: {counted(total, noun)}")
                 printed = True
 
         yield once

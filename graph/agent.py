@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from qdrant_client import AsyncQdrantClient
 
-_EVENT_TYPES: Final = frozenset({"phase", "retrieval", "waiting", "sentence", "retract"})  # passed on to the caller
+# The events that are passed on to the caller.
+_EVENT_TYPES: Final = frozenset({"phase", "retrieval", "waiting", "checking", "sentence", "retract"})
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ def test_a_conversation_is_listed_shown_exported_and_deleted(run: CommandLine) -
     content = run("ask", QUESTION, "--thread", "kept", "--json").data["plain_content"]
     listed = {one["thread_id"]: one for one in run("threads", "list", "--json").data}
     assert (listed["kept"]["turns"], listed["kept"]["first_question"]) == (1, QUESTION)
+    assert listed["kept"]["collections"] == ["book"]
+    assert "  book  " in run("threads", "list").out
     shown = run("threads", "show", "kept", "--json").data
     assert [(turn["question"], turn["plain_content"]) for turn in shown["turns"]] == [(QUESTION, content)]
     assert shown["turns"][0]["citations"]

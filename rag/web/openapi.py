@@ -96,6 +96,7 @@ def _paths(options: dict[str, Any], profiles: Sequence[str]) -> dict[str, Any]:
     return {
         "/healthz": {"get": _operation("whether the index and the memory answer", answer=_HEALTH) | _unhealthy()},
         "/api/book": {"get": _operation("the book")},
+        "/api/books": {"get": _operation("the books of this installation", answer=_has(books={"type": "array"}))},
         "/api/profiles": {"get": _operation("the profiles on offer", answer=_has(profiles=_NAMES, default=_TEXT))},
         "/api/passages/{chunk_id}": {"get": _operation("a stored passage", [chunk])},
         "/api/threads": {"get": _operation("the newest conversations", [before], answer=_LISTED)},
