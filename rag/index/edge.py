@@ -113,6 +113,30 @@ class EdgeIndex:
                 del opened  # a traceback that is kept must not keep the shard open
 
     @contextmanager
+    def _points(self) -> Iterator[tuple[IndexInfo, EdgeShard]]:
+        """The record and the points for a writer, who takes them as they are.
+
+        A reader refuses a shard in which points are missing; whoever plans a change has to see what is left.
+        """
+        with _files(self.collection):
+            try:
+                opened = self._opened()
+            except RetrievalError as error:
+                version = self._generations.version() if error.code == "index_broken" else None
+                if version is None:
+                    raise
+                info = self._generations.info(version.folder)
+                shard = engine.load(version.folder / "shard", self.collection, None)
+                try:
+                    with self._faults():
+                        yield info, shard
+                finally:
+                    shard.close()
+                return
+            with self._faults():
+                yield opened.info, opened.shard
+
+    @contextmanager
     def _faults(self) -> Iterator[None]:
         try:
             with engine_faults(self.collection):
@@ -169,10 +193,10 @@ class EdgeIndex:
         if not self._generations.exists():
             return []
         found: list[IndexEntry] = []
-        with self.reading() as opened:
+        with self._points() as (_, shard):
             offset, more = None, True
             while more:
-                records, offset = engine.page(opened.shard, offset, payload=ENTRY_KEYS, vectors=False)
+                records, offset = engine.page(shard, offset, payload=ENTRY_KEYS, vectors=False)
                 found += [to_entry(record.id, record.payload) for record in records]
                 more = offset is not None
         return found
@@ -196,7 +220,7 @@ class EdgeIndex:
 
     def _unchanged(self, info: IndexInfo) -> bool:
         old = self.read_info()
-        return old is not None and replace(old, chunks=info.chunks) == info
+        return old is not None and replace(old, chunks=info.chunks) == info and info.chunks in (0, old.chunks)
 
     def _build(self, info: IndexInfo, add: Iterator[Point], remove: set[str], cancelled: threading.Event) -> None:
         self._generations.sweep(keep=self._generations.current())
@@ -232,13 +256,13 @@ class EdgeIndex:
         if not self._generations.exists():
             return 0
         copied, offset, more = 0, None, True
-        with self.reading() as source:
+        with self._points() as (old, source):
             while more:
                 _check_cancelled(cancelled)
-                records, offset = engine.page(source.shard, offset, payload=True, vectors=True)
+                records, offset = engine.page(source, offset, payload=True, vectors=True)
                 kept: list[Any] = [record for record in records if str(record.id) not in without]
-                if kept and encoders(source.info) != encoders(info):
-                    raise mismatch(source.info, *encoders(info))
+                if kept and encoders(old) != encoders(info):
+                    raise mismatch(old, *encoders(info))
                 with engine_faults(self.collection, writing=True):
                     shard.update(UpdateOperation.upsert_points([EdgePoint(r.id, r.vector, r.payload) for r in kept]))
                 copied += len(kept)

@@ -53,11 +53,12 @@ class IngestFailure(Record):
 
 
 class SourceSummary(Record):
-    """Whose rules a source was read by, and why."""
+    """Whose rules a source was read by, and why. `passed_over` counts files that are no pages, by their endings."""
 
     source: str
     generator: str
     reason: str
+    passed_over: dict[str, int]
 
 
 class IngestReport(Record):
@@ -121,7 +122,8 @@ async def ingest(
     texts = list(dict.fromkeys(c.embedded_text for c in plan.write))
     known = await asyncio.to_thread(vectors.get, embedder.model_id, texts) if texts else {}
     missing = [text for text in texts if text not in known]
-    if not dry_run and not plan.is_empty:
+    lost = info is not None and info.chunks != len(entries)  # points of other sources, which this run cannot restore
+    if not dry_run and (lost or not plan.is_empty):
         known |= await _embed(missing, embedder, vectors, progress)
         points = await asyncio.to_thread(_points, plan.write, known, sparse)
         size = embedder.dimension or (len(points[0].dense) if points else info.dimension if info else 0)
@@ -279,5 +281,10 @@ def _report(
         embedded=embedded,
         seconds=round(seconds, 3),
         failures=[IngestFailure(source=failure.file, reason=failure.reason) for failure in failures],
-        sources=[SourceSummary(source=one.source, generator=one.generator, reason=one.reason) for one in loaded],
+        sources=[
+            SourceSummary(
+                source=one.source, generator=one.generator, reason=one.reason, passed_over=dict(one.passed_over)
+            )
+            for one in loaded
+        ],
     )
