@@ -11,6 +11,8 @@ from rag.ports import ChunkIndex, Embedder, SparseEncoder
 
 FALLBACK: Final = "What is this book about?"  # answered for every book
 LOOKED_AT: Final = 300  # chunks whose headings may become the question, from all over the book
+READ: Final = 60  # chunks by which the language of a book is told
+PROSE: Final = 200  # characters of a chunk that are enough for it
 TRIED: Final = 6  # questions that are asked; each takes about a third of a second
 PASSAGES: Final = 12
 THRESHOLD: Final = 0.2
@@ -49,6 +51,21 @@ async def suggestions(index: ChunkIndex, embedder: Embedder, sparse: SparseEncod
         if wanted and answer != REFUSAL and f"[{wanted}]" in answer:
             answered.append(question)
     return answered
+
+
+async def foreign_language(index: ChunkIndex) -> str:
+    """The language of a book that is not in English: "German", "another language", or "" for English.
+
+    Raises what the index raises.
+    """
+    from rag.text.language import is_foreign, language_of
+
+    ids = sorted(entry.id for entry in await index.entries())
+    texts = [chunk.text for chunk in await index.fetch(ids[:READ])]
+    told = [text for text in texts if len(text) >= PROSE]
+    if 2 * sum(map(is_foreign, told)) <= len(told):
+        return ""
+    return language_of("\n".join(text[:PROSE] for text in told)).capitalize() or "another language"
 
 
 def _candidates(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk]]:

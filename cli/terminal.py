@@ -152,7 +152,7 @@ def number(text: str | None, name: str, low: float, high: float, *, whole: bool)
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(label: str, noun: str = "passage") -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error, shown from the first report on; one line if that is not a terminal.
 
     Yields the function to report to, with (done, total) as arguments.
@@ -163,7 +163,7 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
         def once(_done: int, total: int) -> None:
             nonlocal printed
             if not printed and total:
-                say(f"{label}: {total} passages")
+                say(f"{label}: {counted(total, noun)}")
                 printed = True
 
         yield once
