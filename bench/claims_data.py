@@ -26,6 +26,8 @@ BOOKS: Final = {"uv": "uv/docs", "rust": "rust/src", "redux": "redux/docs", "phy
 EDGE: Final = 5  # words at the beginning and at the end of a passage that name it
 MOST_CHANGED: Final = 0.1  # share by which its length may differ, where the reading of a page has changed
 _WORD: Final = re.compile(r"\w+")
+_SIGNS: Final = re.compile(r"[^\w\n]*")
+_SIGNS_BEFORE: Final = re.compile(r"[^\w\n]*\Z")
 _NO_WORDS: Final = re.compile(r"\]\([^)\n]*\)|^[ \t>]*(?:`{3,}|~{3,}).*$", re.M)
 
 
@@ -82,7 +84,13 @@ class _Page:
         if not found or min(found)[0] > MOST_CHANGED * words + 2:
             return None
         _, first, last = min(found)
-        return self._chunk(self.document.text[self.words[first][1] : self.words[last - 1][2]], first)
+        return self._chunk(self._around(self.words[first][1], self.words[last - 1][2]), first)
+
+    def _around(self, start: int, end: int) -> str:
+        """A stretch of the page with the signs before its first word and behind its last, on the same lines."""
+        text = self.document.text
+        before, behind = _SIGNS_BEFORE.search(text[:start]), _SIGNS.match(text, end)
+        return text[before.start() if before else start : behind.end() if behind else end]
 
     def _hashes(self, edge: int) -> list[str]:
         """The hash of the words from each word on, `edge` of them."""
