@@ -42,7 +42,10 @@ def build_parser() -> argparse.ArgumentParser:
             "-c", dest="newest", action="store_true", default=_NO_DEFAULT, help="continue the newest conversation"
         )
         _filter(target)
-    parser.set_defaults(profile=None, collection=None, thread=None, newest=False, filter=None)
+        target.add_argument(
+            "--no-stream", action="store_true", default=_NO_DEFAULT, help="show an answer when it is complete"
+        )
+    parser.set_defaults(profile=None, collection=None, thread=None, newest=False, filter=None, no_stream=False)
     ask = _command(commands, "ask", "ask one question, then exit")
     ask.add_argument("question", metavar="QUESTION", help="the question, or - to read it from standard input")
     _profile(ask)
@@ -74,10 +77,12 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     passages = _command(commands, "passages", "print stored passages in full")
     passages.add_argument("ids", metavar="CHUNK_ID", nargs="+", help="ids from search results and citations")
     _common(passages)
+    _add_books(commands)
     _add_threads(commands)
     verify = _command(commands, "verify", "check the citations of a stored conversation against the current book")
     verify.add_argument("id", metavar="ID", help="the conversation")
     _common(verify)
+    _add_eval(commands)
     trust = _command(commands, "trust", "let a profile or a .env that was found in a folder use your keys")
     trust.add_argument("files", metavar="FILE", nargs="+", help="the profile or .env, which you have read")
     trust.add_argument("--revoke", action="store_true", help="trust the file no longer")
@@ -94,6 +99,37 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     doctor = _command(commands, "doctor", "check the configuration and suggest fixes")
     _profile(doctor)
     _common(doctor)
+
+
+def _add_eval(commands: argparse._SubParsersAction[_Parser]) -> None:
+    """The command `eval`."""
+    evaluate = _command(commands, "eval", "ask the questions of a dataset and say how good the answers are")
+    evaluate.add_argument("dataset", metavar="DATASET", help="a file of JSON Lines with questions and what is right")
+    evaluate.add_argument("--report", metavar="FILE.html", help="write a page with tables and plots")
+    evaluate.add_argument("--against", metavar="OTHER.json", help="compare with a run that was printed with --json")
+    evaluate.add_argument("--fresh", action="store_true", help="do not go on with an unfinished run")
+    _profile(evaluate)
+    _common(evaluate)
+
+
+def _add_books(commands: argparse._SubParsersAction[_Parser]) -> None:
+    """The command `books`, built like `threads`."""
+    books = _command(commands, "books", "list, show, rename or delete the books in the index")
+    books.add_argument("--json", action="store_true", default=_NO_DEFAULT, help="print JSON")
+    books.set_defaults(json=False)
+    actions = books.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, text in {
+        "list": "list the books",
+        "show": "show what is known of a book",
+        "rename": "give a book another name",
+        "delete": "delete a book",
+    }.items():
+        action = _command(actions, name, text)
+        if name != "list":
+            action.add_argument("name", metavar="NAME", help="the book")
+        if name == "rename":
+            action.add_argument("new", metavar="NEW", help="its new name")
+        action.add_argument("--json", action="store_true", default=_NO_DEFAULT, help="print JSON")
 
 
 def _add_threads(commands: argparse._SubParsersAction[_Parser]) -> None:
@@ -154,16 +190,27 @@ def _chosen(name: str | None) -> Callable[[argparse.Namespace], int]:
         from cli import search as module
 
         command = getattr(module, name)
-    elif name == "ingest":
-        from cli.ingest import ingest as command
-    elif name == "threads":
-        from cli.threads import threads as command
-    elif name == "trust":
-        from cli.trust import trust as command
     elif name == "serve":
         from cli.serve import serve as command
     elif name == "mcp":
         from cli.mcp import mcp as command
+    elif name == "eval":
+        from cli.eval import evaluate as command
+    else:
+        return _on_storage(name)
+    return command
+
+
+def _on_storage(name: str | None) -> Callable[[argparse.Namespace], int]:
+    """The function of a command on stored books and conversations, or of `doctor`."""
+    if name == "ingest":
+        from cli.ingest import ingest as command
+    elif name == "books":
+        from cli.books import books as command
+    elif name == "threads":
+        from cli.threads import threads as command
+    elif name == "trust":
+        from cli.trust import trust as command
     elif name == "verify":
         from cli.verify import verify_thread as command
     else:

@@ -5,16 +5,24 @@ from __future__ import annotations
 import argparse
 import asyncio
 import shlex
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from cli.suggestion import FALLBACK, suggested
+from cli.suggestion import FALLBACK, foreign_language, suggested
 from cli.terminal import in_line, print_json, progress_bar, say
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.program import program
 from rag.settings import Settings
+
+_ADVICE: Final = (
+    "The packaged embedding model knows English; a multilingual one of Cohere or of an OpenAI-compatible server finds "
+    'more (see "Models" in the manual).'
+)
+_ALIKE: Final = 5  # failures for the same reason that are told one by one
+_KINDS: Final = 8  # kinds of files that are named
 
 
 def ingest(options: argparse.Namespace) -> int:
@@ -22,17 +30,22 @@ def ingest(options: argparse.Namespace) -> int:
     settings = Settings.from_env()
     profile = profile_of(settings, options.profile)
     with progress_bar("Indexing") as progress:
-        report, question = asyncio.run(_run(options, settings, profile, progress))
+        report, question, language = asyncio.run(_run(options, settings, profile, progress))
     if options.json:
         print_json(report.model_dump(mode="json"))
     else:
         _show(report, options, question)
+        if language:
+            print(f"The book seems to be in {language}. {_ADVICE}")
     return 1 if report.failures else 0
 
 
-async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, progress: Any) -> tuple[Any, str]:
-    """The report, and a question that the book answers, if one will be suggested."""
+async def _run(
+    options: argparse.Namespace, settings: Settings, profile: Profile, progress: Any
+) -> tuple[Any, str, str]:
+    """The report, a question that the book answers, if one will be suggested, and the language to be told of."""
     from rag.embedding.choice import is_local
+    from rag.embedding.known_models import PACKAGED
     from rag.embedding.vectors import Bm25Encoder
     from rag.ingest.pipeline import ingest as run_ingestion
     from rag.services import MANUAL, build_embedder, collection_index, collection_to_fill, owner_of, vector_cache
@@ -59,23 +72,46 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
             dry_run=options.dry_run,
             progress=progress,
         )
-        question = FALLBACK
+        question, language = FALLBACK, ""
         # A hosted model would bill the search that tries the suggestion.
         if report.chunks.total and is_local(embedder) and not (options.dry_run or options.json):
             with suppress(AskbookError):  # the book is ingested; a suggestion is only a courtesy
                 question = await suggested(index, embedder, sparse)
-        return report, question
+                language = await foreign_language(index) if embedder.model_id == PACKAGED else ""
+        return report, question, language
     finally:
         await index.aclose()
+
+
+def _say_failures(failures: Sequence[Any]) -> None:
+    """A line for each failure; many with the same reason, such as a missing extra, are told in two lines."""
+    by_reason: dict[str, list[str]] = {}
+    for failure in failures:
+        by_reason.setdefault(failure.reason, []).append(failure.source)
+    for reason, sources in by_reason.items():
+        shown = sources if len(sources) <= _ALIKE else sources[:1]
+        for source in shown:
+            say(in_line(f"{source}: {reason}"))
+        if len(sources) > len(shown):
+            say(in_line(f"and {len(sources) - len(shown)} more files for the same reason"))
+
+
+def _kinds(counts: Mapping[str, int]) -> str:
+    """Files that were passed over, by kind: `26 .docx files, 1 .png file and 3 others`."""
+    ordered = sorted(counts.items(), key=lambda kind: (-kind[1], kind[0]))
+    named = [f"{count} {kind} {'file' if count == 1 else 'files'}" for kind, count in ordered if kind][:_KINDS]
+    rest = sum(counts.values()) - sum(count for kind, count in [one for one in ordered if one[0]][:_KINDS])
+    return ", ".join(named) + (f"{' and ' if named else ''}{rest} {'other' if rest == 1 else 'others'}" if rest else "")
 
 
 def _show(report: Any, options: argparse.Namespace, question: str) -> None:
     dry_run = options.dry_run
     documents, chunks = report.documents, report.chunks
-    for failure in report.failures:
-        say(in_line(f"{failure.source}: {failure.reason}"))
+    _say_failures(report.failures)
     for source in report.sources:
         print(in_line(f"{source.source}: read by the rules of {source.generator} ({source.reason})."))
+        if source.passed_over:
+            print(in_line(f"Passed over: {_kinds(source.passed_over)}."))
     would = "would be " if dry_run else ""
     print(
         f"Pages: {documents.added} {would}added, {documents.changed} changed, {documents.unchanged} unchanged, "

@@ -1,64 +1,169 @@
-"""Streams an answer to a terminal: finished blocks as Markdown, the unfinished block redrawn in place."""
+"""Renders a block of an answer for a terminal: Markdown with quiet citation marks, and links that can be clicked."""
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.live import Live
-from rich.markdown import Markdown
+import os
+import re
+from collections.abc import Mapping
+from typing import Final
 
-from cli.terminal import printable
+from markdown_it.token import Token
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.markdown import CodeBlock, Heading, ImageItem, Markdown, TableElement
+from rich.padding import Padding
+from rich.segment import Segment
+from rich.syntax import Syntax
+from rich.text import Text
+
+from cli.blocks import AnswerBlock
+
+_MARK: Final = re.compile(r"(\[(?:\d+|\?)\])")
+_CELLS: Final = re.compile(r"(?<!\\)\|")
+_MARGIN: Final = 2  # columns before code, and between the columns of a table
+# Terminals that open OSC 8 links, by the variables that they set.
+_LINKING: Final = ("VTE_VERSION", "KITTY_WINDOW_ID", "WT_SESSION", "KONSOLE_VERSION", "DOMTERM", "WEZTERM_PANE")
+_LINKING_PROGRAMS: Final = ("iTerm.app", "WezTerm", "vscode", "Hyper", "ghostty", "Tabby", "rio", "zed")
+_LINKING_TERMS: Final = ("kitty", "alacritty", "foot", "ghostty", "wezterm", "contour")
 
 
-class MarkdownStream:
-    """Shows Markdown that arrives in pieces. A block ends at an empty line outside a fence."""
+def links_work(console: Console) -> bool:
+    """Whether the terminal opens OSC 8 links. FORCE_HYPERLINK=1 or 0 decides, as in many programs."""
+    if not console.is_terminal or console.is_dumb_terminal or console.color_system is None:
+        return False
+    if (forced := os.environ.get("FORCE_HYPERLINK")) is not None:
+        return forced not in ("", "0")
+    term = os.environ.get("TERM", "")
+    return (
+        any(os.environ.get(name) for name in _LINKING)
+        or os.environ.get("TERM_PROGRAM") in _LINKING_PROGRAMS
+        or any(name in term for name in _LINKING_TERMS)
+    )
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._tail = ""
-        self._live: Live | None = None
 
-    def feed(self, piece: str) -> None:
-        self._tail += printable(piece)
-        while (end := self._block_end()) is not None:
-            self._settle(self._tail[:end])
-            self._tail = self._tail[end:].lstrip("\n")
-        if self._tail.strip():
-            self._draw()
+def is_web_address(url: str) -> bool:
+    return url.startswith(("https://", "http://"))
 
-    def close(self) -> None:
-        """Print the rest as finished."""
-        self._settle(self._tail)
-        self._tail = ""
 
-    def retract(self) -> None:
-        """Drop the unfinished block and mark the text above as withdrawn."""
-        self._stop()
-        self._tail = ""
-        self._console.print("(withdrawn)", style="dim italic")
+def rendered(block: AnswerBlock, links: Mapping[int, str] | None, width: int) -> RenderableType:
+    """The block for a terminal of `width` columns. `links` are the addresses of the passages by number.
 
-    def _block_end(self) -> int | None:
-        position, in_fence = 0, False
-        for line in self._tail.splitlines(keepends=True):
-            if line.lstrip().startswith(("```", "~~~")):
-                in_fence = not in_fence
-            if not line.strip() and not in_fence and self._tail[:position].strip():
-                return position
-            position += len(line)
-        return None
+    Without `links` (None), the terminal cannot open links: the address of a link stands behind its text.
+    """
+    text = block.text
+    if block.is_table and (not block.has_head or not _fits(text, width)):
+        text = _as_list(text)
+    parts: list[RenderableType] = [_Answer(text, links)]
+    if block.markers:
+        indent = _MARGIN if block.is_code else 0
+        parts.append(Padding(_Answer(block.markers, links), (0, 0, 0, indent)))
+    return Group(*parts)
 
-    def _draw(self) -> None:
-        if self._live is None:
-            self._live = Live(console=self._console, transient=True, auto_refresh=False)
-            self._live.start()
-        self._live.update(Markdown(self._tail), refresh=True)
 
-    def _settle(self, block: str) -> None:
-        self._stop()
-        if block.strip():
-            self._console.print(Markdown(block))
-            self._console.print()
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in _CELLS.split(row.strip())[1:-1]]
 
-    def _stop(self) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+
+def _fits(table: str, width: int) -> bool:
+    """Whether every word of the table has room in its column."""
+    rows = [_cells(line) for line in table.split("\n")]
+    columns = max(map(len, rows))
+    longest = [0] * columns
+    for row in rows:
+        for place, cell in enumerate(row):
+            words = re.sub(r"[`*]", "", cell).split()
+            longest[place] = max([longest[place], *map(cell_len, words)])
+    return sum(longest) + _MARGIN * (columns + 1) <= width
+
+
+def _as_list(table: str) -> str:
+    """The rows of a table as items of a list, the cells of each separated by a dot."""
+    rows = [_cells(line) for line in table.split("\n")]
+    has_head = len(rows) > 1 and all(re.fullmatch(r":?-+:?", cell) for cell in rows[1])
+    items = []
+    for row in rows[2:] if has_head else rows:
+        marks = row.pop() if row and _MARK.sub("", row[-1]).strip() == "" and row[-1] else ""
+        items.append(f"- {' · '.join(filter(None, row))} {marks}".rstrip())
+    return "\n".join(items)
+
+
+class _Heading(Heading):
+    """A heading on the left, in bold."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(self.text.plain, style="bold")
+
+
+class _Code(CodeBlock):
+    """Code in the colours of the terminal, indented, without a background."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        code = Syntax(
+            str(self.text).rstrip(), self.lexer_name, theme="ansi_dark", background_color="default", word_wrap=True
+        )
+        yield Padding(code, (0, 0, 0, _MARGIN))
+
+
+class _Image(ImageItem):
+    """The text of an image, since a terminal shows no picture."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text.assemble("(image: ", self.text or Text(self.destination), ")", end="")
+
+
+class _Table(TableElement):
+    """A table without lines around it."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich import box
+        from rich.table import Table
+
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", border_style="dim")
+        for column in self.header.row.cells if self.header and self.header.row else ():
+            table.add_column(column.content.copy())
+        for row in self.body.rows if self.body else ():
+            table.add_row(*(cell.content for cell in row.cells))
+        yield table
+
+
+class _Answer(Markdown):
+    """Markdown whose citation marks are quiet, and open the cited page where `links` has its address."""
+
+    elements = {  # noqa: RUF012  # as in rich
+        **Markdown.elements, "heading_open": _Heading, "fence": _Code, "code_block": _Code,
+        "image": _Image, "table_open": _Table,
+    }  # fmt: skip
+    inlines = {*Markdown.inlines, "mark"}  # noqa: RUF012
+
+    def __init__(self, text: str, links: Mapping[int, str] | None) -> None:
+        super().__init__(text, hyperlinks=links is not None)
+        for token in self.parsed:
+            if token.children:
+                token.children = [part for child in token.children for part in _marked(child, links or {})]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The elements, without the empty line that rich puts before a table at the beginning."""
+        began = False
+        for part in super().__rich_console__(console, options):
+            if began or part != Segment.line():
+                began = True
+                yield part
+
+
+def _marked(token: Token, links: Mapping[int, str]) -> list[Token]:
+    """The token, or where it is text with citation marks in it, the tokens that show them."""
+    if token.type != "text" or not _MARK.search(token.content):
+        return [token]
+    parts: list[Token] = []
+    for piece in filter(None, _MARK.split(token.content)):
+        text = Token("text", "", 0, content=piece)
+        if not _MARK.fullmatch(piece):
+            parts.append(text)
+            continue
+        shown = [Token("mark_open", "mark", 1), text, Token("mark_close", "mark", -1)]
+        address = links.get(int(piece[1:-1]), "") if piece != "[?]" else ""
+        if is_web_address(address):
+            link = Token("link_open", "a", 1, attrs={"href": address})
+            shown = [link, *shown, Token("link_close", "a", -1)]
+        parts += shown
+    return parts

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import socket
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from cli.terminal import number, opened, preload, say
@@ -53,6 +54,7 @@ def _listening(host: str, port: int) -> socket.socket:
 async def _serve(options: argparse.Namespace, settings: Settings, listening: socket.socket) -> int:
     import uvicorn
 
+    from rag.books import books_on_offer
     from rag.profiles.offered import offer_of
     from rag.web.app import build_app
     from rag.web.hosting import Hosting, Limits
@@ -62,7 +64,15 @@ async def _serve(options: argparse.Namespace, settings: Settings, listening: soc
     people = People.parse(settings.api_keys.get_secret_value() if settings.api_keys else None)
     async with opened(options, settings) as agent:
         limits = Limits(turns_per_minute=settings.turns_per_minute, concurrent_turns=settings.concurrent_turns)
-        hosting = Hosting(agent, Context, offer_of(settings), people, limits, origins=_origins(settings))
+        hosting = Hosting(
+            agent,
+            Context,
+            offer_of(settings),
+            people,
+            limits,
+            origins=_origins(settings),
+            books=partial(books_on_offer, settings),
+        )
         config = uvicorn.Config(
             build_app(hosting),
             log_config=None,

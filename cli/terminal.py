@@ -12,10 +12,25 @@ import textwrap
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
 from rag.text.visible import UNPRINTABLE, visible
+
+_UNWRAPPED: Final = 10_000  # columns of a pipe
+_NAMES: Final = 9  # columns for the name of a field
+# No colour has a background, so the text can be read on light and dark terminals.
+_STYLES: Final = {
+    "markdown.code": "cyan",
+    "markdown.code_block": "none",
+    "markdown.block_quote": "italic",
+    "markdown.item.bullet": "dim",
+    "markdown.item.number": "dim",
+    "markdown.link": "underline",
+    "markdown.link_url": "underline",
+    "markdown.mark": "dim not underline",
+}
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,14 +76,32 @@ def say(text: str) -> None:
     text = printable(text)
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns
-        text = "\n".join(textwrap.fill(line, width, break_long_words=False) for line in text.split("\n"))
+        text = "\n".join(
+            textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False) for line in text.split("\n")
+        )
     print(text, file=sys.stderr)
+
+
+def say_field(name: str, text: str) -> None:
+    """Print a remark with its name in a column on the left, to standard error."""
+    indent = " " * _NAMES
+    line = f"{name:<{_NAMES}}{in_line(text)}"
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        line = textwrap.fill(
+            line, width, break_long_words=False, break_on_hyphens=False, subsequent_indent=indent, drop_whitespace=True
+        )
+    print(line, file=sys.stderr)
 
 
 def waiting(data: Mapping[str, Any]) -> str:
     """The line for the data of a `waiting` event."""
-    problem = "is busy" if "rate_limit" in data["reason"] else "failed"
-    return f"The service {problem} and asks to wait. Trying again in {counted(data['seconds'], 'second')}."
+    return f"{waited_for(data)} and asks to wait. Trying again in {counted(data['seconds'], 'second')}."
+
+
+def waited_for(data: Mapping[str, Any]) -> str:
+    """What happened to the service that asks to wait."""
+    return f"The service {'is busy' if 'rate_limit' in data['reason'] else 'failed'}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -76,11 +109,14 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A rich console, with colour only on a terminal and unless NO_COLOR is set."""
+def console(**options: Any) -> Console:
+    """A rich console, with colour only on a terminal and unless NO_COLOR is set. `options` are those of rich."""
     from rich.console import Console
+    from rich.theme import Theme
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+    if not (sys.stderr if options.get("stderr") else sys.stdout).isatty():
+        options = {"width": _UNWRAPPED} | options  # a pipe gets lines as they are
+    return Console(highlight=False, theme=Theme(_STYLES), **options)
 
 
 def say_remarks(response: Response) -> None:
@@ -135,7 +171,7 @@ def number(text: str | None, name: str, low: float, high: float, *, whole: bool)
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(label: str, noun: str = "passage") -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error, shown from the first report on; one line if that is not a terminal.
 
     Yields the function to report to, with (done, total) as arguments.
@@ -146,7 +182,7 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
         def once(_done: int, total: int) -> None:
             nonlocal printed
             if not printed and total:
-                say(f"{label}: {total} passages")
+                say(f"{label}: {counted(total, noun)}")
                 printed = True
 
         yield once
@@ -159,24 +195,31 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total, visible=total > 0)
 
 
-def preload() -> None:
-    """Load the embedding model's libraries in a thread while LangGraph is imported; both take most of the start."""
-    threading.Thread(target=_import_libraries, daemon=True).start()
+def preload(*modules: str) -> None:
+    """Load the embedding model's libraries in a thread while LangGraph is imported; both take most of the start.
+
+    The `modules` follow them.
+    """
+    threading.Thread(target=_import_libraries, args=modules, daemon=True).start()
 
 
-def _import_libraries() -> None:
+def _import_libraries(*modules: str) -> None:
     import tokenizers  # noqa: F401
 
     from rag.onnx import onnx_runtime
 
     onnx_runtime()
+    for module in modules:
+        import_module(module)
 
 
 @asynccontextmanager
 async def opened(options: argparse.Namespace, settings: Settings) -> AsyncIterator[Agent]:
     """The agent for the given options. If the manual has to be indexed, a progress bar is shown."""
     from graph.agent import open_agent
+    from rag.observing.observers import start_outputs
 
+    start_outputs(settings)
     with progress_bar("Indexing the manual") as progress:
         manager = open_agent(settings, options.profile, collection=options.collection, progress=progress)
         agent = await manager.__aenter__()

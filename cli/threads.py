@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.history import forget
-from cli.terminal import counted, one_line, print_json, printable, say
+from cli.terminal import clipped, counted, in_line, one_line, print_json, printable, say
 from rag.errors import MemoryFailureError
 from rag.settings import Settings
 
@@ -103,7 +103,10 @@ def row(summary: dict[str, Any]) -> str:
         return f"{printable(summary['thread_id'])}  {damaged}cannot be read ({summary['error']})"
     when = summary["updated_at"][:16].replace("T", " ")
     size = counted(summary["turns"], "turn")
-    return f"{printable(summary['thread_id'])}  {when}  {size:>9}  {one_line(summary['first_question'], 68)}"
+    book = clipped(in_line(", ".join(summary["collections"]) or "-"), 20)
+    return (
+        f"{printable(summary['thread_id'])}  {when}  {size:>9}  {book:<10}  {one_line(summary['first_question'], 80)}"
+    )
 
 
 def as_markdown(conversation: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphRecursionError
@@ -16,7 +17,7 @@ from langgraph.types import StateSnapshot
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from graph.build import STEPS, build_graph
-from graph.compiled import CompiledMachine, exclusive, thread_config
+from graph.compiled import CompiledMachine, exclusive, observed, thread_config
 from graph.conversations import Asked, take_back, unanswered
 from graph.memory import Memory, MemoryOptions, open_memory
 from rag.conversation.retrieval_context import RetrievalContext
@@ -29,6 +30,7 @@ from rag.conversation.turns import (
 )
 from rag.errors import AskbookError, InvalidQuestionError, MemoryFailureError, UsageError
 from rag.given import Given
+from rag.observing.observers import observers_of
 from rag.ports import Services
 from rag.retry import USUAL, Patience
 from rag.search.retriever import parse_filter
@@ -43,7 +45,8 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from qdrant_client import AsyncQdrantClient
 
-_EVENT_TYPES: Final = frozenset({"phase", "retrieval", "waiting", "sentence", "retract"})  # passed on to the caller
+# The events that are passed on to the caller.
+_EVENT_TYPES: Final = frozenset({"phase", "retrieval", "waiting", "checking", "sentence", "retract"})
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,16 @@ class Agent:
     cannot begin.
     """
 
-    def __init__(self, graph: CompiledMachine, services: Services, memory: Memory, patience: Patience = USUAL) -> None:
+    def __init__(
+        self,
+        graph: CompiledMachine,
+        services: Services,
+        memory: Memory,
+        patience: Patience = USUAL,
+        observers: Sequence[BaseCallbackHandler] = (),
+    ) -> None:
+        graph = observed(graph, observers)
+        self._observers = observers
         self.graph = exclusive(graph, memory.turn)
         self._graph = graph  # takes no lock: for a turn that holds it already
         self._patience = patience
@@ -76,7 +88,7 @@ class Agent:
     @cached_property
     def _forgetful(self) -> CompiledMachine:
         """The machine without a checkpointer, for a conversation that the caller keeps."""
-        return build_graph(self.services, self._patience).compile()
+        return observed(build_graph(self.services, self._patience).compile(), self._observers)
 
     async def ask(
         self,
@@ -220,19 +232,21 @@ class Agent:
         # A process that is killed resumes where it was, and loses no question. LangGraph allows no durability without
         # a checkpointer.
         stored: dict[str, Any] = {} if graph is not None else {"durability": "sync"}
-        async for mode, data in (graph or self._graph).astream(
+        steps: Any = (graph or self._graph).astream(  # a generator, typed as an iterator
             given,
             {**thread_config(request.thread_id), "recursion_limit": STEPS},
             context=request.context,
             stream_mode=["custom", "values"],
             **stored,
-        ):
-            if not isinstance(data, dict):
-                continue
-            if mode == "values":
-                values = data
-            elif data.get("type") in _EVENT_TYPES:
-                yield Event(data["type"], {name: value for name, value in data.items() if name != "type"})
+        )
+        async with aclosing(steps):  # a stopped turn has ended before its lock is released
+            async for mode, data in steps:
+                if not isinstance(data, dict):
+                    continue
+                if mode == "values":
+                    values = data
+                elif data.get("type") in _EVENT_TYPES:
+                    yield Event(data["type"], {name: value for name, value in data.items() if name != "type"})
         if values.get("response"):
             yield _event(Response.model_validate(values["response"]))
 
@@ -430,4 +444,5 @@ async def open_agent(
         async with open_memory(
             settings.home, persistent=persistent, options=options, checkpointer=checkpointer, store=store
         ) as memory:
-            yield Agent(memory.compile(build_graph(services, patience)), services, memory, patience)
+            graph = memory.compile(build_graph(services, patience))
+            yield Agent(graph, services, memory, patience, observers_of(settings))

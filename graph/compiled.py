@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from typing import Any, Final
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 from langchain_core.runnables.graph import Graph as Drawing
@@ -105,6 +106,11 @@ def _is_subgraph(config: RunnableConfig | None) -> bool:
 def exclusive(graph: CompiledMachine, lock_of_thread: LockOfThread) -> ExclusiveGraph:
     """A copy of the compiled graph that takes the thread's lock for each run and each state update."""
     return change_class(graph.copy(), ExclusiveGraph, lock_of_thread=lock_of_thread)
+
+
+def observed(graph: CompiledMachine, observers: Sequence[BaseCallbackHandler]) -> CompiledMachine:
+    """The graph with LangChain's callback handlers for each of its runs, besides those that a caller adds."""
+    return graph.with_config(callbacks=list(observers)) if observers else graph
 
 
 def thread_config(thread_id: str) -> RunnableConfig:

@@ -63,6 +63,8 @@ async def conversation(saver: KeptSaver, store: BaseStore | None, thread_id: str
 async def summary(saver: KeptSaver, thread_id: str) -> dict[str, Any] | None:
     """A conversation's entry in a list; None when there is none. Reads no archived turns, so its cost is constant.
 
+    `collections` are the books of the turns that are not archived, the newest last.
+
     Raises `MemoryFailureError`.
     """
     with _damage_told(thread_id, saver.place):
@@ -80,7 +82,15 @@ async def summary(saver: KeptSaver, thread_id: str) -> dict[str, Any] | None:
             "turns": past["turns"] + len(finished),
             "first_question": first or unanswered(messages),
             "unanswered": unanswered(messages),
+            "collections": _books(finished, values.get("turn")),
         }
+
+
+def _books(finished: Sequence[Mapping[str, Any]], turn: object) -> list[str]:
+    """The books of the turns and of the one under way, the newest last. A turn of an earlier version names none."""
+    named = [turn.get("collection")] if isinstance(turn, dict) else []
+    found = [name for name in (*(one.get("collection") for one in finished), *named) if isinstance(name, str) and name]
+    return list(dict.fromkeys(reversed(found)))[::-1]
 
 
 @contextmanager

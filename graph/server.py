@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Annotated, Any
 
+from langchain_core.callbacks import BaseCallbackHandler
 from pydantic import Field, WithJsonSchema, create_model
 
 from graph.build import STEPS, build_graph
-from graph.compiled import CompiledMachine
+from graph.compiled import CompiledMachine, observed
 from rag.errors import UsageError
+from rag.observing.observers import observers_of
 from rag.ports import ChunkIndex, Parts
 from rag.profiles.offered import Offer, offer_of, offered_models
 from rag.services import LiveServices, build_services
@@ -65,16 +68,20 @@ def make_graph() -> CompiledMachine:
     """
     with ThreadPoolExecutor(max_workers=1) as worker:  # the server may call this in its event loop
         offered = worker.submit(_offered).result()
-    return build_graph(_shared, context_schema=form(*offered)).compile().with_config(recursion_limit=STEPS)
+    profiles, models, observers = offered
+    graph = build_graph(_shared, context_schema=form(profiles, models)).compile()
+    return observed(graph.with_config(recursion_limit=STEPS), observers)
 
 
-def _offered() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The profiles and models on offer; none where the configuration is wrong, which the first turn reports."""
+def _offered() -> tuple[tuple[str, ...], tuple[str, ...], Sequence[BaseCallbackHandler]]:
+    """The profiles and models on offer, and the observers; none where the configuration is wrong, which the first
+    turn reports.
+    """
     try:
         settings = Settings.from_env()
-        return offer_of(settings).names, offered_models(settings)
+        return offer_of(settings).names, offered_models(settings), observers_of(settings)
     except UsageError:
-        return (), ()
+        return (), (), ()
 
 
 @lru_cache(maxsize=4)

@@ -97,7 +97,7 @@ def to_error(state: AgentState, error: NodeError) -> Command[str]:
     A second failure while the first is being reported ends the turn; reporting it again could fail for ever.
     """
     failure = as_failure(error.error, error.node)
-    log.warning("%s failed: %s (%s)", error.node, failure.message, failure.code)
+    log.warning("%s failed: %s", error.node, failure.code)  # the message may quote a service, and so a text
     draft = state.get("draft")
     opening = error.node == "IDLE" and has_new_question(state)
     if draft is not None and draft.get("status") == "error" and not opening:

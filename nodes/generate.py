@@ -58,13 +58,20 @@ class _AnswerInProgress:
     async def feed(self, text: str) -> None:
         self.show(self.writer.feed(text))
         if self.judge and self.judge.worth_asking(self.writer.doubtful):
-            self.judge.ask(self.writer.ask(), self.hear)
+            self._ask(self.judge)
+
+    def _ask(self, judge: SecondOpinion) -> None:
+        """Put the doubtful sentences to the judge, and tell how many."""
+        claims = self.writer.ask()
+        if claims:
+            self.emit({"type": "checking", "sentences": len(claims)})
+        judge.ask(claims, self.hear)
 
     async def close(self, *, cut: bool) -> None:
         """Check and show the rest of a finished answer."""
         self.show(self.writer.end(cut=cut))
         if self.judge:
-            self.judge.ask(self.writer.ask(), self.hear)
+            self._ask(self.judge)
             await self.judge.finish()
         self.show(self.writer.close())
 

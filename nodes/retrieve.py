@@ -21,7 +21,7 @@ from langgraph.types import Command
 
 from nodes.error import as_failure, named_failures
 from nodes.model_call import ModelRequest, Unseen, call_model, tokens_used, was_cut
-from nodes.turn import AsyncNode, Update, opened_turn, parts_of_run, tell_phase, with_notice
+from nodes.turn import AsyncNode, Update, links_of, opened_turn, parts_of_run, tell_phase, with_notice
 from rag.book import Where
 from rag.conversation.turns import history
 from rag.ports import Parts, PartsOf
@@ -80,7 +80,7 @@ def without_rewrite(state: AgentState, error: NodeError) -> Command[str]:
     A wrong key is not reported here: the call that writes the answer fails with it too and ends the turn.
     """
     failure = as_failure(error.error, error.node)
-    log.warning("%s failed: %s (%s)", error.node, failure.message, failure.code)
+    log.warning("%s failed: %s", error.node, failure.code)
     turn = state.get("turn")
     return Command(goto="RETRIEVING", update={"turn": with_notice(turn, no_rewrite(failure.code))} if turn else {})
 
@@ -106,7 +106,8 @@ def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
             if written := await _as_the_book_spells(turn, found, parts):
                 found = interleaved(await find(written), found)
             record = found.retrieval.model_dump(mode="json")
-            runtime.stream_writer({"type": "retrieval", **record, "trace": found.trace.as_data()})
+            told = {"links": links_of(found.passages), "trace": found.trace.as_data()}
+            runtime.stream_writer({"type": "retrieval", **record, **told})
             return {
                 "phase": "GENERATING",
                 "passages": [passage.model_dump(mode="json") for passage in found.passages],

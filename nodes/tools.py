@@ -17,7 +17,7 @@ from langgraph.runtime import Runtime
 
 from nodes.error import named_failures
 from nodes.retrieve import where_of
-from nodes.turn import AsyncNode, Update, exchange_of, parts_of_run, stored_exchange, tell_phase
+from nodes.turn import AsyncNode, Update, exchange_of, links_of, parts_of_run, stored_exchange, tell_phase
 from rag.book import Where
 from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
@@ -54,8 +54,9 @@ def make_tools(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
             attempt = info.node_attempt if info is not None else patience.attempts
             retried = partial(patience.tries_again, attempt=attempt)
             update = await _answer_calls(parts_of_run(runtime, parts_of), state, where_of(runtime), retried)
+            links = links_of(Passage.model_validate(passage) for passage in update["passages"])
             for record in update["retrievals"][len(state.get("retrievals", [])) :]:
-                runtime.stream_writer({"type": "retrieval", **record})
+                runtime.stream_writer({"type": "retrieval", **record, "links": links})
             return update
 
     return tools

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol
@@ -20,7 +20,7 @@ from langgraph.runtime import Runtime
 
 from rag.errors import AskbookError, UsageError
 from rag.ports import Parts, PartsOf
-from rag.types import Phase, ProcessingState
+from rag.types import Passage, Phase, ProcessingState
 from state import AgentState, Context, Turn
 
 Update = dict[str, Any]
@@ -46,6 +46,11 @@ def show(runtime: Runtime[Context], turn: Turn, text: str) -> None:
     if "answer_id" in turn:
         with suppress(RuntimeError):  # outside a graph nobody listens
             push_message(AIMessageChunk(id=turn["answer_id"], content=text), state_key=None)
+
+
+def links_of(passages: Iterable[Passage]) -> dict[str, str]:
+    """The address of each passage by its number, so that a reader of the stream can link the citations."""
+    return {str(passage.number): passage.link for passage in passages}
 
 
 def exchange_of(state: AgentState) -> list[AnyMessage]:

@@ -22,7 +22,8 @@ class Document:
     """One page of a source, cleaned to plain Markdown.
 
     `source` names the folder or site, `path` is a POSIX path relative to it, `sha256` is the hash of the bytes read,
-    and `breadcrumb` holds the titles above the page, outermost first.
+    and `breadcrumb` holds the titles above the page, outermost first. `chapter` names the chapter of a book that is one
+    file. `page_lines` says at which line of the text each printed page begins; it is empty where there are no pages.
     """
 
     source: str
@@ -32,6 +33,8 @@ class Document:
     text: str
     sha256: str
     breadcrumb: tuple[str, ...] = ()
+    chapter: str | None = None
+    page_lines: tuple[int, ...] = ()
 
 
 def without_addresses(text: str) -> str:
@@ -45,7 +48,7 @@ class Chunk:
 
     `text` is cut from `Document.text` unchanged; citations give offsets in it, in code points. `sha256` is the hash of
     `text`. `url` has no anchor; `anchor` is the heading's, empty when the page is not on a site. `chunk_index` counts
-    from 0 within the page.
+    from 0 within the page, which has `page_chunks` chunks (0: not recorded), so that a missing one is noticed.
     """
 
     id: str
@@ -62,6 +65,7 @@ class Chunk:
     document_sha256: str = ""
     chapter: str | None = None
     page_number: int | None = None
+    page_chunks: int = 0
 
     @property
     def embedded_text(self) -> str:
@@ -151,7 +155,8 @@ class IndexInfo:
 
     `foreign` marks a collection that askbook did not create. Then `embedding_model` comes from the profile and
     `sparse_model` is the name of the sparse vector; either may be empty. `generators` says for each source by whose
-    rules it was read, and why.
+    rules it was read, and why. `title` is the book's, `pages` are those with chunks, and `updated_at` is the time of
+    the last change (ISO 8601, UTC); a collection of an earlier version has none of the three.
     """
 
     collection: str
@@ -162,6 +167,9 @@ class IndexInfo:
     foreign: bool = False
     recipe: str = ""
     generators: Mapping[str, str] = field(default_factory=dict, hash=False)
+    title: str = ""
+    pages: int = 0
+    updated_at: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,3 +182,4 @@ class IndexEntry:
     document_sha256: str
     sha256: str
     chunk_index: int = field(default=0, compare=False)
+    page_chunks: int = field(default=0, compare=False)

@@ -8,8 +8,15 @@ from rag.errors import UsageError
 from rag.program import PACKAGE
 
 
+def _is_installed(library: str) -> bool:
+    try:
+        return find_spec(library) is not None
+    except ModuleNotFoundError:  # the package that a module of this name would be in
+        return False
+
+
 def need(library: str, extra: str, wanted: str) -> None:
     """Raise `UsageError` unless the library is installed. `wanted` names the setting that needs it."""
-    if find_spec(library) is None:
+    if not _is_installed(library):
         hint = f'Install it: pip install "{PACKAGE}[{extra}]"'
         raise UsageError(f"{wanted} needs the extra {extra}, which is not installed.", code="missing_extra", hint=hint)

@@ -25,7 +25,7 @@ FOUND: Final = Path(".env")  # the file in the folder where askbook is started, 
 _HARMLESS: Final = frozenset({
     "OPENAI_MODEL", "COHERE_MODEL", "QDRANT_COLLECTION_NAME", "AGENT_TOP_K", "AGENT_SCORE_THRESHOLD",
     "AGENT_MAX_TURNS", "ASKBOOK_GROUNDING", "ASKBOOK_PROFILE", "ASKBOOK_PROFILES", "ASKBOOK_MODELS",
-    "ASKBOOK_KEEP_TURNS",
+    "ASKBOOK_KEEP_TURNS", "ASKBOOK_LOG",
 })  # fmt: skip
 # A key and the address that it is sent to. Both come from the environment, or both from the file.
 _ADDRESS_OF: Final = {
@@ -90,6 +90,11 @@ class Settings(BaseSettings):
     keep_turns: Annotated[int, Field(ge=1, le=10_000)] = _env(
         "ASKBOOK_KEEP_TURNS", 20, description="number of turns whose checkpoints are kept"
     )
+
+    log: Literal["off", "text", "json"] = _env(
+        "ASKBOOK_LOG", "off", description="log of turns on standard error: off, text or json"
+    )
+    traces: Literal["off", "otel"] = _env("ASKBOOK_TRACES", "off", description="spans of turns: off or otel")
 
     api_keys: SecretStr | None = _env("ASKBOOK_API_KEYS", description="keys of serve: name:key, comma-separated")
     allowed_origins: str | None = _env(

@@ -301,14 +301,16 @@ class Event:
     """One event of a turn's stream. `data` depends on `type`:
 
     - `phase`: `phase` and `processing_state`.
-    - `retrieval`: the fields of a `Retrieval`; the first one of a turn also has its `trace`.
+    - `retrieval`: the fields of a `Retrieval`, and `links`, the addresses of the turn's passages by number as text; the
+      first one of a turn also has its `trace`.
     - `waiting`: `seconds` and `reason`, when a service asked to wait before the next attempt.
+    - `checking`: `sentences`, how many a judge is asked about.
     - `sentence`: `text`. Concatenated, they equal the response's `content`.
     - `retract`: empty. Withdraws every sentence so far.
     - `response`: the fields of `response`. Always the last event.
     """
 
-    type: Literal["phase", "retrieval", "waiting", "sentence", "retract", "response"]
+    type: Literal["phase", "retrieval", "waiting", "checking", "sentence", "retract", "response"]
     data: Mapping[str, Any] = field(default_factory=dict)
     response: Response | None = None
 

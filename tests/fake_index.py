@@ -36,7 +36,8 @@ class FakeIndex:
     async def entries(self) -> list[IndexEntry]:
         chunks = [point.chunk for point in self.points.values()]
         return [
-            IndexEntry(c.id, c.source, c.source_file_path, c.document_sha256, c.sha256, c.chunk_index) for c in chunks
+            IndexEntry(c.id, c.source, c.source_file_path, c.document_sha256, c.sha256, c.chunk_index, c.page_chunks)
+            for c in chunks
         ]
 
     async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:

@@ -71,8 +71,8 @@ class Machine:
 
     @property
     def types(self) -> list[str]:
-        """The kinds of events of the last run, phases left out."""
-        return [event["type"] for event in self.events if event["type"] != "phase"]
+        """The kinds of events of the last run, without what it is just doing."""
+        return [event["type"] for event in self.events if event["type"] not in ("phase", "checking")]
 
     @property
     def shown(self) -> str:

@@ -131,7 +131,10 @@ def _get(engine: QdrantClient, asked: Any) -> Any:
 
 def _scroll(engine: QdrantClient, asked: Any) -> Any:
     offset = GrpcToRest.convert_point_id(asked.offset) if asked.HasField("offset") else None
-    records, following = engine.scroll(asked.collection_name, limit=asked.limit, offset=offset)
+    with_vectors = asked.with_vectors.enable
+    records, following = engine.scroll(
+        asked.collection_name, limit=asked.limit, offset=offset, with_vectors=with_vectors
+    )
     return wire.ScrollResponse(
         result=[RestToGrpc.convert_retrieved_point(record) for record in records],
         next_page_offset=None if following is None else RestToGrpc.convert_extended_point_id(following),

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from cli.ask import _read_response
-from cli.chat import _View
+from cli.turn_view import TurnView
 from graph.agent import Agent
 from rag.conversation.turns import failed_response
 from rag.errors import AskbookError
@@ -33,7 +33,7 @@ async def test_ask_tells_the_wait_beside_the_result(capsys: pytest.CaptureFixtur
 
 
 def test_the_chat_in_a_pipe_tells_the_wait(capsys: pytest.CaptureFixture[str]) -> None:
-    _View().take(WAIT)
+    TurnView().take(WAIT)
     assert capsys.readouterr().err == f"{LINE}\n"
 
 
@@ -41,8 +41,10 @@ def test_the_chat_on_a_terminal_tells_the_wait_beside_its_spinner(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    view = _View()
+    monkeypatch.setenv("TERM", "xterm-256color")
+    view = TurnView()
     view.take(WAIT)
-    assert str(view._status.status) == LINE
     view.close()
-    assert LINE not in capsys.readouterr().err
+    shown = capsys.readouterr()
+    assert "The service is busy, trying again in 7 s" in shown.out
+    assert shown.err == ""

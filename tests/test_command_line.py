@@ -279,3 +279,23 @@ def test_doctor_says_what_to_do_about_a_key_that_is_refused(run: CommandLine) ->
     assert "FAIL  model" in done.out
     assert "Check OPENAI_API_KEY" in done.out
     assert "canary" not in done.out + done.err
+
+
+def test_what_was_passed_over_and_what_an_extra_would_read_are_told_by_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag.ingest.formats.file_format.find_spec", lambda library: None)
+    run = CommandLine(tmp_path)
+    book = tmp_path / "book"
+    book.mkdir()
+    (book / "good.md").write_text("# Good\n\nA good page.\n")
+    for n in range(26):
+        (book / f"{n:02}.html").write_text("<p>A page.</p>")
+        (book / f"{n:02}.docx").write_text("no page")
+    (book / "Makefile").write_text("all:\n")
+    done = run("ingest", "book", "--dry-run")
+    assert done.code == 1
+    assert "Passed over: 26 .docx files and 1 other.\n" in done.out
+    first, rest = done.err.splitlines()[-2:]
+    assert first.endswith('00.html: HTML pages need the extra html; install it: pip install "askbook[html]"')
+    assert rest == "and 25 more files for the same reason"

@@ -15,6 +15,8 @@ def test_a_conversation_is_listed_shown_exported_and_deleted(run: CommandLine) -
     content = run("ask", QUESTION, "--thread", "kept", "--json").data["plain_content"]
     listed = {one["thread_id"]: one for one in run("threads", "list", "--json").data}
     assert (listed["kept"]["turns"], listed["kept"]["first_question"]) == (1, QUESTION)
+    assert listed["kept"]["collections"] == ["book"]
+    assert "  book  " in run("threads", "list").out
     shown = run("threads", "show", "kept", "--json").data
     assert [(turn["question"], turn["plain_content"]) for turn in shown["turns"]] == [(QUESTION, content)]
     assert shown["turns"][0]["citations"]
@@ -43,7 +45,7 @@ def test_a_chat_answers_shows_its_sources_and_takes_a_turn_back(run: CommandLine
     assert answered.data["content"] in done.out
     assert f"“{answered.data['citations'][0]['quote']}”" in done.out
     assert "searched  How many teeth" in done.out
-    assert "weight 1.00  How many teeth" in done.out
+    assert "weight    1.00  How many teeth" in done.out
     assert "Removed from the conversation: How many teeth" in done.err
 
 

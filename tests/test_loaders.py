@@ -31,7 +31,7 @@ def pages(source: Path, base_url: str | None = None) -> dict[str, Document]:
 
 
 def test_a_folder_is_read_recursively_in_the_order_of_its_paths(write: Write) -> None:
-    source = write({"b.md": "B", "a/z.mdx": "Z", "a/b.markdown": "B", "c.txt": "no", "A.MD": "A"})
+    source = write({"b.md": "B", "a/z.mdx": "Z", "a/b.markdown": "B", "c.docx": "no", "A.MD": "A"})
     assert list(pages(source)) == ["A.MD", "a/b.markdown", "a/z.mdx", "b.md"]
 
 
@@ -95,8 +95,8 @@ def test_a_page_cannot_include_a_hidden_file(write: Write) -> None:
     ("files", "name", "says"),
     [
         ({"a.md": "A"}, "missing", "There is no"),
-        ({"a.md": "A", "a.pdf": "A"}, "a.pdf", "not a Markdown file"),
-        ({"a.txt": "A"}, ".", "contains no readable page"),
+        ({"a.md": "A", "a.docx": "A"}, "a.docx", "a kind that askbook does not read"),
+        ({"a.docx": "A"}, ".", "contains no readable page"),
         ({"_a.md": "A"}, ".", "contains no readable page"),
         ({"a.md": b"\xff\xfe"}, ".", "not UTF-8"),
     ],

@@ -27,6 +27,9 @@ def test_the_server_answers_from_the_book(address: str) -> None:
     with httpx.Client(base_url=address, timeout=60) as http:
         assert http.get("/healthz").json() == {"status": "ok", "failing": {}}
         book = http.get("/api/book").json()
+        books = {one["name"]: one for one in http.get("/api/books").json()["books"]}
+        assert books[book["collection"]]["current"] is True
+        assert books[book["collection"]]["passages"] == book["passages"]
         assert book["passages"] > 0
         found = events(http.post("/api/threads/t/turns", json={"question": "What is a widget?"}).text)
         response = found[-1][1]

@@ -265,8 +265,9 @@ async def test_a_new_collection_has_idf_indexes_for_its_filters_and_the_names_of
     assert made["vectors"] == {"dense": {"size": 4, "distance": "Cosine"}}
     assert made["sparse_vectors"] == {"sparse": {"modifier": "idf"}}
     record = {"embedding_model": "toy-4", "dimension": 4, "sparse_model": "toy-bm25", "recipe": "", "generators": {}}
-    assert made["metadata"] == {"askbook": record | {"complete": False}}
-    assert server.of("PATCH", "") == [{"metadata": {"askbook": record | {"complete": True}}}]
+    about = {"title": "", "pages": 0, "updated_at": ""}
+    assert made["metadata"] == {"askbook": record | about | {"complete": False}}
+    assert server.of("PATCH", "") == [{"metadata": {"askbook": record | about | {"complete": True}}}]
     indexes = {body["field_name"]: body["field_schema"] for body in server.of("PUT", "/index")}
     prefixes = {
         f"metadata.{name}": {"type": "keyword", "prefix": True}

@@ -158,7 +158,7 @@ async def test_too_many_questions_in_a_minute_are_refused_with_the_time_to_wait(
 
 async def test_nothing_is_answered_without_a_key_where_keys_are_set() -> None:
     async with client(Machine(), keys=KEYS, base="https://ask.example.org") as http:
-        for path in ("/api/threads", "/v1/models", "/api/book", "/metrics", "/api/passages/x"):
+        for path in ("/api/threads", "/v1/models", "/api/book", "/api/books", "/metrics", "/api/passages/x"):
             answer = await http.get(path)
             assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unknown_key")
         assert (await http.get("/api/threads", headers={"Authorization": "Bearer wrong"})).status_code == 401

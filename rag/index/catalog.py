@@ -38,8 +38,7 @@ def open_index(
         return EdgeIndex(home / "index", collection_name(collection), wait=WAIT if wait is None else wait)
     from rag.index.server import ServerIndex
 
-    if not _SERVER_NAME.fullmatch(collection) or collection in (".", ".."):
-        collection_name(collection)  # raises
+    _check_server_name(collection)
     return ServerIndex(
         server.asynchronous(), collection, address=server.address, sync_client=server.blocking, layout=layout
     )
@@ -57,6 +56,28 @@ async def list_collections(*, home: Path, server: Server | None = None) -> list[
             return sorted(found.name for found in (await client.get_collections()).collections)
     finally:
         await client.close()
+
+
+async def rename_collection(*, home: Path, collection: str, new: str, server: Server | None = None) -> None:
+    """Give a collection of ours another name, in one step.
+
+    Raises `UsageError` "name_taken" if there is a collection of that name, and `RetrievalError` if there is no such
+    collection or a change of it is under way.
+    """
+    if server is None:
+        from rag.index.edge import rename
+
+        await asyncio.to_thread(rename, home / "index", collection_name(collection), collection_name(new))
+        return
+    from rag.index.server import ServerIndex
+
+    for name in (collection, new):
+        _check_server_name(name)
+    index = ServerIndex(server.asynchronous(), collection, address=server.address)
+    try:
+        await index.rename(new)
+    finally:
+        await index.aclose()
 
 
 async def require_matching_models(
@@ -103,6 +124,11 @@ def check_models(
     if theirs != ours:
         raise mismatch(stored, *ours, profile=profile)
     return stored
+
+
+def _check_server_name(name: str) -> None:
+    if not _SERVER_NAME.fullmatch(name) or name in (".", ".."):
+        collection_name(name)  # raises
 
 
 def _ours(stored: IndexInfo, embedder: Any, sparse: SparseEncoder) -> tuple[str, int, str]:

@@ -81,7 +81,7 @@ def record_of(info: IndexInfo, *, complete: bool) -> dict[str, Any]:
     `complete=False` tells the next ingestion not to trust the hashes.
     """
     values = asdict(info)
-    record = {name: values[name] for name in ("embedding_model", "dimension", "sparse_model", "recipe", "generators")}
+    record = {name: value for name, value in values.items() if name not in ("collection", "chunks", "foreign")}
     return {OURS: record | {COMPLETE: complete}}
 
 
@@ -89,7 +89,19 @@ def _recorded(collection: str, record: Mapping[str, Any], chunks: int) -> IndexI
     embedding, sparse, recipe = (str(record.get(key, "")) for key in ("embedding_model", "sparse_model", "recipe"))
     size, listed = int(record.get("dimension", 0)), record.get("generators")
     generators = {str(k): str(v) for k, v in listed.items()} if isinstance(listed, Mapping) else {}
-    return IndexInfo(collection, embedding, size, sparse, chunks, recipe=recipe, generators=generators)
+    title, updated_at, pages = str(record.get("title", "")), str(record.get("updated_at", "")), record.get("pages")
+    return IndexInfo(
+        collection,
+        embedding,
+        size,
+        sparse,
+        chunks,
+        recipe=recipe,
+        generators=generators,
+        title=title,
+        pages=int(pages) if isinstance(pages, int | float) else 0,
+        updated_at=updated_at,
+    )
 
 
 def _dense(collection: str, vectors: Any, layout: Layout) -> tuple[str, Any]:

@@ -7,7 +7,7 @@ import errno
 import shutil
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -21,7 +21,7 @@ from rag.index import edge_shard as engine
 from rag.index import prose_table
 from rag.index.edge_files import Generations, NamedLock, broken
 from rag.index.edge_shard import OpenGeneration, current_generation, engine_faults
-from rag.index.index_errors import encoders, mismatch, no_collection
+from rag.index.index_errors import encoders, mismatch, name_taken, no_collection
 from rag.index.payload import ENTRY_KEYS, from_payload, point_ids, to_entry
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rag.ports import Ranked
 
 WAIT: Final = 2.0  # seconds that a change waits for another change
+LOCK: Final = "ingest.lock"
 BATCH: Final = 256  # points of one write
 CHUNK_ROOM: Final = 8_000  # bytes of disk per chunk during a build, plus twice its vector; 7 KB in all were measured
 EMPTY_ROOM: Final = 2_000_000  # bytes of disk of an empty generation
@@ -47,7 +48,7 @@ class EdgeIndex:
         self.collection = collection
         self._generations = Generations(folder, collection)
         self._kept: OpenGeneration | None = None  # keeps it open between searches
-        self._builders = NamedLock(self._generations.root / "ingest.lock")
+        self._builders = NamedLock(self._generations.root / LOCK)
         self._wait = wait
 
     async def info(self) -> IndexInfo | None:
@@ -112,6 +113,30 @@ class EdgeIndex:
                 del opened  # a traceback that is kept must not keep the shard open
 
     @contextmanager
+    def _points(self) -> Iterator[tuple[IndexInfo, EdgeShard]]:
+        """The record and the points for a writer, who takes them as they are.
+
+        A reader refuses a shard in which points are missing; whoever plans a change has to see what is left.
+        """
+        with _files(self.collection):
+            try:
+                opened = self._opened()
+            except RetrievalError as error:
+                version = self._generations.version() if error.code == "index_broken" else None
+                if version is None:
+                    raise
+                info = self._generations.info(version.folder)
+                shard = engine.load(version.folder / "shard", self.collection, None)
+                try:
+                    with self._faults():
+                        yield info, shard
+                finally:
+                    shard.close()
+                return
+            with self._faults():
+                yield opened.info, opened.shard
+
+    @contextmanager
     def _faults(self) -> Iterator[None]:
         try:
             with engine_faults(self.collection):
@@ -168,10 +193,10 @@ class EdgeIndex:
         if not self._generations.exists():
             return []
         found: list[IndexEntry] = []
-        with self.reading() as opened:
+        with self._points() as (_, shard):
             offset, more = None, True
             while more:
-                records, offset = engine.page(opened.shard, offset, payload=ENTRY_KEYS, vectors=False)
+                records, offset = engine.page(shard, offset, payload=ENTRY_KEYS, vectors=False)
                 found += [to_entry(record.id, record.payload) for record in records]
                 more = offset is not None
         return found
@@ -195,7 +220,7 @@ class EdgeIndex:
 
     def _unchanged(self, info: IndexInfo) -> bool:
         old = self.read_info()
-        return old is not None and replace(old, chunks=info.chunks) == info
+        return old is not None and replace(old, chunks=info.chunks) == info and info.chunks in (0, old.chunks)
 
     def _build(self, info: IndexInfo, add: Iterator[Point], remove: set[str], cancelled: threading.Event) -> None:
         self._generations.sweep(keep=self._generations.current())
@@ -231,18 +256,38 @@ class EdgeIndex:
         if not self._generations.exists():
             return 0
         copied, offset, more = 0, None, True
-        with self.reading() as source:
+        with self._points() as (old, source):
             while more:
                 _check_cancelled(cancelled)
-                records, offset = engine.page(source.shard, offset, payload=True, vectors=True)
+                records, offset = engine.page(source, offset, payload=True, vectors=True)
                 kept: list[Any] = [record for record in records if str(record.id) not in without]
-                if kept and encoders(source.info) != encoders(info):
-                    raise mismatch(source.info, *encoders(info))
+                if kept and encoders(old) != encoders(info):
+                    raise mismatch(old, *encoders(info))
                 with engine_faults(self.collection, writing=True):
                     shard.update(UpdateOperation.upsert_points([EdgePoint(r.id, r.vector, r.payload) for r in kept]))
                 copied += len(kept)
                 more = offset is not None
         return copied
+
+
+def rename(folder: Path, collection: str, new: str) -> None:
+    """Rename the collection in `folder / collection`. Raises as `rag.index.catalog.rename_collection`."""
+    old_place, new_place = Generations(folder, collection), Generations(folder, new)
+    if not old_place.exists():
+        raise no_collection(collection)
+    with _files(collection):
+        private_folder(new_place.root)
+        first, second = sorted((old_place, new_place), key=lambda place: place.collection)  # never one against another
+        with _locked(first), _locked(second):
+            if new_place.exists():
+                raise name_taken(new)
+            if not old_place.exists():
+                raise no_collection(collection)
+            old_place.rename(new_place)
+
+
+def _locked(place: Generations) -> AbstractContextManager[None]:
+    return NamedLock(place.root / LOCK).held("rename", seconds=WAIT)
 
 
 def _check_cancelled(cancelled: threading.Event) -> None:

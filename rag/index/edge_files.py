@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 from uuid import uuid4
@@ -97,7 +97,8 @@ class Generations:
     def info(self, generation: Path) -> IndexInfo:
         """The record of a generation. Raises `RetrievalError` "index_broken" if it cannot be read."""
         try:
-            return IndexInfo(**json.loads((generation / _CARD).read_text("utf-8")))
+            info = IndexInfo(**json.loads((generation / _CARD).read_text("utf-8")))
+            return replace(info, collection=self.collection)  # a book that was renamed has its old name in there
         except (OSError, ValueError, TypeError) as error:
             raise broken(self.collection, f"{_CARD} cannot be read ({type(error).__name__})") from error
 
@@ -139,6 +140,16 @@ class Generations:
                 path.rename(old)
                 shutil.rmtree(old, ignore_errors=True)
 
+    def rename(self, new: Generations) -> None:
+        """Move the whole collection to a name where there is none. Whoever calls this holds the locks of both names.
+
+        Readers of the old name go on with what they have open, and find no collection afterwards.
+        """
+        for path in list(new.root.iterdir()):  # the lock, and what a deleted collection has left
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        self.root.rename(new.root)  # replaces the empty folder
+        _sync(self.root.parent)
+
     def forget(self) -> None:
         """Delete the collection, even a broken one. The locks stay."""
         pointer = self._pointer
@@ -172,11 +183,7 @@ class NamedLock:
         if not self._threads.acquire(timeout=seconds):
             raise self._refusal(seconds)
         try:
-            with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600), "rb") as file:
-                while not _locked(file.fileno()):
-                    if time.monotonic() >= deadline:
-                        raise self._refusal(seconds)
-                    time.sleep(random.uniform(0.004, 0.012))  # random, so that two processes do not poll in step
+            with self._taken(deadline, seconds):
                 self.note.write_text(json.dumps({"pid": os.getpid(), "since": now(), "what": purpose}))
                 try:
                     yield
@@ -184,6 +191,20 @@ class NamedLock:
                     self.note.unlink(missing_ok=True)
         finally:
             self._threads.release()
+
+    @contextmanager
+    def _taken(self, deadline: float, seconds: float) -> Iterator[None]:
+        """The file, locked. Its folder may be renamed while this process waits: then the lock is another file's."""
+        while True:
+            with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600), "rb") as file:
+                while not _locked(file.fileno()):
+                    if time.monotonic() >= deadline:
+                        raise self._refusal(seconds)
+                    time.sleep(random.uniform(0.004, 0.012))  # random, so that two processes do not poll in step
+                if _stamp(self.path) == _stamp_of(os.fstat(file.fileno())):
+                    yield
+                    return
+            private_folder(self.path.parent)
 
     def _refusal(self, seconds: float) -> RetrievalError:
         try:
@@ -199,9 +220,12 @@ class NamedLock:
 def _stamp(path: Path) -> Stamp | None:
     """What tells a file from another one of the same name; None where there is none."""
     try:
-        status = path.stat()
+        return _stamp_of(path.stat())
     except OSError:
         return None
+
+
+def _stamp_of(status: os.stat_result) -> Stamp:
     return status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 

@@ -35,11 +35,11 @@ OPENING_ROOM: Final = 100_000  # bytes of disk
 FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EMFILE})
 
 
-def load(folder: Path, collection: str, chunks: int) -> EdgeShard:
+def load(folder: Path, collection: str, chunks: int | None) -> EdgeShard:
     """The shard in `folder`, opened for reading.
 
-    Raises `RetrievalError` if it is damaged or does not hold exactly `chunks` points, and `OSError` if the folder does
-    not allow to open it: the engine writes its configuration anew.
+    Raises `RetrievalError` if it is damaged or does not hold exactly `chunks` points, unless that is None, and
+    `OSError` if the folder does not allow to open it: the engine writes its configuration anew.
     """
     from qdrant_edge import CountRequest, EdgeShard
 
@@ -51,7 +51,7 @@ def load(folder: Path, collection: str, chunks: int) -> EdgeShard:
     with engine_faults(collection):
         shard = EdgeShard.load(str(folder))
         found = shard.count(CountRequest(exact=True))
-    if found != chunks:
+    if chunks is not None and found != chunks:
         shard.close()
         raise broken(collection, f"it holds {found} chunks instead of {chunks}")
     return shard

@@ -27,6 +27,12 @@ def not_ours(collection: str) -> UsageError:
     )
 
 
+def name_taken(collection: str) -> UsageError:
+    """The error for a new name that a collection has already."""
+    message = f'There is already a book in the collection "{collection}".'
+    return UsageError(message, code="name_taken", hint="Choose another name, or delete that book first.")
+
+
 def mismatch(
     stored: IndexInfo,
     embedding_model: str,

@@ -19,10 +19,10 @@ SPARSE: Final = "sparse"
 CONTENT: Final = "page_content"
 METADATA: Final = "metadata"
 ENTRY_FIELDS: Final = ("source", "source_file_path", "document_sha256", "sha256")
-ENTRY_KEYS: Final = [f"{METADATA}.{name}" for name in (*ENTRY_FIELDS, "chunk_index")]
+ENTRY_KEYS: Final = [f"{METADATA}.{name}" for name in (*ENTRY_FIELDS, "chunk_index", "page_chunks")]
 _FIELDS: Final = tuple(field.name for field in fields(Chunk) if field.name not in ("id", "text"))
 _NAMES: Final = frozenset(_FIELDS)
-_EMPTY: Final[Mapping[str, Any]] = {"chunk_index": 0, "chapter": None, "page_number": None}
+_EMPTY: Final[Mapping[str, Any]] = {"chunk_index": 0, "page_chunks": 0, "chapter": None, "page_number": None}
 
 
 def to_payload(chunk: Chunk) -> dict[str, Any]:
@@ -48,9 +48,9 @@ def from_payload(id: object, payload: Mapping[str, Any] | None) -> Chunk:
 def to_entry(id: object, payload: Mapping[str, Any] | None) -> IndexEntry:
     """The index entry of a point whose payload holds at least `ENTRY_KEYS`."""
     stored = (payload or {}).get(METADATA) or {}
-    place = stored.get("chunk_index")
     source, path, document, text = (str(stored.get(name, "")) for name in ENTRY_FIELDS)
-    return IndexEntry(str(id), source, path, document, text, place if isinstance(place, int) else 0)
+    numbers = [value if isinstance(value := stored.get(name), int) else 0 for name in ("chunk_index", "page_chunks")]
+    return IndexEntry(str(id), source, path, document, text, *numbers)
 
 
 def point_ids(ids: Iterable[str]) -> list[str]:

@@ -15,7 +15,7 @@ from rag.errors import RetrievalError
 from rag.index import vector_store
 from rag.index.collection_schema import CollectionSchema, record_of, schema_of
 from rag.index.field_mapping import Layout
-from rag.index.index_errors import encoders, mismatch, no_collection, not_ours
+from rag.index.index_errors import encoders, mismatch, name_taken, no_collection, not_ours
 from rag.index.payload import DENSE, ENTRY_KEYS, SPARSE, server_ids, to_entry
 from rag.index.prose_table import prose_of
 from rag.index.scores import TIE_SLACK, Scores, best, is_empty
@@ -184,6 +184,41 @@ class ServerIndex:
                 raise not_ours(self.collection)
             if schema is not None:
                 await self._client.delete_collection(self.collection)
+
+    async def rename(self, new: str) -> None:
+        """Copy the collection to a name where there is none, then delete it. A reader finds one of the two, or both.
+
+        Raises `UsageError` "name_taken" and "foreign_collection", and `RetrievalError` "no_index".
+        """
+        target = ServerIndex(self._client, new, address=self.address, layout=self.layout)
+        async with self._present() as schema, target._present() as taken:
+            if schema is None:
+                raise no_collection(self.collection)
+            if schema.fields is not None:
+                raise not_ours(self.collection)
+            if taken is not None and taken.complete:
+                raise name_taken(new)
+            if taken is not None:  # what a renaming that was broken off has left
+                await target.drop()
+            info = replace(schema.info, collection=new)
+            await target._create(info)
+            await self._copy(new)
+            await target._remember(info, complete=schema.complete)
+            await self._client.delete_collection(self.collection)
+
+    async def _copy(self, target: str) -> None:
+        """Add all points, with their vectors, to another collection."""
+        from qdrant_client import models
+
+        offset, more = None, True
+        while more:
+            records, offset = await self._client.scroll(
+                self.collection, limit=BATCH, offset=offset, with_payload=True, with_vectors=True
+            )
+            points = [models.PointStruct(id=r.id, vector=r.vector or {}, payload=r.payload) for r in records]  # type: ignore[arg-type]
+            if points:
+                await self._client.upsert(target, points, wait=True)
+            more = offset is not None
 
     async def aclose(self) -> None:
         await self._client.close()

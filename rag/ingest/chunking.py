@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 from uuid import UUID, uuid5
@@ -62,11 +63,21 @@ def chunk(document: Document, *, count_tokens: Callable[[str], int], max_tokens:
         def fits(text: str, prefix: str = prefix) -> bool:
             return len(text) <= CHARACTERS * max_tokens and count(prefix + without_addresses(text)) <= max_tokens
 
-        for text in pack(section.blocks, document.text, starts, fits):
+        for begin, text in pack(section.blocks, document.text, starts, fits):
             place = places[section.path]
             places[section.path] += 1
-            chunks.append(_chunk(document, section, breadcrumb, text, place, len(chunks)))
-    return chunks
+            made = _chunk(document, section, breadcrumb, text, place, len(chunks))
+            chunks.append(_on_printed_page(made, document, section, bisect_right(starts, begin) - 1))
+    return [replace(one, page_chunks=len(chunks)) for one in chunks]
+
+
+def _on_printed_page(chunk: Chunk, document: Document, section: _Section, line: int) -> Chunk:
+    """The chunk with the number of the printed page on which it begins, which a browser opens by `#page=N`."""
+    if not document.page_lines:
+        return chunk
+    number = max(1, bisect_right(document.page_lines, line))
+    chapter = section.path[0] if section.path else chunk.chapter
+    return replace(chunk, page_number=number, anchor=f"page={number}", chapter=chapter)
 
 
 def _chunk(document: Document, section: _Section, breadcrumb: str, text: str, place: int, index: int) -> Chunk:
@@ -92,6 +103,8 @@ def _on_site(document: Document) -> bool:
 
 
 def _chapter(document: Document) -> str | None:
+    if document.chapter is not None:
+        return document.chapter
     if _CHAPTER.match(document.title):
         return document.title
     return document.breadcrumb[0] if document.breadcrumb else None

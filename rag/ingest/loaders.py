@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from rag.book import Document
 from rag.errors import UsageError
+from rag.ingest.formats.file_format import LoadedText
 from rag.ingest.formats.known_formats import BY_SUFFIX
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.known_generators import generator_of
@@ -19,14 +21,15 @@ from rag.ingest.site_addresses import checked_base_url
 from rag.ingest.source_files import KINDS, Failure, SourceFiles, read_file, source_files
 
 # Part of every page's hash. Raise it when cleaning or chunking changes, so that every page is ingested again.
-VERSION: Final = 2
+VERSION: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
     """The pages of a source in the order of their paths, and the files that could not be read.
 
-    `generator` is the name of the generator whose rules were followed, and `reason` says why.
+    `generator` is the name of the generator whose rules were followed, and `reason` says why. `passed_over` counts the
+    files that are no pages, by their endings.
     """
 
     source: str
@@ -34,6 +37,7 @@ class LoadResult:
     failures: tuple[Failure, ...]
     generator: str = "plain"
     reason: str = ""
+    passed_over: Mapping[str, int] = field(default_factory=dict)
 
 
 def load_source(
@@ -56,51 +60,82 @@ def load_source(
     found = source_files(source, skip)
     rules = generator_of(found.root, found.files, generator)
     failures = list(found.unlisted)
-    pages = _read_pages(found, rules, failures, own=own)
+    others = Counter(found.others)
+    pages = _read_pages(found, rules, failures, others, own=own)
     if not pages:
         why = f": {failures[0].path}: {failures[0].reason}" if failures else ""
         raise UsageError(f"{source} contains no readable page{why}.", code="no_pages", hint=KINDS)
     rules.enter([page for page, _ in pages], base_url)
     documents: list[Document] = []
-    for page, raw in pages:
+    for page, digest in pages:
         if page.path not in rules.pages:
+            others[page.file.suffix.lower()] += 1
             continue
         try:
-            documents.append(_document(found, rules, page, raw))
+            documents.append(_document(found, rules, page, digest))
         except ValueError as error:
             failures.append(found.failure(page.file, error))
     if not documents:
         why = f"{failures[0].path}: {failures[0].reason}"
         raise UsageError(f"No page could be read in {source}: {why}.", code="no_pages", hint=KINDS)
-    return LoadResult(found.source.as_posix(), tuple(documents), tuple(failures), rules.name, rules.reason)
+    return LoadResult(found.source.as_posix(), tuple(documents), tuple(failures), rules.name, rules.reason, others)
 
 
 def _read_pages(
-    found: SourceFiles, rules: Generator, failures: list[Failure], *, own: bool
+    found: SourceFiles, rules: Generator, failures: list[Failure], others: Counter[str], *, own: bool
 ) -> list[tuple[PageFile, bytes]]:
-    """The published pages with the bytes of their files. Files that cannot be read are appended to `failures`."""
+    """The published pages with the hashes of their files.
+
+    Files that cannot be read are appended to `failures`, and those that are no pages are counted in `others`.
+    """
     pages: list[tuple[PageFile, bytes]] = []
     for file in found.files:
-        if not rules.is_page(file):
+        suffix = file.suffix.lower()
+        if not (rules.reads(suffix) and rules.is_page(file)):
+            others[suffix] += 1
             continue
         path = file.relative_to(found.root).as_posix()
+        loader = BY_SUFFIX[suffix]
         try:
             path.encode()  # a name that is not UTF-8 can be neither stored nor printed
-            raw = read_file(file, found.root, hard_links=own)
-            loaded = BY_SUFFIX[file.suffix.lower()].load(raw)
+            raw = read_file(file, found.root, hard_links=own, largest=loader.largest)
+            texts = loader.load(raw)
         except (OSError, ValueError) as error:
             failures.append(found.failure(file, error))
             continue
-        page = PageFile(path, file, loaded.body, loaded.syntax, loaded.fields, loaded.has_head)
-        if rules.is_published(page):
-            pages.append((page, raw))
+        published = [page for text in texts if rules.is_published(page := _page_file(path, file, text))]
+        if not published:
+            others[suffix] += 1
+        digest = hashlib.sha256(raw).digest()
+        pages += ((page, digest) for page in published)
     return pages
 
 
-def _document(found: SourceFiles, rules: Generator, page: PageFile, raw: bytes) -> Document:
+def _page_file(path: str, file: Path, text: LoadedText) -> PageFile:
+    path = f"{path}/{text.part}" if text.part else path
+    return PageFile(
+        path, file, text.body, text.syntax, text.fields, text.has_head, text.part, text.above, text.page_lines
+    )
+
+
+def _document(found: SourceFiles, rules: Generator, page: PageFile, file_digest: bytes) -> Document:
     parsed = rules.convert(page)
     title = plain_inline(rules.title(page)) or parsed.title or plain_inline(rules.usual_title(page))
     breadcrumb = rules.breadcrumb(page)
     url = rules.url(page)
-    digest = hashlib.sha256(json.dumps([VERSION, url, title, breadcrumb, parsed.text]).encode() + raw).hexdigest()
-    return Page(found.source.as_posix(), page.path, url, title, parsed.text, digest, breadcrumb, parsed=parsed)
+    # The other chapters of a book that is one file do not make this one a changed page.
+    read = page.body.encode() if page.part else file_digest
+    chapter = (*page.above[1:], title)[0] if page.part else None
+    record = json.dumps([VERSION, url, title, breadcrumb, parsed.text, page.page_lines])
+    return Page(
+        found.source.as_posix(),
+        page.path,
+        url,
+        title,
+        parsed.text,
+        hashlib.sha256(record.encode() + read).hexdigest(),
+        breadcrumb,
+        chapter,
+        page.page_lines,
+        parsed=parsed,
+    )

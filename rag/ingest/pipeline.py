@@ -14,12 +14,13 @@ from typing import Final
 from rag.book import RECIPE, Chunk, IndexEntry, IndexInfo, Point
 from rag.errors import RetrievalError, UsageError
 from rag.index.index_errors import not_ours, rebuilding, way_back
+from rag.ingest.book_title import book_title
 from rag.ingest.chunking import chunk
 from rag.ingest.loaders import LoadResult, load_source
 from rag.ingest.plan import Plan, make_plan
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 from rag.program import program
-from rag.types import Record
+from rag.types import Record, now
 
 CHUNK_TOKENS: Final = 512  # the longest chunk, if the embedding model sees as much
 MARGIN: Final = 4  # tokens reserved for the embedding model's special tokens
@@ -52,11 +53,12 @@ class IngestFailure(Record):
 
 
 class SourceSummary(Record):
-    """Whose rules a source was read by, and why."""
+    """Whose rules a source was read by, and why. `passed_over` counts files that are no pages, by their endings."""
 
     source: str
     generator: str
     reason: str
+    passed_over: dict[str, int]
 
 
 class IngestReport(Record):
@@ -120,7 +122,8 @@ async def ingest(
     texts = list(dict.fromkeys(c.embedded_text for c in plan.write))
     known = await asyncio.to_thread(vectors.get, embedder.model_id, texts) if texts else {}
     missing = [text for text in texts if text not in known]
-    if not dry_run and not plan.is_empty:
+    lost = info is not None and info.chunks != len(entries)  # points of other sources, which this run cannot restore
+    if not dry_run and (lost or not plan.is_empty):
         known |= await _embed(missing, embedder, vectors, progress)
         points = await asyncio.to_thread(_points, plan.write, known, sparse)
         size = embedder.dimension or (len(points[0].dense) if points else info.dimension if info else 0)
@@ -132,6 +135,9 @@ async def ingest(
             plan.total,
             recipe=RECIPE,
             generators=_generators(loaded, {} if alone or rebuild or info is None else info.generators),
+            title=book_title(loaded[0].source, loaded[0].documents) if alone or not info or rebuild else info.title,
+            pages=plan.pages,
+            updated_at=now(),
         )
         await index.replace(new_info, add=points, remove=replaced | set(plan.remove))
     return _report(loaded, plan, index.collection, embedder.model_id, len(missing), time.monotonic() - began)
@@ -275,5 +281,10 @@ def _report(
         embedded=embedded,
         seconds=round(seconds, 3),
         failures=[IngestFailure(source=failure.file, reason=failure.reason) for failure in failures],
-        sources=[SourceSummary(source=one.source, generator=one.generator, reason=one.reason) for one in loaded],
+        sources=[
+            SourceSummary(
+                source=one.source, generator=one.generator, reason=one.reason, passed_over=dict(one.passed_over)
+            )
+            for one in loaded
+        ],
     )

@@ -18,7 +18,8 @@ class Plan:
 
     `write` holds all chunks of new and changed pages, since a chunk's record changes even if its text does not. The
     counts are of texts: a chunk whose text changed counts as `added` and as `deleted`, one whose text is the same as
-    `unchanged`. So `total`, the size of the index afterwards, is its size before + added - deleted.
+    `unchanged`. So `total`, the size of the index afterwards, is its size before + added - deleted. `pages` are
+    the pages with chunks afterwards.
     """
 
     documents_added: tuple[PageId, ...]
@@ -31,6 +32,7 @@ class Plan:
     deleted: int
     unchanged: int
     total: int
+    pages: int = 0
 
     @property
     def is_empty(self) -> bool:
@@ -48,9 +50,9 @@ def make_plan(
 ) -> Plan:
     """Compare the pages with the index's entries of `sources`. Entries of other sources are not touched.
 
-    Only new and changed pages are chunked. Of several pages with the same key, such as an address in two sources, the
-    last one counts. Pages in `spared` could not be read this time, and keep their chunks. A new page without chunks
-    counts as unchanged.
+    Only new and changed pages are chunked, and those that lack chunks, of which only the missing ones are written. Of
+    several pages with the same key, such as an address in two sources, the last one counts. Pages in `spared` could not
+    be read this time, and keep their chunks. A new page without chunks counts as unchanged.
     """
     stored: dict[PageId, list[IndexEntry]] = defaultdict(list)
     for entry in entries:
@@ -65,19 +67,32 @@ def make_plan(
     for document in wanted:
         page = (document.source, document.path)
         held = stored.get(page, [])
-        if held and all(entry.document_sha256 == document.sha256 for entry in held):
+        same = bool(held) and all(entry.document_sha256 == document.sha256 for entry in held)
+        if same and is_whole(held):
             unchanged.append(page)
             kept.update(entry.id for entry in held)
             continue
         chunks = chunk(document)
-        write.update((c.id, c) for c in chunks)
+        there = {entry.id for entry in held} if same else set()
+        kept.update(there & {c.id for c in chunks})
+        write.update((c.id, c) for c in chunks if c.id not in there)
         (changed if held else added if chunks else unchanged).append(page)
     present = {(d.source, d.path) for d in wanted} | set(spared)
     gone = tuple(page for page in stored if page not in present)
     ours = {entry.id for held in stored.values() for entry in held}
     remove = frozenset(ours - kept - write.keys())
     pages = (tuple(added), tuple(changed), tuple(unchanged), gone)
-    return Plan(*pages, tuple(write.values()), remove, *_counts(entries, write, remove))
+    left = {(entry.source, entry.source_file_path) for entry in entries if entry.id not in remove}
+    left |= {(c.source, c.source_file_path) for c in write.values()}
+    return Plan(*pages, tuple(write.values()), remove, *_counts(entries, write, remove), pages=len(left))
+
+
+def is_whole(held: Sequence[IndexEntry]) -> bool:
+    """Whether all chunks of a page are there, and no others. Somebody may have deleted some behind the index's back.
+
+    Where their number is not recorded, as in books of an earlier version, a missing last chunk is not noticed.
+    """
+    return len(held) == max(entry.page_chunks or entry.chunk_index + 1 for entry in held)
 
 
 def _counts(

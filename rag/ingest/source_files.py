@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from rag.errors import UsageError
+from rag.ingest.formats.file_format import LARGEST
 from rag.ingest.formats.known_formats import BY_SUFFIX
 from rag.ingest.formats.markdown_files import decoded
 
-KINDS: Final = "Give a folder with .md, .mdx or .markdown files, or one such file."
-LARGEST: Final = 10_000_000  # bytes of one file; a novel has one million
+KINDS: Final = f"Give a folder with files that end in {', '.join(sorted(BY_SUFFIX))}, or one such file."
 _LINK: Final = "it is a link to a file outside the folder or to a hidden one; copy the file instead"
 _HARD_LINK: Final = "it is a hard link, so it may be a file of another folder; copy the file instead"
 
@@ -42,13 +43,15 @@ class SourceFiles:
     """A source with its paths resolved. `root` is the folder that paths are relative to.
 
     `files` could be pages, in the order of their paths; links, pipes and devices that are named like pages are among
-    them, so that they are reported. `unlisted` are the folders that could not be listed.
+    them, so that they are reported. `unlisted` are the folders that could not be listed. `others` counts the files that
+    cannot be pages, by their endings.
     """
 
     source: Path
     root: Path
     files: tuple[Path, ...]
     unlisted: tuple[Failure, ...] = ()
+    others: Mapping[str, int] = field(default_factory=dict)
 
     def failure(self, file: Path, error: OSError | ValueError) -> Failure:
         """The failure of a file."""
@@ -70,16 +73,19 @@ def source_files(source: Path, skip: Collection[str] = ()) -> SourceFiles:
         raise UsageError(f"The source {source} cannot be opened: {why}.", code="source") from error
     if is_folder:
         unlisted: list[Failure] = []
-        files = sorted(_walk(resolved, skip, unlisted), key=lambda file: file.relative_to(resolved).parts)
-        return SourceFiles(resolved, resolved, tuple(files), tuple(unlisted))
+        others: Counter[str] = Counter()
+        found = _walk(resolved, skip, unlisted, others)
+        files = sorted(found, key=lambda file: file.relative_to(resolved).parts)
+        return SourceFiles(resolved, resolved, tuple(files), tuple(unlisted), others)
     if not resolved.exists():
         raise UsageError(f"There is no {source}.", code="source", hint=KINDS)
     if resolved.suffix.lower() not in BY_SUFFIX or not resolved.is_file():
-        raise UsageError(f"{source} is not a Markdown file.", code="source", hint=KINDS)
+        raise UsageError(f"{source} is of a kind that askbook does not read.", code="source", hint=KINDS)
     return SourceFiles(resolved, resolved.parent, (resolved,))
 
 
-def _walk(root: Path, skip: Collection[str], unlisted: list[Failure]) -> Iterator[Path]:
+def _walk(root: Path, skip: Collection[str], unlisted: list[Failure], others: Counter[str]) -> Iterator[Path]:
+    """The files that could be pages. The others are counted."""
     left_out = {root / path for path in skip}
     folders = [root]
     while folders:  # not recursive: a folder may be a thousand levels deep
@@ -98,8 +104,11 @@ def _walk(root: Path, skip: Collection[str], unlisted: list[Failure]) -> Iterato
             if entry.is_dir(follow_symlinks=False):
                 if entry.name != "node_modules":
                     folders.append(path)
-            elif path.suffix.lower() in BY_SUFFIX and not _is_folder(entry):
-                yield path
+            elif not _is_folder(entry):
+                if path.suffix.lower() in BY_SUFFIX:
+                    yield path
+                else:
+                    others[path.suffix.lower()] += 1
 
 
 def _shown(path: Path, root: Path) -> str:
@@ -114,11 +123,11 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def read_file(path: Path, root: Path, *, hard_links: bool = False) -> bytes:
+def read_file(path: Path, root: Path, *, hard_links: bool = False, largest: int = LARGEST) -> bytes:
     """The bytes of a file of the source `root`.
 
     Raises OSError for a file that cannot be opened, and ValueError for one that must not be read: a link out of `root`
-    or to a hidden file, a pipe or a device, a file of more than `LARGEST` bytes, and a hard link unless `hard_links`.
+    or to a hidden file, a pipe or a device, a file of more than `largest` bytes, and a hard link unless `hard_links`.
     """
     if path.is_symlink() and not _may_follow(path, root):
         raise ValueError(_LINK)
@@ -129,9 +138,9 @@ def read_file(path: Path, root: Path, *, hard_links: bool = False) -> bytes:
             raise ValueError("it is a pipe, a socket or a device, not a file")
         if status.st_nlink > 1 and not hard_links:
             raise ValueError(_HARD_LINK)
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise ValueError(f"it is larger than {LARGEST // 10**6} megabytes; split it into several files")
+        content = file.read(largest + 1)
+    if len(content) > largest:
+        raise ValueError(f"it is larger than {largest // 10**6} megabytes; split it into several files")
     return content
 
 

@@ -54,7 +54,7 @@ class Packer:
         self.text = text
         self.fits = fits
         self._open: list[SplitPiece] = []
-        self._done: list[str] = []
+        self._done: list[tuple[int, str]] = []
 
     def add(self, piece: SplitPiece) -> None:
         """Append a piece that fits by itself."""
@@ -89,11 +89,11 @@ class Packer:
         """End the open text. `keep`, its last pieces, begin the next one."""
         ready = self._open[: len(self._open) - len(keep)]
         if ready:
-            self._done.append(self._joined(ready))
+            self._done.append((ready[0].begin, self._joined(ready)))
         self._open = list(keep)
 
-    def finish(self) -> list[str]:
-        """End the open text and return all texts."""
+    def finish(self) -> list[tuple[int, str]]:
+        """End the open text and return all texts, each with the offset at which it begins."""
         self.flush()
         return self._done
 
@@ -126,12 +126,15 @@ def is_lead_in(text: str) -> bool:
     return stripped.rstrip("*_ ")[-1:] not in set(".!?…)]`|。！？")
 
 
-def pack(blocks: Sequence[Block], text: str, starts: Sequence[int], fits: Fits) -> list[str]:
-    """The texts of a section's blocks, each of which fits. `starts` holds the offset of every line of `text`."""
+def pack(blocks: Sequence[Block], text: str, starts: Sequence[int], fits: Fits) -> list[tuple[int, str]]:
+    """The texts of a section's blocks, each of which fits, with their offsets in `text`.
+
+    `starts` holds the offset of every line of `text`.
+    """
     packer = Packer(text, fits)
     for block in blocks:
         _place(block, packer, starts, fits)
-    return [t for t in packer.finish() if not _is_label(t)]
+    return [(begin, t) for begin, t in packer.finish() if not _is_label(t)]
 
 
 def _is_label(text: str) -> bool:

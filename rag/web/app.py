@@ -53,6 +53,7 @@ def build_app(hosting: Hosting) -> Starlette:
             Route("/openapi.json", openapi),
             Route("/metrics", metrics),
             Route("/api/book", book),
+            Route("/api/books", books),
             Route("/api/profiles", profiles),
             Route("/api/passages/{chunk_id}", passage),
             *threads_api.ROUTES,
@@ -111,6 +112,14 @@ async def book(request: Request) -> Response:
     """The book that this server answers from, and questions that it answers."""
     hosting = hosting_of(request)
     return JSONResponse(await hosting.agent.book() | {"questions": hosting.questions})
+
+
+async def books(request: Request) -> Response:
+    """The books of this installation; `current` marks the one that this server answers from."""
+    hosting = hosting_of(request)
+    current = (await hosting.agent.book())["collection"]
+    found = await hosting.books() if hosting.books else [{"name": current}]
+    return JSONResponse({"books": [one | {"current": one["name"] == current} for one in found]})
 
 
 async def profiles(request: Request) -> Response:

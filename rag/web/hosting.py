@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -75,7 +75,8 @@ class Hosting:
 
     Without keys the application answers only requests that name one of `hosts`, so that no page of another site can use
     it through the reader's browser. `origins` are the sites whose pages may call it. `questions` are suggested to a
-    first visitor; the caller may fill the list while the server runs.
+    first visitor; the caller may fill the list while the server runs. `books` lists the books as JSON data; without it
+    there is only the agent's.
     """
 
     agent: HostedAgent
@@ -86,3 +87,4 @@ class Hosting:
     hosts: Sequence[str] = LOCAL_HOSTS
     origins: Sequence[str] = ()
     questions: list[str] = field(default_factory=list)
+    books: Callable[[], Awaitable[list[dict[str, Any]]]] | None = None

@@ -1,4 +1,4 @@
-"""Counts and times of requests and turns, in the text format of Prometheus."""
+"""Counts and times of requests and turns, in the text format of Prometheus; a line of the log for each request."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, G
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rag.observing.run_log import write
 
 _REGISTRY: Final = CollectorRegistry()
 _REQUESTS: Final = Counter("askbook_requests", "HTTP requests", ["route", "status"], registry=_REGISTRY)
@@ -28,16 +30,29 @@ class Measured:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began = time.perf_counter()
+        began, status = time.perf_counter(), None
 
         async def counting(message: Message) -> None:
             if message["type"] == "http.response.start":
-                route = getattr(scope.get("route"), "path", "none")
+                nonlocal status
+                route = _route_of(scope)
                 _REQUESTS.labels(route, message["status"]).inc()
                 _SECONDS.labels(route).observe(time.perf_counter() - began)
+                status = message["status"]
             await send(message)
 
-        await self._app(scope, receive, counting)
+        try:
+            await self._app(scope, receive, counting)
+        finally:
+            person = scope.get("state", {}).get("person")
+            facts = {"method": scope["method"], "route": _route_of(scope), "status": status}
+            facts |= {"key": person.name} if person is not None and person.name else {}
+            milliseconds = round((time.perf_counter() - began) * 1000, 1)
+            write("request", facts | {"ms": milliseconds}, failed=status is None or status >= 500)
+
+
+def _route_of(scope: Scope) -> str:
+    return str(getattr(scope.get("route"), "path", "none"))
 
 
 async def metrics(request: Request) -> Response:

@@ -82,6 +82,7 @@ def _paths() -> dict[str, Any]:
     return {
         "/healthz": {"get": _operation("whether the index and the memory answer", failures=(503,))},
         "/api/book": {"get": _operation("the book")},
+        "/api/books": {"get": _operation("the books of this installation")},
         "/api/profiles": {"get": _operation("the profiles on offer")},
         "/api/passages/{chunk_id}": {"get": _operation("a stored passage", [chunk], failures=(404,))},
         "/api/threads": {"get": _operation("the newest conversations", [before])},

@@ -1,34 +1,51 @@
-"""What every loader does: it turns the bytes of a file into text with fields."""
+"""What every loader does: it turns the bytes of a file into texts with fields."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from importlib.util import find_spec
+from typing import Any, Final, Literal, Protocol
+
+from rag.program import PACKAGE
 
 # The syntax that a loaded text is written in. A generator rewrites all but "plain", which is CommonMark with tables
-# and `{#id}` after a heading that has an id of its own.
+# and `{#id}` after a heading that has an id of its own; of a plain text only the links change.
 Syntax = Literal["markdown", "mdx", "rst", "plain"]
+
+LARGEST: Final = 10_000_000  # bytes of a file of text; a novel has one million
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedText:
-    """The text of a file, and the fields that stand above it, such as `title`.
+    """One text of a file, and the fields that stand above it, such as `title`.
 
-    `has_head` says that there is front matter, even if it is empty.
+    `has_head` says that there is front matter, even if it is empty. A file that holds several texts, such as an EPUB,
+    names each by its `part`, the POSIX path inside the file, and gives the titles `above` it, outermost first. A text
+    with printed pages says in `page_lines` at which line each of them begins; such a text is used as it is.
     """
 
     body: str
     syntax: Syntax
     fields: Mapping[str, Any] = field(default_factory=dict)
     has_head: bool = False
+    part: str = ""
+    above: tuple[str, ...] = ()
+    page_lines: tuple[int, ...] = ()
 
 
 class Loader(Protocol):
     """Reads the files of one format."""
 
     suffixes: frozenset[str]  # in lower case, with the dot
+    largest: int  # bytes of a file; a larger one is not read
 
-    def load(self, raw: bytes) -> LoadedText:
-        """The text of a file. Raises `ValueError` with the reason if it cannot be read."""
+    def load(self, raw: bytes) -> Sequence[LoadedText]:
+        """The texts of a file. Raises `ValueError` with the reason if it cannot be read."""
         ...
+
+
+def need_extra(library: str, extra: str, kind: str) -> None:
+    """Raise `ValueError` unless the library is installed that reads a kind of files."""
+    if find_spec(library) is None:
+        raise ValueError(f'{kind} need the extra {extra}; install it: pip install "{PACKAGE}[{extra}]"')

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from typing import Final
 
+from rag.ingest.formats.epub_files import EpubLoader
 from rag.ingest.formats.file_format import Loader
+from rag.ingest.formats.html_files import HtmlLoader
 from rag.ingest.formats.markdown_files import MarkdownLoader, MdxLoader
+from rag.ingest.formats.notebook_files import NotebookLoader
+from rag.ingest.formats.pdf_files import PdfLoader
 from rag.ingest.formats.rst_files import RstLoader
+from rag.ingest.formats.text_files import PlainTextLoader
 
-LOADERS: Final[tuple[Loader, ...]] = (MarkdownLoader(), MdxLoader(), RstLoader())
+LOADERS: Final[tuple[Loader, ...]] = (
+    MarkdownLoader(),
+    MdxLoader(),
+    RstLoader(),
+    HtmlLoader(),
+    EpubLoader(),
+    PdfLoader(),
+    NotebookLoader(),
+    PlainTextLoader(),
+)
 BY_SUFFIX: Final = {suffix: loader for loader in LOADERS for suffix in loader.suffixes}
+MARKUP: Final = frozenset({".md", ".markdown", ".mdx", ".rst"})  # what the generators of sites read

@@ -9,7 +9,7 @@ from typing import Any, Final
 import yaml
 
 from rag.ingest.data_values import TextLoader, from_toml, unicode_values
-from rag.ingest.formats.file_format import LoadedText, Syntax
+from rag.ingest.formats.file_format import LARGEST, LoadedText, Syntax
 
 _YAML: Final = re.compile(r"---[ \t]*\n(?P<head>(?:.*\n)*?)---[ \t]*(?:\n|\Z)")
 _TOML: Final = re.compile(r"\+\+\+[ \t]*\n(?P<head>(?:.*\n)*?)\+\+\+[ \t]*(?:\n|\Z)")
@@ -19,12 +19,13 @@ class MarkdownLoader:
     """CommonMark and its dialects. Which dialect it is, the generator knows."""
 
     suffixes = frozenset({".md", ".markdown"})
+    largest = LARGEST
     syntax: Syntax = "markdown"
 
-    def load(self, raw: bytes) -> LoadedText:
+    def load(self, raw: bytes) -> list[LoadedText]:
         text = decoded(raw)
         fields, body = front_matter(text)
-        return LoadedText(body, self.syntax, fields, has_head=len(body) < len(text))
+        return [LoadedText(body, self.syntax, fields, has_head=len(body) < len(text))]
 
 
 class MdxLoader(MarkdownLoader):

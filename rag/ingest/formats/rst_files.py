@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.ingest.formats.file_format import LoadedText
+from rag.ingest.formats.file_format import LARGEST, LoadedText
 from rag.ingest.formats.markdown_files import decoded
 
 
@@ -10,6 +10,7 @@ class RstLoader:
     """The text as it is; the generator parses it, because labels and includes reach beyond the file."""
 
     suffixes = frozenset({".rst"})
+    largest = LARGEST
 
-    def load(self, raw: bytes) -> LoadedText:
-        return LoadedText(decoded(raw), "rst")
+    def load(self, raw: bytes) -> list[LoadedText]:
+        return [LoadedText(decoded(raw), "rst")]

@@ -10,17 +10,18 @@ import posixpath
 import re
 from abc import ABC
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, get_args
-from urllib.parse import unquote, urljoin
+from urllib.parse import quote, unquote, urljoin
 
 from rag.ingest.admonitions import admonitions, alerts
 from rag.ingest.anchors import HeadingText, github_anchors
 from rag.ingest.cleaning import begin, finish, strip_html
 from rag.ingest.data_values import unicode_text
 from rag.ingest.formats.file_format import Syntax
+from rag.ingest.formats.known_formats import MARKUP
 from rag.ingest.generators.config_files import is_true
 from rag.ingest.headings import readable, without_number
 from rag.ingest.includes import Allowance
@@ -36,7 +37,7 @@ from rag.ingest.source_files import is_folder, read_inside
 GeneratorName = Literal["docusaurus", "mkdocs", "mdbook", "hugo", "sphinx", "jekyll", "plain"]
 GENERATORS: Final = get_args(GeneratorName)
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_PAGE_SUFFIXES: Final = frozenset({".md", ".mdx", ".markdown", ".rst"})
+_ENDINGS: Final = ("", ".md", ".mdx", "/index.md", "/README.md", "/index.mdx", "/index.html", ".html")
 _FOLDER_PAGES: Final = frozenset({"index", "readme"})
 
 
@@ -45,7 +46,8 @@ class PageFile:
     """A file that has been read. `path` is its POSIX path relative to the source, which its passages are stored with.
 
     `body` is its text without front matter, and `fields` is the front matter; `has_head` says whether there is one; it
-    may be empty.
+    may be empty. For a file that holds several texts, `part`, `above` and `page_lines` are as in `LoadedText`, and
+    `path` is that of the file followed by the part.
     """
 
     path: str
@@ -54,6 +56,9 @@ class PageFile:
     syntax: Syntax
     fields: Mapping[str, Any] = field(default_factory=dict)
     has_head: bool = False
+    part: str = ""
+    above: tuple[str, ...] = ()
+    page_lines: tuple[int, ...] = ()
 
     def text_field(self, name: str) -> str:
         """A field of the front matter as one line of text; empty where it is missing or no text."""
@@ -97,6 +102,10 @@ class Generator(ABC):
         """The folder that includes may not leave. The configuration has no say: it could name the whole disk."""
         return self.source if self.config is None else _above_both(self.source, self.config.parent)
 
+    def reads(self, suffix: str) -> bool:
+        """Whether files with this ending can be pages of the site."""
+        return suffix in MARKUP
+
     def covers(self) -> bool:
         """Whether the source is a part of the site, or the site a part of the source."""
         overlap = self.content.is_relative_to(self.source) or self.source.is_relative_to(self.content)
@@ -125,7 +134,11 @@ class Generator(ABC):
 
     def site_path(self, page: PageFile) -> str:
         """The address below the base URL: empty, or beginning with a slash."""
-        folder, stem = posixpath.split(posixpath.splitext(self.inner(page.file))[0])
+        inner, suffix = posixpath.splitext(self.inner(page.file))
+        folder, stem = posixpath.split(inner)
+        if suffix.lower() not in MARKUP:  # such a file is served as it is
+            is_index = f"{stem}{suffix}" in ("index.html", "index.htm")
+            return posixpath.join("/", folder, "") if is_index else f"/{inner}{suffix}"
         path = folder if stem.lower() in _FOLDER_PAGES else posixpath.join(folder, stem)
         return f"/{path}" if path else ""
 
@@ -151,7 +164,7 @@ class Generator(ABC):
         """The titles above the page, outermost first."""
         root = self.content if self.content.is_relative_to(self.source) else self.source
         parents = page.file.relative_to(root).parents[:-1] if page.file.is_relative_to(root) else ()
-        return tuple(self.folder_title(root / parent) for parent in reversed(parents))
+        return (*(self.folder_title(root / parent) for parent in reversed(parents)), *page.above)
 
     def folder_title(self, folder: Path) -> str:
         """The title of a folder in a breadcrumb."""
@@ -169,7 +182,7 @@ class Generator(ABC):
         if page.syntax == "rst":
             return self.rst_text(page.body, page, Allowance())
         if page.syntax == "plain":
-            return finish(begin(page.body, self.anchors), description)
+            return self._plain_text(page)
         allowance = Allowance()
         mdx = self.is_mdx(page)
         draft = begin(self.expanded(page, allowance), self.anchors, indented=not mdx)
@@ -181,6 +194,14 @@ class Generator(ABC):
             strip_html(draft)
             rewrite_links(draft, resolve)
         return finish(draft, description)
+
+    def _plain_text(self, page: PageFile) -> MarkdownText:
+        """A page that its loader wrote as plain Markdown: only its links change."""
+        if page.page_lines:  # they count the lines of this text
+            return MarkdownText(page.body, self.anchors)
+        draft = begin(page.body, self.anchors)
+        rewrite_links(draft, partial(self.link, page))
+        return finish(draft)
 
     def rst_text(self, text: str, page: PageFile, allowance: Allowance) -> MarkdownText:
         """A text of reStructuredText as Markdown. Raises `ValueError` if it includes too much."""
@@ -215,6 +236,9 @@ class Generator(ABC):
 
     def url(self, page: PageFile) -> str:
         """The address of a page: on the site, or its path where no base URL was given."""
+        if page.part:
+            whole = replace(page, path=page.path.removesuffix(f"/{page.part}"), part="")
+            return f"{self.url(whole)}#{quote(page.part)}"
         if self.base_url is None:
             return relative_url(page.path)
         return page_url(self.route(self.base_url), self.site_path(page))
@@ -226,7 +250,9 @@ class Generator(ABC):
         path, hash_, fragment = destination.partition("#")
         target = self.target(page, unquote(path.partition("?")[0])) if path else page
         if target is not None:
-            return self.url(target) + hash_ + fragment
+            return self.url(target) + (hash_ + fragment if not target.part else "")
+        if page.part:
+            return ""  # a file inside the book that is no chapter, such as a picture
         if self.base_url is None:
             return destination
         if (missing := self._missing(page, unquote(path))) is not None:
@@ -235,7 +261,7 @@ class Generator(ABC):
 
     def _missing(self, page: PageFile, path: str) -> PageFile | None:
         """The page of a file that a link names and the source lacks, such as one that is written when the site is."""
-        if posixpath.splitext(path)[1].lower() not in _PAGE_SUFFIXES or path.startswith("/"):
+        if posixpath.splitext(path)[1].lower() not in MARKUP or path.startswith("/"):
             return None
         file = Path(posixpath.normpath(page.file.parent / path))
         if not file.is_relative_to(self.content):
@@ -247,15 +273,20 @@ class Generator(ABC):
         if path.startswith("/"):
             file = path[1:]
         else:
-            file = posixpath.normpath(posixpath.join(posixpath.dirname(self.inner(page.file)), path))
-        for name in (file, f"{file}.md", f"{file}.mdx", f"{file}/index.md", f"{file}/README.md", f"{file}/index.mdx"):
+            file = posixpath.normpath(posixpath.join(posixpath.dirname(self._place(page)), path))
+        for ending in _ENDINGS:
+            name = file + ending
             if found := self._by_file.get(name.removeprefix("./")):
                 return found
         return self._by_address.get(_bare(urljoin(self.site_path(page) or "/", path)))
 
+    def _place(self, page: PageFile) -> str:
+        """The path of a page below the content folder; that of a part goes on inside its file."""
+        return posixpath.join(self.inner(page.file), page.part) if page.part else self.inner(page.file)
+
     @cached_property
     def _by_file(self) -> dict[str, PageFile]:
-        return {self.inner(page.file): page for page in self.pages.values()}
+        return {self._place(page): page for page in self.pages.values()}
 
     @cached_property
     def _by_address(self) -> dict[str, PageFile]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from rag.errors import UsageError
+from rag.ingest.formats.known_formats import MARKUP
 from rag.ingest.generators.docusaurus import Docusaurus
 from rag.ingest.generators.generator import Generator
 from rag.ingest.generators.hugo import Hugo
@@ -39,6 +40,9 @@ def generator_of(source: Path, files: Sequence[Path], named: str | None = None) 
     if named is not None and wanted is None:
         hint = f"Choose one of {', '.join(NAMES)}."
         raise UsageError(f"There is no generator {named!r}.", code="generator", hint=hint)
+    files = [file for file in files if file.suffix.lower() in MARKUP]
+    if wanted is None and not files:
+        return PlainFolder(source, config=None, reason="it holds no sources of a generator")
     kinds = KNOWN if wanted is None else (wanted,)
     found = _by_configuration(source, kinds)
     if wanted is not None:

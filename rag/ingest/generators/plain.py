@@ -1,11 +1,32 @@
-"""A folder of pages that no known generator publishes."""
+"""A folder of pages that no known generator publishes, or the site that one of them has made."""
 
 from __future__ import annotations
 
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
 from rag.ingest.generators.generator import Generator
+from rag.ingest.source_files import is_file
+
+_SITE_KINDS: Final = frozenset({".html", ".htm", ".xhtml", ".pdf", ".epub"})
+_NO_PAGES: Final = frozenset({"404.html", "search.html", "genindex.html", "py-modindex.html", "print.html"})
 
 
 class PlainFolder(Generator):
-    """Addresses are paths without their endings, and anchors are GitHub's."""
+    """Addresses are paths without the endings of Markdown, and anchors are GitHub's."""
 
     name = "plain"
+
+    @cached_property
+    def is_built_site(self) -> bool:
+        """Whether the folder is a site as it is served: beside its pages it may hold their sources."""
+        return is_file(self.source / "index.html") and not any(
+            is_file(self.source / name) for name in ("index.md", "README.md", "index.rst")
+        )
+
+    def reads(self, suffix: str) -> bool:
+        return suffix in _SITE_KINDS or not self.is_built_site
+
+    def is_page(self, file: Path) -> bool:
+        return super().is_page(file) and not (self.is_built_site and file.name in _NO_PAGES)

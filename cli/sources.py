@@ -1,0 +1,79 @@
+"""The sources of an answer in a terminal: a compact line each below the answer, or all of them with their quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from cli.markdown import is_web_address, links_work
+from cli.terminal import in_line, printable
+from rag.answer.citations import sources_footer
+from rag.types import Citation, Footer, Quote
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+MOST: Final = 5  # sources below an answer; `/sources` shows all
+_FORMS: Final[tuple[Footer, ...]] = ("list", "files", "scores")
+
+
+def form_of(footer: str, citations: Sequence[Citation]) -> Footer | None:
+    """The form of the sources footer; None if the text is something else."""
+    return next((form for form in _FORMS if footer and footer == sources_footer(citations, form)), None)
+
+
+def print_compact(screen: Console, citations: Sequence[Citation], form: Footer) -> None:
+    """A line for each of the first sources, in the order of the answer."""
+    links, shown = links_work(screen), citations if len(citations) <= MOST + 1 else citations[:MOST]
+    for citation in shown:
+        for line in _compact(citation, form, screen.width, links=links):
+            screen.print(line, soft_wrap=True, style="dim")
+    if len(citations) > len(shown):
+        screen.print(f"{len(citations) - len(shown)} more: /sources", style="dim")
+
+
+def _compact(citation: Citation, form: Footer, width: int, *, links: bool) -> list[Text]:
+    """Number, name and address on one line; on two if the address would have to be cut."""
+    from rich.text import Text
+
+    name, url = in_line(citation.breadcrumb or citation.title), in_line(citation.url)
+    if form == "files" and citation.source_file_path and citation.source_file_path != url:
+        name += f", {in_line(citation.source_file_path)}"
+    behind = f" ({citation.score:.2f})" if form == "scores" else ""
+    line = Text(f"[{citation.marker}] ", no_wrap=True)
+    if links and is_web_address(url):
+        line.append(name, style=f"link {url}").append(behind)
+        return [_cut(line, width)]
+    line.append(name + behind)
+    address = Text(f"  {url}")
+    if line.cell_len + address.cell_len <= width:
+        return [line.append_text(address)]
+    room = width - address.cell_len
+    if room >= width // 2:
+        return [_cut(line, room).append_text(address)]
+    return [_cut(line, width), Text(f"    {url}")]
+
+
+def _cut(line: Text, width: int) -> Text:
+    """The line, cut between two words to at most `width` columns."""
+    if line.cell_len <= width:
+        return line
+    line.truncate(width - 1)
+    end = line.plain.rfind(" ")
+    if end > width // 2:
+        line.right_crop(len(line.plain) - end)
+    return line.append("…")
+
+
+def print_full(screen: Console, citations: Sequence[Citation]) -> None:
+    """Each source with its score, its address and every quote."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    for citation in citations:
+        name = Text(f"[{citation.marker}] {in_line(citation.breadcrumb or citation.title)}", style="bold")
+        screen.print(name.append(f"  {citation.score:.2f}", style="not bold dim"))
+        screen.print(Text(f"    {in_line(citation.url)}", style="dim"), soft_wrap=True)
+        for quote in [Quote.of(citation), *citation.occurrences]:
+            screen.print(Padding(Text(f"“{printable(' '.join(quote.quote.split()))}”"), (0, 0, 0, 4)))

@@ -1,0 +1,155 @@
+"""Shows a turn while it runs: on a terminal block by block above a line of progress, in a pipe as one text."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from cli.progress import Progress
+from cli.terminal import console, printable, say, say_failure, say_remarks, waiting
+from rag.types import UNCONFIRMED_MARK, Event, Response
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+
+    from cli.blocks import AnswerBlock
+
+EXPLAINED: Final = f"{UNCONFIRMED_MARK} marks what could not be confirmed from the book."
+_PER_SECOND: Final = 12  # redraws of the unfinished part
+
+
+class TurnView:
+    """Takes the events of one turn. `close` gives the cursor back, whatever happened.
+
+    `stream` False shows the answer when it is complete, with the progress before it. `hints` False leaves out what only
+    the commands of the chat can do.
+    """
+
+    def __init__(self, *, stream: bool = True, hints: bool = True) -> None:
+        self._terminal = _Terminal(stream=stream, hints=hints) if sys.stdout.isatty() else None
+        self._hints = hints
+
+    def take(self, event: Event) -> None:
+        if self._terminal is not None:
+            self._terminal.take(event)
+        elif event.type == "waiting":
+            say(waiting(event.data))
+        if event.response is not None:
+            self._finish(event.response)
+
+    def _finish(self, response: Response) -> None:
+        self.close()
+        if response.error is not None:
+            say_failure(response.error, in_chat=self._hints)
+        elif self._terminal is not None:
+            self._terminal.finish(response)
+        else:
+            print(printable(response.content) + ("\n" if self._hints else ""), flush=True)
+        say_remarks(response)
+
+    def close(self) -> None:
+        if self._terminal is not None:
+            self._terminal.close()
+
+
+class _Terminal:
+    """The answer on a terminal. Finished blocks are printed; the rest is redrawn in place, with the progress below it.
+
+    A terminal that cannot move its cursor gets the finished blocks only.
+    """
+
+    def __init__(self, *, stream: bool, hints: bool) -> None:
+        from rich.live import Live
+
+        from cli.blocks import BlockReader
+        from cli.markdown import links_work
+
+        self._screen: Console = console()
+        self._stream, self._hints = stream, hints
+        self._progress = Progress()
+        self._reader = BlockReader()
+        self._links: dict[int, str] | None = {} if links_work(self._screen) else None
+        self._printed = False
+        self._ready: list[AnswerBlock] = []  # finished blocks that wait for the end
+        self._held = ""  # the last piece, if it may be the sources
+        self._live: Live | None = None
+        if self._screen.is_dumb_terminal:
+            self._screen.print(self._progress.line, style="dim")
+            return
+        self._live = Live(self, console=self._screen, transient=True, refresh_per_second=_PER_SECOND)
+        self._live.start(refresh=True)
+
+    def __rich__(self) -> RenderableType:
+        """The unfinished blocks and the progress."""
+        from rich.console import Group
+        from rich.text import Text
+
+        blocks = [self._rendered(block) for block in self._reader.open()] if self._stream else []
+        gap = [Text()] if blocks or self._printed else []
+        return Group(*([Text()] if blocks and self._printed else []), *blocks, *gap, self._progress)
+
+    def take(self, event: Event) -> None:
+        self._progress.take(event)
+        if event.type == "retrieval" and self._links is not None:
+            self._links |= {int(number): url for number, url in event.data.get("links", {}).items()}
+        elif event.type == "retract":
+            self._retract()
+        elif event.type == "sentence":
+            self._feed(event.data["text"])
+
+    def _feed(self, text: str) -> None:
+        """Take in a piece. One that may be the sources waits: they are shown in another form at the end."""
+        piece, self._held = self._held + text, ""
+        if text.startswith("\n\n---\n"):
+            piece, self._held = piece.removesuffix(text), text
+        self._print(self._reader.feed(printable(piece)))
+
+    def _print(self, blocks: list[AnswerBlock]) -> None:
+        """Print finished blocks above the progress, or keep them until the answer is complete."""
+        if not self._stream and self._live is not None:
+            self._ready += blocks
+            return
+        for block in blocks:
+            if self._printed:
+                self._screen.print()
+            self._screen.print(self._rendered(block))
+            self._printed = True
+
+    def _rendered(self, block: AnswerBlock) -> RenderableType:
+        from cli.markdown import rendered
+
+        return rendered(block, self._links, self._screen.width)
+
+    def _retract(self) -> None:
+        """Drop the unfinished blocks and mark those above as withdrawn."""
+        from cli.blocks import BlockReader
+
+        self._reader, self._held, self._ready = BlockReader(), "", []
+        if self._printed:
+            self._screen.print("(withdrawn)\n", style="dim italic")
+            self._printed = False
+
+    def close(self) -> None:
+        """Stop drawing, and print what has arrived: all of the answer, or what was shown of one that was stopped."""
+        live, self._live = self._live, None
+        if live is not None:
+            live.stop()
+        ready, self._ready = self._ready, []
+        self._print([*ready, *self._reader.close()])
+
+    def finish(self, response: Response) -> None:
+        """Below the answer, print its sources and what its marks mean."""
+        from cli.sources import form_of, print_compact
+
+        held, self._held = self._held, ""
+        form = form_of(held, response.citations)
+        if form is None:
+            self._print([*self._reader.feed(printable(held)), *self._reader.close()])
+        else:
+            self._screen.print()
+            print_compact(self._screen, response.citations, form)
+        if UNCONFIRMED_MARK in response.plain_content:
+            more = " /why tells more." if self._hints else ""
+            self._screen.print(f"{EXPLAINED}{more}", style="dim", markup=False)
+        self._screen.print()

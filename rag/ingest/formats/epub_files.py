@@ -1,0 +1,192 @@
+"""EPUB books: the chapters in the order of the spine, with the titles of the table of contents.
+
+The format is described at w3.org/TR/epub-33. Nothing is unpacked to the disk, so names in the archive lead nowhere.
+"""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from rag.ingest.data_values import unicode_text
+from rag.ingest.formats.file_format import LARGEST, LoadedText, need_extra
+from rag.ingest.html_markdown import html_text, parsed_html
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+UNPACKED: Final = 100_000_000  # bytes that are read of all chapters
+ENTRIES: Final = 10_000  # chapters, and entries of the table of contents
+DEPTH: Final = 20  # levels of the table of contents
+_BROKEN: Final = "it is not an EPUB, or it is broken"
+
+
+class EpubLoader:
+    """Every chapter is a text of its own. Its headings have no anchors, since no browser opens an EPUB at one."""
+
+    suffixes = frozenset({".epub"})
+    largest = 300_000_000  # bytes: the pictures of a textbook are in the file
+
+    def load(self, raw: bytes) -> list[LoadedText]:
+        """One text for each chapter that has words."""
+        need_extra("bs4", "epub", "EPUB books")
+        need_extra("defusedxml", "epub", "EPUB books")
+        try:
+            with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+                texts = list(_chapters(_Archive(archive)))
+        except (zipfile.BadZipFile, NotImplementedError, EOFError, KeyError, OSError) as error:
+            raise ValueError(_BROKEN) from error
+        if not texts:
+            raise ValueError("it has no text")
+        return texts
+
+
+@dataclass(slots=True)
+class _Archive:
+    """A zip file of which at most `UNPACKED` bytes are read."""
+
+    file: zipfile.ZipFile
+    left: int = UNPACKED
+
+    def read(self, name: str) -> bytes:
+        """Raises KeyError for a missing file, and ValueError for one that is encrypted or too large."""
+        entry = self.file.getinfo(name)
+        if entry.flag_bits & 1:
+            raise ValueError("it is encrypted; save it without a password")
+        with self.file.open(entry) as stream:  # the size that the entry names may be a lie
+            content = stream.read(min(LARGEST, self.left) + 1)
+        self.left -= len(content)
+        if len(content) > LARGEST or self.left < 0:
+            raise ValueError(f"its texts are larger than {UNPACKED // 10**6} megabytes when they are unpacked")
+        return content
+
+    def xml(self, name: str) -> Element:
+        """The root of a file of XML. Entities and external files are refused."""
+        from defusedxml import DefusedXmlException
+        from defusedxml.ElementTree import ParseError, fromstring
+
+        content = self.read(name)
+        try:
+            root: Element = fromstring(content)
+        except DefusedXmlException as error:
+            raise ValueError("its XML defines entities, which are not read") from error
+        except (ParseError, RecursionError, LookupError) as error:
+            raise ValueError(_BROKEN) from error
+        return root
+
+
+@dataclass(slots=True)
+class _Contents:
+    """The titles of the table of contents: for each file of the book its own, and those above it."""
+
+    titles: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+
+    def add(self, base: str, target: str, title: str, above: tuple[str, ...]) -> None:
+        name = _inside(base, target)
+        if name and title and len(self.titles) < ENTRIES:
+            self.titles.setdefault(name, (title, above))
+
+
+def _chapters(archive: _Archive) -> Iterator[LoadedText]:
+    package_name = _package_name(archive)
+    package = archive.xml(package_name)
+    items = {one.get("id", ""): one for one in _all(package, "item")}
+    spine = [items[ref] for one in _all(package, "itemref") if (ref := one.get("idref", "")) in items][:ENTRIES]
+    chapters = [one for one in spine if "html" in one.get("media-type", "") and "nav" not in one.get("properties", "")]
+    names = [_inside(package_name, one.get("href", "")) for one in chapters]
+    _refuse_protected(archive, set(names))
+    contents = _table_of_contents(archive, package_name, package, items)
+    book = _words(next(_all(package, "title"), None))
+    found: set[str] = set()
+    for name in names:
+        if not name or name in found:
+            continue
+        found.add(name)
+        page = parsed_html(archive.read(name))
+        body = html_text(page.body, anchors=False) if page.body is not None else ""
+        if body:
+            title, above = contents.titles.get(name, ("", ()))
+            yield LoadedText(body, "plain", {"title": title}, part=name, above=(*([book] if book else []), *above))
+
+
+def _package_name(archive: _Archive) -> str:
+    container = archive.xml("META-INF/container.xml")
+    name = next((one.get("full-path", "") for one in _all(container, "rootfile")), "")
+    if not name:
+        raise ValueError(_BROKEN)
+    return name
+
+
+def _refuse_protected(archive: _Archive, names: set[str]) -> None:
+    """Raise `ValueError` if chapters are encrypted. Fonts may be."""
+    try:
+        root = archive.xml("META-INF/encryption.xml")
+    except KeyError:
+        return
+    if names & {unquote(one.get("URI", "")) for one in _all(root, "CipherReference")}:
+        raise ValueError("its text is encrypted, as books with copy protection are")
+
+
+def _table_of_contents(archive: _Archive, package_name: str, package: Element, items: dict[str, Any]) -> _Contents:
+    """The titles in the navigation document of EPUB 3, or in the NCX of EPUB 2; none if it is missing or broken."""
+    contents = _Contents()
+    documents = [one for one in items.values() if "nav" in one.get("properties", "").split()]
+    spine = next(_all(package, "spine"), None)
+    tables = [items[ref] for ref in [spine.get("toc", "") if spine is not None else ""] if ref in items]
+    try:
+        if documents:
+            name = _inside(package_name, documents[0].get("href", ""))
+            for navigation in parsed_html(archive.read(name)).select("nav"):
+                if "toc" in str(navigation.get("epub:type") or navigation.get("role") or "toc"):
+                    _read_navigation(navigation.find("ol"), name, contents, ())
+        elif tables:
+            name = _inside(package_name, tables[0].get("href", ""))
+            table = next(_all(archive.xml(name), "navMap"), None)
+            if table is not None:
+                _read_ncx(table, name, contents, ())
+    except KeyError:
+        pass
+    return contents
+
+
+def _read_navigation(level: Any, name: str, contents: _Contents, above: tuple[str, ...]) -> None:
+    for item in level.find_all("li", recursive=False) if level is not None and len(above) < DEPTH else ():
+        label = item.find(["a", "span"], recursive=False)
+        title = " ".join(unicode_text(label.get_text()).split()) if label is not None else ""
+        if label is not None:
+            contents.add(name, str(label.get("href") or ""), title, above)
+        _read_navigation(item.find("ol", recursive=False), name, contents, (*above, title) if title else above)
+
+
+def _read_ncx(level: Element, name: str, contents: _Contents, above: tuple[str, ...]) -> None:
+    for point in level if len(above) < DEPTH else ():
+        if not _is(point, "navPoint"):
+            continue
+        label = next((_words(one) for one in point if _is(one, "navLabel")), "")
+        target = next((one.get("src", "") for one in point if _is(one, "content")), "")
+        contents.add(name, target, label, above)
+        _read_ncx(point, name, contents, (*above, label) if label else above)
+
+
+def _inside(base: str, target: str) -> str:
+    """The name in the archive of a file that another one names; empty if it would lie outside."""
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(base), unquote(target.partition("#")[0])))
+    return "" if path.startswith(("/", "../")) or path in (".", "..") else path
+
+
+def _all(root: Element, name: str) -> Iterator[Element]:
+    """The elements of a name in any namespace."""
+    return (one for one in root.iter() if _is(one, name))
+
+
+def _is(element: Element, name: str) -> bool:
+    return isinstance(element.tag, str) and element.tag.rpartition("}")[2] == name
+
+
+def _words(element: Element | None) -> str:
+    return " ".join(unicode_text("".join(element.itertext())).split()) if element is not None else ""

@@ -1,0 +1,48 @@
+"""HTML files: the pages of a site that was built, or one page that was saved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rag.ingest.data_values import unicode_text
+from rag.ingest.formats.file_format import LARGEST, LoadedText, need_extra
+from rag.ingest.html_markdown import html_text, is_published, main_element, page_title, parsed_html
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup
+
+
+class HtmlLoader:
+    """The text in `article` or `main`. Where a page has neither, trafilatura finds it by its words."""
+
+    suffixes = frozenset({".html", ".htm", ".xhtml"})
+    largest = LARGEST
+
+    def load(self, raw: bytes) -> list[LoadedText]:
+        need_extra("bs4", "html", "HTML pages")
+        page = parsed_html(raw)
+        if not is_published(page):
+            return []
+        heading = page.select_one("article h1, main h1, [role=main] h1")
+        fields: dict[str, Any] = {} if heading is not None else {"title": page_title(page)}
+        element = main_element(page)
+        body = html_text(element) if element is not None else _found_by_words(page)
+        return [LoadedText(body, "plain", fields)]
+
+
+def _found_by_words(page: BeautifulSoup) -> str:
+    """The text that stands out from menus and lists of links; the whole page if nothing does."""
+    from trafilatura import extract
+
+    found = extract(
+        str(page),
+        output_format="markdown",
+        include_formatting=True,
+        include_tables=True,
+        include_links=True,
+        include_comments=False,
+        deduplicate=False,
+    )
+    if found:
+        return unicode_text(found)
+    return html_text(page.body) if page.body is not None else ""

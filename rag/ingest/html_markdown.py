@@ -1,0 +1,208 @@
+"""HTML as Markdown: the part of a page that is its text, with headings, code, tables and links.
+
+Pages are parsed by lxml, which limits how deep elements nest and knows no entities but those of HTML.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from rag.ingest.data_values import unicode_text
+from rag.ingest.formats.notebook_files import fenced
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup
+    from bs4.element import Tag
+
+_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_DROPPED: Final = (
+    "script, style, noscript, template, svg, iframe, form, button, input, select, textarea, nav, [role=navigation], "
+    "[role=search], [aria-hidden=true], [hidden]:not([role=tabpanel]), .linenos, .gutter, .boring, .visually-hidden"
+)
+_AROUND: Final = "nav, header, footer, aside, [role=navigation], [role=banner], [role=contentinfo]"
+_LANGUAGE: Final = re.compile(r"(?:language|lang|highlight|highlight-source|brush:)-?([\w+#.-]{1,20})$")
+_NO_LANGUAGE: Final = frozenset({"default", "none", "text", "plaintext", "notranslate", "source", "highlight"})
+_CHARSET: Final = re.compile(rb"<(?:meta[^>]{0,200}charset|\?xml[^>]{0,100}encoding)\s*=\s*[\"']?([\w-]{2,30})", re.I)
+
+
+def parsed_html(raw: bytes) -> BeautifulSoup:
+    """The elements of a page. Raises `ValueError` for bytes that are no text."""
+    from bs4 import BeautifulSoup
+
+    text = re.sub(r"\A\s*<\?xml[^>]{0,200}\?>", "", _decoded(raw))
+    return BeautifulSoup(text if "<" in text else f"<body>{text}", "lxml")
+
+
+def _decoded(raw: bytes) -> str:
+    """The text of a page: UTF-8, or the encoding that it names, or that of old pages in western languages."""
+    if b"\0" in raw and not raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ValueError("it is not a text file: it contains NUL bytes")
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return raw.decode("utf-16", "replace")
+    named = _CHARSET.search(raw[:2000])
+    for encoding in ("utf-8-sig", *([named[1].decode("ascii")] if named else [])):
+        try:
+            return raw.decode(encoding)
+        except (UnicodeDecodeError, LookupError):
+            continue
+    return raw.decode("windows-1252", "replace")
+
+
+def main_element(page: BeautifulSoup) -> Tag | None:
+    """The element that holds the text of the page; None where only its words can say which one it is.
+
+    `article` and `main` are meant for it. A page without navigation around its text is all text.
+    """
+    articles = [one for one in page.select("article") if not one.find_parent("article")]
+    if len(articles) == 1:
+        return articles[0]
+    mains = page.select("main, [role=main]")
+    if len(mains) == 1:
+        return mains[0]
+    body = page.body
+    return body if body is not None and not articles and not mains and body.select_one(_AROUND) is None else None
+
+
+def html_text(element: Tag, *, anchors: bool = True) -> str:
+    """An element as Markdown. A heading has its id as `{#id}`, empty where it has none or without `anchors`.
+
+    The element is changed. Raises `ValueError` if it is nested too deeply.
+    """
+    for dropped in element.select(_DROPPED):
+        dropped.decompose()
+    for formula in element.select(".katex, mjx-container, math"):
+        _typeset(formula)
+    for heading in element.select(", ".join(_HEADINGS)):
+        _mark_heading(heading, anchors=anchors)
+    for footer in element.select("footer"):
+        footer.decompose()
+    try:
+        text: str = _converter().convert_soup(element)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return re.sub(r"\n{3,}", "\n\n", unicode_text(text)).strip("\n")
+
+
+def page_title(page: BeautifulSoup) -> str:
+    """The title in the head of a page, without the name of the site after it."""
+    title = page.title.get_text() if page.title is not None else ""
+    named = page.select_one('meta[property="og:site_name"]')
+    site = str(named.get("content") or "") if named is not None else ""
+    title = " ".join(unicode_text(title).split())
+    parts = re.split(r"\s+[|—·«]\s+|\s+[-–]\s+(?=[^-–]*$)", title)
+    if len(parts) > 1 and parts[-1] == site:
+        return title[: title.rindex(site)].rstrip(" |—·«-–")
+    return parts[0] if "|" in title or "—" in title else title
+
+
+def is_published(page: BeautifulSoup) -> bool:
+    """Whether the page is meant to be found: it does not send readers elsewhere, and search engines may list it."""
+    for meta in page.find_all("meta", limit=200):
+        if str(meta.get("http-equiv") or "").lower() == "refresh":
+            return False
+        if str(meta.get("name") or "").lower() == "robots" and "noindex" in str(meta.get("content") or "").lower():
+            return False
+    return True
+
+
+def _mark_heading(heading: Tag, *, anchors: bool) -> None:
+    """Leave of a heading its words and its id, which may stand at the section that it opens or at a link in it."""
+    anchor = heading.get("id") or _inner_id(heading) or _section_id(heading)
+    for link in heading.find_all("a"):
+        if any(c.isalnum() for c in link.get_text()):
+            link.unwrap()
+        else:
+            link.decompose()
+    heading["data-anchor"] = str(anchor or "") if anchors else ""
+
+
+def _inner_id(heading: Tag) -> Any:
+    inner = heading.find(["a", "span"], attrs={"id": True}) or heading.find("a", attrs={"name": True})
+    return (inner.get("id") or inner.get("name")) if inner is not None else None
+
+
+def _section_id(heading: Tag) -> Any:
+    parent = heading.parent
+    if parent is None or parent.name not in ("section", "div") or not parent.get("id"):
+        return None
+    first = next((one for one in parent.find_all(True, recursive=False) if one.name != "span"), None)
+    return parent.get("id") if first is heading else None
+
+
+def _typeset(formula: Tag) -> None:
+    """A formula as the TeX that it was made from, where the page has it."""
+    tex = formula.find("annotation", attrs={"encoding": "application/x-tex"})
+    if tex is not None:
+        formula.replace_with(f"${' '.join(tex.get_text().split())}$")
+
+
+def _classes(element: Tag) -> Iterator[str]:
+    """The classes of a block of code and of the elements just around and inside it, nearest first."""
+    inner = element.find("code")
+    around = [element, *([inner] if inner is not None else []), *list(element.parents)[:3]]
+    for one in around:
+        found: str | list[str] = one.get("class") or []
+        yield from [found] if isinstance(found, str) else found
+
+
+def _language(element: Tag) -> str:
+    for name in _classes(element):
+        found = _LANGUAGE.match(name)
+        if found and found[1].lower() not in _NO_LANGUAGE:
+            return found[1].lower()
+    return ""
+
+
+def _code(element: Tag) -> str:
+    """The lines of a block of code. Some pages make an element of each, ended by `br` or by nothing."""
+    for line in element.find_all("br"):
+        line.replace_with("\n")
+    text = element.get_text()
+    lines = element.select(".token-line, .line") if "\n" not in text.strip() else []
+    if len(lines) > 1:
+        text = "\n".join(line.get_text() for line in lines)
+    return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
+
+
+@cache
+def _converter() -> Any:
+    """markdownify with the forms that the rest of askbook writes. Nothing is escaped: a passage is shown as it is."""
+    from markdownify import MarkdownConverter
+
+    class Converter(MarkdownConverter):
+        def convert_hN(self, n: int, el: Tag, text: str, parent_tags: set[str]) -> str:
+            words = " ".join(text.split())
+            if not words or "_inline" in parent_tags:
+                return f" {words} " if words else ""
+            anchor = re.sub(r"[\s{}]", "", str(el.get("data-anchor") or ""))
+            return f"\n\n{'#' * max(1, min(6, n))} {words} {{#{anchor}}}\n\n"
+
+        def convert_pre(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+            code = _code(el)
+            return f"\n\n{fenced(code, _language(el))}\n\n" if code.strip() else ""
+
+        def convert_img(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+            return " ".join(str(el.get("alt") or "").split())
+
+        def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+            words, target = " ".join(text.split()), str(el.get("href") or "")
+            if not any(c.isalnum() for c in words):
+                return ""
+            if not target or "_noformat" in parent_tags or re.match(r"(?i)\s*(?:javascript|data):", target):
+                return text
+            start, end = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+            address = f"<{target}>" if re.search(r"[\s()]", target) else target
+            return f"{start}[{words}]({address}){end}"
+
+    return Converter(
+        escape_asterisks=False,
+        escape_underscores=False,
+        escape_misc=False,
+        bullets="-",
+        newline_style="backslash",
+        table_infer_header=True,
+        heading_style="atx",
+    )
