@@ -42,7 +42,10 @@ def build_parser() -> argparse.ArgumentParser:
             "-c", dest="newest", action="store_true", default=_NO_DEFAULT, help="continue the newest conversation"
         )
         _filter(target)
-    parser.set_defaults(profile=None, collection=None, thread=None, newest=False, filter=None)
+        target.add_argument(
+            "--no-stream", action="store_true", default=_NO_DEFAULT, help="show an answer when it is complete"
+        )
+    parser.set_defaults(profile=None, collection=None, thread=None, newest=False, filter=None, no_stream=False)
     ask = _command(commands, "ask", "ask one question, then exit")
     ask.add_argument("question", metavar="QUESTION", help="the question, or - to read it from standard input")
     _profile(ask)
