@@ -104,7 +104,10 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
 def _add_eval(commands: argparse._SubParsersAction[_Parser]) -> None:
     """The command `eval`."""
     evaluate = _command(commands, "eval", "ask the questions of a dataset and say how good the answers are")
-    evaluate.add_argument("dataset", metavar="DATASET", help="a file of JSON Lines with questions and what is right")
+    evaluate.add_argument(
+        "dataset", metavar="DATASET", help="a file of JSON Lines with questions; with --make, a book or its folder"
+    )
+    evaluate.add_argument("--make", metavar="N", help="print a dataset of N questions made from the book, to be edited")
     evaluate.add_argument("--report", metavar="FILE.html", help="write a page with tables and plots")
     evaluate.add_argument("--against", metavar="OTHER.json", help="compare with a run that was printed with --json")
     evaluate.add_argument("--fresh", action="store_true", help="do not go on with an unfinished run")
