@@ -8,16 +8,20 @@ import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from cli.ingest_progress import duration, ingest_progress
-from cli.suggestion import FALLBACK, suggested
+from cli.suggestion import FALLBACK, foreign_language, suggested
 from cli.terminal import counted, in_line, print_json, say
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.program import program
 from rag.settings import Settings
 
+_ADVICE: Final = (
+    "The packaged embedding model knows English; a multilingual one of Cohere or of an OpenAI-compatible server finds "
+    'more (see "Models" in the manual).'
+)
 _ALIKE: Final = 5  # failures for the same reason that are told one by one
 _KINDS: Final = 8  # kinds of files that are named
 
@@ -27,20 +31,32 @@ def ingest(options: argparse.Namespace) -> int:
     settings = Settings.from_env()
     profile = profile_of(settings, options.profile)
     with ingest_progress() as watch:
-        report, question, seconds = asyncio.run(_run(options, settings, profile, watch))
+        done = asyncio.run(_run(options, settings, profile, watch))
+    report = done.report
     if options.json:
-        estimate = {"estimated_seconds": round(seconds, 1)} if options.dry_run else {}
+        estimate = {"estimated_seconds": round(done.seconds, 1)} if options.dry_run else {}
         print_json(report.model_dump(mode="json") | estimate)
     else:
-        _show(report, options, question)
+        _show(report, options, done.question)
         if options.dry_run:
-            _show_estimate(report, seconds)
+            _show_estimate(report, done.seconds)
+        if done.language:
+            print(f"The book seems to be in {done.language}. {_ADVICE}")
     return 1 if report.failures else 0
 
 
-async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, watch: Any) -> tuple[Any, str, float]:
-    """The report, a question that the book answers, if one will be suggested, and for a dry run the expected time."""
+class _Done(NamedTuple):
+    """The report, a question that the book answers, the language to be told of, and the time a dry run expects."""
+
+    report: Any
+    question: str
+    language: str
+    seconds: float
+
+
+async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, watch: Any) -> _Done:
     from rag.embedding.choice import is_local
+    from rag.embedding.known_models import PACKAGED
     from rag.embedding.vectors import Bm25Encoder
     from rag.ingest.estimate import estimated_seconds
     from rag.ingest.pipeline import ingest as run_ingestion
@@ -71,12 +87,13 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
         seconds = 0.0
         if options.dry_run:
             seconds = await asyncio.to_thread(estimated_seconds, report, embedder, is_local=is_local(embedder))
-        question = FALLBACK
+        question, language = FALLBACK, ""
         # A hosted model would bill the search that tries the suggestion.
         if report.chunks.total and is_local(embedder) and not (options.dry_run or options.json):
             with suppress(AskbookError):  # the book is ingested; a suggestion is only a courtesy
                 question = await suggested(index, embedder, sparse)
-        return report, question, seconds
+                language = await foreign_language(index) if embedder.model_id == PACKAGED else ""
+        return _Done(report, question, language, seconds)
     finally:
         await index.aclose()
 

@@ -146,7 +146,7 @@ class QuotingChatModel(BaseChatModel):
             return whole_book(passages, with_text=asked == "about")
         for passages, question, answered in _readings(messages):
             reading = read(question, passages, self.embedder, said=answered)
-            if answers(reading, words_only=self.embedder is None) and (found := excerpt(reading)):
+            if answers(reading, words_only=self.embedder is None or reading.foreign) and (found := excerpt(reading)):
                 return found
         return [self.refusal]
 

@@ -27,6 +27,7 @@ from rag.text.english.phrases import (
 )
 from rag.text.english.requests import QuestionShape, shape
 from rag.text.english.stopwords import STOP_WORDS
+from rag.text.language import is_foreign, is_stop_word, language_of, stem_in
 from rag.text.sentences import Unit
 from rag.text.spelling import respelt, vocabulary
 from rag.text.terms import Term, keys, stem, terms, weigh
@@ -71,6 +72,7 @@ class Reading:
     passages: list[list[QuoteBlock]]  # all blocks of each passage
     ranked: list[QuoteBlock] = field(default_factory=list)  # quotable blocks, the best first
     everything: frozenset[str] = frozenset()  # keys of all passages
+    foreign: bool = False  # the passages are in another language than English
 
 
 def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder | None, *, said: str = "") -> Reading:
@@ -79,8 +81,13 @@ def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder 
     cut = [blocks(passage, rank) for rank, passage in enumerate(passages)]
     every = [block for found in cut for block in found]
     everything = frozenset[str]().union(*(block.own | block.context for block in every))
-    wanted = _respelt(_with_abbreviations(terms(question), passages), passages, everything)
-    reading = Reading(question, shape(question), wanted, cut, everything=everything)
+    written = "\n".join(passage.text for passage in passages)
+    foreign = is_foreign(written)
+    wanted = _with_abbreviations(terms(question), passages)
+    if foreign:
+        wanted = _in_language(language_of(written), wanted, question, written)
+    wanted = _respelt(wanted, passages, everything)
+    reading = Reading(question, shape(question), wanted, cut, everything=everything, foreign=foreign)
     for block in every:
         block.said = bool(answered) and " ".join(block.units[-1].text.split()) in answered
         _score(block, reading)
@@ -194,6 +201,27 @@ def _respelt(wanted: list[Term], passages: Sequence[NumberedPassage], known: fro
     spelt = {word: right.lower() for word in missing if (right := respelt(word, words | STOP_WORDS))}
     found = [replace(t, forms=t.forms | {stem(spelt[t.word])}) if t.word in spelt else t for t in wanted]
     return [term for term in found if spelt.get(term.word) not in STOP_WORDS] or wanted
+
+
+def _in_language(language: str, wanted: list[Term], question: str, written: str) -> list[Term]:
+    """The terms of a question in another language: without its stop words, and with what is written as a form.
+
+    A term also stands for the words of the passages that have its stem. The first word of a question asks ("¿Quién",
+    "Darf"); if the passages lack it, it is no term.
+    """
+    if not language:
+        return wanted
+    stems: dict[str, set[str]] = {}
+    for word in vocabulary([written]):
+        stems.setdefault(stem_in(language, word), set()).add(stem(word))
+    first = re.search(r"\w+", question)
+    found = []
+    for term in wanted:
+        forms = term.forms | stems.get(stem_in(language, term.word.lower()), set())
+        asks = question.rstrip().endswith("?") and first is not None and first[0] == term.word and forms == term.forms
+        if not asks and not is_stop_word(term.word.lower(), language):
+            found.append(replace(term, forms=frozenset(forms)))
+    return found or wanted
 
 
 def _with_abbreviations(wanted: list[Term], passages: Sequence[NumberedPassage]) -> list[Term]:

@@ -32,9 +32,7 @@ async def overview(index: ChunkIndex) -> list[Chunk]:
     pages = sorted(await index.fetch([entry.id for entry in first.values()]), key=_order)
     if not pages:
         return []
-    start = min(
-        pages, key=lambda chunk: (_start_rank(chunk) == NO_START, _depth(chunk), _start_rank(chunk), _order(chunk))
-    )
+    start = min(pages, key=_start_order)
     rest = [chunk for chunk in pages if chunk is not start]
     if len(pages) > MOST:
         parts: dict[str, Chunk] = {}
