@@ -42,7 +42,10 @@ def build_parser() -> argparse.ArgumentParser:
             "-c", dest="newest", action="store_true", default=_NO_DEFAULT, help="continue the newest conversation"
         )
         _filter(target)
-    parser.set_defaults(profile=None, collection=None, thread=None, newest=False, filter=None)
+        target.add_argument(
+            "--no-stream", action="store_true", default=_NO_DEFAULT, help="show an answer when it is complete"
+        )
+    parser.set_defaults(profile=None, collection=None, thread=None, newest=False, filter=None, no_stream=False)
     ask = _command(commands, "ask", "ask one question, then exit")
     ask.add_argument("question", metavar="QUESTION", help="the question, or - to read it from standard input")
     _profile(ask)
@@ -113,7 +116,10 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
 def _add_eval(commands: argparse._SubParsersAction[_Parser]) -> None:
     """The command `eval`."""
     evaluate = _command(commands, "eval", "ask the questions of a dataset and say how good the answers are")
-    evaluate.add_argument("dataset", metavar="DATASET", help="a file of JSON Lines with questions and what is right")
+    evaluate.add_argument(
+        "dataset", metavar="DATASET", help="a file of JSON Lines with questions; with --make, a book or its folder"
+    )
+    evaluate.add_argument("--make", metavar="N", help="print a dataset of N questions made from the book, to be edited")
     evaluate.add_argument("--report", metavar="FILE.html", help="write a page with tables and plots")
     evaluate.add_argument("--against", metavar="OTHER.json", help="compare with a run that was printed with --json")
     evaluate.add_argument("--fresh", action="store_true", help="do not go on with an unfinished run")
