@@ -28,7 +28,7 @@ def check_models(
     index: ChunkIndex,
     embedder: Embedder,
     sparse: SparseEncoder,
-    sources: Sequence[Path],
+    sources: Sequence[Path | str],
     profile: str,
 ) -> None:
     """Raise `UsageError` if other models encoded the collection: vectors of two models cannot be compared."""

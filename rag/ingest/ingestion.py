@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -20,6 +21,7 @@ from rag.ingest.book_title import book_title
 from rag.ingest.chunking import chunk
 from rag.ingest.fitting import check_models, check_sources
 from rag.ingest.loaders import LoadResult, load_source
+from rag.ingest.patterns import EVERYTHING, Selection
 from rag.ingest.plan import Plan, make_plan
 from rag.ingest.report import (
     STEPS,
@@ -40,6 +42,8 @@ MARGIN: Final = 4  # tokens reserved for the embedding model's special tokens
 BATCH: Final = 256  # passages whose vectors are in memory at the same time
 EVERY: Final = 0.1  # seconds between two reports about a step
 
+_LOGIN: Final = re.compile(r"//[^/@\s]*@")
+
 Watch = Callable[[IngestProgress], None]
 
 
@@ -50,6 +54,7 @@ class IngestOptions:
     base_url: str | None = None
     skip: Collection[str] = ()
     generator: str | None = None
+    selection: Selection = EVERYTHING
     alone: bool = False
     own: bool = False
     rebuild: bool = False
@@ -66,7 +71,7 @@ class Ingestion:
 
     def __init__(
         self,
-        sources: Sequence[Path],
+        sources: Sequence[Path | str],
         options: IngestOptions,
         *,
         index: ChunkIndex,
@@ -121,7 +126,9 @@ class Ingestion:
     async def load(self) -> None:
         """Read all sources. One that fails is named in the report; raises `UsageError` if all do."""
         if not self.sources:
-            raise UsageError("No source was given.", code="source", hint="Give a folder or a file: ingest PATH.")
+            raise UsageError(
+                "No source was given.", code="source", hint="Give a folder, a file or an address: ingest SOURCE."
+            )
         found: dict[str, LoadResult] = {}
         first: UsageError | None = None
         for number, source in enumerate(self.sources):
@@ -130,7 +137,9 @@ class Ingestion:
                 result = await asyncio.to_thread(self._load, source)
             except UsageError as error:
                 first = first or error
-                self._failed.append(IngestFailure(source=str(source), reason=f"{error.message} {error.hint}".strip()))
+                self._failed.append(
+                    IngestFailure(source=_shown(source), reason=f"{error.message} {error.hint}".strip())
+                )
             else:
                 found[result.source] = result  # one that is given twice counts once
         if first is not None and not found:
@@ -139,10 +148,15 @@ class Ingestion:
         self._title = book_title(self._loaded[0].source, self._loaded[0].documents)
         self._tell("load", len(self.sources), len(self.sources))
 
-    def _load(self, source: Path) -> LoadResult:
+    def _load(self, source: Path | str) -> LoadResult:
         options = self.options
         return load_source(
-            source, base_url=options.base_url, skip=options.skip, generator=options.generator, own=options.own
+            source,
+            base_url=options.base_url,
+            skip=options.skip,
+            generator=options.generator,
+            own=options.own,
+            selection=options.selection,
         )
 
     async def chunk(self) -> None:
@@ -350,6 +364,11 @@ class Ingestion:
                 for one in self._loaded
             ],
         )
+
+
+def _shown(source: Path | str) -> str:
+    """A source as it may be printed: an address without a name and a password."""
+    return _LOGIN.sub("//", str(source))
 
 
 def _embedded_text(one: Chunk) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from rag.ingest.ingestion import Ingestion, IngestOptions, Watch
+from rag.ingest.patterns import EVERYTHING, Selection
 from rag.ingest.report import IngestProgress, IngestReport
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 
@@ -13,7 +14,7 @@ __all__ = ["IngestReport", "ingest"]
 
 
 async def ingest(
-    sources: Sequence[Path],
+    sources: Sequence[Path | str],
     *,
     base_url: str | None = None,
     index: ChunkIndex,
@@ -22,6 +23,7 @@ async def ingest(
     vectors: VectorCache,
     skip: Collection[str] = (),
     generator: str | None = None,
+    selection: Selection = EVERYTHING,
     alone: bool = False,
     own: bool = False,
     rebuild: bool = False,
@@ -33,8 +35,8 @@ async def ingest(
     """Bring the index up to date with the sources, as one change. Writes nothing if nothing changed.
 
     `skip` names folders or files by their path in the source. `generator` names the site generator whose rules are
-    followed; without it, it is found. `alone` removes the chunks of all other sources.
-    `own` says that the sources are part of askbook, see `load_source`.
+    followed; without it, it is found. `selection` says which files are read. `alone` removes the chunks of all other
+    sources. `own` says that the sources are part of askbook, see `load_source`.
     `rebuild` makes the collection again, whatever models encoded it; it must have no other sources. `profile` is the
     one that the collection belongs to, for the hints of errors. `progress(done, total)` counts embedded texts; `watch`
     is told of every step, also from worker threads. A dry run reports what would happen (`embedded`, too), and neither
@@ -51,7 +53,7 @@ async def ingest(
         if progress and step.step == "embed" and step.waiting is None:
             progress(step.done, step.total)
 
-    options = IngestOptions(base_url, skip, generator, alone, own, rebuild, profile, dry_run)
+    options = IngestOptions(base_url, skip, generator, selection, alone, own, rebuild, profile, dry_run)
     return await Ingestion(
         sources, options, index=index, embedder=embedder, sparse=sparse, vectors=vectors, watch=watched
     ).run()
