@@ -67,9 +67,21 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None:
     """The commands on stored books and conversations, and `doctor`."""
     ingest = _command(commands, "ingest", "read a book into the index")
-    ingest.add_argument("sources", metavar="SOURCE", nargs="+", help="a folder or file of pages")
+    ingest.add_argument(
+        "sources", metavar="SOURCE", nargs="+", help="a folder, a file, or the address of a git repository"
+    )
     ingest.add_argument("--base-url", metavar="URL", help="address of the book's web site")
     ingest.add_argument("--generator", metavar="G", help="the site generator of the book (default: found by its files)")
+    ingest.add_argument(
+        "--include",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help='read only these, such as "docs/**"; repeatable',
+    )
+    ingest.add_argument(
+        "--exclude", metavar="PATTERN", action="append", default=[], help='leave these out, such as "*.txt"; repeatable'
+    )
     ingest.add_argument("--rebuild", action="store_true", help="embed the whole book again with the current models")
     ingest.add_argument("--dry-run", action="store_true", help="report what would be done without doing it")
     _profile(ingest)

@@ -7,7 +7,6 @@ import asyncio
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Final
 
 from cli.suggestion import FALLBACK, foreign_language, suggested
@@ -47,6 +46,7 @@ async def _run(
     from rag.embedding.choice import is_local
     from rag.embedding.known_models import PACKAGED
     from rag.embedding.vectors import Bm25Encoder
+    from rag.ingest.patterns import Selection
     from rag.ingest.pipeline import ingest as run_ingestion
     from rag.services import MANUAL, build_embedder, collection_index, collection_to_fill, owner_of, vector_cache
 
@@ -54,15 +54,22 @@ async def _run(
     if name == MANUAL:
         problem = f'The collection "{MANUAL}" is reserved for askbook\'s own manual.'
         raise UsageError(problem, code="collection", hint="Choose another --collection.")
+    if "" in [*options.include, *options.exclude]:
+        problem = "A pattern of --include or --exclude is empty."
+        raise UsageError(problem, code="pattern", hint='Give one such as --include "docs/**".')
+    selection = Selection(tuple(options.include), tuple(options.exclude))
     if "" in options.sources:  # `ingest "$BOOK"` without the variable would read the current folder
-        raise UsageError("A source is empty.", code="source", hint="Give a folder or a file: ingest PATH.")
+        raise UsageError(
+            "A source is empty.", code="source", hint="Give a folder, a file or an address: ingest SOURCE."
+        )
     index = collection_index(settings, name, profile)
     embedder, sparse = build_embedder(settings, profile, name), Bm25Encoder()
     try:
         report = await run_ingestion(
-            [Path(source) for source in options.sources],
+            options.sources,
             base_url=options.base_url,
             generator=options.generator,
+            selection=selection,
             index=index,
             embedder=embedder,
             sparse=sparse,

@@ -17,6 +17,7 @@ from rag.index.index_errors import not_ours, rebuilding, way_back
 from rag.ingest.book_title import book_title
 from rag.ingest.chunking import chunk
 from rag.ingest.loaders import LoadResult, load_source
+from rag.ingest.patterns import EVERYTHING, Selection
 from rag.ingest.plan import Plan, make_plan
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 from rag.program import program
@@ -75,7 +76,7 @@ class IngestReport(Record):
 
 
 async def ingest(
-    sources: Sequence[Path],
+    sources: Sequence[Path | str],
     *,
     base_url: str | None = None,
     index: ChunkIndex,
@@ -84,6 +85,7 @@ async def ingest(
     vectors: VectorCache,
     skip: Collection[str] = (),
     generator: str | None = None,
+    selection: Selection = EVERYTHING,
     alone: bool = False,
     own: bool = False,
     rebuild: bool = False,
@@ -94,8 +96,8 @@ async def ingest(
     """Bring the index up to date with the sources, as one change. Writes nothing if nothing changed.
 
     `skip` names folders or files by their path in the source. `generator` names the site generator whose rules are
-    followed; without it, it is found. `alone` removes the chunks of all other sources.
-    `own` says that the sources are part of askbook, see `load_source`.
+    followed; without it, it is found. `selection` says which files are read. `alone` removes the chunks of all other
+    sources. `own` says that the sources are part of askbook, see `load_source`.
     `rebuild` makes the collection again, whatever models encoded it; it must have no other sources. `profile` is the
     one that the collection belongs to, for the hints of errors. `progress(done, total)` counts embedded texts. A dry
     run reports what would happen (`embedded`, too), and neither embeds nor writes. A cancelled run keeps its vectors in
@@ -105,7 +107,7 @@ async def ingest(
     encoded, and `RetrievalError` if the index fails.
     """
     began = time.monotonic()
-    loaded = await asyncio.to_thread(_load, sources, base_url, skip, generator, own=own)
+    loaded = await asyncio.to_thread(_load, sources, base_url, skip, generator, selection, own=own)
     info, entries = await _held(index, dry_run=dry_run)
     replaced: set[str] = set()
     if rebuild:
@@ -162,12 +164,23 @@ async def _held(index: ChunkIndex, *, dry_run: bool) -> tuple[IndexInfo | None, 
 
 
 def _load(
-    sources: Sequence[Path], base_url: str | None, skip: Collection[str], generator: str | None, *, own: bool
+    sources: Sequence[Path | str],
+    base_url: str | None,
+    skip: Collection[str],
+    generator: str | None,
+    selection: Selection,
+    *,
+    own: bool,
 ) -> list[LoadResult]:
     """Load every source. One that is given twice counts once."""
     if not sources:
-        raise UsageError("No source was given.", code="source", hint="Give a folder or a file: ingest PATH.")
-    loaded = (load_source(source, base_url=base_url, skip=skip, generator=generator, own=own) for source in sources)
+        raise UsageError(
+            "No source was given.", code="source", hint="Give a folder, a file or an address: ingest SOURCE."
+        )
+    loaded = (
+        load_source(source, base_url=base_url, skip=skip, generator=generator, own=own, selection=selection)
+        for source in sources
+    )
     return list({result.source: result for result in loaded}.values())
 
 
@@ -205,7 +218,7 @@ def _check_models(
     index: ChunkIndex,
     embedder: Embedder,
     sparse: SparseEncoder,
-    sources: Sequence[Path],
+    sources: Sequence[Path | str],
     profile: str,
 ) -> None:
     """Raise `UsageError` if other models encoded the collection: vectors of two models cannot be compared."""
