@@ -42,7 +42,10 @@ def build_parser() -> argparse.ArgumentParser:
             "-c", dest="newest", action="store_true", default=_NO_DEFAULT, help="continue the newest conversation"
         )
         _filter(target)
-    parser.set_defaults(profile=None, collection=None, thread=None, newest=False, filter=None)
+        target.add_argument(
+            "--no-stream", action="store_true", default=_NO_DEFAULT, help="show an answer when it is complete"
+        )
+    parser.set_defaults(profile=None, collection=None, thread=None, newest=False, filter=None, no_stream=False)
     ask = _command(commands, "ask", "ask one question, then exit")
     ask.add_argument("question", metavar="QUESTION", help="the question, or - to read it from standard input")
     _profile(ask)
@@ -64,9 +67,21 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None:
     """The commands on stored books and conversations, and `doctor`."""
     ingest = _command(commands, "ingest", "read a book into the index")
-    ingest.add_argument("sources", metavar="SOURCE", nargs="+", help="a folder or file of pages")
+    ingest.add_argument(
+        "sources", metavar="SOURCE", nargs="+", help="a folder, a file, or the address of a git repository"
+    )
     ingest.add_argument("--base-url", metavar="URL", help="address of the book's web site")
     ingest.add_argument("--generator", metavar="G", help="the site generator of the book (default: found by its files)")
+    ingest.add_argument(
+        "--include",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help='read only these, such as "docs/**"; repeatable',
+    )
+    ingest.add_argument(
+        "--exclude", metavar="PATTERN", action="append", default=[], help='leave these out, such as "*.txt"; repeatable'
+    )
     ingest.add_argument("--rebuild", action="store_true", help="embed the whole book again with the current models")
     ingest.add_argument("--dry-run", action="store_true", help="report what would be done without doing it")
     _profile(ingest)
@@ -79,6 +94,7 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     verify = _command(commands, "verify", "check the citations of a stored conversation against the current book")
     verify.add_argument("id", metavar="ID", help="the conversation")
     _common(verify)
+    _add_eval(commands)
     trust = _command(commands, "trust", "let a profile or a .env that was found in a folder use your keys")
     trust.add_argument("files", metavar="FILE", nargs="+", help="the profile or .env, which you have read")
     trust.add_argument("--revoke", action="store_true", help="trust the file no longer")
@@ -95,6 +111,20 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     doctor = _command(commands, "doctor", "check the configuration and suggest fixes")
     _profile(doctor)
     _common(doctor)
+
+
+def _add_eval(commands: argparse._SubParsersAction[_Parser]) -> None:
+    """The command `eval`."""
+    evaluate = _command(commands, "eval", "ask the questions of a dataset and say how good the answers are")
+    evaluate.add_argument(
+        "dataset", metavar="DATASET", help="a file of JSON Lines with questions; with --make, a book or its folder"
+    )
+    evaluate.add_argument("--make", metavar="N", help="print a dataset of N questions made from the book, to be edited")
+    evaluate.add_argument("--report", metavar="FILE.html", help="write a page with tables and plots")
+    evaluate.add_argument("--against", metavar="OTHER.json", help="compare with a run that was printed with --json")
+    evaluate.add_argument("--fresh", action="store_true", help="do not go on with an unfinished run")
+    _profile(evaluate)
+    _common(evaluate)
 
 
 def _add_books(commands: argparse._SubParsersAction[_Parser]) -> None:
@@ -179,6 +209,8 @@ def _chosen(name: str | None) -> Callable[[argparse.Namespace], int]:
         from cli.serve import serve as command
     elif name == "mcp":
         from cli.mcp import mcp as command
+    elif name == "eval":
+        from cli.eval import evaluate as command
     else:
         return _on_storage(name)
     return command

@@ -49,7 +49,7 @@ async def _rename(options: argparse.Namespace, settings: Settings) -> tuple[Any,
     from rag.books import rename_book
 
     renamed = await rename_book(settings, options.name, options.new)
-    text = f'"{in_line(options.name)}" is now called "{in_line(renamed.name)}" ({_size(renamed)}).'
+    text = f'"{in_line(options.name)}" is now called "{in_line(renamed.name)}" ({size(renamed)}).'
     return {"renamed": options.name} | _data(renamed), text
 
 
@@ -58,7 +58,7 @@ async def _delete(options: argparse.Namespace, settings: Settings) -> tuple[Any,
     from rag.services import MANUAL
 
     deleted = await delete_book(settings, options.name)
-    text = f'Deleted "{in_line(deleted.name)}": {in_line(deleted.title)} ({_size(deleted)}).'
+    text = f'Deleted "{in_line(deleted.name)}": {in_line(deleted.title)} ({size(deleted)}).'
     if deleted.name == MANUAL:
         text += " It is indexed again when it is needed."
     return {"deleted": deleted.name} | _data(deleted), text
@@ -71,11 +71,12 @@ def row(book: BookRecord, width: int = 20) -> str:
     """A book on one line: name, size, date and title."""
     when = (book.date or "")[:10]
     return (
-        f"{clipped(in_line(book.name), width):<{width}}  {_size(book):<28}  {when:<10}  {in_line(book.title)}".rstrip()
+        f"{clipped(in_line(book.name), width):<{width}}  {size(book):<28}  {when:<10}  {in_line(book.title)}".rstrip()
     )
 
 
-def _size(book: BookRecord) -> str:
+def size(book: BookRecord) -> str:
+    """The pages and passages of a book, or why there are none."""
     if book.state in ("absent", "broken"):
         return _STATES[book.state]
     size = counted(book.passages, "passage")

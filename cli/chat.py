@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import io
+import copy
 import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
+from typing import TYPE_CHECKING, Any, Final
 
-from cli.commands import COMMANDS, ChatSession, Leave
-from cli.history import input_history
-from cli.terminal import counted, opened, preload, printable, report, say
+from cli.attached import with_files
+from cli.commands import COMMANDS, Leave
+from cli.greeting import greet, is_first_run, questions_to_try
+from cli.prompt import typed_lines
+from cli.session import ChatSession
+from cli.terminal import opened, preload, printable, report, say
 from cli.turn_view import TurnView
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import profile_of
@@ -20,77 +24,71 @@ from rag.search.retriever import parse_filter
 from rag.settings import Settings
 from rag.types import Event
 
+if TYPE_CHECKING:
+    from graph.agent import Agent
+
+
+# What the first answer is drawn with. Loaded at the start, so that Enter is answered at once.
+_DRAWING: Final = ("rich.live", f"{__package__}.sources", "prompt_toolkit.key_binding.bindings.search")
+
 
 def chat(options: argparse.Namespace) -> int:
     """Chat until /quit, Ctrl-D or the end of the input. Exit code 0, or 1 if a turn failed and input is a pipe."""
+    if options.newest and options.thread is not None:
+        raise UsageError("-c and --thread name two conversations; give one of them.", code="usage")
     settings = Settings.from_env()
     profile_of(settings, options.profile)
     parse_filter(options.filter)  # reject an invalid filter before anything is loaded
-    preload()
+    preload(*_DRAWING if sys.stdout.isatty() else ())
     return asyncio.run(_chat(options, settings))
 
 
+class _Shelf:
+    """Keeps the agent of the book that is asked open, and puts another one in its place."""
+
+    def __init__(self, options: argparse.Namespace, settings: Settings) -> None:
+        self._options, self._settings = options, settings
+        self._open = AsyncExitStack()
+
+    async def take(self, collection: str | None) -> Agent:
+        """Open the agent for a book, and close the one before it. If that fails, the one before stays open."""
+        options = copy.copy(self._options)
+        options.collection = collection
+        stack = AsyncExitStack()
+        agent = await stack.enter_async_context(opened(options, self._settings))
+        before, self._open = self._open, stack
+        await before.aclose()
+        return agent
+
+    async def __aenter__(self) -> _Shelf:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._open.aclose()
+
+
 async def _chat(options: argparse.Namespace, settings: Settings) -> int:
-    async with opened(options, settings) as agent:
-        session = ChatSession(agent, settings, options.profile or settings.profile, options.filter)
+    first = is_first_run(settings)
+    async with _Shelf(options, settings) as shelf:
+        agent = await shelf.take(options.collection)
+        profile = options.profile or settings.profile
+        session = ChatSession(agent, settings, profile, options.filter, reopen=shelf.take)
         default = agent.services.parts(session.profile).profile.memory.thread
         if options.thread is not None or options.newest or default:
             await session.resume(default if options.thread is None and not options.newest else options.thread)
-        await greet(session)
+        # Only a person needs something to try.
+        questions = await questions_to_try(session) if sys.stdin.isatty() else []
+        await greet(session, questions, first=first)
         await _offer(session)
         persistent = agent.services.parts(session.profile).profile.memory.persistent
-        async for line in _lines(settings, persistent=persistent):
+        async for line in typed_lines(session, persistent=persistent):
             try:
-                await _do(session, line.strip())
+                await _do(session, line.strip(), stream=not options.no_stream)
             except Leave:
                 break
             except AskbookError as error:
                 report(error)
     return 1 if session.failed and not sys.stdin.isatty() else 0
-
-
-async def greet(session: ChatSession) -> None:
-    """Print the book, the embedding model, what writes the answers, the filter and the conversation."""
-    parts = session.agent.services.parts(session.profile)
-    info = await session.book()
-    say(f"{parts.profile.display_name or 'askbook'} · the book is {info}.")
-    say(f"Passages are found with {parts.searched_with}.")
-    if parts.quotes:
-        say(
-            "No model is set, so answers quote the book's own sentences. "
-            f"Set {parts.key_variable} to have them written."
-        )
-    else:
-        say(f"Answers are written by {parts.model_name}.")
-    if session.where:
-        say(f"Searching only pages that match the filter {printable(session.where)}")
-    if session.resumed:
-        say(f"Continuing conversation {session.thread_id} ({counted(session.resumed, 'turn')}).")
-    say("Ask a question, or type /help.\n")
-
-
-async def _lines(settings: Settings, *, persistent: bool) -> AsyncIterator[str]:
-    """The lines of input, with history and editing on a terminal. The history is a file if conversations are kept."""
-    if not sys.stdin.isatty():
-        if isinstance(sys.stdin, io.TextIOWrapper):  # bytes that are not UTF-8 must not end the chat
-            sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
-        while line := await asyncio.to_thread(sys.stdin.readline):
-            yield line
-        return
-    from prompt_toolkit import PromptSession
-    from prompt_toolkit.completion import WordCompleter
-
-    words = WordCompleter([f"/{name}" for name in COMMANDS], sentence=True)
-    prompt: PromptSession[str] = PromptSession(
-        "› ", history=input_history(settings.home, persistent=persistent), completer=words
-    )
-    while True:
-        try:
-            yield await prompt.prompt_async()
-        except KeyboardInterrupt:
-            say("(Ctrl-D leaves)")
-        except EOFError:
-            return
 
 
 async def _offer(session: ChatSession) -> None:
@@ -101,7 +99,7 @@ async def _offer(session: ChatSession) -> None:
         say(f'The answer to "{printable(question)}" was interrupted. Finish it? [Y/n]')
 
 
-async def _do(session: ChatSession, line: str) -> None:
+async def _do(session: ChatSession, line: str, *, stream: bool = True) -> None:
     """Carry out a line of input: the reply to an offer, a command or a question."""
     offered, session.offered = session.offered, False
     if offered and line.lower() in ("", "y", "yes"):
@@ -111,24 +109,29 @@ async def _do(session: ChatSession, line: str) -> None:
     word, _, rest = line.partition(" ")
     name = word.removeprefix("/") if word.startswith("/") else {"clear": "clear", "exit": "quit"}.get(line.lower())
     if name is None:
-        await _answer(session, _asked(session, line))
+        await _answer(session, _asked(session, line), stream=stream)
     elif name == "retry":
-        await _answer(session, await session.asked_again())
+        await _answer(session, await session.asked_again(), stream=stream)
     elif name == "resume":
-        await _answer(session, session.agent.resume(session.thread_id, context=session.context()))
+        resumed = session.agent.resume(session.thread_id, context=session.context())
+        await _answer(session, resumed, stream=stream)
     elif name in COMMANDS:
         await COMMANDS[name].run(session, rest.strip())
     else:
         raise UsageError(f"There is no command {word}.", hint="Type /help for a list.")
 
 
-def _asked(session: ChatSession, question: str) -> AsyncIterator[Event]:
-    return session.agent.stream(question, thread_id=session.thread_id, context=session.context())
+def _asked(session: ChatSession, line: str) -> AsyncIterator[Event]:
+    """The events of a question. A person may put files into it; the lines of a pipe are asked as they stand."""
+    if sys.stdin.isatty():
+        longest = session.agent.services.parts(session.profile).profile.limits.max_question_characters
+        line = with_files(line, longest)
+    return session.agent.stream(line, thread_id=session.thread_id, context=session.context())
 
 
-async def _answer(session: ChatSession, events: AsyncIterator[Event]) -> None:
+async def _answer(session: ChatSession, events: AsyncIterator[Event], *, stream: bool = True) -> None:
     """Show a turn as it happens. Ctrl-C stops the answer but not the program."""
-    task = asyncio.ensure_future(_stream(session, events))
+    task = asyncio.ensure_future(_show(session, events, stream=stream))
     loop = asyncio.get_running_loop()
     with suppress(NotImplementedError, RuntimeError):
         loop.add_signal_handler(signal.SIGINT, task.cancel)
@@ -141,15 +144,16 @@ async def _answer(session: ChatSession, events: AsyncIterator[Event]) -> None:
             loop.remove_signal_handler(signal.SIGINT)
 
 
-async def _stream(session: ChatSession, events: AsyncIterator[Event]) -> None:
-    view = TurnView()
+async def _show(session: ChatSession, events: AsyncIterator[Event], *, stream: bool) -> None:
     session.trace = None
+    view = TurnView(stream=stream)
     try:
         async for event in events:
-            view.take(event)
-            session.trace = event.data.get("trace", session.trace)
+            trace: Any = event.data.get("trace", session.trace)
+            session.trace = trace
             if event.response is not None:
                 session.last = event.response
                 session.failed = session.failed or event.response.error is not None
+            view.take(event)
     finally:
         view.close()

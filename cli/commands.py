@@ -1,185 +1,100 @@
-"""The slash commands of the chat, and the session that they act on."""
+"""The slash commands of the chat."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from cli.terminal import clipped, console, counted, in_line, printable, say
-from rag.conversation.turns import check_thread_id
+from cli.session import ChatSession
+from cli.terminal import console, counted, in_line, printable, say
 from rag.errors import UsageError
 from rag.profiles.layers import profile_folders, profile_names
 from rag.profiles.profile import profile_of
-from rag.settings import Settings
-from rag.types import Citation, Event, Grounding, Opinion, Quote, Response, new_id
+from rag.types import Citation, Quote
 
-if TYPE_CHECKING:
-    from graph.agent import Agent
-    from state import Context
-
-
-_OUTCOMES: Final = {
-    "kept": "",
-    "neighbour": "neighbour of a better one",
-    "below_threshold": "below the threshold",
-    "duplicate": "duplicate of a better one",
-    "beyond_k": "ranked too low",
-}
-_UNUSED_SHOWN: Final = 5  # candidates that `/why` shows after the used ones
+Choices = Callable[[ChatSession], Awaitable[list[tuple[str, str]]]]
+_LISTED: Final = 20  # conversations
 
 
 class Leave(Exception):  # noqa: N818  # not an error
     """Raised by `/quit`."""
 
 
-class ChatSession:
-    """One chat: the agent, the current conversation, and the last answer."""
-
-    def __init__(self, agent: Agent, settings: Settings, profile: str, where: str | None = None) -> None:
-        self.agent = agent
-        self.settings = settings
-        self.profile = profile
-        self.where = where  # the filter of every search, as typed
-        self.thread_id = new_id()
-        self.resumed = 0  # turns of the continued conversation
-        self.last: Response | None = None
-        self.trace: Mapping[str, Any] | None = None  # of the first search of the last turn
-        self.failed = False  # whether any turn failed
-        self.offered = False  # whether the user was just asked to finish an interrupted turn
-
-    def context(self) -> Context:
-        from state import Context
-
-        return Context(profile=self.profile, filter=self.where)
-
-    async def resume(self, thread_id: str | None) -> None:
-        """Continue a conversation, by default the newest; an unknown `thread_id` starts a new one with that id."""
-        known = await self.agent.threads()
-        self.thread_id = check_thread_id(thread_id) if thread_id is not None else next(iter(known), self.thread_id)
-        if self.thread_id in known:
-            found = await self.agent.memory.summary(self.thread_id)
-            self.resumed = found["turns"] if found else 0
-
-    async def book(self) -> str:
-        """The name and size of the book, for display."""
-        from rag.services import MANUAL
-
-        index = self.agent.services.index
-        info = await index.info()
-        name = "askbook's own manual" if index.collection == MANUAL else f'"{index.collection}"'
-        return f"{name} ({counted(info.chunks, 'passage')})" if info else f"{name} (not indexed yet)"
-
-    async def asked_again(self) -> AsyncIterator[Event]:
-        """The events of the last turn, asked again. Raises `UsageError` if there is none."""
-        if self.thread_id not in await self.agent.threads():
-            raise UsageError("There is no question to ask again.", code="nothing_to_retry")
-        self.last = None
-        return self.agent.stream_retry(self.thread_id, context=self.context())
-
-    async def take_back(self) -> str:
-        """Undo the last turn and return its question. Raises `UsageError` if there is none."""
-        question = await self.agent.undo(self.thread_id) if self.thread_id in await self.agent.threads() else None
-        if question is None:
-            raise UsageError("There is no turn to undo.")
-        self.last = None
-        return question
-
-
 class Command(NamedTuple):
+    """A command: what it does, the function, and the values that it takes, each with what it is."""
+
     does: str
     run: Callable[[ChatSession, str], Awaitable[None]]
+    choices: Choices | None = None
 
 
 async def _help(_session: ChatSession, _rest: str) -> None:
-    for name, command in COMMANDS.items():
-        print(f"  /{name:<10} {command.does}")
-    print("  Ctrl-C stops an answer, Ctrl-D leaves.")
+    _print_rows([(f"/{name}", command.does) for name, command in COMMANDS.items()])
+    print("Ctrl-C stops an answer, Ctrl-D leaves, Ctrl-R searches what was typed, Tab completes.")
+    print("Alt-Enter, or a backslash before Enter, begins a new line; Ctrl-X Ctrl-E opens $EDITOR.")
+    print("@file in a question puts the text of the file there.")
+
+
+def _print_rows(rows: list[tuple[str, ...]]) -> None:
+    """Print a table without lines; the last column is wrapped, the others are not."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for place in range(len(rows[0]) if rows else 0):
+        table.add_column(no_wrap=place < len(rows[0]) - 1)
+    for row in rows:
+        table.add_row(*(Text(in_line(cell)) for cell in row))
+    console().print(table)
 
 
 async def _sources(session: ChatSession, _rest: str) -> None:
     from cli.sources import print_full
 
-    print_full(console(), _citations(session))
+    print_full(console(), session.citations())
 
 
 async def _show(session: ChatSession, rest: str) -> None:
-    citations = {str(citation.marker): citation for citation in _citations(session)}
-    chosen = citations.get(rest.strip("[]"))
-    if chosen is None:
-        problem = f"There is no source {rest}." if rest else "/show needs the number of a source."
-        raise UsageError(problem, hint=f"Sources: {', '.join(citations)}.")
+    from rich.text import Text
+
+    chosen = _chosen_source(session.citations(), rest)
     chunks = await session.agent.services.index.fetch([chosen.chunk_id])
     if not chunks:
         raise UsageError("The passage is no longer in the index.")
-    from rich.text import Text
-
-    text = Text(printable(chunks[0].text, "�"))  # same length, so the offsets of the quotes stay right
-    for quote in [Quote.of(chosen), *chosen.occurrences]:
-        text.stylize("reverse", quote.start, quote.end)
     screen = console()
+    text = Text(printable(chunks[0].text, "�"))  # same length, so the offsets of the quotes stay right
+    for quote in sorted([Quote.of(chosen), *chosen.occurrences], key=lambda quote: -quote.start):
+        if screen.color_system is not None:
+            text.stylize("reverse", quote.start, quote.end)
+        else:  # marks in place of colours, the last quote first, as they move what follows
+            text = Text.assemble(text[: quote.start], "»", text[quote.start : quote.end], "«", text[quote.end :])
     screen.print(Text(in_line(chosen.breadcrumb or chosen.title), style="bold"))
     screen.print(text)
 
 
+def _chosen_source(citations: list[Citation], rest: str) -> Citation:
+    """The source with that number; without one source 1, or the first if there is no source 1."""
+    known = {str(citation.marker): citation for citation in citations}
+    if not rest:
+        return known.get("1", citations[0])
+    if (chosen := known.get(rest.strip("[]"))) is None:
+        raise UsageError(f"There is no source {rest}.", hint=f"Sources: {', '.join(known)}.")
+    return chosen
+
+
+async def _cited(session: ChatSession) -> list[tuple[str, str]]:
+    citations = session.last.citations if session.last else []
+    return [(str(citation.marker), citation.breadcrumb or citation.title) for citation in citations]
+
+
 async def _why(session: ChatSession, _rest: str) -> None:
-    last = _last(session)
+    from cli.why import print_why
+
     threshold = session.agent.services.parts(session.profile).profile.retrieval.score_threshold
-    for search in last.retrievals:
-        print(f"  searched  {in_line(search.query)}")
-        print(
-            f"            {search.total_chunks_found} candidates, {search.results_count} used, threshold {threshold:g}"
-        )
-    for line in why_lines(session.trace) if session.trace else ():
-        print(line)
-    for chunk in last.retrieved_chunks:
-        print(f"  [{chunk.rank}] {chunk.score:.3f}  {in_line(chunk.heading or chunk.title)}")
-    print(f"  checked   {printable(checked_line(last.grounding))}")
-    if last.grounding.judge:
-        print(f"  judged    {printable(judged_line(last.grounding.judge))}")
-    why = f" ({last.fallback_reason})" if last.fallback_reason else ""
-    print(f"  status    {last.status}{why}, {last.llm_calls} model calls, {last.tokens_used.total} tokens")
-    print(f"  time      {last.timings_ms.total:.0f} ms, of which searching {last.timings_ms.retrieval:.0f} ms")
-
-
-def why_lines(trace: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of `/why` for a trace from `Trace.as_data`: queries, legs, then the used candidates and five more."""
-    for query in trace["queries"]:
-        mark = "rewritten: " if query["kind"] == "rewrite" else ""
-        yield f"  weight {query['weight']:.2f}  {mark}{printable(clipped(' '.join(query['text'].split()), 100))}"
-    kinds = [query["kind"] for query in trace["queries"]]
-    yield f"  scores    {', '.join(_legs(kinds))}; threshold {trace['threshold']:g}"
-    used = sum(candidate["outcome"] == "kept" for candidate in trace["candidates"])
-    for place, candidate in enumerate(trace["candidates"][: used + _UNUSED_SHOWN], 1):
-        scores = "  ".join(f"{score:.3f}" for score in candidate["scores"])
-        outcome = _OUTCOMES[candidate["outcome"]]
-        yield (
-            f"  {place:2}. sum {candidate['fused']:.3f}  score {candidate['cosine']:.3f}  ({scores})  "
-            f"{in_line(candidate['heading'] or candidate['title'])}{f': {outcome}' if outcome else ''}"
-        )
-
-
-def checked_line(grounding: Grounding) -> str:
-    """For example "5 sentences, 4 supported, 0 unconfirmed, 1 removed"."""
-    counts = f"{grounding.sentences} sentences, {grounding.supported} supported, "
-    return counts + f"{grounding.unconfirmed} unconfirmed, {grounding.removed} removed"
-
-
-def judged_line(judge: Opinion) -> str:
-    """For example "gpt-4o: 2 calls, 5 sentences, 4 confirmed, 1 rejected, 812 ms"."""
-    if not judge.calls:
-        return f"{judge.model}: no call, since nothing was doubtful"
-    counts = f"{counted(judge.calls, 'call')}, {counted(judge.sentences, 'sentence')}"
-    found = f"{judge.confirmed} confirmed, {judge.removed} rejected"
-    return f"{judge.model}: {counts}, {found}, {judge.milliseconds:.0f} ms"
-
-
-def _legs(kinds: list[str]) -> Iterator[str]:
-    """Names of the legs, such as "cosine", "BM25", "cosine in context 1": two for the question, one per other query."""
-    yield from ("cosine", "BM25")
-    for number, kind in enumerate(kinds[1:], 1):
-        yield "cosine of the rewrite" if kind == "rewrite" else f"cosine in context {number}"
+    print_why(console(), session.answer(), session.trace, threshold)
 
 
 async def _undo(session: ChatSession, _rest: str) -> None:
@@ -194,22 +109,106 @@ async def _clear(session: ChatSession, _rest: str) -> None:
     say("The conversation was deleted.")
 
 
-async def _threads(session: ChatSession, _rest: str) -> None:
+async def _threads(session: ChatSession, rest: str) -> None:
     from cli.threads import row, summaries
 
-    for summary in (await summaries(session.agent.memory))[:20]:
-        print(f" {'*' if summary['thread_id'] == session.thread_id else ' '}{row(summary)}")
+    if rest:
+        if rest not in await session.agent.threads():
+            raise UsageError(f"There is no conversation {rest}.", hint="Type /threads for a list.")
+        await session.resume(rest)
+        say(f"Continuing conversation {rest}.")
+        return
+    found = await summaries(session.agent.memory)
+    for summary in found[:_LISTED]:
+        mark = "*" if summary["thread_id"] == session.thread_id else " "
+        if sys.stdout.isatty():
+            _print_conversation(summary, mark)
+        else:
+            print(f" {mark}{row(summary)}")
+    if not found:
+        say("There are no stored conversations.")
+
+
+def _print_conversation(summary: dict[str, Any], mark: str) -> None:
+    """A conversation on two lines: its first question, then its id, time, size and books."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    screen = console()
+    screen.print(Text(f"{mark} {in_line(summary.get('first_question') or 'cannot be read')}", style="bold"))
+    facts = [summary["thread_id"]]
+    if "error" not in summary:
+        when = summary["updated_at"][:16].replace("T", " ")
+        facts += [when, counted(summary["turns"], "turn"), *summary["collections"]]
+    screen.print(Padding(Text(" · ".join(map(in_line, facts)), style="dim"), (0, 0, 0, 2)))
+
+
+async def _stored(session: ChatSession) -> list[tuple[str, str]]:
+    from cli.threads import summaries
+
+    found = (await summaries(session.agent.memory))[:_LISTED]
+    return [(summary["thread_id"], summary.get("first_question") or "") for summary in found]
+
+
+async def _book(session: ChatSession, rest: str) -> None:
+    from cli.books import size
+    from rag.books import list_books
+
+    found = await list_books(session.settings)
+    if not rest:
+        marked = [("*" if book.name == session.collection else " ", book) for book in found]
+        _print_rows([(f"{mark}{book.name}", size(book), book.title) for mark, book in marked])
+        return
+    if rest not in [book.name for book in found]:
+        raise UsageError(f'There is no book "{rest}".', hint=f"Books: {', '.join(book.name for book in found)}.")
+    if rest != session.collection:
+        await session.switch_book(rest)
+    say(f"The book is {await session.book()}. A new conversation begins.")
+
+
+async def _books(session: ChatSession) -> list[tuple[str, str]]:
+    from rag.books import list_books
+
+    return [(book.name, book.title) for book in await list_books(session.settings)]
+
+
+async def _model(session: ChatSession, rest: str) -> None:
+    from cli.greeting import answers_with
+
+    if rest:
+        session.choose_model(rest)
+        say(f"Answers are written by {in_line(rest)} from now on.")
+        return
+    models = await _models(session)
+    if not models:
+        say(answers_with(session))
+        return
+    chosen = session.model or models[0][0]
+    for name, about in models:
+        print(f" {'*' if name == chosen else ' '}{in_line(name)}{f'  {about}' if about else ''}")
+
+
+async def _models(session: ChatSession) -> list[tuple[str, str]]:
+    """The models that can be chosen, the profile's own first; none without a key."""
+    parts = session.agent.services.parts(session.profile)
+    if parts.quotes:
+        return []
+    return [(parts.model_name, "of the profile"), *((name, "") for name in parts.models if name != parts.model_name)]
 
 
 async def _profile(session: ChatSession, rest: str) -> None:
     if rest:
         before, chosen = profile_of(session.settings, session.profile), profile_of(session.settings, rest)
-        session.profile = chosen.name
+        session.profile, session.model = chosen.name, None
         if before.memory.persistent and not chosen.memory.persistent:
             say(f"This chat is still stored. Start with --profile {chosen.name} for one that is not.")
-    for name in profile_names(profile_folders(session.settings)):
-        mark = "*" if name == session.profile else " "
-        print(f" {mark}{name:<20} {profile_of(session.settings, name).said()}")
+    rows = [(f"{'*' if name == session.profile else ' '}{name}", about) for name, about in await _profiles(session)]
+    _print_rows(list(rows))
+
+
+async def _profiles(session: ChatSession) -> list[tuple[str, str]]:
+    names = profile_names(profile_folders(session.settings))
+    return [(name, profile_of(session.settings, name).said()) for name in names]
 
 
 async def _export(session: ChatSession, rest: str) -> None:
@@ -242,30 +241,19 @@ async def _handled_by_the_chat(_session: ChatSession, _rest: str) -> None:
     raise AssertionError("cli.chat handles this command itself")
 
 
-def _last(session: ChatSession) -> Response:
-    if session.last is None:
-        raise UsageError("There is no answer yet.")
-    return session.last
-
-
-def _citations(session: ChatSession) -> list[Citation]:
-    """The citations of the last answer, at least one. Raises `UsageError` if there are none."""
-    if not (found := _last(session).citations):
-        raise UsageError("The last answer has no sources.")
-    return found
-
-
 COMMANDS: Final = {
     "help": Command("show this list", _help),
     "sources": Command("the sources of the last answer, with their quotes", _sources),
-    "show": Command("N: source N in full, with its quotes marked", _show),
+    "show": Command("[N]: source N in full, with its quotes marked", _show, _cited),
     "why": Command("how the last answer was found and checked", _why),
     "retry": Command("ask the last question again", _handled_by_the_chat),
     "resume": Command("finish the interrupted answer", _handled_by_the_chat),
     "undo": Command("remove the last turn", _undo),
     "clear": Command("delete this conversation", _clear),
-    "threads": Command("list the stored conversations", _threads),
-    "profile": Command("[NAME]: list the profiles, or switch to one", _profile),
+    "threads": Command("[ID]: list the stored conversations, or go on with one", _threads, _stored),
+    "book": Command("[NAME]: list the books, or switch to one", _book, _books),
+    "model": Command("[NAME]: list the models, or switch to one", _model, _models),
+    "profile": Command("[NAME]: list the profiles, or switch to one", _profile, _profiles),
     "export": Command("FILE: save this conversation as Markdown", _export),
     "quit": Command("leave the chat", _quit),
 }

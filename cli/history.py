@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from prompt_toolkit.history import History
 
-from rag.disk import private_folder
+from rag.disk import private_folder, write_private
 
 FILE: Final = "history"
 
@@ -44,10 +43,7 @@ def forget(home: Path, questions: Collection[str]) -> None:
     kept = [entry for entry in entries if _text(entry) not in forgotten]
     if len(kept) == len(entries):
         return
-    new = path.with_suffix(".new")
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write("\n# ".join(kept))
-    new.replace(path)
+    write_private(path, "\n# ".join(kept))
 
 
 def _text(entry: str) -> str:

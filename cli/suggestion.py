@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 from rag.book import Chunk
+from rag.disk import write_private
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
+from rag.text.english.phrases import LEANING
 
+FILE: Final = "suggestions.json"
 FALLBACK: Final = "What is this book about?"  # answered for every book
 LOOKED_AT: Final = 300  # chunks whose headings may become the question, from all over the book
 READ: Final = 60  # chunks by which the language of a book is told
@@ -18,6 +23,25 @@ PASSAGES: Final = 12
 THRESHOLD: Final = 0.2
 _HOW_TO: Final = re.compile(r"how to (?=\w)", re.IGNORECASE)
 _PLAIN: Final = re.compile(r"[^\W\d_][\w ,'’?-]{8,70}")  # a heading of words, without code and markup
+
+
+async def remembered(home: Path, index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> list[str]:
+    """Two `suggestions` for the book in its present state, found once and kept in the home."""
+    info = await index.info()
+    if info is None:
+        return []
+    state = [info.embedding_model, info.updated_at, info.chunks, info.recipe]
+    path = home / FILE
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        entry = kept[index.collection]
+    except (OSError, ValueError, KeyError, TypeError):
+        kept, entry = {}, {}
+    if isinstance(entry, dict) and entry.get("state") == state:
+        return [question for question in entry["questions"] if isinstance(question, str)]
+    questions = await suggestions(index, embedder, sparse, most=2)
+    write_private(path, json.dumps(kept | {index.collection: {"state": state, "questions": questions}}))
+    return questions
 
 
 async def suggested(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> str:
@@ -70,7 +94,8 @@ async def foreign_language(index: ChunkIndex) -> str:
 
 def _candidates(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk]]:
     """Questions and the chunks below them: headings that ask, then "How to" headings, then other short ones."""
-    plain = [chunk for chunk in chunks if _PLAIN.fullmatch(chunk.heading or chunk.title)]
+    named = [chunk for chunk in chunks if _PLAIN.fullmatch(chunk.heading or chunk.title)]
+    plain = [chunk for chunk in named if not LEANING.search(chunk.heading)]
     asking = [chunk for chunk in plain if chunk.heading.endswith("?")]
     showing = [chunk for chunk in plain if _HOW_TO.match(chunk.heading)]
     short = [chunk for chunk in plain if 2 <= len(chunk.heading.split()) <= 5]

@@ -12,11 +12,14 @@ import textwrap
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
 from rag.text.visible import UNPRINTABLE, visible
 
+_UNWRAPPED: Final = 10_000  # columns of a pipe
+_NAMES: Final = 9  # columns for the name of a field
 # No colour has a background, so the text can be read on light and dark terminals.
 _STYLES: Final = {
     "markdown.code": "cyan",
@@ -73,8 +76,22 @@ def say(text: str) -> None:
     text = printable(text)
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns
-        text = "\n".join(textwrap.fill(line, width, break_long_words=False) for line in text.split("\n"))
+        text = "\n".join(
+            textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False) for line in text.split("\n")
+        )
     print(text, file=sys.stderr)
+
+
+def say_field(name: str, text: str) -> None:
+    """Print a remark with its name in a column on the left, to standard error."""
+    indent = " " * _NAMES
+    line = f"{name:<{_NAMES}}{in_line(text)}"
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        line = textwrap.fill(
+            line, width, break_long_words=False, break_on_hyphens=False, subsequent_indent=indent, drop_whitespace=True
+        )
+    print(line, file=sys.stderr)
 
 
 def waiting(data: Mapping[str, Any]) -> str:
@@ -97,6 +114,8 @@ def console(**options: Any) -> Console:
     from rich.console import Console
     from rich.theme import Theme
 
+    if not (sys.stderr if options.get("stderr") else sys.stdout).isatty():
+        options = {"width": _UNWRAPPED} | options  # a pipe gets lines as they are
     return Console(highlight=False, theme=Theme(_STYLES), **options)
 
 
@@ -152,7 +171,7 @@ def number(text: str | None, name: str, low: float, high: float, *, whole: bool)
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(label: str, noun: str = "passage") -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error, shown from the first report on; one line if that is not a terminal.
 
     Yields the function to report to, with (done, total) as arguments.
@@ -163,7 +182,7 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
         def once(_done: int, total: int) -> None:
             nonlocal printed
             if not printed and total:
-                say(f"{label}: {total} passages")
+                say(f"{label}: {counted(total, noun)}")
                 printed = True
 
         yield once
@@ -176,17 +195,22 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total, visible=total > 0)
 
 
-def preload() -> None:
-    """Load the embedding model's libraries in a thread while LangGraph is imported; both take most of the start."""
-    threading.Thread(target=_import_libraries, daemon=True).start()
+def preload(*modules: str) -> None:
+    """Load the embedding model's libraries in a thread while LangGraph is imported; both take most of the start.
+
+    The `modules` follow them.
+    """
+    threading.Thread(target=_import_libraries, args=modules, daemon=True).start()
 
 
-def _import_libraries() -> None:
+def _import_libraries(*modules: str) -> None:
     import tokenizers  # noqa: F401
 
     from rag.onnx import onnx_runtime
 
     onnx_runtime()
+    for module in modules:
+        import_module(module)
 
 
 @asynccontextmanager

@@ -26,6 +26,14 @@ def _make(path: Path) -> None:
         path.mkdir(mode=0o700, exist_ok=True)
 
 
+def write_private(path: Path, text: str) -> None:
+    """Replace a file in one step by one that only its owner can read."""
+    new = path.with_suffix(".new")
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+    new.replace(path)
+
+
 def close_to_others(path: Path) -> None:
     """Take every permission on an existing folder from other users.
 

@@ -78,6 +78,7 @@ class LiveServices:
         self._replaced: list[Parts] = []
         self._given = given
         self._default_profile = profile.name
+        self._offered = offered_models(settings)
         files = profile_files(settings, profile.name)
         self._parts = {profile.name: _Kept(self._build(profile.in_environment(settings)), files, _stamp(files))}
 
@@ -107,6 +108,12 @@ class LiveServices:
             self._replaced += [kept.parts] if kept else []  # a turn may still be using them
             self._parts[name] = kept = _Kept(parts, files, stamp)
         return kept.parts
+
+    def offer_model(self, name: str) -> None:
+        """Let runs choose this model too, besides those in ASKBOOK_MODELS."""
+        self._offered = tuple(dict.fromkeys((*self._offered, name)))
+        for key, kept in self._parts.items():
+            self._parts[key] = kept._replace(parts=replace(kept.parts, models=self._offered))
 
     async def aclose(self) -> None:
         if self._given.qdrant_client is None:
@@ -141,7 +148,7 @@ class LiveServices:
             searched_with=self._searched_with(profile),
             collection=self.index.collection,
             judge=self.judge,
-            models=offered_models(self.settings),
+            models=self._offered,
         )
 
     def _searcher(self, profile: Profile, tool_name: str) -> Searcher:
@@ -278,7 +285,7 @@ def _build(settings: Settings, chosen: Profile, book: str, given: Given) -> Live
     else:
         embedder = build_embedder(settings, chosen, book)
     reranker = None if settings.rerank == "off" else build_reranker(settings)
-    index, judge = _index_of(settings, book, chosen, given), build_judge(settings.judge)
+    index, judge = _index_of(settings, book, chosen, given), given.judge or build_judge(settings.judge)
     return LiveServices(settings, chosen, embedder, index, reranker, judge, given)
 
 

@@ -138,7 +138,7 @@ def _heed_ctrl_c() -> None:
 def _waits(text: str) -> bool:
     """Whether the last line is an empty prompt, with or without the hint in it."""
     last = text.rstrip().rpartition("\n")[2]
-    return last.strip() == PROMPT.strip() or re.fullmatch(rf"{PROMPT}(Ask|Enter|Type) .*", last) is not None
+    return last.strip() == PROMPT.strip() or re.fullmatch(f"{PROMPT}Alt-Enter.*", last) is not None
 
 
 def words_broken(screens: Sequence[str], words: Sequence[str]) -> list[str]:

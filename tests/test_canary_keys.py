@@ -10,7 +10,8 @@ from typing import Any, cast
 import pytest
 from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 
-from cli.commands import COMMANDS, ChatSession
+from cli.commands import COMMANDS
+from cli.session import ChatSession
 from graph.agent import Agent, open_agent
 from graph.compiled import thread_config
 from rag.profiles.profile import effective

@@ -9,8 +9,8 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from cli.chat import _do, _offer
-from cli.commands import ChatSession
 from cli.history import forget, history_file
+from cli.session import ChatSession
 from cli.threads import as_markdown, delete, row, summaries
 from graph.compiled import thread_config
 from graph.memory import Memory, open_memory

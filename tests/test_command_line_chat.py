@@ -45,7 +45,7 @@ def test_a_chat_answers_shows_its_sources_and_takes_a_turn_back(run: CommandLine
     assert answered.data["content"] in done.out
     assert f"“{answered.data['citations'][0]['quote']}”" in done.out
     assert "searched  How many teeth" in done.out
-    assert "weight 1.00  How many teeth" in done.out
+    assert "weight    1.00  How many teeth" in done.out
     assert "Removed from the conversation: How many teeth" in done.err
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Final
 
@@ -71,10 +72,18 @@ def test_the_manual_refuses_what_it_does_not_say(asked: dict[str, Response], que
     assert asked[question].status == "fallback"
 
 
+def _without_numbers(line: str) -> str:
+    """The line without the size of the manual, which changes with every page."""
+    return re.sub(r"\d+ (?=pages|passages)", "", line)
+
+
 def test_the_sample_in_the_readme_opens_as_the_chat_does(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     sample = readme.partition("<!-- sample -->\n```text\n")[2].partition("\n\n")[0]
-    assert CommandLine(tmp_path)(stdin="/quit\n").err.startswith(f"{sample}\n")
+    shown = CommandLine(tmp_path)(stdin="/quit\n").err
+    assert not {_without_numbers(line) for line in sample.splitlines()} - {
+        _without_numbers(line) for line in shown.splitlines()
+    }
 
 
 @pytest.mark.parametrize("question", [then for _, then in IN_A_ROW])

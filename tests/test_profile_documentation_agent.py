@@ -9,8 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from cli.commands import COMMANDS
-from cli.commands import ChatSession as Session
 from cli.history import input_history
+from cli.session import ChatSession as Session
 from rag.conversation.message_rules import problems
 from rag.errors import UsageError
 from rag.index.field_mapping import layout_of

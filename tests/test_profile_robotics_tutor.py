@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.chat import greet
-from cli.commands import ChatSession as Session
+from cli.greeting import greet
+from cli.session import ChatSession as Session
 from rag.settings import Settings
 from tests.command_line import CommandLine
 from tests.fakes import passage

@@ -67,6 +67,8 @@ POINTS_BACK: Final = re.compile(
 )
 
 # Words of a sentence that only points at an address: "Visit the page now". Without the address it says nothing.
+# Words by which a heading leans on what stands before it, so that nobody understands it alone.
+LEANING: Final = re.compile(r"\b(?:such|this|that|these|those|it|its|they|them|their|above|below)\b", re.IGNORECASE)
 POINTING: Final = frozenset(
     {
         "address",

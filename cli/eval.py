@@ -1,0 +1,235 @@
+"""`run.py eval`: asks a book the questions of a dataset, and says how good the answers are."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from cli.terminal import counted, print_json, printable, progress_bar, say
+from rag.errors import UsageError
+from rag.evaluation.dataset import Conversation, Dataset, Labels, Place, read_dataset
+from rag.evaluation.grading import DEPTH, GradedAnswer, grade, ranking_of
+from rag.extras import need
+from rag.settings import Settings
+from rag.types import Candidate, Event, Response
+
+if TYPE_CHECKING:
+    from graph.agent import Agent
+    from rag.book import Chunk
+    from rag.evaluation.evaluation_run import EvaluationRun, Setup
+    from rag.evaluation.journal import Journal
+
+FOLDER: Final = "evaluations"  # in the home folder: the questions of unfinished runs
+_STEPS: Final = 10  # lines of progress where there is no terminal
+
+
+def evaluate(options: argparse.Namespace) -> int:
+    """Exit code 0, 1 if a question ended with an error, or 2 for a bad dataset, before any question is asked."""
+    if options.make is not None:
+        from cli.eval_make import make
+
+        return make(options)
+    need("ir_measures", "eval", "eval")
+    from rag.evaluation.evaluation_run import read_run
+
+    dataset = read_dataset(Path(options.dataset))
+    before = read_run(Path(options.against)) if options.against else None
+    _check_report(options.report)
+    if dataset.unused:
+        say(f"Fields that eval does not use: {printable(', '.join(dataset.unused))}.")
+    try:
+        run = asyncio.run(_evaluated(options, dataset, before))
+    except KeyboardInterrupt:
+        say("Stopped. The same command goes on with the questions that are left.")
+        raise
+    if options.report:
+        _write(options.report, run)
+    if options.json:
+        print_json(run.model_dump(mode="json"))
+    else:
+        _show(run)
+    return int(any(one.error for one in run.questions))
+
+
+def _check_report(name: str | None) -> None:
+    """Raise `UsageError` now if the report could not be written after a long run."""
+    if name and (Path(name).is_dir() or not Path(name).absolute().parent.is_dir()):
+        raise UsageError(f"{name} cannot be written.", code="dataset", hint="Name a file in an existing folder.")
+
+
+async def _evaluated(options: argparse.Namespace, dataset: Dataset, before: EvaluationRun | None) -> EvaluationRun:
+    from rag.evaluation.evaluation_run import EvaluationRun
+    from rag.evaluation.journal import Journal
+
+    settings = Settings.from_env()
+    async with _agent(options, settings) as agent:
+        setup = await _setup(agent, dataset)
+        journal = Journal(settings.home / FOLDER, await _key(agent, setup))
+        if options.fresh:
+            journal.forget()
+        if journal.done:
+            say(f"{counted(len(journal.done), 'conversation')} of an unfinished run are kept; --fresh asks them again.")
+        await _ask_all(agent, dataset.conversations, journal)
+        answers = [answer for one in dataset.conversations for answer in journal.done[one.id]]
+        run = EvaluationRun.of(setup, answers, before)
+        journal.forget()
+        return run
+
+
+@asynccontextmanager
+async def _agent(options: argparse.Namespace, settings: Settings) -> AsyncGenerator[Agent, None]:
+    """An agent whose conversations end with the process."""
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    from graph.agent import open_agent
+
+    with progress_bar("Indexing the manual") as progress:
+        manager = open_agent(
+            settings,
+            options.profile,
+            collection=options.collection,
+            progress=progress,
+            checkpointer=InMemorySaver(),
+        )
+        agent = await manager.__aenter__()
+    try:
+        yield agent
+    finally:
+        await manager.__aexit__(None, None, None)
+
+
+async def _setup(agent: Agent, dataset: Dataset) -> Setup:
+    """What is measured. Raises `UsageError` if there is no book."""
+    from rag.evaluation.evaluation_run import Setup
+
+    parts, index = agent.services.parts(None), agent.services.index
+    info = await index.info()
+    if info is None:
+        raise UsageError(f'There is no book "{index.collection}".', code="collection", hint="Ingest it first.")
+    return Setup(
+        dataset=Path(dataset.name).name,
+        dataset_sha256=dataset.sha256,
+        conversations=len(dataset.conversations),
+        collection=index.collection,
+        passages=info.chunks,
+        profile=parts.profile.name,
+        model=parts.model_name,
+        searched_with=parts.searched_with,
+        top_k=parts.profile.retrieval.top_k,
+        threshold=parts.profile.retrieval.score_threshold,
+    )
+
+
+async def _key(agent: Agent, setup: Setup) -> Mapping[str, Any]:
+    """What decides the answers: a run with another key does not go on with this one."""
+    profile = agent.services.parts(None).profile.model_dump(mode="json")
+    ids = sorted(entry.id for entry in await agent.services.index.entries())
+    return setup.model_dump() | {"profile": profile, "ids": ids}
+
+
+async def _ask_all(agent: Agent, conversations: Sequence[Conversation], journal: Journal) -> None:
+    """Ask every conversation that the journal does not have, one after the other, so that times can be compared."""
+    with progress_bar("Asking", "conversation") as bar:
+        for done, conversation in enumerate(conversations):
+            bar(done, len(conversations))
+            if conversation.id not in journal.done:
+                journal.add(conversation.id, await asked(agent, conversation))
+            _tell(done + 1, len(conversations))
+        bar(len(conversations), len(conversations))
+
+
+def _tell(done: int, total: int) -> None:
+    """Without a terminal, a line at each tenth of a long run."""
+    if not sys.stderr.isatty() and total >= _STEPS and done * _STEPS // total > (done - 1) * _STEPS // total:
+        say(f"{done} of {total} conversations")
+
+
+async def asked(agent: Agent, conversation: Conversation) -> list[GradedAnswer]:
+    """The answers of those questions of a conversation that count."""
+    said: list[dict[str, str]] = [dict(message) for message in conversation.history]
+    thread = f"eval-{conversation.id}"
+    found = []
+    for turn, question in enumerate(conversation.questions, 1):
+        said.append({"role": "user", "content": question.text})
+        events = _asking(agent, question.text, thread, said if conversation.history else None)
+        response, candidates = await _read(events)
+        said.append({"role": "assistant", "content": response.plain_content})
+        if question.labels is not None:
+            found.append(await _graded(agent, conversation, turn, response, candidates))
+    return found
+
+
+def _asking(
+    agent: Agent, question: str, thread: str, said: Sequence[Mapping[str, str]] | None
+) -> AsyncGenerator[Event, None]:
+    """The events of a turn. A conversation with a history is kept here, since no thread has it."""
+    if said is None:
+        return agent.stream(question, thread_id=thread)
+    from rag.conversation.turns import messages_from_json
+
+    return agent.stream_messages(messages_from_json(list(said)))
+
+
+async def _read(events: AsyncGenerator[Event, None]) -> tuple[Response, list[Candidate]]:
+    """The response of a turn, and the candidates of its first search."""
+    candidates: list[Candidate] = []
+    async with aclosing(events):
+        async for event in events:
+            if event.type == "retrieval" and (trace := event.data.get("trace")):
+                candidates = [Candidate(**one) for one in trace["candidates"]]
+            if event.response is not None:
+                return event.response, candidates
+    raise AssertionError("the stream ended without a response")
+
+
+async def _graded(
+    agent: Agent, conversation: Conversation, turn: int, response: Response, candidates: Sequence[Candidate]
+) -> GradedAnswer:
+    profile = agent.services.parts(None).profile
+    labels = conversation.questions[turn - 1].labels or Labels()
+    ids = dict.fromkeys([one.chunk_id for one in response.retrieved_chunks] + [one.chunk_id for one in candidates])
+    chunks = await agent.services.index.fetch(list(ids)) if ids else []
+    return grade(
+        conversation,
+        turn,
+        response,
+        ranking_of(response, candidates, {chunk.id: _place(chunk) for chunk in chunks}, labels),
+        refusal=profile.answer.refusal,
+        threshold=profile.retrieval.score_threshold,
+        standalone_relevant=await _written_out(agent, labels),
+    )
+
+
+async def _written_out(agent: Agent, labels: Labels) -> list[list[int]] | None:
+    """For each passage found for the question written out, the labels that it matches; None without that question."""
+    if labels.standalone is None or not labels.relevant:
+        return None
+    found = await agent.services.parts(None).retriever.retrieve(labels.standalone, k=DEPTH, threshold=0.0)
+    places = (Place(one.chunk_id, one.url, one.link, one.source_file_path) for one in found.passages)
+    return [labels.found_at(place) for place in places]
+
+
+def _place(chunk: Chunk) -> Place:
+    return Place(chunk.id, chunk.url, chunk.link, chunk.source_file_path)
+
+
+def _write(name: str, run: EvaluationRun) -> None:
+    from rag.evaluation.report_page import report_page
+
+    try:
+        Path(name).write_text(report_page(run), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{name} cannot be written.", code="dataset") from error
+    say(f"Wrote {printable(name)}.")
+
+
+def _show(run: EvaluationRun) -> None:
+    from rag.evaluation.figure_table import lines
+
+    for line in lines(run):
+        print(printable(line))

@@ -1,0 +1,193 @@
+"""The grades of an answer: what was found, shown and cited for its question, and whether it is right."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from pydantic import Field
+
+from rag.evaluation.dataset import Conversation, Labels, Place
+from rag.text.terms import keys
+from rag.types import Candidate, Citation, Record, Response
+
+DEPTH: Final = 20  # passages of a ranking
+_SHOWN_CHARACTERS: Final = 4_000  # of an answer in the records
+
+
+class RankedPassage(Record):
+    """A passage of a ranking. `relevant` holds the positions of the labels that it matches.
+
+    `outcome` is "shown" if the answer could use it, else why it was not: "below_threshold", "beyond_k", "duplicate".
+    """
+
+    chunk_id: str
+    page: str
+    title: str
+    heading: str
+    score: float
+    outcome: str
+    relevant: list[int] = Field(default_factory=list)
+
+
+class GradedAnswer(Record):
+    """One judged question. Fields are None where the labels say nothing about them.
+
+    `right`: an answerable question was answered, on the right page and as the pattern wants it; an unanswerable one was
+    refused. `refused`: the answer is the refusal sentence and nothing else. `wanted` counts the relevant labels;
+    `standalone_relevant` has, for each passage found for the question written out, the labels that it matches.
+    """
+
+    conversation: str
+    line: int
+    turn: int
+    kind: str
+    question: str
+    answerable: bool
+    follow_up: bool
+    status: str
+    fallback_reason: str | None
+    refused: bool
+    right: bool
+    page_cited: bool | None
+    citation_precision: float | None
+    citation_recall: float | None
+    answer_matches: bool | None
+    overlap: float | None
+    threshold: float
+    best_score: float | None
+    ranking: list[RankedPassage]
+    wanted: int
+    standalone_relevant: list[list[int]] | None
+    sentences: int
+    supported: int
+    unconfirmed: int
+    contradicted: int
+    tokens: int
+    llm_calls: int
+    first_sentence_ms: float | None
+    total_ms: float
+    answer: str
+    citations: list[str] = Field(default_factory=list)
+    error: str | None = None
+
+
+def ranking_of(
+    response: Response, candidates: Sequence[Candidate], places: Mapping[str, Place], labels: Labels
+) -> list[RankedPassage]:
+    """What was found for a question, best first: the passages that were shown, then the other candidates."""
+    shown = {chunk.chunk_id: chunk for chunk in response.retrieved_chunks}
+    rest = [one for one in candidates if one.chunk_id not in shown]
+    hits = [(one.chunk_id, one.title, one.heading, one.score, "shown") for one in shown.values()]
+    hits += [(one.chunk_id, one.title, one.heading, one.cosine, str(one.outcome)) for one in rest]
+    found = []
+    for chunk_id, title, heading, score, outcome in hits[:DEPTH]:
+        place = places.get(chunk_id)
+        found.append(
+            RankedPassage(
+                chunk_id=chunk_id,
+                page=(place.link or place.file) if place else "",
+                title=title,
+                heading=heading,
+                score=round(max(0.0, min(1.0, score)), 6),
+                outcome=outcome,
+                relevant=labels.found_at(place) if place else [],
+            )
+        )
+    return found
+
+
+def grade(
+    conversation: Conversation,
+    turn: int,
+    response: Response,
+    ranking: list[RankedPassage],
+    *,
+    refusal: str,
+    threshold: float,
+    standalone_relevant: list[list[int]] | None = None,
+) -> GradedAnswer:
+    """The grades of the response to the question `turn`, from 1, of a conversation.
+
+    `refusal` is the profile's refusal sentence, and `threshold` the score that a passage had to reach.
+    """
+    question = conversation.questions[turn - 1]
+    labels = question.labels or Labels()
+    refused = response.plain_content.strip() == refusal.strip()
+    cited = [_place(citation) for citation in response.citations]
+    on_page = any(map(labels.is_right_page, cited)) if labels.answerable and labels.relevant else None
+    matched = bool(re.search(labels.answer, response.plain_content)) if labels.answer is not None else None
+    answered = response.status == "success" and on_page is not False and matched is not False
+    standings = Counter(sentence.standing for sentence in response.grounding.checked)
+    stated = sum(standings.values()) - standings["frame"]
+    return GradedAnswer(
+        conversation=conversation.id,
+        line=conversation.line,
+        turn=turn,
+        kind=conversation.kind,
+        question=question.text,
+        answerable=labels.answerable,
+        follow_up=turn > 1 or bool(conversation.history),
+        status=response.status,
+        fallback_reason=response.fallback_reason,
+        refused=refused,
+        right=answered if labels.answerable else refused,
+        page_cited=on_page,
+        citation_precision=_precision(labels, cited) if labels.answerable else None,
+        citation_recall=_recall(labels, cited) if labels.answerable else None,
+        answer_matches=matched,
+        overlap=overlap(labels.reference, response.plain_content) if labels.reference else None,
+        threshold=threshold,
+        best_score=max((hit.score for hit in ranking), default=None),
+        ranking=ranking,
+        wanted=len(labels.relevant) if labels.answerable else 0,
+        standalone_relevant=standalone_relevant,
+        sentences=stated,
+        supported=standings["supported"],
+        unconfirmed=standings["unconfirmed"],
+        contradicted=standings["contradicted"],
+        tokens=response.tokens_used.total,
+        llm_calls=response.llm_calls,
+        first_sentence_ms=response.timings_ms.first_token,
+        total_ms=response.timings_ms.total,
+        answer=response.content[:_SHOWN_CHARACTERS],
+        citations=[one.link or one.file for one in cited],
+        error=f"{response.error.error_type}/{response.error.code}" if response.error else None,
+    )
+
+
+def overlap(reference: str, answer: str) -> float:
+    """How far an answer has the words of a reference: the F1 of their terms (as SQuAD's F1, but of stems, each once).
+
+    >>> overlap("The gate is closed.", "The gate is closed.")
+    1.0
+    >>> overlap("The gate is closed.", "Bread")
+    0.0
+    """
+    wanted, found = _stems(reference), _stems(answer)
+    common = len(wanted & found)
+    return round(2 * common / (len(wanted) + len(found)), 6) if common else 0.0
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(key for key in keys(text) if not key.startswith("="))
+
+
+def _place(citation: Citation) -> Place:
+    return Place(citation.chunk_id, citation.url.partition("#")[0], citation.url, citation.source_file_path)
+
+
+def _precision(labels: Labels, cited: Sequence[Place]) -> float | None:
+    """The share of the cited passages that are relevant; None if nothing is cited."""
+    if not labels.relevant or not cited:
+        return None
+    return sum(bool(labels.found_at(place)) for place in cited) / len(cited)
+
+
+def _recall(labels: Labels, cited: Sequence[Place]) -> float | None:
+    """The share of the relevant labels that a cited passage matches."""
+    if not labels.relevant:
+        return None
+    return len({number for place in cited for number in labels.found_at(place)}) / len(labels.relevant)

@@ -1,0 +1,206 @@
+"""A run as one HTML page: figures, plots, and the worst questions with what was found and shown.
+
+The page loads nothing and runs no script. Every text from the book, the dataset and the model is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from typing import Final
+
+from rag.evaluation.evaluation_run import EvaluationRun, RunComparison
+from rag.evaluation.figure_table import interval, number
+from rag.evaluation.figures import measured
+from rag.evaluation.grading import DEPTH, GradedAnswer
+from rag.evaluation.plots import Series, curve, histogram, shares
+from rag.text.visible import visible
+
+WORST: Final = 20
+_SHOWN_HITS: Final = 12
+_REFUSAL_BINS: Final = 10
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+_STYLE: Final = """
+:root { color-scheme: light dark; --ink: #1c1c1c; --soft: #5f6368; --line: #d9dce1; --paper: #fff; --box: #f5f6f8;
+  --first: #2563eb; --second: #d97706; --gate: #b91c1c; --good: #15803d; --bad: #b91c1c; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --soft: #9aa0a6; --line: #3c4043; --paper: #17181a;
+  --box: #202124; --first: #7aa2f7; --second: #f0a35e; --gate: #f28b82; --good: #81c995; --bad: #f28b82; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 74rem;
+  margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; margin: .5rem 0 1.5rem; }
+th, td { text-align: left; padding: .25rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top;
+  overflow-wrap: anywhere; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); gap: 1rem; }
+figure { margin: 0; padding: .75rem; background: var(--box); border-radius: .5rem; }
+figcaption { font-weight: 600; } svg { width: 100%; height: auto; }
+.first { fill: var(--first); background: var(--first); } .second { fill: var(--second); background: var(--second); }
+polyline { fill: none !important; stroke-width: 2; } polyline.first { stroke: var(--first); }
+polyline.second { stroke: var(--second); }
+.grid { stroke: var(--line); } .gate { stroke: var(--gate); stroke-width: 2; }
+text { fill: var(--soft); font-size: 11px; text-anchor: middle; } text.up { text-anchor: end; }
+text.gate-label { fill: var(--gate); text-anchor: start; } .key i { display: inline-block; width: .8em; height: .8em;
+  margin: 0 .4em 0 1em; border-radius: 2px; } .soft { color: var(--soft); } .good { color: var(--good); }
+.bad { color: var(--bad); } details { border: 1px solid var(--line); border-radius: .5rem; margin: .5rem 0;
+  padding: .5rem .75rem; } summary { cursor: pointer; } pre { white-space: pre-wrap; overflow-wrap: anywhere;
+  background: var(--box); padding: .6rem; border-radius: .4rem; font: 13px/1.45 ui-monospace, monospace; }
+"""
+
+
+def report_page(run: EvaluationRun) -> str:
+    """The whole page."""
+    setup = run.setup
+    title = f"{setup.collection}: {len(run.questions)} questions"
+    about = (
+        f"dataset {setup.dataset}, {setup.conversations} conversations · book {setup.collection}, "
+        f"{setup.passages} passages · profile {setup.profile} · answered by {setup.model} · "
+        f"found with {setup.searched_with} · {run.created_at}"
+    )
+    parts = [
+        f"<h1>{_safe(title)}</h1><p class='soft'>{_safe(about)}</p>",
+        *([_comparison(run.against)] if run.against else []),
+        "<h2>Figures</h2>",
+        _figures(run),
+        '<h2>Plots</h2><div class="plots">',
+        *_plots(run.questions),
+        "</div><h2>Kinds of questions</h2>",
+        _table(("kind", "right", "asked"), ((k, c["right"], c["asked"]) for k, c in run.kinds.items())),
+        f"<h2>The {WORST} worst questions</h2>",
+        *(map(_question, worst(run.questions)) if run.questions else ()),
+    ]
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">'
+        f"<title>{_safe(title)}</title><style>{_STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
+    )
+
+
+def worst(answers: Sequence[GradedAnswer]) -> list[GradedAnswer]:
+    """The questions that came out worst: errors and wrong answers first, then those found late or badly cited."""
+    rows = [row for row in measured(answers) if not _is_fine(row.answer)]
+    rows.sort(
+        key=lambda row: (
+            row.answer.error is None,
+            row.answer.right,
+            row.answer.page_cited is not False,
+            row.measures.get("mrr", 1.0),
+            row.answer.citation_precision if row.answer.citation_precision is not None else 1.0,
+        )
+    )
+    return [row.answer for row in rows[:WORST]]
+
+
+def _is_fine(one: GradedAnswer) -> bool:
+    found_first = not one.wanted or bool(one.ranking and one.ranking[0].relevant)
+    return one.right and found_first and one.contradicted == 0 and one.citation_precision in (None, 1.0)
+
+
+def _figures(run: EvaluationRun) -> str:
+    rows = (
+        (f.name, f.says, number(f.value, f.unit), interval(f.low, f.high, f.unit), f.n)
+        for f in run.figures.values()
+        if f.n
+    )
+    return _table(("figure", "is about", "value", "95% interval", "questions"), rows)
+
+
+def _plots(answers: Sequence[GradedAnswer]) -> Iterator[str]:
+    searched = [one for one in answers if one.best_score is not None]
+    answerable = [one.best_score or 0.0 for one in searched if one.answerable]
+    others = [one.best_score or 0.0 for one in searched if not one.answerable]
+    gate = answers[0].threshold if answers else 0.0
+    yield histogram(
+        "Best score of each question",
+        (Series("answerable", "first", answerable), Series("unanswerable", "second", others)),
+        gate,
+        across="score of the best passage",
+    )
+    rows = [row.measures for row in measured(answers) if row.measures]
+    depths = [sum(row[f"recall@{depth}"] for row in rows) / len(rows) for depth in range(1, DEPTH + 1)] if rows else []
+    yield curve("Recall by depth", (Series("recall", "first", depths),), across="passages", up="recall")
+    bins = []
+    for place in range(_REFUSAL_BINS):
+        low, high = place / _REFUSAL_BINS, (place + 1) / _REFUSAL_BINS
+        inside = [o for o in searched if low <= (o.best_score or 0.0) < high or (high == 1 and o.best_score == 1)]
+        bins.append((low, high, sum(one.refused for one in inside), len(inside)))
+    yield shares("Refusals by score", bins, across="score of the best passage", up="share refused")
+
+
+def _question(one: GradedAnswer) -> str:
+    verdict = "right" if one.right else "wrong"
+    wanted = "answerable" if one.answerable else "unanswerable"
+    style = "good" if one.right else "bad"
+    facts = [f"line {one.line}", f"turn {one.turn}", one.kind, wanted, one.status, one.fallback_reason, one.error]
+    hits = (
+        (
+            rank,
+            f"{hit.score:.3f}",
+            "relevant" if hit.relevant else "",
+            hit.outcome,
+            " > ".join(dict.fromkeys(filter(None, (hit.title, hit.heading)))),
+            hit.page,
+        )
+        for rank, hit in enumerate(one.ranking[:_SHOWN_HITS], 1)
+    )
+    return (
+        f"<details open><summary><b class='{style}'>{verdict}</b> {_safe(one.question)} "
+        f"<span class='soft'>{_safe(' · '.join(filter(None, facts)))}</span></summary>"
+        f"<pre>{_safe(one.answer)}</pre><p class='soft'>cited: {_safe(', '.join(one.citations) or 'nothing')}</p>"
+        f"{_table(('rank', 'score', '', 'outcome', 'passage', 'page'), hits)}</details>"
+    )
+
+
+def _comparison(against: RunComparison) -> str:
+    rows = []
+    for one in against.figures:
+        if one.difference is None:
+            continue
+        style = {"better": "good", "worse": "bad"}.get(one.verdict, "soft")
+        values = (
+            one.name,
+            number(one.before, one.unit),
+            number(one.now, one.unit),
+            number(one.difference, one.unit, signed=True),
+            interval(one.low, one.high, one.unit, signed=True),
+        )
+        cells = "".join(f"<td{_column(place)}>{_safe(str(value))}</td>" for place, value in enumerate(values))
+        rows.append(f"<tr>{cells}<td class='{style}'>{one.verdict}</td></tr>")
+    head = "".join(f"<th{_column(n)}>{name}</th>" for n, name in enumerate(("figure", "before", "now", "change")))
+    turned = "".join(
+        f"<details><summary><b class='{'good' if one.right_now else 'bad'}'>now "
+        f"{'right' if one.right_now else 'wrong'}</b> {_safe(one.question)}</summary><p class='soft'>before</p>"
+        f"<pre>{_safe(one.before)}</pre><p class='soft'>now</p><pre>{_safe(one.now)}</pre></details>"
+        for one in against.turned
+    )
+    was = against.before
+    about = (
+        f"Before: {was.model} on {was.collection}, profile {was.profile}. {against.common} questions in both runs, "
+        f"{against.only_before} only before, {against.only_now} only now."
+    )
+    return (
+        f"<h2>What changed</h2><p>{_safe(about)}</p><table><thead><tr>{head}<th class='n'>95% interval</th><th></th>"
+        f"</tr></thead><tbody>{''.join(rows)}</tbody></table>{turned}"
+    )
+
+
+def _column(place: int) -> str:
+    return " class='n'" if place else ""
+
+
+def _table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table; numbers are aligned on the right."""
+    head = "".join(f"<th>{_safe(name)}</th>" for name in names)
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td{' class=n' if isinstance(cell, int | float) else ''}>{_safe(str(cell))}</td>" for cell in row)
+        + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _safe(text: str) -> str:
+    """The text for HTML: escaped, and without control characters and lone surrogates, which no page can hold."""
+    clean = visible(text.encode("utf-8", "replace").decode("utf-8"))
+    return escape(clean)

@@ -1,0 +1,306 @@
+"""From the lines of printed pages to Markdown: paragraphs, headings, lists and code, and where each page begins.
+
+A line break on paper says nothing by itself. It ends a paragraph where the next word would still have fitted on the
+line, where the space below is larger than usual, or where the next line is indented, numbered or set in another size.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Final
+
+from rag.ingest.formats.notebook_files import fenced
+from rag.ingest.headings import same_title
+
+MARGIN: Final = 0.12  # the part of a page at its top and its bottom where running titles stand
+LARGER: Final = 1.15  # a heading's size of type, as a multiple of the text's
+HEADING: Final = 120  # most characters of a heading
+MARK: Final = re.compile(r"(?:[•‣▪▸●○◦·∙–—*-]|\d{1,3}[.)])\s+(?=\S)")  # of an item of a list
+_PAGE_NUMBER: Final = re.compile(
+    r"[\s\-–—|]*(?:page\s+)?(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:/|of)\s*\d{1,4})?[\s\-–—|]*", re.I
+)
+_SECTION_NUMBER: Final = re.compile(r"\A(?:(?i:chapter|part|appendix)\s+)?(?:\d{1,3}|[A-Z])(?:\.\d{1,3})*[.:)]?\s+")
+_SENTENCE_END: Final = re.compile(r"[.!?:;…][\"'”’)\]]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedLine:
+    """A line of a page, which is counted from 0, and its place in points; `y` is its base line, counted from below.
+
+    `size` is the size of type and `width` the width of the first character. `fixed` says that the font is one of code.
+    `hang` is where the text of an item of a list begins, after its mark. `level` is that of a heading, 0 for others.
+    """
+
+    text: str
+    page: int
+    left: float
+    right: float
+    y: float
+    size: float
+    width: float
+    fixed: bool = False
+    hang: float | None = None
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """An entry of the outline: its level, counted from 0, and its page."""
+
+    level: int
+    title: str
+    page: int
+
+
+def printed_text(
+    lines: Sequence[PrintedLine], heights: Sequence[float], bookmarks: Sequence[Bookmark], *, titled: bool
+) -> tuple[str, list[int]]:
+    """The text as Markdown, and the line of it at which each page begins. `heights` are those of the pages.
+
+    `titled`: the book has a title apart from its headings.
+    """
+    kept = _without_running_titles(lines, heights)
+    # Without a title of the book, the first of many chapters must not become it.
+    base = 1 if titled or sum(one.level == 0 for one in bookmarks) == 1 else 2
+    kept = _by_outline(kept, bookmarks, base) if bookmarks else _by_size(kept, 2 if titled else 1)
+    writer = _Writer(len(heights), _words(kept))
+    margins = _right_margins(kept)
+    for n, line in enumerate(kept):
+        writer.add(line, kept[n - 1] if n else None, margins[line.page])
+    return writer.finish()
+
+
+def _without_running_titles(lines: Sequence[PrintedLine], heights: Sequence[float]) -> list[PrintedLine]:
+    """The lines without page numbers and without what stands at the same place of several pages."""
+
+    def place(line: PrintedLine) -> tuple[str, int]:
+        return re.sub(r"\d+", "0", line.text), round(line.y / 4)
+
+    at_edge = {n for n, line in enumerate(lines) if _at_edge(line, heights[line.page])}
+    counts = Counter(place(lines[n]) for n in at_edge)
+    least = 2 if len(heights) <= 6 else 3
+    return [
+        line
+        for n, line in enumerate(lines)
+        if n not in at_edge or not (_PAGE_NUMBER.fullmatch(line.text) or counts[place(line)] >= least)
+    ]
+
+
+def _at_edge(line: PrintedLine, height: float) -> bool:
+    return height > 0 and not MARGIN * height < line.y < (1 - MARGIN) * height
+
+
+def _by_outline(lines: list[PrintedLine], bookmarks: Sequence[Bookmark], base: int) -> list[PrintedLine]:
+    """The lines with the headings that the outline names. One that is not on its page begins the page."""
+    found = list(lines)
+    pages: dict[int, int] = {}
+    for n, line in enumerate(found):
+        pages.setdefault(line.page, n)
+    headings: dict[int, PrintedLine] = {}
+    gone: set[int] = set()
+    added: dict[int, list[PrintedLine]] = {}
+    for bookmark in bookmarks:
+        begin = pages.get(bookmark.page)
+        if begin is None:
+            continue
+        level = min(base + bookmark.level, 6)
+        span = _found(found, begin, bookmark, headings)
+        if span is None:
+            heading = replace(found[begin], text=bookmark.title, level=level, fixed=False)
+            added.setdefault(begin, []).append(heading)
+            continue
+        headings[span.start] = replace(found[span.start], text=bookmark.title, level=level, fixed=False)
+        gone |= set(span)
+    result: list[PrintedLine] = []
+    for n, line in enumerate(found):
+        result += added.get(n, [])
+        result += [headings[n]] if n in headings else [] if n in gone else [line]
+    return result
+
+
+def _found(lines: list[PrintedLine], begin: int, bookmark: Bookmark, taken: dict[int, PrintedLine]) -> range | None:
+    """The lines of a page that are the title of a bookmark, which may be broken into up to three."""
+    wanted = _SECTION_NUMBER.sub("", bookmark.title, count=1) or bookmark.title
+    n = begin
+    while n < len(lines) and lines[n].page == bookmark.page:
+        for length in (1, 2, 3):
+            text = " ".join(line.text for line in lines[n : n + length])
+            if n not in taken and (
+                same_title(text, bookmark.title) or same_title(_SECTION_NUMBER.sub("", text, count=1), wanted)
+            ):
+                return range(n, n + length)
+        n += 1
+    return None
+
+
+def _by_size(lines: list[PrintedLine], base: int) -> list[PrintedLine]:
+    """The lines with headings: short ones in a larger type than the text. The three largest sizes are levels."""
+    sizes: Counter[float] = Counter()
+    for line in lines:
+        sizes[round(line.size, 1)] += len(line.text)
+    usual = sizes.most_common(1)[0][0] if sizes else 0.0
+    large = sorted({size for size in sizes if size >= usual * LARGER}, reverse=True)
+    levels = {size: min(n, 2) + base for n, size in enumerate(large)}
+    return [
+        replace(line, level=levels.get(round(line.size, 1), 0))
+        if len(line.text) <= HEADING and any(c.isalpha() for c in line.text) and not line.fixed
+        else line
+        for line in lines
+    ]
+
+
+def _right_margins(lines: Sequence[PrintedLine]) -> dict[int, float]:
+    """For each page, how far its lines of text reach."""
+    margins: dict[int, float] = {}
+    for line in lines:
+        if not line.level:
+            margins[line.page] = max(margins.get(line.page, 0.0), line.right)
+    return {line.page: margins.get(line.page, 0.0) for line in lines}
+
+
+def _words(lines: Sequence[PrintedLine]) -> frozenset[str]:
+    """The words of the book, by which a hyphen at the end of a line is judged."""
+    return frozenset(word for line in lines for word in re.findall(r"[^\W\d_]+(?:-[^\W\d_]+)*", line.text.lower()))
+
+
+class _Writer:
+    """Writes the lines as blocks: a paragraph, an item of a list, a heading, or code."""
+
+    def __init__(self, pages: int, words: frozenset[str]) -> None:
+        self._out: list[str] = []
+        self._words = words
+        self._block: list[tuple[PrintedLine, str]] = []  # the lines of the open block, and what they were joined with
+        self._kind = ""
+        self._page_lines: dict[int, int] = {}
+        self._pages = pages
+
+    def add(self, line: PrintedLine, before: PrintedLine | None, margin: float) -> None:
+        kind = "heading" if line.level else "code" if line.fixed else "text"
+        if kind == "text" and (item := MARK.match(line.text)):
+            mark = item[0].strip()
+            line = replace(line, text=f"{mark if mark[0].isdigit() else '-'} {line.text[item.end() :]}")
+            self._open("item", line)
+        elif kind != "text":
+            joined = kind == self._kind and (kind == "code" or self._heading_goes_on(line))
+            self._block.append((line, "\n" if kind == "code" else " ")) if joined else self._open(kind, line)
+        elif before is None or self._kind not in ("text", "item") or not self._goes_on(line, before, margin):
+            forced = self._kind == "text" and before is not None and not _SENTENCE_END.search(before.text)
+            if forced and before is not None and _near(line, before):
+                self._block.append((line, "\n"))  # such as a row of a table
+            else:
+                self._open("text", line)
+        else:
+            self._block.append((line, "\n" if line.page != before.page else " "))
+
+    def _open(self, kind: str, line: PrintedLine) -> None:
+        self._close(tight=kind == self._kind == "item")
+        self._kind = kind
+        self._block = [(line, "")]
+
+    def _heading_goes_on(self, line: PrintedLine) -> bool:
+        last = self._block[-1][0]
+        return (last.level, last.page, round(last.size, 1)) == (line.level, line.page, round(line.size, 1)) and (
+            0 < last.y - line.y < 2 * line.size
+        )
+
+    def _goes_on(self, line: PrintedLine, before: PrintedLine, margin: float) -> bool:
+        """Whether a line of text continues the open paragraph or item."""
+        first = self._block[0][0]
+        if self._kind == "item":
+            hang = first.left + 3 * first.width if first.hang is None else first.hang
+            return abs(line.left - hang) < 0.4 * line.size and _near(line, before)
+        if abs(line.size - before.size) > 0.6:
+            return False
+        if line.page != before.page:
+            return not _SENTENCE_END.search(before.text) and line.text[:1].islower()
+        if line.y > before.y:  # the next column
+            return not _SENTENCE_END.search(before.text)
+        if not _near(line, before) or line.left - before.left > 0.8 * line.size:
+            return False
+        word = len(line.text.split()[0]) + 1
+        return before.right + word * _advance(line) > margin - 1
+
+    def _close(self, *, tight: bool = False) -> None:
+        """Write the open block, with a blank line above it. Items of one list stand together."""
+        if not self._block:
+            return
+        if self._out and not (self._kind == "item" and self._tight):
+            self._out.append("")
+        start = len(self._out)
+        written = {"heading": self._heading, "code": self._code}.get(self._kind, self._text)()
+        self._out += written
+        for at, (line, _) in enumerate(self._block):
+            self._page_lines.setdefault(line.page, start + self._offsets[at])
+        self._tight = tight
+        self._block = []
+
+    _tight = False
+    _offsets: Sequence[int] = ()
+
+    def _heading(self) -> list[str]:
+        self._offsets = [0] * len(self._block)
+        words = " ".join(line.text for line, _ in self._block)
+        return [f"{'#' * self._block[0][0].level} {words} {{#}}"]
+
+    def _code(self) -> list[str]:
+        """The lines with the indentation that they have on paper."""
+        edge = min(line.left for line, _ in self._block)
+        width = median(line.width for line, _ in self._block) or 1.0
+        rows = [" " * min(round((line.left - edge) / width), 80) + line.text for line, _ in self._block]
+        self._offsets = range(1, len(rows) + 1)
+        return fenced("\n".join(rows)).split("\n")
+
+    def _text(self) -> list[str]:
+        text, self._offsets = "", []
+        for line, gap in self._block:
+            if gap == "\n":
+                text += "\n"
+            elif gap:
+                text = self._joined(text, line.text)
+                self._offsets.append(text.count("\n"))
+                continue
+            self._offsets.append(text.count("\n"))
+            text += line.text
+        text = text.replace("\ufffe", "").replace("\u00ad", "")
+        return [_as_text(row) if self._kind == "text" else row for row in text.split("\n")]
+
+    def _joined(self, text: str, following: str) -> str:
+        """Two lines of a paragraph as one. A hyphen goes unless the book writes the word with one."""
+        if text.endswith(("\ufffe", "\u00ad")):
+            return text[:-1] + following
+        parted = re.search(r"([^\W\d_]+)-$", text)
+        after = re.match(r"[^\W\d_]+", following)
+        if parted and after and after[0][0].islower():
+            one, two = parted[1].lower(), after[0].lower()
+            hyphenated = f"{one}-{two}" in self._words and one + two not in self._words
+            return text + following if hyphenated else text[:-1] + following
+        return f"{text} {following}"
+
+    def finish(self) -> tuple[str, list[int]]:
+        self._close()
+        lines = [0] * self._pages
+        following = len(self._out)
+        for page in reversed(range(self._pages)):  # a page without text begins where the next one does
+            following = lines[page] = self._page_lines.get(page, following)
+        return "\n".join(self._out), lines
+
+
+def _near(line: PrintedLine, before: PrintedLine) -> bool:
+    """Whether a line stands at the usual distance below another one."""
+    return line.page == before.page and -1 <= before.y - line.y < 1.75 * max(line.size, 1)
+
+
+def _advance(line: PrintedLine) -> float:
+    """The mean width of a character."""
+    return (line.right - line.left) / max(len(line.text), 1)
+
+
+def _as_text(row: str) -> str:
+    """A line of a paragraph that Markdown would take for something else, such as a heading or a rule."""
+    if re.fullmatch(r"[-=_*~\s]{3,}", row):
+        return "—"
+    return "\\" + row if re.match(r"#{1,6}\s|```|~~~|>", row) else row

@@ -1,0 +1,165 @@
+"""A PDF gives the passages of the book that was printed, with page numbers, and a file that is none gives one line."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reportlab.lib.pagesizes import A5
+from reportlab.pdfgen.canvas import Canvas
+
+from rag.ingest.formats import pdf_files
+from rag.ingest.formats.printed_text import Bookmark, PrintedLine, printed_text
+from rag.ingest.loaders import load_source
+from tests.small_book import FOLDER
+from tests.test_formats import passages, reason
+
+LONG = "This line of text goes on until it has reached the right margin of the page"
+
+
+def words(text: str) -> list[str]:
+    """The words of a passage without what is not printed: the language of code and the addresses of links."""
+    return re.findall(r"\w+", re.sub(r"```\w+|\(https?://[^)]*\)", "", text))
+
+
+def written(file: Path, draw: Callable[[Any], None], **options: Any) -> Path:
+    canvas = Canvas(str(file), pagesize=A5, invariant=1, **options)
+    draw(canvas)
+    canvas.save()
+    return file
+
+
+def text(lines: list[PrintedLine], *bookmarks: Bookmark, pages: int = 1, titled: bool = True) -> str:
+    return printed_text(lines, [600.0] * pages, bookmarks, titled=titled)[0]
+
+
+def line(words: str, y: float, left: float = 50, page: int = 0, size: float = 10, **more: Any) -> PrintedLine:
+    return PrintedLine(words, page, left, left + 5 * len(words), y, size, 5.0, **more)
+
+
+def test_the_passages_of_a_pdf_say_what_those_of_markdown_say() -> None:
+    expected = passages(FOLDER / "book.md")
+    found = passages(FOLDER / "book.pdf")
+    assert [(c.breadcrumb, words(c.text)) for c in found] == [(c.breadcrumb, words(c.text)) for c in expected]
+    assert "    # The larger the error, the stronger the answer.\n    error" in found[3].text
+
+
+def test_a_passage_of_a_pdf_has_the_number_and_the_address_of_its_page() -> None:
+    found = passages(FOLDER / "book.pdf")
+    assert [(c.heading, c.page_number, c.link) for c in found[-2:]] == [
+        ("Deciding", 1, "book.pdf#page=1"),
+        ("Acting", 2, "book.pdf#page=2"),
+    ]
+    assert passages(FOLDER / "book.pdf", "https://robots.example")[-1].link == "https://robots.example/book.pdf#page=2"
+    assert found[-1].chapter == "Acting"
+
+
+def test_a_paragraph_ends_where_the_next_word_would_have_fitted() -> None:
+    lines = [line(LONG, 500), line("and ends here.", 488), line("Another one begins.", 476)]
+    assert text(lines) == f"{LONG} and ends here.\n\nAnother one begins."
+
+
+def test_a_paragraph_goes_on_over_the_end_of_a_page() -> None:
+    lines = [line("A" + LONG, 100), line("and goes on.", 500, page=1)]
+    body, page_lines = printed_text(lines, [600.0, 600.0], [], titled=True)
+    assert (body, page_lines) == (f"A{LONG}\nand goes on.", [0, 1])
+
+
+def test_a_page_without_text_begins_where_the_next_one_does() -> None:
+    lines = [line("One.", 500), line("Three.", 500, page=2)]
+    assert printed_text(lines, [600.0] * 4, [], titled=True)[1] == [0, 2, 2, 3]
+
+
+def test_a_hyphen_at_the_end_of_a_line_goes_unless_the_book_writes_the_word_with_it() -> None:
+    lines = [
+        line(f"{LONG} of a well-known prob-", 500),
+        line(f"lem, {LONG} of a well-", 488),
+        line("known kind.", 476),
+    ]
+    assert text(lines) == f"{LONG} of a well-known problem, {LONG} of a well-known kind."
+
+
+def test_running_titles_and_page_numbers_are_left_out() -> None:
+    lines = []
+    for page in range(3):
+        lines += [line("The Book", 580, page=page), line(f"Words of page {page} are here.", 400, page=page)]
+        lines.append(line(f"– {page + 1} –", 20, page=page))
+    assert text(lines, pages=3) == "\n\n".join(f"Words of page {page} are here." for page in range(3))
+
+
+def test_without_an_outline_large_short_lines_are_headings() -> None:
+    lines = [line("Sensing", 500, size=16), line("Noise", 470, size=13), line(LONG, 440), line("goes on.", 428)]
+    assert text(lines, titled=False) == f"# Sensing {{#}}\n\n## Noise {{#}}\n\n{LONG} goes on."
+
+
+def test_an_entry_of_the_outline_that_is_not_printed_begins_its_page() -> None:
+    lines = [line("1.2 Sensing the", 500, size=16), line("world", 482, size=16), line("Words.", 440)]
+    assert text(lines, Bookmark(0, "Sensing the world", 0)) == "# Sensing the world {#}\n\nWords."
+    assert text(lines[2:], Bookmark(0, "Preface", 0)) == "# Preface {#}\n\nWords."
+
+
+def test_a_line_that_only_looks_like_markdown_stays_text() -> None:
+    assert text([line("# not a heading.", 500), line("----------", 450)]) == "\\# not a heading.\n\n—"
+
+
+def test_an_encrypted_pdf_gives_one_line(tmp_path: Path) -> None:
+    written(tmp_path / "a.pdf", lambda canvas: canvas.drawString(50, 300, "Some words."), encrypt="secret")
+    assert reason(tmp_path / "a.pdf") == "it is encrypted; save it without a password"
+
+
+def test_a_scanned_pdf_gives_one_line(tmp_path: Path) -> None:
+    written(tmp_path / "a.pdf", lambda canvas: canvas.rect(50, 50, 100, 100, fill=1))
+    assert "no text, only pictures" in reason(tmp_path / "a.pdf")
+
+
+@pytest.mark.parametrize("content", [b"", b"%PDF-1.7\n", b"no pdf", b"%PDF-1.4\n" + b"\xff" * 1000])
+def test_a_broken_pdf_gives_one_line(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(content)
+    assert reason(tmp_path / "a.pdf") == "it is not a PDF, or it is broken"
+
+
+def test_the_number_of_pages_that_a_pdf_names_is_not_believed(tmp_path: Path) -> None:
+    content = (FOLDER / "book.pdf").read_bytes()
+    (tmp_path / "a.pdf").write_bytes(re.sub(rb"/Count 2 (?=/Kids)", b"/Count 2000000000 ", content))
+    assert (tmp_path / "a.pdf").read_bytes() != content
+    assert [c.text for c in passages(tmp_path / "a.pdf")] == [c.text for c in passages(FOLDER / "book.pdf")]
+
+
+def test_a_page_tree_that_contains_itself_gives_one_line(tmp_path: Path) -> None:
+    content = (FOLDER / "book.pdf").read_bytes()
+    (number,) = set(re.findall(rb"(\d+) 0 obj\s*<<[^>]*?/Type /Pages\b", content))
+    (tmp_path / "a.pdf").write_bytes(re.sub(rb"/Kids \[.*?\]", b"/Kids [ " + number + b" 0 R ]", content))
+    assert reason(tmp_path / "a.pdf")
+
+
+def test_a_pdf_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf_files, "SECONDS", 0.001)
+    (tmp_path / "a.pdf").write_bytes((FOLDER / "book.pdf").read_bytes())
+    assert "takes longer than" in reason(tmp_path / "a.pdf")
+
+
+def test_too_many_pages_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    def draw(canvas: Any) -> None:
+        for _ in range(5_001):
+            canvas.showPage()
+
+    written(tmp_path / "a.pdf", draw)
+    assert reason(tmp_path / "a.pdf") == "it has 5,001 pages; at most 5,000 are read, so split it"
+
+
+def test_a_pdf_is_read_by_a_process_without_the_keys_of_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, Any]] = []
+    run = subprocess.run
+
+    def noted(*arguments: Any, **options: Any) -> Any:
+        seen.append(options["env"])
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(subprocess, "run", noted)
+    monkeypatch.setenv("OPENAI_API_KEY", "canary")
+    assert load_source(FOLDER / "book.pdf").documents
+    assert seen == [{}]
