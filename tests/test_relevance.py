@@ -8,7 +8,7 @@ import pytest
 
 from rag.prompt.passage_format import NumberedPassage
 from rag.quoting.answerer import THRESHOLD, Features, answers, features, probability
-from rag.quoting.excerpt import choose
+from rag.quoting.excerpt import choose, excerpt
 from rag.quoting.relevance import read
 
 NOTHING = Features(cosine=0.0, joint=0.0, covered=0.0, topic=0.0, spread=0.0, missing=1.0)
@@ -76,3 +76,15 @@ def test_commands_that_differ_in_one_word_are_both_quoted() -> None:
     text = f"To upgrade one tool:\n\n{one}\n\nTo upgrade all tools:\n\n{every}"
     chosen = choose(read("How do I upgrade tools?", [NumberedPassage(1, "Upgrading", "p.md", text)], None))
     assert [block.units[-1].text.splitlines()[1] for block in chosen] == ["$ tool upgrade ruff", "$ tool upgrade --all"]
+
+
+def test_what_is_about_another_platform_than_the_one_asked_for_is_left_out_and_platforms_are_named() -> None:
+    unix, windows = (
+        "macOS and Linux:\n\n```console\n$ curl x.sh | sh\n```",
+        "Windows:\n\n```console\nPS> irm x.ps1\n```",
+    )
+    passage = NumberedPassage(1, "Installing tool", "p.md", f"{unix}\n\n{windows}")
+    mac = "".join(excerpt(read("How do I install tool on macOS?", [passage], None)))
+    assert "curl" in mac
+    assert "irm" not in mac
+    assert "Windows: [1]" in "".join(excerpt(read("How do I install tool?", [passage], None)))

@@ -30,7 +30,7 @@ from rag.text.english.stopwords import STOP_WORDS
 from rag.text.language import is_foreign, is_stop_word, language_of, stem_in
 from rag.text.sentences import Unit
 from rag.text.spelling import respelt, vocabulary
-from rag.text.terms import Term, keys, stem, terms, weigh
+from rag.text.terms import Term, is_english, keys, stem, terms, weigh
 
 EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
 EMBEDDED_CHARACTERS: Final = 420  # of a block
@@ -46,10 +46,11 @@ LONG: Final = 600
 DEFINES: Final = 2.0  # of what `defines` finds, for a question that asks what something is
 STEPS: Final = 0.4  # of code and numbered steps, for a question that asks how
 GIVES_REASON: Final = 0.25
-OTHER_PLATFORM: Final = 0.3  # taken from a block about another platform than the one asked for
+OTHER_PLATFORM: Final = 1.0  # taken from a block about another platform than the one asked for
 WALKING: Final = 0.3  # taken from a step of a tutorial, such as "Now we'll add a button", and from a lone lead-in
 LEANING: Final = 0.15  # taken from a block that begins by pointing back
 LINKS: Final = 0.6  # taken from a block of which every character belongs to a link
+OWN_WORDS: Final = 0.5  # share of an error message from which on it is about something else than the passages
 SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has, but not together
 SHORTEST: Final = 25  # characters of a block that says something by itself
 
@@ -90,8 +91,8 @@ def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder 
     asked = shape(question)
     wanted, question = _respelt(wanted, question, passages, everything)
     missing = _missing(wanted, everything, message=asked.message)
-    if asked.message:
-        wanted = [term for term in wanted if term.within(everything)] or wanted
+    if asked.message and missing < OWN_WORDS:
+        wanted = [term for term in wanted if term.within(everything)]
     reading = Reading(question, asked, wanted, cut, everything=everything, missing=missing, foreign=foreign)
     for block in every:
         block.said = bool(answered) and " ".join(block.units[-1].text.split()) in answered
@@ -206,9 +207,14 @@ def _missing(wanted: Sequence[Term], known: frozenset[str], *, message: bool) ->
     passages have an identifier of it, such as the name of the exception.
     """
     if message:
-        named = (term for term in wanted if _IDENTIFIER.search(term.word))
+        named = (term for term in wanted if _is_identifier(term.word))
         return 0.0 if any(term.within(known) for term in named) else 1 - share(wanted, known)
     return max((term.weight for term in wanted if not term.within(known)), default=0.0)
+
+
+def _is_identifier(word: str) -> bool:
+    """Whether a word of a message names an exception, an error or a variable: `BorrowMutError`, `E0382`, `EACCES`."""
+    return bool(_IDENTIFIER.search(word)) or (len(word) > 3 and word.isupper() and not is_english(word.lower()))
 
 
 def _respelt(
@@ -309,7 +315,7 @@ def is_sayable(unit: Unit) -> bool:
     """Whether a unit may be quoted: no heading, no question, no label of a tab, no [1] outside code."""
     if unit.kind == "heading" or unit.text.rstrip("*_ ").endswith("?"):
         return False
-    if unit.kind == "lead" and _TAB.fullmatch(unit.text):
+    if unit.kind == "lead" and _TAB.fullmatch(unit.text) and not _platforms(unit.text):
         return False
     return unit.kind == "code" or not any(m[1] for m in _MARKER.finditer(unit.text))
 
