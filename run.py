@@ -84,9 +84,21 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None:
     """The commands on stored books and conversations, and `doctor`."""
     ingest = _command(commands, "ingest", "read a book into the index")
-    ingest.add_argument("sources", metavar="SOURCE", nargs="+", help="a folder or file of pages")
+    ingest.add_argument(
+        "sources", metavar="SOURCE", nargs="+", help="a folder, a file, or the address of a git repository"
+    )
     ingest.add_argument("--base-url", metavar="URL", help="address of the book's web site")
     ingest.add_argument("--generator", metavar="G", help="the site generator of the book (default: found by its files)")
+    ingest.add_argument(
+        "--include",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help='read only these, such as "docs/**"; repeatable',
+    )
+    ingest.add_argument(
+        "--exclude", metavar="PATTERN", action="append", default=[], help='leave these out, such as "*.txt"; repeatable'
+    )
     ingest.add_argument("--rebuild", action="store_true", help="embed the whole book again with the current models")
     ingest.add_argument("--dry-run", action="store_true", help="report what would be done without doing it")
     _profile(ingest)
@@ -121,7 +133,10 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
 def _add_eval(commands: argparse._SubParsersAction[_Parser]) -> None:
     """The command `eval`."""
     evaluate = _command(commands, "eval", "ask the questions of a dataset and rate the answers")
-    evaluate.add_argument("dataset", metavar="DATASET", help="a file of JSON Lines with questions and what is right")
+    evaluate.add_argument(
+        "dataset", metavar="DATASET", help="a file of JSON Lines with questions; with --make, a book or its folder"
+    )
+    evaluate.add_argument("--make", metavar="N", help="print a dataset of N questions made from the book, to be edited")
     evaluate.add_argument("--report", metavar="FILE.html", help="write a page with tables and plots")
     evaluate.add_argument("--against", metavar="OTHER.json", help="compare with a run that was printed with --json")
     evaluate.add_argument("--fresh", action="store_true", help="do not go on with an unfinished run")

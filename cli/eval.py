@@ -30,6 +30,10 @@ _STEPS: Final = 10  # lines of progress where there is no terminal
 
 def evaluate(options: argparse.Namespace) -> int:
     """Exit code 0, 1 if a question ended with an error, or 2 for a bad dataset, before any question is asked."""
+    if options.make is not None:
+        from cli.eval_make import make
+
+        return make(options)
     need("ir_measures", "eval", "eval")
     from rag.evaluation.evaluation_run import read_run
 

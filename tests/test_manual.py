@@ -20,7 +20,7 @@ from rag.settings import variables
 from run import build_parser
 from tests.manual import DOCS, EVERYTHING, PAGES, ROOT, commands, raised_codes, section, sections, tokens
 
-_VARIABLE = re.compile(r"\b(?:OPENAI|QDRANT|AGENT|ASKBOOK|COHERE)_[A-Z_]+\b")
+_VARIABLE = re.compile(r"\b(?:OPENAI|QDRANT|AGENT|ASKBOOK|COHERE)_(?!_)[A-Z_]+\b")  # QDRANT__ is of Qdrant
 _OF_TESTS = {"QDRANT_TEST_URL", "QDRANT_TEST_API_KEY"}  # read by tests alone
 # Words that lean on a sentence before them: quoted alone, such a sentence says nothing.
 _LEANS = re.compile(r"(?:it|its|this|that|these|those|they|their|then|therefore|also|here|however|both|such)\b", re.I)

@@ -70,7 +70,7 @@ def _addresses(sentence: str, passages: Sequence[str]) -> Iterator[str]:
     if found:
         held = unicodedata.normalize("NFKC", "\n".join(passages)).casefold()
         for address in dict.fromkeys(found):
-            if not re.search(rf"(?<!\w){re.escape(address.casefold())}(?!\w)", held):
+            if not re.search(rf"(?<!\w)[_*]{{0,3}}{re.escape(address.casefold())}[_*]{{0,3}}(?!\w)", held):
                 yield address
 
 
