@@ -116,4 +116,4 @@ def as_embedder(embeddings: Embeddings) -> Embedder:
     service = Service(
         "the given embeddings", SecretStr(""), None, "the key of the embeddings", "their address", "their model"
     )
-    return HostedEmbeddings(name, service, connect)
+    return HostedEmbeddings(name, service, connect, parallel=1)  # nobody says that theirs may be called at once
