@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Final
@@ -83,7 +84,7 @@ def _take(page: Any, name: str) -> None:
     shot = page.context.new_cdp_session(page).send("Page.captureScreenshot", {"format": "webp", "quality": 80})
     file = PICTURES / f"{name}.webp"
     file.write_bytes(base64.b64decode(shot["data"]))
-    print(f"{file.relative_to(ROOT)}: {file.stat().st_size // 1000} kB")
+    sys.stdout.write(f"{file.relative_to(ROOT)}: {file.stat().st_size // 1000} kB\n")
 
 
 if __name__ == "__main__":
