@@ -1,6 +1,6 @@
 """Pictures of the page's main states for the README, by Chromium from a server on askbook's own manual.
 
-    make screenshots
+make screenshots
 """
 
 from __future__ import annotations
