@@ -126,6 +126,18 @@ def _kinds(counts: Mapping[str, int]) -> str:
     return ", ".join(named) + (f"{' and ' if named else ''}{rest} {'other' if rest == 1 else 'others'}" if rest else "")
 
 
+def _changes(documents: Any, *, dry_run: bool) -> str:
+    """What happened to the pages: `2 added, 1 failed`."""
+    counts = {
+        "would be added" if dry_run else "added": documents.added,
+        "changed": documents.changed,
+        "unchanged": documents.unchanged,
+        "deleted": documents.deleted,
+        "failed": documents.failed,
+    }
+    return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "none"
+
+
 def _show_estimate(report: Any, seconds: float) -> None:
     if not report.embedded:
         print("Nothing would be embedded.")
@@ -144,15 +156,11 @@ def _show(report: Any, options: argparse.Namespace, question: str) -> None:
         print(in_line(f"{source.source}: read by the rules of {source.generator} ({source.reason})."))
         if source.passed_over:
             print(in_line(f"Passed over: {_kinds(source.passed_over)}."))
-    would = "would be " if dry_run else ""
-    print(
-        f"Pages: {documents.added} {would}added, {documents.changed} changed, {documents.unchanged} unchanged, "
-        f"{documents.deleted} deleted, {documents.failed} failed."
-    )
+    print(f"Pages: {_changes(documents, dry_run=dry_run)}.")
     has = "would have" if dry_run else "has"
+    size = counted(chunks.total, "passage")
     print(
-        f'The book "{report.collection}" {has} {chunks.total} passages, embedded with {report.embedding_model} '
-        f"({report.seconds:.1f} s)."
+        f'The book "{report.collection}" {has} {size}, embedded with {report.embedding_model} ({report.seconds:.1f} s).'
     )
     if not dry_run:
         given = (("--collection", options.collection), ("--profile", options.profile))
