@@ -69,7 +69,7 @@ async def test_a_turn_runs_in_studio_and_its_phases_go_by(client: LangGraphClien
 async def test_a_book_is_read_in_studio_and_its_steps_go_by(client: LangGraphClient, tiny_source: Path) -> None:
     thread = await client.threads.create()
     steps, nodes = [], []
-    asked = {"sources": [str(tiny_source)], "collection": "read-in-studio"}
+    asked: dict[str, Any] = {"sources": [str(tiny_source)], "collection": "read-in-studio"}
     async for event in client.runs.stream(
         thread["thread_id"], "ingest", input=asked, stream_mode=["custom", "updates"]
     ):
