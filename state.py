@@ -134,12 +134,14 @@ class AgentState(InputState, total=False):
     `passages`, `retrievals` and `tool_calls` hold records of `rag.types` as JSON. `exchange` holds the tool calls of
     this turn with their results, as LangChain's `message_to_dict` makes them. They are not in `messages`, so an
     unanswered call cannot break the conversation; as messages, LangGraph would stream them to chat clients.
+    `aside` holds the last question and its answer while it is asked again, as `message_to_dict` makes them.
     `contexts` holds the passages of the turn that has ended, with their texts, for evaluators; it is never stored.
     """
 
     phase: Phase
     turn_number: int
     past: Past | None
+    aside: list[dict[str, Any]] | None
     turn: Turn | None
     passages: list[dict[str, Any]]
     retrievals: list[dict[str, Any]]

@@ -299,7 +299,7 @@ class Agent:
 
     async def _asking_again(self, request: Request) -> AsyncGenerator[Event, None]:
         longest = self.services.parts(request.context.profile).profile.limits.max_question_characters
-        asked = await self._take_back(request.thread_id, partial(check_question, longest=longest))
+        asked = await self._take_back(request.thread_id, partial(check_question, longest=longest), keep=True)
         if asked is None:
             raise UsageError("There is no question to ask again.", code="nothing_to_retry")
         request = replace(request, metadata=asked.metadata, request_id=asked.request_id)
@@ -307,9 +307,11 @@ class Agent:
             async for event in events:
                 yield event
 
-    async def _take_back(self, thread_id: str, check: Callable[[str], object] = str) -> Asked | None:
+    async def _take_back(
+        self, thread_id: str, check: Callable[[str], object] = str, *, keep: bool = False
+    ) -> Asked | None:
         database = self.memory.database
-        return await take_back(self._graph, database.saver, database.store, thread_id, check=check)
+        return await take_back(self._graph, database.saver, database.store, thread_id, check=check, keep=keep)
 
     async def clear(self, thread_id: str) -> None:
         """Delete the conversation; its id can be used again."""
