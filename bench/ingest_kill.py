@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -106,7 +104,7 @@ def killed(home: Path, source: Path, seconds: float) -> str:
         line = told.readline()  # it has begun
         time.sleep(seconds)
         alive = process.poll() is None
-        os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         lines = [line, *told.read().splitlines()]
     return lines[-1].strip() if alive else "done"
 
