@@ -23,7 +23,7 @@ PASSAGES = [
 QUESTIONS = [
     "How do I empty the cache?",
     "¿Cómo ejecuto una herramienta sin instalarla?",
-    "Was ist ein Lockfile?",
+    "Which file has the exact versions of the installed packages?",
 ]
 
 
