@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -14,6 +15,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphRecursionError
 from langgraph.store.base import BaseStore
 
+from graph.book_reader import BookReader
 from graph.build import STEPS, build_graph
 from graph.compiled import CompiledMachine, exclusive, observed, thread_config
 from graph.conversations import Asked, take_back
@@ -29,6 +31,9 @@ from rag.conversation.turns import (
 )
 from rag.errors import AskbookError, InvalidQuestionError, MemoryFailureError, UsageError
 from rag.given import Given
+from rag.ingest.ingestion import IngestOptions
+from rag.ingest.patterns import Selection
+from rag.ingest.report import IngestProgress, IngestReport
 from rag.observing.observers import observers_of
 from rag.ports import Services
 from rag.retry import USUAL, Patience
@@ -67,7 +72,10 @@ class Agent:
         memory: Memory,
         patience: Patience = USUAL,
         observers: Sequence[BaseCallbackHandler] = (),
+        *,
+        reader: BookReader | None = None,
     ) -> None:
+        self._reader = reader
         graph = observed(graph, observers)
         self._observers = observers
         self.graph = exclusive(graph, memory.turn)
@@ -338,6 +346,38 @@ class Agent:
         info = await self.services.index.info()
         return {"collection": self.services.index.collection, "passages": info.chunks if info else 0}
 
+    async def ingest(
+        self,
+        sources: Sequence[Path | str] | Path | str,
+        *,
+        base_url: str | None = None,
+        collection: str | None = None,
+        generator: str | None = None,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        rebuild: bool = False,
+        dry_run: bool = False,
+        watch: Callable[[IngestProgress], None] | None = None,
+    ) -> IngestReport:
+        """Read folders, files or addresses into a book, as `run.py ingest` does with the options of the same names.
+
+        `collection` is by default the book that the agent answers from. An agent that answers from the manual reads
+        into the usual book instead, and answers from it afterwards. `watch` is told of every step, in the event loop.
+        Cancelling leaves the index as it was. Raises `UsageError` for sources that cannot be read and
+        `RetrievalError` if the index fails or another ingestion changes it.
+        """
+        if self._reader is None:
+            raise UsageError("This agent was made without a reader of books.", code="no_reader")
+        given = [sources] if isinstance(sources, Path | str) else list(sources)
+        options = IngestOptions(
+            base_url=base_url,
+            generator=generator,
+            selection=Selection(tuple(include), tuple(exclude)),
+            rebuild=rebuild,
+            dry_run=dry_run,
+        )
+        return await self._reader.read(given, options, collection, watch)
+
     async def check_health(self) -> dict[str, str]:
         """What fails, by part ("index", "memory"), in one sentence each; empty when everything answers."""
         failing: dict[str, str] = {}
@@ -404,4 +444,5 @@ async def open_agent(
             settings.home, persistent=persistent, options=options, checkpointer=checkpointer, store=store
         ) as memory:
             graph = memory.compile(build_graph(services, patience))
-            yield Agent(graph, services, memory, patience, observers_of(settings))
+            reader = BookReader(settings, name, services, given)
+            yield Agent(graph, services, memory, patience, observers_of(settings), reader=reader)
