@@ -210,7 +210,7 @@ class Ingestion:
             self._read_all = True
             await self.load()
             self._plan = plan = await asyncio.to_thread(self._make_plan, entries)
-        for (source, key), read in self._read.items() if self._memory else ():
+        for (source, key), read in self._read.items() if self._memory and not options.dry_run else ():
             await asyncio.to_thread(self._memory.keep, source, key, read, self._empty)  # type: ignore[union-attr]
         self._read = {}
         if not plan.total:
