@@ -3,6 +3,12 @@
 
 from __future__ import annotations
 
+# What is imported first protects the other imports from Ctrl-C
+from rag.interrupt import INTERRUPTED, leave_on_interrupt, raise_on_interrupt
+
+if __name__ == "__main__":
+    leave_on_interrupt()
+
 import argparse
 import errno
 import io
@@ -27,12 +33,21 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
+class _MainParser(_Parser):
+    """Shows the commands by what they are for."""
+
+    def format_help(self) -> str:
+        from cli.overview import overview
+
+        return overview(self)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The commands and their options, as `--help` and the manual show them."""
     name = program()
     prog = "run.py" if name == CHECKOUT else name
-    parser = _Parser(prog=prog, description="Answers questions about a book. Without a command, opens the chat.")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    parser = _MainParser(prog=prog, description="Answers questions about a book, using only what the book says.")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     chat = _command(commands, "chat", "chat with the book (the default)")
     for target in (parser, chat):
         _profile(target)
@@ -42,9 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
             "-c", dest="newest", action="store_true", default=_NO_DEFAULT, help="continue the newest conversation"
         )
         _filter(target)
-        target.add_argument(
-            "--no-stream", action="store_true", default=_NO_DEFAULT, help="show an answer when it is complete"
-        )
+        _no_stream(target)
     parser.set_defaults(profile=None, collection=None, thread=None, newest=False, filter=None, no_stream=False)
     ask = _command(commands, "ask", "ask one question, then exit")
     ask.add_argument("question", metavar="QUESTION", help="the question, or - to read it from standard input")
@@ -53,7 +66,8 @@ def build_parser() -> argparse.ArgumentParser:
         "--thread", metavar="ID", default=_NO_DEFAULT, help="the conversation to continue, or the id of a new one"
     )
     _retrieval(ask)
-    ask.add_argument("--threshold", metavar="X", help="minimum score of a passage, 0 to 1")
+    ask.add_argument("--threshold", metavar="X", help="minimum score of a passage, 0 to 1 (default: the profile's)")
+    _no_stream(ask)
     _common(ask)
     search = _command(commands, "search", "show the passages found for a query")
     search.add_argument("query", metavar="QUERY", help="what to search for")
@@ -61,39 +75,54 @@ def build_parser() -> argparse.ArgumentParser:
     _retrieval(search)
     _common(search)
     _add_storage_commands(commands)
+    completion = _command(commands, "completion", "print a script that completes commands in a shell")
+    completion.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
+    completion.set_defaults(parser=parser)
     return parser
 
 
 def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None:
     """The commands on stored books and conversations, and `doctor`."""
     ingest = _command(commands, "ingest", "read a book into the index")
-    ingest.add_argument("sources", metavar="SOURCE", nargs="+", help="a folder or file of pages")
+    ingest.add_argument(
+        "sources", metavar="SOURCE", nargs="+", help="a folder, a file, or the address of a git repository"
+    )
     ingest.add_argument("--base-url", metavar="URL", help="address of the book's web site")
     ingest.add_argument("--generator", metavar="G", help="the site generator of the book (default: found by its files)")
+    ingest.add_argument(
+        "--include",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help='read only these, such as "docs/**"; repeatable',
+    )
+    ingest.add_argument(
+        "--exclude", metavar="PATTERN", action="append", default=[], help='leave these out, such as "*.txt"; repeatable'
+    )
     ingest.add_argument("--rebuild", action="store_true", help="embed the whole book again with the current models")
     ingest.add_argument("--dry-run", action="store_true", help="report what would be done without doing it")
     _profile(ingest)
-    _common(ingest)
+    _common(ingest, _FILLED)
     passages = _command(commands, "passages", "print stored passages in full")
     passages.add_argument("ids", metavar="CHUNK_ID", nargs="+", help="ids from search results and citations")
     _common(passages)
     _add_books(commands)
     _add_threads(commands)
-    verify = _command(commands, "verify", "check the citations of a stored conversation against the current book")
+    verify = _command(commands, "verify", "check a stored conversation against the current book")
     verify.add_argument("id", metavar="ID", help="the conversation")
-    _common(verify)
+    _common(verify, _CITED)
     _add_eval(commands)
-    trust = _command(commands, "trust", "let a profile or a .env that was found in a folder use your keys")
+    trust = _command(commands, "trust", "let a profile or .env that you have read use your keys")
     trust.add_argument("files", metavar="FILE", nargs="+", help="the profile or .env, which you have read")
     trust.add_argument("--revoke", action="store_true", help="trust the file no longer")
-    serve = _command(commands, "serve", "answer over HTTP: a web page, an OpenAI-compatible endpoint, conversations")
+    serve = _command(commands, "serve", "answer over HTTP: a web page, an endpoint, conversations")
     serve.add_argument("--host", metavar="H", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     serve.add_argument(
         "--port", metavar="N", default="8000", help="port to listen on, 0 for a free one (default: 8000)"
     )
     _profile(serve)
     _collection(serve)
-    mcp = _command(commands, "mcp", "offer the book to an assistant, as an MCP server on standard input and output")
+    mcp = _command(commands, "mcp", "offer the book to an assistant, as an MCP server")
     _profile(mcp)
     _collection(mcp)
     doctor = _command(commands, "doctor", "check the configuration and suggest fixes")
@@ -103,7 +132,7 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
 
 def _add_eval(commands: argparse._SubParsersAction[_Parser]) -> None:
     """The command `eval`."""
-    evaluate = _command(commands, "eval", "ask the questions of a dataset and say how good the answers are")
+    evaluate = _command(commands, "eval", "ask the questions of a dataset and rate the answers")
     evaluate.add_argument(
         "dataset", metavar="DATASET", help="a file of JSON Lines with questions; with --make, a book or its folder"
     )
@@ -163,23 +192,36 @@ def _profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="P", default=_NO_DEFAULT, help=text)
 
 
-def _collection(parser: argparse.ArgumentParser) -> None:
-    text = "the book (default: QDRANT_COLLECTION_NAME, else book if it exists, else manual)"
+_OF_A_SERVER: Final = "else with QDRANT_URL the profile's"
+_ASKED: Final = f"the book (default: QDRANT_COLLECTION_NAME, {_OF_A_SERVER}, else book if it exists, else manual)"
+_FILLED: Final = f"the book to read into (default: QDRANT_COLLECTION_NAME, {_OF_A_SERVER}, else book)"
+_CITED: Final = "the book to check against (default: the book of each turn)"
+
+
+def _collection(parser: argparse.ArgumentParser, text: str = _ASKED) -> None:
     parser.add_argument("--collection", metavar="NAME", default=_NO_DEFAULT, help=text)
 
 
+def _no_stream(parser: argparse.ArgumentParser) -> None:
+    text = "show an answer when it is complete, as in a pipe"
+    parser.add_argument("--no-stream", action="store_true", default=_NO_DEFAULT, help=text)
+
+
 def _retrieval(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-k", dest="top_k", metavar="N", help="number of passages, 1 to 20")
+    parser.add_argument("-k", dest="top_k", metavar="N", help="number of passages, 1 to 20 (default: the profile's)")
     _filter(parser)
 
 
 def _filter(parser: argparse.ArgumentParser) -> None:
-    text = "search only pages whose URL starts with this, or title:PREFIX"
+    text = (
+        "search only pages whose URL starts with this; with title:, heading:, file: or chapter: in front, pages where "
+        "that field does"
+    )
     parser.add_argument("--filter", metavar="PREFIX", default=_NO_DEFAULT, help=text)
 
 
-def _common(parser: argparse.ArgumentParser) -> None:
-    _collection(parser)
+def _common(parser: argparse.ArgumentParser, collection: str = _ASKED) -> None:
+    _collection(parser, collection)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -187,6 +229,8 @@ def _chosen(name: str | None) -> Callable[[argparse.Namespace], int]:
     """The function of the command, imported on demand."""
     if name in (None, "chat"):
         from cli.chat import chat as command
+    elif name == "completion":
+        from cli.shell_completion import completion as command
     elif name == "ask":
         from cli.ask import ask as command
     elif name in ("search", "passages"):
@@ -228,12 +272,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")
     logging.basicConfig(handlers=[logging.NullHandler()])  # commands print their own messages
     try:
+        raise_on_interrupt()
         code = _chosen(options.command)(options)
         if sys.stdout is not None:  # None if the caller has closed it
             sys.stdout.flush()  # report a write error here rather than at exit
         return code
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:  # for example `run.py ... | head`
         _drop_output()
         return 0

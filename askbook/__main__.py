@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import sys
 
-from run import main
+from rag.interrupt import leave_on_interrupt
 
 __all__ = ["main"]
+
+
+def main() -> int:
+    """Run one command of the command line and return its exit code."""
+    leave_on_interrupt()
+    from run import main as command_line
+
+    return command_line()
+
 
 if __name__ == "__main__":
     sys.exit(main())

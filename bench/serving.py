@@ -108,6 +108,12 @@ def resident_megabytes(process_id: int) -> float:
     return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024  # type: ignore[index]  # Linux writes the line
 
 
+def processor_seconds(process_id: int) -> float:
+    """Processor time of the process so far, which a busy machine hardly changes."""
+    fields = Path(f"/proc/{process_id}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 async def streams(server: str, endpoint: str, count: int) -> None:
     """Print the added latency of `count` streams at once, each on its own conversation."""
     limits = httpx.Limits(max_connections=count)
@@ -139,7 +145,8 @@ async def _spread(each: Iterable[Coroutine[Any, Any, float]]) -> list[float]:
 
 
 async def memory(server: str, process_id: int, turns: int) -> None:
-    """Print the server's resident memory while it answers `turns` questions, 10 at once."""
+    """Print the server's memory while it answers `turns` questions, 10 at once, and its processor time for each."""
+    before = processor_seconds(process_id)
     headers = {"Authorization": f"Bearer {KEYS['bob']}"}
     async with httpx.AsyncClient(base_url=server, timeout=120, headers=headers) as http:
         for done in range(0, turns, 10):
@@ -149,6 +156,8 @@ async def memory(server: str, process_id: int, turns: int) -> None:
             )
             if done % max(10, turns // 5 // 10 * 10) == 0:
                 print(f"  after {done + 10} turns: {resident_megabytes(process_id):.0f} MB")
+    each = (processor_seconds(process_id) - before) * 1000 / turns
+    print(f"  {each:.0f} ms of one processor for each turn")
 
 
 async def apart(server: str, requests: int) -> None:

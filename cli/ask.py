@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from cli.terminal import number, opened, preload, print_json, printable, report, say, say_failure, say_remarks, waiting
+from cli.turn_view import DRAWING, TurnView
 from rag.conversation.turns import check_question, check_thread_id, failed_response
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import profile_of
@@ -37,7 +39,7 @@ def ask(options: argparse.Namespace) -> int:
         return 2 if isinstance(error, UsageError) else 1
     if options.json:
         print_json(response.model_dump(mode="json"))
-    else:
+    elif not sys.stdout.isatty():  # on a terminal it was shown as it came
         _show(response)
     return exit_code(response)
 
@@ -58,7 +60,7 @@ def _check_and_ask(options: argparse.Namespace, settings: Settings) -> Response:
     check_question(question, profile.limits.max_question_characters)
     if options.thread is not None:
         check_thread_id(options.thread)
-    preload()
+    preload(*(DRAWING if sys.stdout.isatty() and not options.json else ()))
     return asyncio.run(_open_and_ask(options, settings, question, knobs))
 
 
@@ -77,13 +79,21 @@ async def _open_and_ask(
         parts = agent.services.parts(None)
         if parts.quotes and parts.profile.model.api_key_env:
             say(f"{parts.key_variable} is not set, so the answer quotes the book's own sentences.")
-        return await _read_response(agent, question, options.thread, Context.model_validate(knobs))
+        context = Context.model_validate(knobs)
+        if options.json or not sys.stdout.isatty():
+            return await _read_response(agent, question, options.thread, context)
+        with closing(TurnView(stream=not options.no_stream, hints=False)) as view:
+            return await _read_response(agent, question, options.thread, context, view)
 
 
-async def _read_response(agent: Agent, question: str, thread: str | None, context: Context) -> Response:
-    """Ask the agent and read its events up to the response. When a service asks to wait, a line says so."""
+async def _read_response(
+    agent: Agent, question: str, thread: str | None, context: Context, view: TurnView | None = None
+) -> Response:
+    """Ask the agent and read its events up to the response. Without a view, a line tells each wait."""
     async for event in agent.stream(question, thread_id=thread, context=context):
-        if event.type == "waiting":
+        if view is not None:
+            view.take(event)
+        elif event.type == "waiting":
             say(waiting(event.data))
         if event.response is not None:
             return event.response

@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from cli.attached import with_files
 from cli.commands import COMMANDS, Leave
@@ -17,7 +17,7 @@ from cli.greeting import greet, is_first_run, questions_to_try
 from cli.prompt import typed_lines
 from cli.session import ChatSession
 from cli.terminal import opened, preload, printable, report, say
-from cli.turn_view import TurnView
+from cli.turn_view import DRAWING, TurnView
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import profile_of
 from rag.search.retriever import parse_filter
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from graph.agent import Agent
 
 
-# What the first answer is drawn with. Loaded at the start, so that Enter is answered at once.
-_DRAWING: Final = ("rich.live", f"{__package__}.sources", "prompt_toolkit.key_binding.bindings.search")
-
-
 def chat(options: argparse.Namespace) -> int:
     """Chat until /quit, Ctrl-D or the end of the input. Exit code 0, or 1 if a turn failed and input is a pipe."""
     if options.newest and options.thread is not None:
@@ -39,7 +35,7 @@ def chat(options: argparse.Namespace) -> int:
     settings = Settings.from_env()
     profile_of(settings, options.profile)
     parse_filter(options.filter)  # reject an invalid filter before anything is loaded
-    preload(*_DRAWING if sys.stdout.isatty() else ())
+    preload(*DRAWING if sys.stdout.isatty() else ())
     return asyncio.run(_chat(options, settings))
 
 

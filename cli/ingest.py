@@ -7,11 +7,11 @@ import asyncio
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from cli.ingest_progress import duration, ingest_progress
 from cli.suggestion import FALLBACK, foreign_language, suggested
-from cli.terminal import in_line, print_json, progress_bar, say
+from cli.terminal import counted, in_line, print_json, say
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.program import program
@@ -29,24 +29,36 @@ def ingest(options: argparse.Namespace) -> int:
     """Exit code 0, 1 if a source failed (the others are ingested), or 2 for invalid input (nothing is written)."""
     settings = Settings.from_env()
     profile = profile_of(settings, options.profile)
-    with progress_bar("Indexing") as progress:
-        report, question, language = asyncio.run(_run(options, settings, profile, progress))
+    with ingest_progress() as watch:
+        done = asyncio.run(_run(options, settings, profile, watch))
+    report = done.report
     if options.json:
-        print_json(report.model_dump(mode="json"))
+        estimate = {"estimated_seconds": round(done.seconds, 1)} if options.dry_run else {}
+        print_json(report.model_dump(mode="json") | estimate)
     else:
-        _show(report, options, question)
-        if language:
-            print(f"The book seems to be in {language}. {_ADVICE}")
+        _show(report, options, done.question)
+        if options.dry_run:
+            _show_estimate(report, done.seconds)
+        if done.language:
+            print(f"The book seems to be in {done.language}. {_ADVICE}")
     return 1 if report.failures else 0
 
 
-async def _run(
-    options: argparse.Namespace, settings: Settings, profile: Profile, progress: Any
-) -> tuple[Any, str, str]:
-    """The report, a question that the book answers, if one will be suggested, and the language to be told of."""
+class _Done(NamedTuple):
+    """The report, a question that the book answers, the language to be told of, and the time a dry run expects."""
+
+    report: Any
+    question: str
+    language: str
+    seconds: float
+
+
+async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, watch: Any) -> _Done:
     from rag.embedding.choice import is_local
     from rag.embedding.known_models import PACKAGED
     from rag.embedding.vectors import Bm25Encoder
+    from rag.ingest.estimate import estimated_seconds
+    from rag.ingest.patterns import Selection
     from rag.ingest.pipeline import ingest as run_ingestion
     from rag.services import MANUAL, build_embedder, collection_index, collection_to_fill, owner_of, vector_cache
 
@@ -54,15 +66,22 @@ async def _run(
     if name == MANUAL:
         problem = f'The collection "{MANUAL}" is reserved for askbook\'s own manual.'
         raise UsageError(problem, code="collection", hint="Choose another --collection.")
+    if "" in [*options.include, *options.exclude]:
+        problem = "A pattern of --include or --exclude is empty."
+        raise UsageError(problem, code="pattern", hint='Give one such as --include "docs/**".')
+    selection = Selection(tuple(options.include), tuple(options.exclude))
     if "" in options.sources:  # `ingest "$BOOK"` without the variable would read the current folder
-        raise UsageError("A source is empty.", code="source", hint="Give a folder or a file: ingest PATH.")
+        raise UsageError(
+            "A source is empty.", code="source", hint="Give a folder, a file or an address: ingest SOURCE."
+        )
     index = collection_index(settings, name, profile)
     embedder, sparse = build_embedder(settings, profile, name), Bm25Encoder()
     try:
         report = await run_ingestion(
-            [Path(source) for source in options.sources],
+            options.sources,
             base_url=options.base_url,
             generator=options.generator,
+            selection=selection,
             index=index,
             embedder=embedder,
             sparse=sparse,
@@ -70,15 +89,18 @@ async def _run(
             rebuild=options.rebuild,
             profile=owner_of(name, profile),
             dry_run=options.dry_run,
-            progress=progress,
+            watch=watch,
         )
+        seconds = 0.0
+        if options.dry_run:
+            seconds = await asyncio.to_thread(estimated_seconds, report, embedder, is_local=is_local(embedder))
         question, language = FALLBACK, ""
         # A hosted model would bill the search that tries the suggestion.
         if report.chunks.total and is_local(embedder) and not (options.dry_run or options.json):
             with suppress(AskbookError):  # the book is ingested; a suggestion is only a courtesy
                 question = await suggested(index, embedder, sparse)
                 language = await foreign_language(index) if embedder.model_id == PACKAGED else ""
-        return report, question, language
+        return _Done(report, question, language, seconds)
     finally:
         await index.aclose()
 
@@ -104,6 +126,28 @@ def _kinds(counts: Mapping[str, int]) -> str:
     return ", ".join(named) + (f"{' and ' if named else ''}{rest} {'other' if rest == 1 else 'others'}" if rest else "")
 
 
+def _changes(documents: Any, *, dry_run: bool) -> str:
+    """What happened to the pages: `2 added, 1 failed`."""
+    counts = {
+        "would be added" if dry_run else "added": documents.added,
+        "changed": documents.changed,
+        "unchanged": documents.unchanged,
+        "deleted": documents.deleted,
+        "failed": documents.failed,
+    }
+    return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "none"
+
+
+def _show_estimate(report: Any, seconds: float) -> None:
+    if not report.embedded:
+        print("Nothing would be embedded.")
+        return
+    print(
+        f"{counted(report.embedded, 'text')} with {counted(report.tokens, 'token')} would be embedded, "
+        f"which would take {duration(seconds)}."
+    )
+
+
 def _show(report: Any, options: argparse.Namespace, question: str) -> None:
     dry_run = options.dry_run
     documents, chunks = report.documents, report.chunks
@@ -112,15 +156,11 @@ def _show(report: Any, options: argparse.Namespace, question: str) -> None:
         print(in_line(f"{source.source}: read by the rules of {source.generator} ({source.reason})."))
         if source.passed_over:
             print(in_line(f"Passed over: {_kinds(source.passed_over)}."))
-    would = "would be " if dry_run else ""
-    print(
-        f"Pages: {documents.added} {would}added, {documents.changed} changed, {documents.unchanged} unchanged, "
-        f"{documents.deleted} deleted, {documents.failed} failed."
-    )
+    print(f"Pages: {_changes(documents, dry_run=dry_run)}.")
     has = "would have" if dry_run else "has"
+    size = counted(chunks.total, "passage")
     print(
-        f'The book "{report.collection}" {has} {chunks.total} passages, embedded with {report.embedding_model} '
-        f"({report.seconds:.1f} s)."
+        f'The book "{report.collection}" {has} {size}, embedded with {report.embedding_model} ({report.seconds:.1f} s).'
     )
     if not dry_run:
         given = (("--collection", options.collection), ("--profile", options.profile))

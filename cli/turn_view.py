@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from cli.blocks import AnswerBlock
 
+# What an answer is drawn with. Loaded at the start, so that Enter is answered at once.
+DRAWING: Final = ("rich.live", f"{__package__}.sources")
 EXPLAINED: Final = f"{UNCONFIRMED_MARK} marks what could not be confirmed from the book."
 _PER_SECOND: Final = 12  # redraws of the unfinished part
 

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from qdrant_client import AsyncQdrantClient
 
+    from rag.ports import Judge
+
 # The events that are passed on to the caller.
 _EVENT_TYPES: Final = frozenset({"phase", "retrieval", "waiting", "checking", "sentence", "retract"})
 
@@ -427,6 +429,7 @@ async def open_agent(
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     store: BaseStore | None = None,
     qdrant_client: AsyncQdrantClient | None = None,
+    judge: Judge | None = None,
     progress: Progress | None = None,
     patience: Patience = USUAL,
 ) -> AsyncIterator[Agent]:
@@ -434,10 +437,11 @@ async def open_agent(
 
     `profile` defaults to the settings' profile; `collection` names the book; `patience` sets how failed steps are
     retried. `model` to `qdrant_client` are LangChain's and LangGraph's own objects in place of ours; the caller closes
-    them. Raises `UsageError` for a wrong configuration and `MemoryFailureError` when the memory cannot be opened.
+    them. `judge` decides about doubtful sentences in place of a language model. Raises `UsageError` for a wrong
+    configuration and `MemoryFailureError` when the memory cannot be opened.
     """
     name = profile or settings.profile
-    given = Given(model, retriever, embeddings, qdrant_client)
+    given = Given(model, retriever, embeddings, qdrant_client, judge)
     async with open_services(settings, profile=name, collection=collection, progress=progress, given=given) as services:
         persistent = services.parts(name).profile.memory.persistent
         options = MemoryOptions.of(settings)

@@ -16,7 +16,7 @@ from langchain_core.messages.ai import UsageMetadata
 from langgraph.runtime import Runtime
 
 from nodes.archive import archive_old_turns
-from nodes.turn import AsyncNode, Update, has_new_question, last_message, parts_of_run, tell_phase
+from nodes.turn import AsyncNode, Update, context_of, has_new_question, last_message, parts_of_run, tell_phase
 from rag.conversation.turns import (
     NOTHING,
     check_question,
@@ -77,7 +77,7 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
             max_turns=profile.limits.max_turns,
             max_messages=profile.limits.max_messages,
         ),
-        context=runtime.context.model_dump(exclude_none=True) if runtime.context else {},
+        context=context_of(runtime).model_dump(exclude_none=True),
     )
     phase: Phase = "GENERATING" if is_small_talk(question) else "RETRIEVING"
     if phase == "RETRIEVING" and wants_rewrite(parts, history(state["messages"][:-1])):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from qdrant_client import AsyncQdrantClient
 
-    from rag.ports import Embedder
+    from rag.ports import Embedder, Judge
 
 _NAMES: Final = ("model_name", "model", "model_id", "deployment_name")
 # What LangChain's chat models call our options, by their fields.
@@ -36,6 +36,7 @@ class Given:
     retriever: BaseRetriever | None = None
     embeddings: Embeddings | None = None
     qdrant_client: AsyncQdrantClient | None = None
+    judge: Judge | None = None
 
     def check(self) -> None:
         """Raise `UsageError` for an object of another kind."""
@@ -44,6 +45,10 @@ class Given:
             if value is not None and not isinstance(value, kind):
                 problem = f"{name} must be a {kind.__name__}, not a {type(value).__name__}."
                 raise UsageError(problem, code="given")
+        if self.judge is not None and not (
+            callable(getattr(self.judge, "judge", None)) and hasattr(self.judge, "model_id")
+        ):
+            raise UsageError("judge must have a method judge and a model_id, as rag.ports.Judge has.", code="given")
         if self.retriever is not None and self.qdrant_client is not None:
             raise UsageError("Give a retriever or a qdrant_client, not both: a retriever has its own index.")
 
@@ -111,4 +116,4 @@ def as_embedder(embeddings: Embeddings) -> Embedder:
     service = Service(
         "the given embeddings", SecretStr(""), None, "the key of the embeddings", "their address", "their model"
     )
-    return HostedEmbeddings(name, service, connect)
+    return HostedEmbeddings(name, service, connect, parallel=1)  # nobody says that theirs may be called at once

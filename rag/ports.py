@@ -7,6 +7,7 @@ in `tests/fakes.py`; `tests/test_contract_index.py` checks every implementation 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -25,8 +26,9 @@ Ranked = TypeVar("Ranked")
 class Embedder(Protocol):
     """Turns texts into unit vectors. `model_id` changes whenever the same text would get another vector.
 
-    `dimension` is 0 if it is unknown before the first vector. `batch_size` is how many texts to send per call. The
-    embedding methods block, and raise `AskbookError` when a service fails.
+    `dimension` is 0 if it is unknown before the first vector. `batch_size` is how many texts to send per call. An
+    embedder may have a number `parallel` of calls that may be under way at once during an ingestion; otherwise there is
+    one. The embedding methods block, and raise `AskbookError` when a service fails.
     """
 
     model_id: str
@@ -116,6 +118,13 @@ class ChunkIndex(Protocol):
 
     async def entries(self) -> list[IndexEntry]:
         """An entry for every chunk of the collection, in no particular order; empty if there is no collection."""
+        ...
+
+    def writing(self) -> AbstractAsyncContextManager[None]:
+        """Keep others from changing the collection until the block ends. `replace` and `drop` need no such block.
+
+        Raises `RetrievalError` "index_locked" while another process, or another index of this one, changes it.
+        """
         ...
 
     async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:

@@ -285,7 +285,7 @@ def _build(settings: Settings, chosen: Profile, book: str, given: Given) -> Live
     else:
         embedder = build_embedder(settings, chosen, book)
     reranker = None if settings.rerank == "off" else build_reranker(settings)
-    index, judge = _index_of(settings, book, chosen, given), build_judge(settings.judge)
+    index, judge = _index_of(settings, book, chosen, given), given.judge or build_judge(settings.judge)
     return LiveServices(settings, chosen, embedder, index, reranker, judge, given)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import replace
 
 from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
 from rag.ports import Ranked
@@ -40,12 +42,16 @@ class FakeIndex:
             for c in chunks
         ]
 
+    def writing(self) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
+
     async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:
+        added = {point.chunk.id: point for point in add}
         self.replaced += 1
-        self._info = info
         for chunk_id in remove:
             del self.points[chunk_id]
-        self.points.update((point.chunk.id, point) for point in add)
+        self.points |= added
+        self._info = replace(info, chunks=len(self.points))
 
     async def drop(self) -> None:
         self.points.clear()

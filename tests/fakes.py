@@ -214,6 +214,7 @@ class FakeEmbedder:
     dimension = 2
     max_tokens = 254
     batch_size = 32
+    parallel = 1
 
     def __init__(self) -> None:
         self.embedded: list[str] = []

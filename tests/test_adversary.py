@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.answer.output import UNCONFIRMED
+from rag.answer.pieces import Raw
 from rag.answer.writer import AnswerWriter, Manner
 from rag.types import UNCONFIRMED_MARK as FLAG
 from rag.types import GroundingMode, Quote
@@ -298,6 +299,17 @@ def test_what_a_model_thinks_aloud_is_no_part_of_the_answer() -> None:
     thought = f"<think>\nLet me see. {T} [2].\n</think>\n\n"
     assert answer(thought + CITED) == CITED
     assert answer(f"<thinking>{T} [2].</thinking>{CITED}") == CITED
+    assert answer(f"{CITED} <think>{T} [2].</think>") == CITED
+    assert answer(f"{CITED}\n<thinking>\n{T} [2].\n</thinking>").rstrip() == CITED
+    assert answer(f"{CITED} <think>{T} [2].") == CITED
+
+
+def test_a_tag_within_a_sentence_or_in_code_is_no_thought() -> None:
+    for text in ("The <think> tag.", "Use `a. <think>` here.", "```\n<think>\n```", "A. <thin", "A <think"):
+        for size in (1, 3, 100):
+            raw = Raw()
+            parts = [raw.feed(text[at : at + size]) for at in range(0, len(text), size)]
+            assert "".join(parts) + raw.close() == text
 
 
 def test_a_number_in_brackets_that_the_passage_has_is_the_books() -> None:

@@ -246,7 +246,7 @@ def test_a_book_is_read_once_and_then_only_what_has_changed(tmp_path: Path, tiny
     assert (dry.code, counts(dry.data), run.home.exists()) == (0, {"added": 2}, False)
     first = run("ingest", "pages", "--base-url", "https://book.example", "--json")
     assert set(first.data) == {
-        "collection", "embedding_model", "documents", "chunks", "embedded", "seconds", "failures", "sources",
+        "collection", "embedding_model", "documents", "chunks", "embedded", "tokens", "seconds", "failures", "sources",
     }  # fmt: skip
     assert set(first.data["documents"]) == {"added", "changed", "unchanged", "deleted", "failed"}
     assert set(first.data["chunks"]) == {"added", "deleted", "unchanged", "total"}

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from cli.overview import GROUPS
+from run import build_parser
 from tests.command_line import ROOT, CommandLine
 
 LONG = "x" * 2001
@@ -27,7 +32,8 @@ def test_help_imports_nothing_that_costs_time(run: CommandLine) -> None:
     done = run.process("--help", PYTHONPROFILEIMPORTTIME="1")
     assert done.out.startswith("usage: run.py")
     modules = {line.rpartition("|")[2].strip() for line in done.err.splitlines()}
-    imported = {name.split(".")[0] for name in modules - {"rag", "rag.program"}}  # two files that import only `sys`
+    light = {"rag", "rag.program", "rag.interrupt", "cli", "cli.overview"}  # files that import next to nothing
+    imported = {name.split(".")[0] for name in modules - light}
     assert "argparse" in imported
     ours = {path.parent.name for path in ROOT.glob("*/*.py")}
     assert len(ours) > 1
@@ -182,3 +188,85 @@ def test_a_book_is_not_read_into_the_manual(run: CommandLine, tmp_path: Path) ->
     done = run("ingest", str(tmp_path), "--collection", "manual")
     assert done.code == 2
     assert "manual" in done.err
+
+
+# --- the shell ------------------------------------------------------------------------------------------------------
+
+
+def test_the_overview_fits_a_screen_and_names_every_command_once(run: CommandLine) -> None:
+    lines = run("--help").out.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    commands = _actions(build_parser()).choices
+    for name in commands:
+        assert sum(f" {name} " in line for line in lines if line.startswith((" ", *GROUPS))) >= 1, name
+    assert {name for names in GROUPS.values() for name in names} == set(commands)
+    assert sum(line.startswith("  run.py ") for line in lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["askbook", "se"], {"search", "serve"}),
+        (["askbook", "ask", "--th"], {"--thread", "--threshold"}),
+        (["askbook", "--profile", "robo"], {"robotics-tutor"}),
+        (["askbook", "books", "re"], {"rename"}),
+        (["askbook", "completion", "f"], {"fish"}),
+        (["askbook", "search", "--history", "no-such"], set()),
+    ],
+)
+def test_bash_completes_commands_options_and_profiles(run: CommandLine, typed: list[str], offered: set[str]) -> None:
+    words = " ".join(f"'{word}'" for word in typed)
+    script = f"{run('completion', 'bash').out}\nCOMP_WORDS=({words}); COMP_CWORD={len(typed) - 1}; _askbook\n"
+    done = subprocess.run(
+        ["bash", "-c", f'{script}\nprintf "%s\\n" "${{COMPREPLY[@]}}"'], capture_output=True, text=True, check=True
+    )
+    assert set(done.stdout.split()) == offered
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_scripts_of_other_shells_can_be_read_by_them(run: CommandLine, shell: str) -> None:
+    done = run("completion", shell)
+    assert done.code == 0
+    for name in _actions(build_parser()).choices:
+        assert name in done.out
+    if (program := shutil.which(shell)) is None:
+        pytest.skip(f"{shell} is not on this machine (Debian: apt-get install {shell})")
+    checked = subprocess.run([program, "-n"], input=done.out, capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_an_unknown_shell_is_one_line_and_code_2(run: CommandLine) -> None:
+    done = run("completion", "tcsh")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+
+
+def test_two_conversations_at_once_are_one_line_and_code_2(run: CommandLine) -> None:
+    done = run("-c", "--thread", "other")
+    assert (done.code, done.err) == (2, "-c and --thread name two conversations; give one of them.\n")
+
+
+@pytest.mark.parametrize("module", ["argparse", "rag.program", "cli.chat", "rag.settings", "langgraph"])
+def test_ctrl_c_while_the_program_starts_is_quiet(run: CommandLine, module: str) -> None:
+    """The signal comes in the middle of an import, as early as the first one."""
+    script = f"""
+import os, runpy, signal, sys
+class Press:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+for name in [one for one in sys.modules if one == {module!r}]:
+    del sys.modules[name]
+sys.meta_path.insert(0, Press())
+sys.argv = ["run.py"]
+runpy.run_path({str(ROOT / "run.py")!r}, run_name="__main__")
+"""
+    (run.folder / "press.py").write_text(script)
+    with run.start(script=str(run.folder / "press.py"), PYTHONPATH=str(ROOT)) as started:
+        _, err = started.communicate(timeout=60)
+    assert (started.returncode, err.decode()) == (130, "")
+
+
+def _actions(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser]:
+    return next(one for one in parser._actions if isinstance(one, argparse._SubParsersAction))

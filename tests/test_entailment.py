@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from graph.agent import open_agent
 from rag.errors import AskbookError, UsageError
 from rag.model.entailment import EntailmentJudge, build_judge
 from rag.ports import Judge
@@ -15,8 +16,9 @@ from rag.profiles.profile import profile_of
 from rag.services import build_services
 from rag.settings import Settings
 from tests import entailment_folder
-from tests.command_line import CommandLine
-from tests.fakes import passage
+from tests.command_line import QUESTION, CommandLine
+from tests.fakes import ScriptedModel, passage
+from tests.homes import copied
 from tests.machine import Machine
 
 BOOK = "A node is a process. Nodes exchange messages over topics."
@@ -190,3 +192,19 @@ def test_a_wrong_folder_is_one_line(tmp_path: Path) -> None:
     assert done.code == 2
     assert done.err.startswith(f"The judge has no model.onnx in {tmp_path}.")
     assert "Traceback" not in done.err
+
+
+async def test_a_caller_brings_a_judge_of_his_own(tiny_book: Path, tmp_path: Path) -> None:
+    port = Port(True)
+    settings = Settings(home=copied(tiny_book, tmp_path / "home"))
+    model = ScriptedModel(script=["Each of the widgets owns teeth, four in number [1]."])
+    async with open_agent(settings, model=model, judge=port) as agent:
+        response = await agent.ask(QUESTION)
+    assert response.plain_content == "Each of the widgets owns teeth, four in number [1]."
+    assert [claim for claim, _ in port.asked] == ["Each of the widgets owns teeth, four in number."]
+
+
+async def test_another_object_than_a_judge_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="judge must have a method judge and a model_id"):
+        async with open_agent(Settings(home=tmp_path), judge=object()):  # type: ignore[arg-type]
+            pass

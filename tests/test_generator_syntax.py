@@ -45,6 +45,20 @@ def test_mkdocs_puts_in_snippets_and_files_of_code(tmp_path: Path) -> None:
     assert document.text == 'x = 1\n\n```python\ny = 2\n```\n\n--8<-- "x"'.replace("python", "py")
 
 
+@pytest.mark.parametrize("cloned", [True, False])
+def test_mkdocs_reads_examples_above_its_configuration_only_in_the_repository_of_the_source(
+    cloned: bool, tmp_path: Path
+) -> None:
+    body = "{* ../../docs_src/a.py *}\n\n{* ../../../docs_src/b.py *}\n\n{* ../../secret.py *}\n\nSome words."
+    book = {"repo/docs/en/mkdocs.yml": "site_name: a", "repo/docs/en/docs/page.md": body}
+    examples = {"repo/docs_src/a.py": "x = 1", "docs_src/b.py": "secret", "repo/secret.py": "secret"}
+    folder = written(tmp_path / "disk", book | examples)
+    if cloned:
+        (folder / "repo" / ".git").mkdir()
+    (document,) = load_source(folder / "repo" / "docs" / "en").documents
+    assert document.text == ("```py\nx = 1\n```\n\nSome words." if cloned else "Some words.")
+
+
 @pytest.mark.parametrize(
     ("body", "expected"),
     [

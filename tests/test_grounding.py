@@ -154,3 +154,52 @@ def test_a_remark_joined_to_a_claim_does_not_carry_it() -> None:
 
 def test_the_same_words_give_the_same_verdict_again() -> None:
     assert check("Atlas weighs 89 kg.", PASSAGES) == check("Atlas weighs 89 kg.", list(PASSAGES))
+
+
+def test_a_file_name_in_italics_is_in_the_passage() -> None:
+    assert check("A package is described by its Cargo.toml file.", ["A package is described by its _Cargo.toml_ file."])
+    assert not check("See cargo.evil.", ["The file my_cargo.evil_x is read."]).supported
+
+
+def test_the_two_things_that_were_named_need_no_number_in_the_passages() -> None:
+    passage = "A publisher sends messages. A subscriber receives messages."
+    assert check("Of the two, the publisher sends messages.", [passage]).supported
+    assert not check(
+        "Of the two, the publisher sends messages.", [f"{passage} Of the three, the publisher is quick."]
+    ).supported
+    assert not check("Of the nine, the publisher sends messages.", [passage]).supported
+
+
+def test_a_bracket_in_code_is_no_marker() -> None:
+    passage = "Passing `sticky={[0]}` fixes the first child to the top."
+    assert check("Passing `sticky={[0]}` fixes the first child to the top [1].", [passage]).supported
+
+
+def test_a_code_word_that_begins_a_sentence_keeps_its_case() -> None:
+    passage = "The value state_text is built first. A file uv.lock is made."
+    assert check("According to the book, state_text is built first.", [passage]).supported
+    assert check("uv.lock is a file that is made.", [passage]).standing != "contradicted"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "evil dot com",
+        "evil-dot-com",
+        "evil%2Ecom",
+        "evil&period;com",
+        "//evil",
+        r"\\evil\share",
+        "evil⠨com",
+        "0x7f000001",
+    ],
+)
+def test_an_address_in_another_spelling_is_invented_too(address: str) -> None:
+    verdict = check(f"A node is a process that computes, see {address}.", ["A node is a process that computes."])
+    assert verdict.standing == "contradicted"
+
+
+def test_a_dot_product_and_a_comment_are_no_addresses() -> None:
+    passage = "The dot product of two vectors is a number; a comment begins with // in C."
+    assert check("The dot product of two vectors is a number.", [passage]).supported
+    assert check("A comment begins with // in C.", [passage]).supported

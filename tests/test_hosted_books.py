@@ -82,10 +82,10 @@ def test_another_collection_of_the_same_text_is_not_billed_again(
     ("fault", "said"),
     [
         (says(401, CANARY), "Authentication failed. Please check your API keys.\nEmbedding failed: Cohere ("),
-        (says(429, CANARY, retry_after="7"), "The service is busy. Please wait 7 seconds and try again.\n"),
-        (html(503), "Could not search the book content. Please try again.\nEmbedding failed: Cohere ("),
+        (says(429, CANARY, retry_after="301"), "The service is busy. Please wait 301 seconds and try again.\n"),
+        (html(400), "Could not search the book content. Please try again.\nEmbedding failed: Cohere ("),
     ],
-    ids=["401", "429", "503"],
+    ids=["401", "429 for too long", "400"],
 )
 def test_an_embedder_that_fails_in_the_middle_costs_nothing_that_was_embedded(
     server: CohereServer, long_book: Path, capsys: pytest.CaptureFixture[str], fault: Any, said: str
@@ -95,8 +95,26 @@ def test_an_embedder_that_fails_in_the_middle_costs_nothing_that_was_embedded(
     shown = capsys.readouterr()
     assert said in shown.err
     assert (shown.out, CANARY in shown.err, "Traceback" in shown.err) == ("", False, False)
+    done = len(server.embedded)
     report = ingested(capsys, str(long_book))
-    assert (report["embedded"], report["chunks"]["total"]) == (10, LONGEST + 10)
+    assert (report["embedded"], report["chunks"]["total"]) == (LONGEST + 10 - done, LONGEST + 10)
+    texts = [text for _, text in server.embedded]
+    assert len(texts) == len(set(texts)) == LONGEST + 10
+
+
+@pytest.mark.parametrize("fault", [says(429, CANARY, retry_after="1"), html(503)], ids=["429", "503"])
+def test_a_service_that_is_busy_is_waited_for(
+    server: CohereServer,
+    long_book: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    fault: Any,
+) -> None:
+    monkeypatch.setattr("rag.ingest.text_batches.FIRST_WAIT", 0.1)
+    server.at[1] = server.at[2] = fault
+    assert main(["ingest", str(long_book)]) == 0
+    shown = capsys.readouterr()
+    assert "asks to wait" in shown.err
     texts = [text for _, text in server.embedded]
     assert len(texts) == len(set(texts)) == LONGEST + 10
 

@@ -23,10 +23,26 @@ def test_other_languages_are_told(sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sentence", ["A node is a process.", "Cows fly over the wooden fence at night.", "`der die das ist`", "", "uv pip"]
+    "sentence",
+    [
+        "A node is a process.",
+        "Cows fly over the wooden fence at night.",
+        "`der die das ist`",
+        "",
+        "uv pip",
+        "Registry (e.g. HTTP)",
+    ],
 )
 def test_english_is_not_foreign_whatever_it_says(sentence: str) -> None:
     assert not is_foreign(sentence)
+
+
+def test_code_and_tables_are_in_no_language() -> None:
+    table = "| Feature | Gazebo | Isaac Sim |\n|---|---|---|\n| Rendering | OpenGL | RTX Ray Tracing |"
+    code = "```bash\ncolcon build --packages-select robot_control\ncolcon test-result --verbose\nrqt_plot joint_states"
+    for passage in (table, code):
+        verdict = check("Rendering in Isaac Sim is done with RTX ray tracing, and it is free.", [passage])
+        assert "language" not in verdict.kinds
 
 
 def test_words_of_the_book_prove_nothing() -> None:

@@ -62,6 +62,7 @@ async def test_a_folder_becomes_an_index_and_a_report(bench: Bench) -> None:
         "documents": {"added": 2, "changed": 0, "unchanged": 0, "deleted": 0, "failed": 0},
         "chunks": {"added": 3, "deleted": 0, "unchanged": 0, "total": 3},
         "embedded": 3,
+        "tokens": 9,
         "failures": [],
         "sources": [
             {
@@ -122,9 +123,19 @@ async def test_several_sources_are_one_change(bench: Bench, tmp_path: Path) -> N
     assert (bench.index.replaced, report.documents.added) == (1, 3)
 
 
-async def test_one_bad_source_leaves_everything_as_it_was(bench: Bench, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="There is no"):
-        await bench.run(bench.source, tmp_path / "missing")
+async def test_a_source_that_fails_is_named_and_the_others_are_read(bench: Bench, tmp_path: Path) -> None:
+    other = tmp_path / "other.md"
+    other.write_text("Other.")
+    await bench.run(bench.source, other)
+    other.unlink()
+    report = await bench.run(bench.source, other)
+    assert [(one.source, "There is no" in one.reason) for one in report.failures] == [(str(other), True)]
+    assert "Other." in [c.text for c in bench.index.chunks]
+
+
+async def test_sources_that_all_fail_leave_everything_as_it_was(bench: Bench, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="missing"):
+        await bench.run(tmp_path / "missing", tmp_path / "gone")
     assert (bench.index.replaced, bench.embedder.embedded) == (0, [])
 
 
@@ -192,7 +203,7 @@ async def test_progress_moves_with_every_batch_and_ends_at_the_total(bench: Benc
     bench.write("long.md", "\n\n".join(f"## H{n}\n\nText {n}." for n in range(BATCH)))
     steps: list[tuple[int, int]] = []
     await bench.run(progress=lambda done, total: steps.append((done, total)))
-    assert steps == [(0, BATCH + 3), (BATCH, BATCH + 3), (BATCH + 3, BATCH + 3)]
+    assert (steps[0], steps[-1], len(steps)) == ((0, BATCH + 3), (BATCH + 3, BATCH + 3), 3)
 
 
 async def test_a_known_vector_is_not_computed_again(bench: Bench) -> None:

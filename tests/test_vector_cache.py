@@ -141,12 +141,18 @@ def test_threads_may_share_a_cache(path: Path) -> None:
 
 def test_two_processes_may_begin_and_fill_a_cache_at_once(path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from rag.embedding.vector_cache import SqliteVectorCache\n"
+        "import sys, time; from pathlib import Path; from rag.embedding.vector_cache import SqliteVectorCache\n"
         "cache = SqliteVectorCache(Path(sys.argv[1]))\n"
+        "Path(sys.argv[3], sys.argv[2]).touch()\n"
+        "while len(list(Path(sys.argv[3]).iterdir())) < 2: time.sleep(0)\n"  # begin in the same moment
         "for i in range(30): cache.put('m', {f'{sys.argv[2]} {i}': [float(i)]})\n"
     )
+    ready = path.parent.parent / "ready"
+    ready.mkdir()
     processes = [
-        subprocess.Popen([sys.executable, "-c", code, str(path), name], env={**os.environ, "PYTHONPATH": str(ROOT)})
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(path), name, str(ready)], env={**os.environ, "PYTHONPATH": str(ROOT)}
+        )
         for name in ("a", "b")
     ]
     assert [process.wait() for process in processes] == [0, 0]

@@ -8,20 +8,30 @@ from typing import Final, NamedTuple
 from rag.text.sentences import ends_sentence
 from rag.text.visible import OPEN_SEQUENCE, is_plain, visible
 
-_TAGS: Final = ("<think>", "<thinking>")
+# A tag, or its beginning at the end of what has arrived.
+_BEGIN: Final = re.compile("<think(?:ing)?>|<" + "".join(f"(?:{c}" for c in "thinking") + ")?" * 8 + r"\Z")
 _END: Final = re.compile(r"</think(?:ing)?>")
 _LONGEST_END: Final = len("</thinking>")
+_FENCES: Final = ("```", "~~~")
+_HEAD: Final = 40  # code points of a line in which a fence stands
+_MAY_END: Final = ".!?…。！？:)]】*_\"'”’"  # what a sentence may end with, marker and quotes included
 _LINE_BREAK: Final = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL: Final = re.compile("[\x1b\x9b\x9d]")
 
 
 class Raw:
-    """Takes tokens, gives visible text. Drops the `<think>...</think>` with which a reasoning model may begin."""
+    """Takes tokens, gives visible text. Drops the `<think>...</think>` of a reasoning model.
+
+    A thought begins where a sentence may begin: at the start, on a new line, or after the end of a sentence. A tag
+    within a sentence or in code belongs to the answer. A thought that never ends takes the rest of the answer with it.
+    """
 
     def __init__(self) -> None:
         self._sequence = ""  # an unfinished escape sequence
         self._held = ""  # a possible beginning of a tag
-        self._where = "start"  # then "thought", then "answer"
+        self._line = self._last = ""  # the beginning and the last visible character of the unfinished line
+        self._ticks = 0  # the backticks of the unfinished line
+        self._thinks = self._in_code = False
 
     def feed(self, text: str) -> str:
         """Take the next tokens; return the text that they complete."""
@@ -35,27 +45,48 @@ class Raw:
     def close(self) -> str:
         """The text that was held back, unless it is a thought."""
         rest = self._answer(visible(self._sequence))
-        return rest + (self._held if self._where == "start" else "")
+        return rest + ("" if self._thinks else self._held)
 
     def _answer(self, text: str) -> str:
-        if self._where == "answer":
-            return text
+        """The text without thoughts."""
         text, self._held = self._held + text, ""
-        if self._where == "start":
-            begun = text.lstrip()
-            if begun.startswith(_TAGS):
-                self._where = "thought"
-            elif any(tag.startswith(begun) for tag in _TAGS):  # nothing yet, or a part of the tag
-                self._held = text
-                return ""
+        shown = ""
+        while text:
+            if self._thinks:
+                end = _END.search(text)
+                if end is None:
+                    self._held = text[-_LONGEST_END:]
+                    break
+                self._thinks, text = False, text[end.end() :]
+                continue
+            tag = _BEGIN.search(text)
+            shown += self._pass(text[: tag.start()] if tag else text)
+            if tag is None:
+                break
+            text = text[tag.end() :]
+            if not self._may_think():
+                shown += self._pass(tag[0])
+            elif tag[0].endswith(">"):
+                self._thinks = True
             else:
-                self._where = "answer"
-                return text
-        if end := _END.search(text):
-            self._where = "answer"
-            return text[end.end() :]
-        self._held = text[-_LONGEST_END:]
-        return ""
+                self._held = tag[0]
+        return shown
+
+    def _pass(self, text: str) -> str:
+        """Note where the answer stands after this text."""
+        for number, part in enumerate(text.split("\n")):
+            if number:
+                self._in_code ^= self._line.lstrip(" \t").startswith(_FENCES)
+                self._line, self._last, self._ticks = "", "", 0
+            if len(self._line) < _HEAD:
+                self._line += part[:_HEAD]
+            self._last = part.rstrip(" \t")[-1:] or self._last
+            self._ticks += part.count("`")
+        return text
+
+    def _may_think(self) -> bool:
+        """Whether a sentence may begin here, outside code."""
+        return not self._in_code and self._ticks % 2 == 0 and (not self._last or self._last in _MAY_END)
 
 
 LONGEST: Final = 10_000  # code points of a piece; a longer one is cut and is no sentence

@@ -25,6 +25,7 @@ Kind = Literal["search_document", "search_query"]
 Wire = Callable[[list[str], Kind], Any]
 
 BATCH: Final = 96  # texts of one request, Cohere's limit
+PARALLEL: Final = 4  # requests at the same time during an ingestion
 TIMEOUT = 10.0  # seconds for the connection, and for each read of the answer
 _UNIT: Final = re.compile(r"[^\W\d_]+|[\d_]|[^\w\s]")
 _WORD: Final = re.compile(r"\s*\S+")
@@ -41,7 +42,10 @@ class HostedEmbeddings(Embeddings):
 
     batch_size = BATCH
 
-    def __init__(self, model: str, service: Service, connect: Callable[[str, Service], Wire]) -> None:
+    def __init__(
+        self, model: str, service: Service, connect: Callable[[str, Service], Wire], *, parallel: int = PARALLEL
+    ) -> None:
+        self.parallel = parallel
         known = HOSTED.get(model)
         self.model_id = model
         self.service = service

@@ -29,6 +29,7 @@ class OnnxEmbeddings(Embeddings):
     """
 
     batch_size = 32  # texts per step of a progress bar, about two seconds
+    parallel = 1  # one call uses all processors
 
     def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
         model = folder / "model.onnx" if folder else _packaged_model()

@@ -8,6 +8,7 @@ import hashlib
 import os
 import sqlite3
 import threading
+import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -115,13 +116,28 @@ def _prepare(db: sqlite3.Connection) -> None:
     db.execute("COMMIT")
     if owner != APPLICATION and tables:
         raise sqlite3.DatabaseError("it belongs to another program")
-    db.execute("PRAGMA journal_mode = WAL")
+    _write_ahead(db)
     db.execute("PRAGMA synchronous = NORMAL")
     if owner != APPLICATION:
         db.execute("BEGIN IMMEDIATE")
         db.execute(_TABLE)
         db.execute(f"PRAGMA application_id = {APPLICATION}")
         db.execute("COMMIT")
+
+
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Switch the file to a write-ahead log. SQLite's own timeout does not cover this: two processes that begin a file
+    at once would fail at once, so wait here."""
+    deadline = time.monotonic() + WAIT
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _read(db: sqlite3.Connection, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from rag.evidence.evidence import Sources
 from rag.evidence.negation import REACH, SCOPE, cues, implied, opposites, scopes
-from rag.evidence.numbers import Quantity, counts_items
+from rag.evidence.numbers import Quantity, counts_items, points_back
 from rag.evidence.passages import SourceLine
 from rag.evidence.slots import Slots
 from rag.evidence.words import Token
@@ -107,10 +107,12 @@ class Comparison:
                 yield f"name: {token.word} is not in the passages"
 
     def _counts(self, quantity: Quantity, rivals: Places) -> bool:
-        """Whether the number counts a list of the sentence, and no other number stands in its place."""
-        slots, forms = self._slots, self._sources.forms
+        """Whether the number counts things of the text, and no other number stands in its place."""
+        slots, forms, said = self._slots, self._sources.forms, self._said.tokens
         another = slots.best(quantity.first, quantity.last, rivals) >= OF_ANOTHER * slots.usual(quantity.first)
-        return not another and counts_items(quantity, self._said.tokens, lambda key: bool(forms(key)))
+        return not another and (
+            points_back(quantity, said) or counts_items(quantity, said, lambda key: bool(forms(key)))
+        )
 
     def _numbers(self) -> Iterator[Compared]:
         for quantity in self._said.quantities:

@@ -183,6 +183,13 @@ def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
     return (at, dimension + unit) if unit else (last, "")
 
 
+def points_back(quantity: Quantity, tokens: Sequence[Token]) -> bool:
+    """Whether the number counts a few things that were named before: "the two", "one of these three steps"."""
+    before = tokens[quantity.first - 1 : quantity.first]
+    is_few = quantity.value in ("2", "3") and not tokens[quantity.first].digits and not quantity.unit
+    return is_few and bool(before) and before[0].word in numerals.POINTERS
+
+
 def counts_items(quantity: Quantity, tokens: Sequence[Token], known: Callable[[str], bool]) -> bool:
     """Whether the number counts a list after a colon: "three systems: Linux, Windows and macOS".
 

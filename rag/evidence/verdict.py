@@ -33,7 +33,8 @@ QUOTED: Final = 0.9  # the same of a claim in another language than English
 FOREIGN_WORDS: Final = 12  # different words of passages that tell their language
 CLAUSE_WORDS: Final = 2  # content words with which a clause states something by itself
 
-_MARKER: Final = re.compile(r"[\[【]\^?\d{1,3}(?:[,\s–-]{1,3}\^?\d{1,3}){0,20}[\]】]")
+_FIRST_WORD: Final = re.compile(r"\A[a-z]+(?![\w.(:/=]|-[\w-])")  # and no code word, such as `state_text` or `uv.lock`
+_MARKER: Final = re.compile(r"(`[^`\n]*`)|[\[【]\^?\d{1,3}(?:[,\s–-]{1,3}\^?\d{1,3}){0,20}[\]】]")
 _HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s|\s*\*\*[^*\n]{1,80}\*\*:?\s*$")
 _CODE_WORD: Final = re.compile(r"[^\W\d_]\w+")
 _COMMENT: Final = re.compile(r"(?:#|//|/\*|--|<!--)")
@@ -123,8 +124,7 @@ def _verdict(certain: Sequence[str], doubts: Sequence[str], sort: Sort) -> Verdi
 def _read_language(passages: tuple[str, ...]) -> tuple[bool, frozenset[str]]:
     """Whether passages are in another language than English, and their words."""
     text = "\n".join(passages)
-    words = words_of_text(text)
-    return len(words) >= FOREIGN_WORDS and is_foreign(text), words
+    return is_foreign(text, fewest=FOREIGN_WORDS), words_of_text(text)
 
 
 def _is_foreign(text: str, passages: tuple[str, ...]) -> bool:
@@ -170,7 +170,7 @@ def claim_of(sentence: str) -> tuple[Sort, str]:
     """
     if is_code(sentence):
         return "code", sentence
-    text = _MARKER.sub("", sentence).strip()
+    text = _MARKER.sub(lambda found: found[1] or "", sentence).strip()  # brackets in code, `list[0]`, are no marker
     if _HEADING.match(text):
         return "heading", text.lstrip("# ").strip("* ")
     if bullet := _BULLET.match(text):
@@ -192,7 +192,7 @@ def _unwrapped(text: str) -> str:
         if not match or match.end() == len(text):
             break
         text = text[match.end() :]
-    return text[:1].upper() + text[1:]
+    return _FIRST_WORD.sub(lambda first: first[0].capitalize(), text)
 
 
 def _stated(text: str) -> str:

@@ -49,11 +49,13 @@ async def list_collections(*, home: Path, server: Server | None = None) -> list[
     if server is None:
         return await asyncio.to_thread(_local_collections, home / "index")
     from rag.index.server_errors import server_faults
+    from rag.index.server_lease import is_lease
 
     client = server.asynchronous()
     try:
         with server_faults("", server.address):
-            return sorted(found.name for found in (await client.get_collections()).collections)
+            found = (await client.get_collections()).collections
+            return sorted(one.name for one in found if not is_lease(one.name))
     finally:
         await client.close()
 

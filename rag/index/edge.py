@@ -6,8 +6,8 @@ import asyncio
 import errno
 import shutil
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -50,6 +50,7 @@ class EdgeIndex:
         self._kept: OpenGeneration | None = None  # keeps it open between searches
         self._builders = NamedLock(self._generations.root / LOCK)
         self._wait = wait
+        self._writing = False
 
     async def info(self) -> IndexInfo | None:
         return await asyncio.to_thread(self.read_info)
@@ -69,6 +70,31 @@ class EdgeIndex:
 
     async def entries(self) -> list[IndexEntry]:
         return await asyncio.to_thread(self._entries)
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[None]:
+        lock = ExitStack()
+        taking = asyncio.ensure_future(asyncio.to_thread(self._take, lock))
+        try:
+            await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            taking.add_done_callback(lambda _: lock.close())  # the thread cannot be stopped, and takes the lock
+            raise
+        self._writing = True
+        try:
+            yield
+        finally:
+            self._writing = False
+            lock.close()
+
+    def _take(self, lock: ExitStack) -> None:
+        with _files(self.collection):
+            private_folder(self._generations.root)
+            lock.enter_context(self._builders.held("ingest", seconds=self._wait))
+
+    def _alone(self) -> AbstractContextManager[None]:
+        """The lock for one change, unless `writing` holds it already."""
+        return nullcontext() if self._writing else self._builders.held("ingest", seconds=self._wait)
 
     async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:
         cancelled = threading.Event()
@@ -204,14 +230,14 @@ class EdgeIndex:
     def _drop(self) -> None:
         if not self._generations.root.is_dir():
             return
-        with _files(self.collection), self._builders.held("ingest", seconds=self._wait):
+        with _files(self.collection), self._alone():
             self._generations.forget()
             self._kept = None
 
     def _replace(self, info: IndexInfo, add: Iterator[Point], remove: set[str], cancelled: threading.Event) -> None:
         with _files(self.collection):
             private_folder(self._generations.root)
-            with self._builders.held("ingest", seconds=self._wait):
+            with self._alone():
                 first = next(add, None)
                 if first is None and not remove and self._unchanged(info):
                     return

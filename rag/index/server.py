@@ -20,6 +20,7 @@ from rag.index.payload import DENSE, ENTRY_KEYS, SPARSE, server_ids, to_entry
 from rag.index.prose_table import prose_of
 from rag.index.scores import TIE_SLACK, Scores, best, is_empty
 from rag.index.server_errors import is_conflict, is_missing, server_faults
+from rag.index.server_lease import take_lease
 from rag.index.server_requests import INDEXED, Hit, hits, quantization, request, rescoring, unmapped
 
 if TYPE_CHECKING:
@@ -150,6 +151,17 @@ class ServerIndex:
             found = [replace(entry, document_sha256="") for entry in found]
         return found
 
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[None]:
+        async with self._present() as schema:
+            if schema is not None and schema.fields is not None:
+                raise not_ours(self.collection)
+            lease = await take_lease(self._client, self.collection)
+        try:
+            yield
+        finally:
+            await lease.aclose()
+
     async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:
         unwanted = set(server_ids(remove))
         with self._faults():
@@ -169,7 +181,7 @@ class ServerIndex:
             else:
                 await self._remember(info, complete=False)
             points = points if first is None else chain([first], points)
-            while batch := list(islice(points, BATCH)):
+            while batch := await asyncio.to_thread(lambda: list(islice(points, BATCH))):
                 await vector_store.add_points(self._client, self.collection, CollectionSchema(info), batch)
                 unwanted -= {point.chunk.id for point in batch}
             ids: list[Any] = sorted(unwanted, key=str)

@@ -1,4 +1,4 @@
-"""Read a folder or one file into documents: find the generator, read the files, and write each page as Markdown."""
+"""Read a source into documents: find the generator, read the files, and write each page as Markdown."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from rag.ingest.formats.known_formats import BY_SUFFIX
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.known_generators import generator_of
 from rag.ingest.page import Page, plain_inline
+from rag.ingest.patterns import EVERYTHING, Selection
 from rag.ingest.site_addresses import checked_base_url
-from rag.ingest.source_files import KINDS, Failure, SourceFiles, read_file, source_files
+from rag.ingest.source_files import KINDS, Failure, SourceFiles, read_file
+from rag.ingest.sources.opened_source import opened_source
 
 # Part of every page's hash. Raise it when cleaning or chunking changes, so that every page is ingested again.
 VERSION: Final = 3
@@ -41,30 +43,36 @@ class LoadResult:
 
 
 def load_source(
-    source: Path,
+    source: Path | str,
     *,
     base_url: str | None = None,
     skip: Collection[str] = (),
     generator: str | None = None,
     own: bool = False,
+    selection: Selection = EVERYTHING,
 ) -> LoadResult:
-    """Read every page of a folder (recursively), or one file. Paths in `skip` are left out.
+    """Read every page of a source: a folder (recursively), one file, or the address of a repository.
 
     The pages are those that the generator publishes; `generator` names it, and otherwise it is found by its files.
-    `own`: the source is part of askbook. Its files may be hard links, as some installers make them.
+    Paths in `skip`, and those that are not selected, are left out. `own`: the source is part of askbook. Its files may
+    be hard links, as some installers make them.
 
     Raises `UsageError` when the source is missing, has an unsupported suffix or holds no page that can be read, when
     `base_url` is not a web address, and for an unknown generator.
     """
     base_url = checked_base_url(base_url) if base_url is not None else None
-    found = source_files(source, skip)
-    rules = generator_of(found.root, found.files, generator)
+    with opened_source(source, skip=skip, selection=selection) as found:
+        rules = generator_of(found.root, found.files, generator)
+        return _loaded(found, rules, base_url, own=own)
+
+
+def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: bool) -> LoadResult:
     failures = list(found.unlisted)
     others = Counter(found.others)
     pages = _read_pages(found, rules, failures, others, own=own)
     if not pages:
         why = f": {failures[0].path}: {failures[0].reason}" if failures else ""
-        raise UsageError(f"{source} contains no readable page{why}.", code="no_pages", hint=KINDS)
+        raise UsageError(f"{found.name} contains no readable page{why}.", code="no_pages", hint=KINDS)
     rules.enter([page for page, _ in pages], base_url)
     documents: list[Document] = []
     for page, digest in pages:
@@ -77,8 +85,8 @@ def load_source(
             failures.append(found.failure(page.file, error))
     if not documents:
         why = f"{failures[0].path}: {failures[0].reason}"
-        raise UsageError(f"No page could be read in {source}: {why}.", code="no_pages", hint=KINDS)
-    return LoadResult(found.source.as_posix(), tuple(documents), tuple(failures), rules.name, rules.reason, others)
+        raise UsageError(f"No page could be read in {found.name}: {why}.", code="no_pages", hint=KINDS)
+    return LoadResult(found.name, tuple(documents), tuple(failures), rules.name, rules.reason, others)
 
 
 def _read_pages(
@@ -128,7 +136,7 @@ def _document(found: SourceFiles, rules: Generator, page: PageFile, file_digest:
     chapter = (*page.above[1:], title)[0] if page.part else None
     record = json.dumps([VERSION, url, title, breadcrumb, parsed.text, page.page_lines])
     return Page(
-        found.source.as_posix(),
+        found.name,
         page.path,
         url,
         title,

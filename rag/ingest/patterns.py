@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -22,6 +23,33 @@ def glob_regex(pattern: str) -> re.Pattern[str]:
 
 def matches_any(path: str, patterns: Sequence[str]) -> bool:
     return any(glob_regex(pattern).fullmatch(path) for pattern in patterns)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which files of a source are read: those that `include` matches, or all without one, but none of `exclude`.
+
+    Patterns are those of a `.gitignore`. A pattern without a slash matches a name at any depth, another one a path from
+    the source on; one that matches a folder matches all that is in it.
+
+    >>> Selection(include=("docs/**",), exclude=("*.rst", "old")).takes("docs/old/a.md")
+    False
+    """
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def takes(self, path: str) -> bool:
+        """Whether a file is read, by its POSIX path relative to the source."""
+        if self.include and not any(_git_regex(pattern).match(path) for pattern in self.include):
+            return False
+        return not self.excludes(path)
+
+    def excludes(self, path: str) -> bool:
+        return any(_git_regex(pattern).match(path) for pattern in self.exclude)
+
+
+EVERYTHING: Final = Selection()
 
 
 def is_ignored(path: str, lines: str) -> bool:

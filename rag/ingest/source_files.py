@@ -10,7 +10,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,7 @@ from rag.errors import UsageError
 from rag.ingest.formats.file_format import LARGEST
 from rag.ingest.formats.known_formats import BY_SUFFIX
 from rag.ingest.formats.markdown_files import decoded
+from rag.ingest.patterns import EVERYTHING, Selection
 
 KINDS: Final = f"Give a folder with files that end in {', '.join(sorted(BY_SUFFIX))}, or one such file."
 _LINK: Final = "it is a link to a file outside the folder or to a hidden one; copy the file instead"
@@ -35,7 +36,8 @@ class Failure:
     @property
     def file(self) -> str:
         """The whole path of the file. A source can be the file itself."""
-        return self.source if Path(self.source).name == self.path else f"{self.source}/{self.path}"
+        whole = self.path == "." or Path(self.source).name == self.path
+        return self.source if whole else f"{self.source}/{self.path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,8 @@ class SourceFiles:
 
     `files` could be pages, in the order of their paths; links, pipes and devices that are named like pages are among
     them, so that they are reported. `unlisted` are the folders that could not be listed. `others` counts the files that
-    cannot be pages, by their endings.
+    cannot be pages, by their endings. `name` is what the source is called in the index: its path, or the address that
+    it was fetched from.
     """
 
     source: Path
@@ -52,14 +55,23 @@ class SourceFiles:
     files: tuple[Path, ...]
     unlisted: tuple[Failure, ...] = ()
     others: Mapping[str, int] = field(default_factory=dict)
+    fetched_from: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.fetched_from or self.source.as_posix()
 
     def failure(self, file: Path, error: OSError | ValueError) -> Failure:
         """The failure of a file."""
-        return Failure(self.source.as_posix(), _shown(file, self.root), why_unreadable(error))
+        return Failure(self.name, _shown(file, self.root), why_unreadable(error))
 
 
-def source_files(source: Path, skip: Collection[str] = ()) -> SourceFiles:
-    """The files of a folder (recursively), or one file. Paths in `skip` are left out.
+def source_files(
+    source: Path, skip: Collection[str] = (), selection: Selection = EVERYTHING, *, name: str = ""
+) -> SourceFiles:
+    """The files of a folder (recursively), or one file. Paths in `skip` and files not selected are left out.
+
+    `name` is the address that the source was fetched from, if it was.
 
     Hidden folders, `node_modules` and links to folders are not entered. Raises `UsageError` when the source is missing
     or has an unsupported suffix.
@@ -74,9 +86,10 @@ def source_files(source: Path, skip: Collection[str] = ()) -> SourceFiles:
     if is_folder:
         unlisted: list[Failure] = []
         others: Counter[str] = Counter()
-        found = _walk(resolved, skip, unlisted, others)
-        files = sorted(found, key=lambda file: file.relative_to(resolved).parts)
-        return SourceFiles(resolved, resolved, tuple(files), tuple(unlisted), others)
+        found = _walk(resolved, skip, unlisted, others, selection)
+        files = tuple(sorted(found, key=lambda file: file.relative_to(resolved).parts))
+        failed = tuple(replace(one, source=name or one.source) for one in unlisted)
+        return SourceFiles(resolved, resolved, files, failed, others, name)
     if not resolved.exists():
         raise UsageError(f"There is no {source}.", code="source", hint=KINDS)
     if resolved.suffix.lower() not in BY_SUFFIX or not resolved.is_file():
@@ -84,8 +97,10 @@ def source_files(source: Path, skip: Collection[str] = ()) -> SourceFiles:
     return SourceFiles(resolved, resolved.parent, (resolved,))
 
 
-def _walk(root: Path, skip: Collection[str], unlisted: list[Failure], others: Counter[str]) -> Iterator[Path]:
-    """The files that could be pages. The others are counted."""
+def _walk(
+    root: Path, skip: Collection[str], unlisted: list[Failure], others: Counter[str], selection: Selection
+) -> Iterator[Path]:
+    """The selected files that could be pages. The others of them are counted."""
     left_out = {root / path for path in skip}
     folders = [root]
     while folders:  # not recursive: a folder may be a thousand levels deep
@@ -104,7 +119,7 @@ def _walk(root: Path, skip: Collection[str], unlisted: list[Failure], others: Co
             if entry.is_dir(follow_symlinks=False):
                 if entry.name != "node_modules":
                     folders.append(path)
-            elif not _is_folder(entry):
+            elif not _is_folder(entry) and selection.takes(path.relative_to(root).as_posix()):
                 if path.suffix.lower() in BY_SUFFIX:
                     yield path
                 else:

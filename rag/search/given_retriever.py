@@ -196,6 +196,9 @@ class SeenPassages:
     async def entries(self) -> list[IndexEntry]:
         return []
 
+    def writing(self) -> NoReturn:
+        raise _no_index()
+
     async def replace(self, _info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> NoReturn:  # noqa: ARG002
         raise _no_index()
 

@@ -26,16 +26,21 @@ LANGUAGES: Final = tuple(_NAMES.split())
 FREQUENT: Final = 0.2  # least share of stop words in a text by which its language is told
 
 _STEMMING: Final = threading.Lock()  # a stemmer keeps the word that it works on in itself
-_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_CODE: Final = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
+_WORD: Final = re.compile(r"[^\W\d_]{2,}(?:['’][^\W\d_]+)?")
+# Fenced blocks, inline code, addresses of links and rows of tables: they are no sentences of a language.
+_CODE: Final = re.compile(
+    r"```.*?(?:```|\Z)|`[^`\n]*`|\]\([^)\n]*\)|^[ \t]*\|[^\n]*\|[ \t]*$|^[^|\n]*\|[^|\n]*\|[^\n]*$",
+    re.DOTALL | re.MULTILINE,
+)
 _FEWEST: Final = 3  # words, and letters of another script; fewer prove nothing
 _LONGEST: Final = 4000  # code points that are examined
 
 
-def is_foreign(text: str, known: AbstractSet[str] = frozenset()) -> bool:
-    """Whether the text is in another language than English; False if it is too short to tell.
+def is_foreign(text: str, known: AbstractSet[str] = frozenset(), *, fewest: int = _FEWEST) -> bool:
+    """Whether the text is in another language than English; False if it has fewer different words than `fewest`.
 
-    Words of `known`, in lower case, prove nothing: names and terms are the same in every language.
+    Words of `known`, in lower case, prove nothing: names and terms are the same in every language. Code and rows of
+    tables are in no language.
 
     >>> is_foreign("Ein Knoten ist ein Prozess, der etwas berechnet."), is_foreign("A node is a process.")
     (True, False)
@@ -45,7 +50,7 @@ def is_foreign(text: str, known: AbstractSet[str] = frozenset()) -> bool:
     if len(letters) >= _FEWEST and 2 * sum(not _is_latin(letter) for letter in letters) > len(letters):
         return True
     words = [word.casefold() for word in _WORD.findall(prose)]
-    if len(words) < _FEWEST:
+    if len(set(words)) < fewest:
         return False
     small = sum(word in FUNCTION_WORDS for word in words) / len(words)
     told = sum(word in known or is_english(word) for word in words) / len(words)

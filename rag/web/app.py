@@ -17,7 +17,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Match, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from rag.errors import AskbookError
@@ -69,6 +69,7 @@ def build_app(hosting: Hosting) -> Starlette:
         lifespan=partial(_running, assistants),
         exception_handlers={AskbookError: _refused, HTTPException: _no_such_route, Exception: _unexpected},
     )
+    app.router.redirect_slashes = False  # an address with a slash too many is unknown, like any other
     app.state.hosting = hosting
     app.state.turns = Turns(hosting.limits)
     return app
@@ -104,8 +105,9 @@ async def health(request: Request) -> Response:
     return JSONResponse({"status": "failing" if failing else "ok", "failing": failing}, status)
 
 
-async def openapi(_request: Request) -> Response:
-    return JSONResponse(description())
+async def openapi(request: Request) -> Response:
+    hosting = hosting_of(request)
+    return JSONResponse(description(hosting.context_type, hosting.offer.names))
 
 
 async def book(request: Request) -> Response:
@@ -143,9 +145,16 @@ async def _no_such_route(request: Request, error: Any) -> Response:  # an `HTTPE
     if error.status_code == 405:
         message = f"{request.url.path} does not take {request.method}."
         answer: Response = error_response(RequestRefusedError(405, "method_not_allowed", message))
-        answer.headers.update(error.headers or {})
+        answer.headers["Allow"] = ", ".join(_methods_at(request))
         return answer
     return error_response(RequestRefusedError(404, "not_found", f"There is nothing at {request.url.path[:100]}."))
+
+
+def _methods_at(request: Request) -> list[str]:
+    """The methods of all routes for the address; Starlette names those of the first one only."""
+    at_path = (route for route in request.app.routes if isinstance(route, Route))
+    found = (route.methods or () for route in at_path if route.matches(request.scope)[0] is not Match.NONE)
+    return sorted({method for methods in found for method in methods})
 
 
 async def _unexpected(_request: Request, error: Exception) -> Response:

@@ -96,9 +96,18 @@ class MkDocs(Generator):
         paths = snippets.get("base_path") or ["."]
         home = self.config.parent if self.config is not None else self.content
         bases = [home / path for path in (paths if isinstance(paths, list) else [paths]) if isinstance(path, str)]
-        roots = [self.include_root, *(above / _EXAMPLES for above in home.parents[:2] if is_folder(above / _EXAMPLES))]
-        folders = SnippetFolders([*bases, self.content, page.file.parent], roots)
+        folders = SnippetFolders([*bases, self.content, page.file.parent], [self.include_root, *self._examples])
         return unfolded(with_snippets(page.body, folders, allowance))
+
+    @cached_property
+    def _examples(self) -> list[Path]:
+        """The folders of examples above the configuration, in the repository that the source belongs to."""
+        home = self.config.parent if self.config is not None else self.content
+        sources = (self.source, *self.source.parents)
+        marked = (one for one in sources if is_folder(one / ".git") or is_file(one / ".git"))  # a file in a worktree
+        repository = next(marked, self.source)
+        above = [folder / _EXAMPLES for folder in home.parents if folder.is_relative_to(repository)]
+        return [folder for folder in above if is_folder(folder)]
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
         rewrite_mkdocs(draft, self._variable if "macros" in self.plugins else None, self.extensions)

@@ -39,6 +39,7 @@ MULTIPLIERS: Final = {
 RANGE_WORDS: Final = frozenset({"-", "–", "—", "to", "or", "and", "through", "until", "−", "‐", "‑"})
 # What separates the items of a list within a sentence.
 LIST_SEPARATORS: Final = frozenset({",", ";", "and", "or"})
+POINTERS: Final = frozenset({"the", "these", "those"})  # before a number that counts what was named: "the two"
 ORDINAL_SUFFIXES: Final = ("st", "nd", "rd", "th")
 AREAS_AND_VOLUMES: Final = {"square": "square ", "sq": "square ", "cubic": "cubic "}
 CURRENCIES: Final = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "₹": "rupee"}

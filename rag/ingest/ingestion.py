@@ -1,0 +1,380 @@
+"""One change of a book in five steps: load the sources, chunk them, embed the new texts, write the index, verify it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from rag.book import RECIPE, Chunk, IndexEntry, IndexInfo, Point
+from rag.errors import RetrievalError, UsageError
+from rag.index.index_errors import not_ours
+from rag.ingest.book_title import book_title
+from rag.ingest.chunking import chunk
+from rag.ingest.fitting import check_models, check_sources
+from rag.ingest.loaders import LoadResult, load_source
+from rag.ingest.patterns import EVERYTHING, Selection
+from rag.ingest.plan import Plan, make_plan
+from rag.ingest.report import (
+    STEPS,
+    ChunkCounts,
+    DocumentCounts,
+    IngestFailure,
+    IngestProgress,
+    IngestReport,
+    SourceSummary,
+    Step,
+)
+from rag.ingest.text_batches import TextBatches, embed_batches
+from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
+from rag.types import now
+
+CHUNK_TOKENS: Final = 512  # the longest chunk, if the embedding model sees as much
+MARGIN: Final = 4  # tokens reserved for the embedding model's special tokens
+BATCH: Final = 256  # passages whose vectors are in memory at the same time
+EVERY: Final = 0.1  # seconds between two reports about a step
+
+_LOGIN: Final = re.compile(r"//[^/@\s]*@")
+
+Watch = Callable[[IngestProgress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOptions:
+    """How sources are read. The fields are described at `rag.ingest.pipeline.ingest`."""
+
+    base_url: str | None = None
+    skip: Collection[str] = ()
+    generator: str | None = None
+    selection: Selection = EVERYTHING
+    alone: bool = False
+    own: bool = False
+    rebuild: bool = False
+    profile: str = ""
+    dry_run: bool = False
+
+
+class Ingestion:
+    """An ingestion whose steps are run one by one, or all by `run`. `aclose` must be called in any case.
+
+    From the step "chunk" on, no other ingestion can change the collection. Nothing is changed before the step "write",
+    and that as one change. A step that is cancelled leaves the index as it was, and the vectors in the cache.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Path | str],
+        options: IngestOptions,
+        *,
+        index: ChunkIndex,
+        embedder: Embedder,
+        sparse: SparseEncoder,
+        vectors: VectorCache,
+        watch: Watch | None = None,
+    ) -> None:
+        self.sources = sources
+        self.options = options
+        self.index = index
+        self._embedder = embedder
+        self._sparse = sparse
+        self._vectors = vectors
+        self._watch = watch or (lambda _progress: None)
+        self._shown = 0.0
+        self._began = time.monotonic()
+        self._locks = AsyncExitStack()
+        self._loaded: list[LoadResult] = []
+        self._failed: list[IngestFailure] = []
+        self._info: IndexInfo | None = None
+        self._held: list[IndexEntry] = []
+        self._plan: Plan | None = None
+        self._missing: list[int] = []  # places in `plan.write` of chunks whose texts have no vector yet
+        self._tokens = 0
+        self._title = ""
+
+    async def run(self) -> IngestReport:
+        """All steps, then the report."""
+        try:
+            for step in STEPS:
+                await self.step(step)
+            return self.report()
+        finally:
+            await self.aclose()
+
+    async def step(self, name: Step) -> None:
+        """One step. Raises as `rag.ingest.pipeline.ingest`."""
+        steps: Mapping[Step, Callable[[], Awaitable[None]]] = {
+            "load": self.load,
+            "chunk": self.chunk,
+            "embed": self.embed,
+            "write": self.write,
+            "verify": self.verify,
+        }
+        await steps[name]()
+
+    async def aclose(self) -> None:
+        """Let others change the collection."""
+        await self._locks.aclose()
+
+    async def load(self) -> None:
+        """Read all sources. One that fails is named in the report; raises `UsageError` if all do."""
+        if not self.sources:
+            raise UsageError(
+                "No source was given.", code="source", hint="Give a folder, a file or an address: ingest SOURCE."
+            )
+        found: dict[str, LoadResult] = {}
+        first: UsageError | None = None
+        for number, source in enumerate(self.sources):
+            self._tell("load", number, len(self.sources))
+            try:
+                result = await asyncio.to_thread(self._load, source)
+            except UsageError as error:
+                first = first or error
+                self._failed.append(
+                    IngestFailure(source=_shown(source), reason=f"{error.message} {error.hint}".strip())
+                )
+            else:
+                found[result.source] = result  # one that is given twice counts once
+        if first is not None and not found:
+            raise first
+        self._loaded = list(found.values())
+        self._title = book_title(self._loaded[0].source, self._loaded[0].documents)
+        self._tell("load", len(self.sources), len(self.sources))
+
+    def _load(self, source: Path | str) -> LoadResult:
+        options = self.options
+        return load_source(
+            source,
+            base_url=options.base_url,
+            skip=options.skip,
+            generator=options.generator,
+            own=options.own,
+            selection=options.selection,
+        )
+
+    async def chunk(self) -> None:
+        """Compare the pages with the points in the index, and cut those that are new or changed."""
+        options = self.options
+        if not options.dry_run:
+            await self._locks.enter_async_context(self.index.writing())
+        self._info, entries = await self._read_index()
+        self._held = entries
+        if options.rebuild:
+            check_sources(self.index.collection, entries, [one.source for one in self._loaded])
+            entries = []
+        else:
+            check_models(self._info, self.index, self._embedder, self._sparse, self.sources, options.profile)
+            if self._info is not None and self._info.recipe != RECIPE:
+                entries = [replace(entry, document_sha256="") for entry in entries]  # every page counts as changed
+        self._plan = plan = await asyncio.to_thread(self._make_plan, entries)
+        if not plan.total:
+            names = ", ".join(str(source) for source in self.sources)
+            raise UsageError(f"All pages of {names} are empty.", code="no_text", hint="Give pages with text.")
+        self._loaded = [replace(one, documents=()) for one in self._loaded]  # their texts are in the chunks
+        self._missing = await asyncio.to_thread(self._without_vectors, plan.write)
+
+    async def _read_index(self) -> tuple[IndexInfo | None, list[IndexEntry]]:
+        """The record and the entries of the index. A broken index counts as empty and is dropped, to be built again.
+
+        Raises `UsageError` for a foreign collection, before its entries are read.
+        """
+        try:
+            info = await self.index.info()
+            if info is not None and info.foreign:
+                raise not_ours(self.index.collection)
+            return info, await self.index.entries()
+        except RetrievalError as error:
+            if error.code != "index_broken":
+                raise
+        if not self.options.dry_run:
+            await self.index.drop()
+        return None, []
+
+    def _make_plan(self, entries: Sequence[IndexEntry]) -> Plan:
+        limit = min(CHUNK_TOKENS, self._embedder.max_tokens - MARGIN)
+        others = {entry.source for entry in entries} if self.options.alone else set()
+        failed = {(failure.source, failure.path) for result in self._loaded for failure in result.failures}
+        stored = {(entry.source, entry.source_file_path) for entry in entries}
+        documents = [document for result in self._loaded for document in result.documents]
+
+        def told() -> Iterator[int]:
+            yield from range(1, len(documents) + 1)
+
+        numbers = told()
+
+        def chunked(document: object) -> list[Chunk]:
+            self._tell("chunk", next(numbers, len(documents)), len(documents))
+            return chunk(document, count_tokens=self._embedder.count_tokens, max_tokens=limit)  # type: ignore[arg-type]
+
+        return make_plan(
+            documents,
+            entries,
+            sources=others | {result.source for result in self._loaded},
+            chunk=chunked,
+            spared={page for page in stored if not failed.isdisjoint(_places(*page))},
+        )
+
+    def _without_vectors(self, chunks: Sequence[Chunk]) -> list[int]:
+        """The places of the chunks whose texts have no vector in the cache; of equal texts, the first one's."""
+        missing: list[int] = []
+        seen: set[bytes] = set()
+        for begin in range(0, len(chunks), BATCH):
+            texts = {begin + i: one.embedded_text for i, one in enumerate(chunks[begin : begin + BATCH])}
+            known = self._vectors.get(self._embedder.model_id, list(dict.fromkeys(texts.values()))).keys()
+            for place, text in texts.items():
+                key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+                if text not in known and key not in seen:
+                    missing.append(place)
+                    seen.add(key)
+                    self._tokens += self._embedder.count_tokens(text)
+        return missing
+
+    async def embed(self) -> None:
+        """Compute the vectors that the cache does not have. They are durable at once."""
+        if self.options.dry_run:
+            return
+        chunks = self._made_plan.write
+        batches = TextBatches(
+            [partial(_embedded_text, chunks[place]) for place in self._missing],
+            [len(chunks[place].text) for place in self._missing],
+            self._embedder.batch_size,
+        )
+        done = 0
+
+        def progress(count: int, total: int) -> None:
+            nonlocal done
+            done = count
+            self._tell("embed", count, total, always=True)
+
+        def waiting(seconds: int) -> None:
+            self._watch(IngestProgress(step="embed", done=done, total=batches.total, waiting=seconds))
+
+        await embed_batches(batches, self._embedder, self._vectors, progress, waiting)
+
+    async def write(self) -> None:
+        """Change the index in one step, if anything has changed."""
+        plan, options, info = self._made_plan, self.options, self._info
+        # Points of other sources are gone, which this run cannot restore; the record has to say so.
+        lost = info is not None and info.chunks != len(self._held)
+        if options.dry_run or (plan.is_empty and not lost):
+            return
+        first = await asyncio.to_thread(lambda: list(islice(self._points(plan.write[:BATCH]), BATCH)))
+        size = self._embedder.dimension or (len(first[0].dense) if first else info.dimension if info else 0)
+        anew = options.alone or options.rebuild or info is None
+        new_info = IndexInfo(
+            self.index.collection,
+            self._embedder.model_id,
+            size,
+            self._sparse.model_id,
+            plan.total,
+            recipe=RECIPE,
+            generators=self._generators({} if anew or info is None else info.generators),
+            title=self._title if anew or info is None else info.title,
+            pages=plan.pages,
+            updated_at=now(),
+        )
+        replaced = {entry.id for entry in self._held} if options.rebuild else set()
+        points = self._told(first, self._points(plan.write[BATCH:]), len(plan.write))
+        await self.index.replace(new_info, add=points, remove=replaced | set(plan.remove))
+
+    def _told(self, first: Sequence[Point], rest: Iterator[Point], total: int) -> Iterator[Point]:
+        done = 0
+        for points in (iter(first), rest):
+            for point in points:
+                yield point
+                done += 1
+                self._tell("write", done, total)
+
+    def _points(self, chunks: Sequence[Chunk]) -> Iterator[Point]:
+        """The chunks with their vectors, read in batches. What the cache could not keep is embedded once more."""
+        model, embedder = self._embedder.model_id, self._embedder
+        for begin in range(0, len(chunks), BATCH):
+            batch = chunks[begin : begin + BATCH]
+            texts = list(dict.fromkeys(one.embedded_text for one in batch))
+            vectors = dict(self._vectors.get(model, texts))
+            lost = [text for text in texts if text not in vectors]
+            for place in range(0, len(lost), embedder.batch_size):
+                some = lost[place : place + embedder.batch_size]
+                vectors |= zip(some, embedder.embed_documents(some), strict=True)
+            for one in batch:
+                yield Point(one, vectors[one.embedded_text], self._sparse.encode_document(one.worded_text))
+
+    async def verify(self) -> None:
+        """Read the index again: every chunk of the plan must be there. Raises `RetrievalError` otherwise."""
+        plan = self._made_plan
+        if self.options.dry_run or plan.is_empty:
+            return
+        self._tell("verify", 0, plan.total, always=True)
+        stored = {entry.id: entry.sha256 for entry in await self.index.entries()}
+        wrong = sum(stored.get(one.id) != one.sha256 for one in plan.write)
+        if wrong or len(stored) != plan.total:
+            message = (
+                f'The book "{self.index.collection}" was written, but it holds {len(stored):,} passages instead of '
+                f"{plan.total:,}, and {wrong:,} of the new ones are missing."
+            )
+            hint = "Another program may be changing it. Run the same command again."
+            raise RetrievalError("index_unverified", message, hint=hint, retryable=True)
+        self._tell("verify", plan.total, plan.total, always=True)
+
+    @property
+    def _made_plan(self) -> Plan:
+        assert self._plan is not None, "the step chunk comes first"  # noqa: S101
+        return self._plan
+
+    def _tell(self, step: Step, done: int, total: int, *, always: bool = False) -> None:
+        moment = time.monotonic()
+        if always or done in (0, total) or moment - self._shown >= EVERY:
+            self._shown = moment
+            self._watch(IngestProgress(step=step, done=done, total=total))
+
+    def _generators(self, before: Mapping[str, str]) -> dict[str, str]:
+        """For each source of the book, by whose rules it was read and why."""
+        return {**before, **{one.source: f"{one.generator} ({one.reason})" for one in self._loaded}}
+
+    def report(self) -> IngestReport:
+        """What was done, or in a dry run what would be; once the step "chunk" has run."""
+        plan = self._made_plan
+        failures = [failure for result in self._loaded for failure in result.failures]
+        return IngestReport(
+            collection=self.index.collection,
+            embedding_model=self._embedder.model_id,
+            documents=DocumentCounts(
+                added=len(plan.documents_added),
+                changed=len(plan.documents_changed),
+                unchanged=len(plan.documents_unchanged),
+                deleted=len(plan.documents_deleted),
+                failed=len(failures),
+            ),
+            chunks=ChunkCounts(added=plan.added, deleted=plan.deleted, unchanged=plan.unchanged, total=plan.total),
+            embedded=len(self._missing),
+            tokens=self._tokens,
+            seconds=round(time.monotonic() - self._began, 3),
+            failures=[*self._failed, *(IngestFailure(source=one.file, reason=one.reason) for one in failures)],
+            sources=[
+                SourceSummary(
+                    source=one.source, generator=one.generator, reason=one.reason, passed_over=dict(one.passed_over)
+                )
+                for one in self._loaded
+            ],
+        )
+
+
+def _shown(source: Path | str) -> str:
+    """A source as it may be printed: an address without a name and a password."""
+    return _LOGIN.sub("//", str(source))
+
+
+def _embedded_text(one: Chunk) -> str:
+    return one.embedded_text
+
+
+def _places(source: str, path: str) -> list[tuple[str, str]]:
+    """A page and the folders that it is in: if one of them failed, the page is not gone."""
+    return [(source, path), *((source, folder.as_posix()) for folder in PurePosixPath(path).parents)]

@@ -1,0 +1,81 @@
+"""What an ingestion reports: its progress while it runs, and at the end what it did."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from rag.types import Record
+
+Step = Literal["load", "chunk", "embed", "write", "verify"]
+STEPS: Final[tuple[Step, ...]] = ("load", "chunk", "embed", "write", "verify")
+
+
+class IngestProgress(Record):
+    """How far a step of an ingestion is: `done` of `total` sources, pages, texts, passages or checks.
+
+    `waiting` is how many seconds a service has asked to wait, None while the step goes on.
+    """
+
+    step: Step
+    done: int
+    total: int
+    waiting: int | None = None
+
+    def as_data(self) -> dict[str, Any]:
+        """The record as a custom event of a graph's stream."""
+        return {"type": "ingest"} | self.model_dump(mode="json", exclude_none=True)
+
+
+class DocumentCounts(Record):
+    """Pages by what the ingestion does with them. The chunks of a `failed` page, which cannot be read, are kept."""
+
+    added: int
+    changed: int
+    unchanged: int
+    deleted: int
+    failed: int
+
+
+class ChunkCounts(Record):
+    """Chunks by what happens to their text. `total` is the size of the collection afterwards."""
+
+    added: int
+    deleted: int
+    unchanged: int
+    total: int
+
+
+class IngestFailure(Record):
+    """A file or a source that could not be read, and why."""
+
+    source: str
+    reason: str
+
+
+class SourceSummary(Record):
+    """Whose rules a source was read by, and why. `passed_over` counts files that are no pages, by their endings."""
+
+    source: str
+    generator: str
+    reason: str
+    passed_over: dict[str, int] = Field(default_factory=dict)
+
+
+class IngestReport(Record):
+    """What an ingestion did, or would do: the object that `ingest --json` prints.
+
+    `embedded` counts the texts that the model embeds, without those whose vectors are cached, and `tokens` are theirs,
+    as the model's tokenizer counts them or, for a hosted model, at most.
+    """
+
+    collection: str
+    embedding_model: str
+    documents: DocumentCounts
+    chunks: ChunkCounts
+    embedded: int
+    tokens: int = 0
+    seconds: float
+    failures: list[IngestFailure]
+    sources: list[SourceSummary]

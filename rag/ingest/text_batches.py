@@ -1,0 +1,116 @@
+"""Embed many texts: in batches of like length, several at a time, and as fast as the service allows."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rag.errors import AskbookError
+from rag.ports import Embedder, VectorCache
+
+ATTEMPTS: Final = 8  # of one batch, after which the ingestion gives up; its vectors are cached
+FIRST_WAIT: Final = 1.0  # seconds, doubled with every attempt, where the service names no wait
+LONGEST_WAIT: Final = 60.0
+LONGEST_REQUESTED_WAIT: Final = 300  # seconds; a service that asks for more has used up a quota
+
+Progress = Callable[[int, int], None]
+Waiting = Callable[[int], None]
+
+
+@dataclass(slots=True)
+class _Pace:
+    """When the next request may begin. All requests of an ingestion wait for the same limit of the service."""
+
+    not_before: float = 0.0
+
+    async def wait(self) -> None:
+        rest = self.not_before - time.monotonic()
+        while rest > 0:  # another request may have been asked to wait longer
+            await asyncio.sleep(rest)
+            rest = self.not_before - time.monotonic()
+
+    def slow_down(self, seconds: float) -> None:
+        self.not_before = max(self.not_before, time.monotonic() + seconds)
+
+
+def calls_at_once(embedder: Embedder) -> int:
+    """How many calls of the embedder may be under way at the same time."""
+    return int(getattr(embedder, "parallel", 1))
+
+
+class TextBatches:
+    """The texts that have no vector yet, in batches.
+
+    A batch holds texts of like length, so that little of it is padding. The batches come in a random order, the same
+    every time: with the short ones first, the time that is left would seem shorter than it is.
+    """
+
+    def __init__(self, texts: Sequence[str] | Sequence[Callable[[], str]], lengths: Sequence[int], size: int) -> None:
+        order = sorted(range(len(texts)), key=lambda i: (lengths[i], i))
+        self._batches = [order[begin : begin + size] for begin in range(0, len(order), size)]
+        random.Random(len(order)).shuffle(self._batches)
+        self._texts = texts
+        self.total = len(order)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for batch in self._batches:
+            yield [text if isinstance(text := self._texts[i], str) else text() for i in batch]
+
+
+async def embed_batches(
+    batches: TextBatches,
+    embedder: Embedder,
+    vectors: VectorCache,
+    progress: Progress,
+    waiting: Waiting,
+) -> None:
+    """Embed all batches into the cache, so that an interruption loses those under way at most.
+
+    A temporary failure is tried again: after the wait that the service asks for, otherwise after a growing one. No
+    other request begins meanwhile. Raises `AskbookError` when a batch has failed too often.
+    """
+    rest, limit, done, guard = iter(batches), _Pace(), 0, threading.Lock()
+
+    def embed(batch: list[str]) -> None:
+        embedded = dict(zip(batch, embedder.embed_documents(batch), strict=True))
+        with guard:  # a cache is used by one thread at a time
+            vectors.put(embedder.model_id, embedded)
+
+    async def work() -> None:
+        nonlocal done
+        for batch in rest:
+            await _patiently(embed, batch, limit, waiting)
+            done += len(batch)
+            progress(done, batches.total)
+
+    if not batches.total:
+        return
+    progress(0, batches.total)
+    workers = [asyncio.create_task(work()) for _ in range(calls_at_once(embedder))]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()  # a thread that embeds goes on to the end of its batch, and caches it
+        await asyncio.gather(*workers, return_exceptions=True)
+
+
+async def _patiently(embed: Callable[[list[str]], None], batch: list[str], limit: _Pace, waiting: Waiting) -> None:
+    for attempt in range(1, ATTEMPTS + 1):
+        await limit.wait()
+        try:
+            await asyncio.to_thread(embed, batch)
+        except AskbookError as error:
+            if attempt == ATTEMPTS or not error.retryable or (error.requested_wait or 0) > LONGEST_REQUESTED_WAIT:
+                raise
+            asked = error.requested_wait
+            seconds = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempt - 1)) if asked is None else float(asked)
+            limit.slow_down(seconds)
+            waiting(round(seconds))
+        else:
+            return

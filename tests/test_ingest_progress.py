@@ -1,0 +1,42 @@
+"""What `ingest` prints while it works where there is no terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.ingest_progress import ProgressLines, duration
+from rag.ingest.report import IngestProgress
+
+
+def test_a_line_is_printed_every_so_often_with_the_time_that_is_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("cli.ingest_progress.time.monotonic", lambda: clock[0])
+    lines = ProgressLines(every=10)
+    for second in range(31):
+        clock[0] = float(second)
+        lines(IngestProgress(step="embed", done=second * 10, total=1000))
+    lines(IngestProgress(step="embed", done=300, total=1000, waiting=7))
+    assert capsys.readouterr().err.splitlines() == [
+        "Indexing: 1000 passages",
+        "Indexing: 100 of 1,000 passages, about 2 minutes left.",
+        "Indexing: 200 of 1,000 passages, about 80 seconds left.",
+        "Indexing: 300 of 1,000 passages, about 70 seconds left.",
+        "The embedding service asks to wait. Going on in 7 seconds.",
+    ]
+
+
+def test_a_short_ingestion_prints_nothing_but_its_size(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ProgressLines()
+    for step in ("load", "chunk", "write", "verify"):
+        lines(IngestProgress(step=step, done=1, total=2))
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.2, "about 1 second"), (40, "about 40 seconds"), (179, "about 3 minutes"), (9000, "about 2.5 hours")],
+)
+def test_a_time_in_words(seconds: float, said: str) -> None:
+    assert duration(seconds) == said

@@ -1,0 +1,75 @@
+"""Two writers of one book: the second one is refused and told who the first one is; a dead one is in nobody's way."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from qdrant_client import models
+
+from rag.errors import RetrievalError
+from rag.index.server_lease import DEAD, LEASE
+from rag.services import collection_index
+from tests.index_cases import INFO, make_point
+from tests.test_index_truth import run
+from tests.test_shelf import kinds, shelf
+
+
+@kinds
+async def test_the_second_writer_is_refused_until_the_first_is_done(
+    kind: str, tmp_path: Path, tiny_source: Path
+) -> None:
+    with shelf(kind, tmp_path) as (settings, server):
+        first = collection_index(settings, "book", wait=0)
+        async with first.writing():
+            other = collection_index(settings, "book", wait=0)
+            with pytest.raises(RetrievalError, match="process") as caught:
+                async with other.writing():
+                    pass
+            assert caught.value.code == "index_locked"
+            await first.replace(INFO, add=[make_point("a")], remove=[])  # the holder may write
+            await other.aclose()
+        await first.drop()
+        await first.aclose()
+        assert (await run(settings, tiny_source)).documents.added == 2
+        if server is not None:
+            assert [one.name for one in server.engine.get_collections().collections] == ["book"]
+
+
+def dead_process() -> int:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+@pytest.mark.parametrize(
+    ("holder", "is_alive"),
+    [
+        ({"host": socket.gethostname(), "pid": dead_process(), "beat": time.time() + 1000}, False),
+        ({"host": "another", "pid": 1, "since": 0, "beat": time.time() + 1000}, True),
+        ({"host": "another", "pid": 1, "since": 0, "beat": time.time() - DEAD - 1}, False),
+        ({"nonsense": True}, False),
+    ],
+    ids=["killed here", "alive elsewhere", "silent elsewhere", "nonsense"],
+)
+async def test_only_a_living_writer_keeps_others_out_of_a_server(
+    tmp_path: Path, holder: dict[str, object], is_alive: bool
+) -> None:
+    with shelf("server", tmp_path) as (settings, server):
+        assert server is not None
+        vectors = models.VectorParams(size=1, distance=models.Distance.DOT)
+        server.engine.create_collection("book.askbook-writer", vectors_config=vectors, metadata={LEASE: holder})
+        index = collection_index(settings, "book")
+        if is_alive:
+            with pytest.raises(RetrievalError, match="process 1 on another"):
+                async with index.writing():
+                    pass
+        else:
+            async with index.writing():
+                assert server.engine.collection_exists("book.askbook-writer")
+            assert not server.engine.collection_exists("book.askbook-writer")
+        await index.aclose()
