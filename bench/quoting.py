@@ -57,7 +57,7 @@ class Case:
 
 def lines(path: Path) -> list[dict[str, Any]]:
     """The objects of a file with one on each line; none if there is no file."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+    return rows(path) if path.is_file() else []
 
 
 def cases(books: Path) -> Iterator[Case]:

@@ -88,8 +88,8 @@ class TurnTime:
 
 
 def settings(home: Path, model: ScriptedModel, **more: Any) -> Settings:
-    given = {"openai_api_key": SecretStr(KEY), "openai_base_url": model.address, "openai_model": "answers"}
-    return Settings(_env_file=None, home=home, judge="none", **given, **more)
+    given: dict[str, Any] = {"openai_api_key": SecretStr(KEY), "openai_base_url": model.address, "openai_model": "answers"}
+    return Settings(_env_file=None, home=home, judge="none", **given, **more)  # type: ignore[call-arg]
 
 
 async def bare(client: AsyncOpenAI, request: dict[str, Any]) -> tuple[float, float]:
@@ -154,6 +154,7 @@ def around(times: Sequence[TurnTime], number: int) -> Sequence[TurnTime]:
 
 def rows(found: Measured, marks: Sequence[int]) -> Iterator[Row]:
     """Rows of the table; ratios are to turns 2 to 6."""
+    spans: dict[str, tuple[Sequence[TurnTime], Sequence[TurnTime]]]
     spans = {"turns 2-6": (found.checked[1:6], found.unchecked[1:6])}
     last = len(found.checked)
     spans |= {f"turn {n}": (around(found.checked, n), around(found.unchecked, n)) for n in marks if n <= last}
