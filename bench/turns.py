@@ -88,8 +88,8 @@ class TurnTime:
 
 
 def settings(home: Path, model: ScriptedModel, **more: Any) -> Settings:
-    given: dict[str, Any] = {"openai_api_key": SecretStr(KEY), "openai_base_url": model.address, "openai_model": "answers"}
-    return Settings(_env_file=None, home=home, judge="none", **given, **more)  # type: ignore[call-arg]
+    given: dict[str, Any] = {"openai_base_url": model.address, "openai_model": "answers", "judge": "none"}
+    return Settings(_env_file=None, home=home, openai_api_key=SecretStr(KEY), **given, **more)  # type: ignore[call-arg]
 
 
 async def bare(client: AsyncOpenAI, request: dict[str, Any]) -> tuple[float, float]:
