@@ -7,10 +7,10 @@ export PYTHONPATH := .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install chat test check studio ingest bench manual lock wheel javascript clean
+.PHONY: help install chat test check studio ingest bench manual lock wheel javascript screenshots clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 install: .venv/product ## make .venv with the product in it
 
@@ -50,9 +50,12 @@ wheel: .venv/development ## build the package into dist/
 	@$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist .
 	@ls dist/*.whl
 
-javascript: ## install LangGraph's JavaScript client, which some tests use; needs npm
+javascript: ## install the JavaScript clients that some tests use; needs npm
 	@if command -v npm >/dev/null; then npm ci --prefix tests/javascript --silent --no-audit --no-fund; \
-	else echo "npm is not installed, so the tests of LangGraph's JavaScript client are skipped." >&2; fi
+	else echo "npm is not installed, so the tests of JavaScript clients are skipped." >&2; fi
+
+screenshots: .venv/development ## take the README's pictures of the page again; needs Chromium
+	@$(BIN)/python -m tests.screenshots
 
 clean: ## remove .venv and caches; books and conversations in .askbook stay
 	rm -rf .venv dist tests/javascript/node_modules .mypy_cache .ruff_cache .pytest_cache .langgraph_api

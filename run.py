@@ -85,7 +85,7 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     """The commands on stored books and conversations, and `doctor`."""
     ingest = _command(commands, "ingest", "read a book into the index")
     ingest.add_argument(
-        "sources", metavar="SOURCE", nargs="+", help="a folder, a file, or the address of a git repository"
+        "sources", metavar="SOURCE", nargs="+", help="a folder, a file, or the address of a site or a git repository"
     )
     ingest.add_argument("--base-url", metavar="URL", help="address of the book's web site")
     ingest.add_argument("--generator", metavar="G", help="the site generator of the book (default: found by its files)")

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict  # pydantic rejects typing.TypedDict bef
 
 from rag.types import CitationStyle, GroundingMode, Past, Phase
 
-__all__ = ["EMPTY_TURN", "AgentState", "Context", "Draft", "InputState", "Phase", "Turn"]
+__all__ = ["EMPTY_TURN", "AgentState", "Context", "Draft", "IngestInput", "IngestState", "InputState", "Phase", "Turn"]
 
 _SEARCH: Final = ("RETRIEVING", "tools")
 _ANSWER: Final = "GENERATING"
@@ -134,12 +134,14 @@ class AgentState(InputState, total=False):
     `passages`, `retrievals` and `tool_calls` hold records of `rag.types` as JSON. `exchange` holds the tool calls of
     this turn with their results, as LangChain's `message_to_dict` makes them. They are not in `messages`, so an
     unanswered call cannot break the conversation; as messages, LangGraph would stream them to chat clients.
+    `aside` holds the last question and its answer while it is asked again, as `message_to_dict` makes them.
     `contexts` holds the passages of the turn that has ended, with their texts, for evaluators; it is never stored.
     """
 
     phase: Phase
     turn_number: int
     past: Past | None
+    aside: list[dict[str, Any]] | None
     turn: Turn | None
     passages: list[dict[str, Any]]
     retrievals: list[dict[str, Any]]
@@ -161,3 +163,28 @@ EMPTY_TURN: Final[dict[str, Any]] = {
     "draft": None,
     "response": None,
 }
+
+
+class IngestInput(TypedDict, total=False):
+    """The input of the graph that reads books; the fields are those of `graph.agent.Agent.ingest`."""
+
+    sources: list[str]
+    base_url: str | None
+    collection: str | None
+    profile: str | None
+    generator: str | None
+    include: list[str]
+    exclude: list[str]
+    rebuild: bool
+    dry_run: bool
+
+
+class IngestState(IngestInput, total=False):
+    """The state of the graph that reads books.
+
+    `ingestion` is the id of the run's ingestion in its process. `report` is the plan after the node "chunk", and after
+    the last node what was done, in the form of `rag.ingest.report.IngestReport`.
+    """
+
+    ingestion: str
+    report: dict[str, Any]

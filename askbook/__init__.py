@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from graph.agent import Agent, open_agent
     from graph.agent_sync import SyncAgent, open_agent_sync
     from graph.build import build_graph
+    from graph.ingest_graph import build_ingest_graph
     from rag.errors import AskbookError, UsageError
     from rag.grounding import check, prove
     from rag.index.langchain_store import as_vector_store
@@ -34,6 +35,7 @@ __all__ = [
     "as_retriever",
     "as_vector_store",
     "build_graph",
+    "build_ingest_graph",
     "check",
     "open_agent",
     "open_agent_sync",
@@ -54,6 +56,7 @@ _HOMES: Final = {
     "as_retriever": "rag.search.langchain_retriever",
     "as_vector_store": "rag.index.langchain_store",
     "build_graph": "graph.build",
+    "build_ingest_graph": "graph.ingest_graph",
     "check": "rag.grounding",
     "open_agent": "graph.agent",
     "open_agent_sync": "graph.agent_sync",

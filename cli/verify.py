@@ -9,12 +9,21 @@ from typing import Final
 from cli.terminal import clipped, counted, in_line, print_json, printable
 from cli.threads import stored
 from rag.book import Chunk
-from rag.conversation.verification import Book, CheckedCitation, Verification, citations_of, verify
+from rag.conversation.verification import (
+    Book,
+    CheckedCitation,
+    LostSentence,
+    Verification,
+    citations_of,
+    lost_sentences,
+    verify,
+)
 from rag.errors import UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings
 
 _QUOTE: Final = 80  # characters of a quote on its line
+_SENTENCE: Final = 160  # characters of a sentence on its line
 
 
 def verify_thread(options: argparse.Namespace) -> int:
@@ -47,7 +56,13 @@ async def _verified(options: argparse.Namespace, settings: Settings) -> Verifica
     for item in cited:
         name, chunks = by_book[item.book]
         checked.append(verify(item, chunks.get(item.citation.chunk_id), name))
-    return Verification(thread_id=options.id, citations=checked, notices=list(dict.fromkeys(notices)))
+    chunks = {identity: chunk for _, found in by_book.values() for identity, chunk in found.items()}
+    lost = [
+        sentence
+        for turn in conversation["turns"]
+        for sentence in lost_sentences(turn, [one for one in checked if one.turn_number == turn["turn_number"]], chunks)
+    ]
+    return Verification(thread_id=options.id, citations=checked, lost=lost, notices=list(dict.fromkeys(notices)))
 
 
 def _profile(settings: Settings, book: Book, notices: list[str]) -> Profile:
@@ -71,9 +86,11 @@ async def _chunks(settings: Settings, name: str, profile: Profile, ids: list[str
 
 
 def _show(result: Verification) -> None:
-    """One line per citation, with what is wrong with it, then the notices and the counts."""
+    """One line per citation, with what is wrong with it, then lost sentences, the notices and the counts."""
     for citation in result.citations:
         print(f"{citation.status:<6} turn {citation.turn_number} [{citation.marker}]  {_description(citation)}")
+    for sentence in result.lost:
+        print(_lost(sentence))
     for notice in result.notices:
         print(printable(notice))
     counts = ", ".join(f"{number} {status}" for status, number in result.counts.items() if number)
@@ -88,6 +105,12 @@ def _description(citation: CheckedCitation) -> str:
         return source
     quote = clipped(" ".join(citation.quote.split()), _QUOTE)
     return f"{source}: {_finding(citation)} “{printable(quote)}” {citation.chunk_id}"
+
+
+def _lost(sentence: LostSentence) -> str:
+    said = printable(clipped(" ".join(sentence.text.split()), _SENTENCE))
+    why = printable("; ".join(sentence.reasons))
+    return f"lost   turn {sentence.turn_number}  The book no longer supports “{said}” ({why})."
 
 
 def _finding(citation: CheckedCitation) -> str:

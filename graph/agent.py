@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -13,13 +14,13 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphRecursionError
 from langgraph.store.base import BaseStore
-from langgraph.types import StateSnapshot
-from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from graph.book_reader import BookReader
 from graph.build import STEPS, build_graph
 from graph.compiled import CompiledMachine, exclusive, observed, thread_config
-from graph.conversations import Asked, take_back, unanswered
+from graph.conversations import Asked, take_back
 from graph.memory import Memory, MemoryOptions, open_memory
+from graph.request import Request, checked_metadata, interrupted_question, interrupted_request
 from rag.conversation.retrieval_context import RetrievalContext
 from rag.conversation.turns import (
     check_question,
@@ -30,6 +31,9 @@ from rag.conversation.turns import (
 )
 from rag.errors import AskbookError, InvalidQuestionError, MemoryFailureError, UsageError
 from rag.given import Given
+from rag.ingest.ingestion import IngestOptions
+from rag.ingest.patterns import Selection
+from rag.ingest.report import IngestProgress, IngestReport
 from rag.observing.observers import observers_of
 from rag.ports import Services
 from rag.retry import USUAL, Patience
@@ -51,16 +55,6 @@ if TYPE_CHECKING:
 _EVENT_TYPES: Final = frozenset({"phase", "retrieval", "waiting", "checking", "sentence", "retract"})
 
 
-@dataclass(frozen=True)
-class _Request:
-    """A question's thread, context, metadata and id, which its response repeats."""
-
-    thread_id: str
-    context: Context
-    metadata: Mapping[str, Any]
-    request_id: str = field(default_factory=new_id)
-
-
 class Agent:
     """One machine over one set of services. Safe to use for many conversations at once.
 
@@ -78,7 +72,10 @@ class Agent:
         memory: Memory,
         patience: Patience = USUAL,
         observers: Sequence[BaseCallbackHandler] = (),
+        *,
+        reader: BookReader | None = None,
     ) -> None:
+        self._reader = reader
         graph = observed(graph, observers)
         self._observers = observers
         self.graph = exclusive(graph, memory.turn)
@@ -122,19 +119,19 @@ class Agent:
             thread = self.services.parts((context or Context()).profile).profile.memory.thread or new_id()
         else:
             thread = check_thread_id(thread_id)
-        request = _Request(thread, context or Context(), _checked(metadata))
+        request = Request(thread, context or Context(), checked_metadata(metadata))
         async with aclosing(self._asking(question, request)) as events:
             async for event in events:
                 yield event
 
-    async def _asking(self, question: str, request: _Request) -> AsyncGenerator[Event, None]:
+    async def _asking(self, question: str, request: Request) -> AsyncGenerator[Event, None]:
         profile = self.services.parts(request.context.profile).profile
         try:
             check_question(question, profile.limits.max_question_characters)
         except InvalidQuestionError as error:
             yield _event(await self._failed(error, request))
             return
-        async with aclosing(self._exclusive(request, self._run(request, _given(question, request)))) as events:
+        async with aclosing(self._exclusive(request, self._run(request, request.asking(question)))) as events:
             async for event in events:
                 yield event
 
@@ -149,7 +146,7 @@ class Agent:
 
         `messages` are questions and answers, a question last. Nothing is stored.
         """
-        request = _Request(new_id(), context or Context(), metadata or {})
+        request = Request(new_id(), context or Context(), metadata or {})
         question = messages[-1].text if messages else ""
         profile = self.services.parts(request.context.profile).profile
         try:
@@ -170,19 +167,19 @@ class Agent:
         there is nothing to finish.
         """
         snapshot = await self._graph.aget_state(thread_config(thread_id))
-        if _interrupted_question(snapshot) is None:
+        if interrupted_question(snapshot) is None:
             raise UsageError("There is no turn to finish.", code="nothing_to_resume")
-        request = _interrupted(thread_id, snapshot.values.get("turn"), context)
+        request = interrupted_request(thread_id, snapshot.values.get("turn"), context)
         async with aclosing(self._exclusive(request, self._run(request, None))) as events:
             async for event in events:
                 yield event
 
     async def unfinished(self, thread_id: str) -> str | None:
         """The question of an interrupted turn, which `resume` can finish; None when there is none."""
-        return _interrupted_question(await self._graph.aget_state(thread_config(thread_id)))
+        return interrupted_question(await self._graph.aget_state(thread_config(thread_id)))
 
     async def _exclusive(
-        self, request: _Request, events: AsyncGenerator[Event, None], *, raises: bool = False
+        self, request: Request, events: AsyncGenerator[Event, None], *, raises: bool = False
     ) -> AsyncGenerator[Event, None]:
         """The events of a turn that runs under the thread's lock; the last one is always a response.
 
@@ -204,7 +201,7 @@ class Agent:
         if last is not None:
             yield last
 
-    async def _answered(self, request: _Request, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+    async def _answered(self, request: Request, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
         """The events of a run, with a response at the end also when the run could not give one."""
         last = None
         try:
@@ -222,13 +219,13 @@ class Agent:
             yield _event(await self._failed(failure, request))
 
     def _run(
-        self, request: _Request, given: InputState | None, graph: CompiledMachine | None = None
+        self, request: Request, given: InputState | None, graph: CompiledMachine | None = None
     ) -> AsyncGenerator[Event, None]:
         """One run of the graph as events. The caller holds the thread's lock."""
         return self._answered(request, self._steps(request, given, graph))
 
     async def _steps(
-        self, request: _Request, given: InputState | None, graph: CompiledMachine | None
+        self, request: Request, given: InputState | None, graph: CompiledMachine | None
     ) -> AsyncGenerator[Event, None]:
         values: Mapping[str, Any] = {}
         # A process that is killed resumes where it was, and loses no question. LangGraph allows no durability without
@@ -252,7 +249,7 @@ class Agent:
         if values.get("response"):
             yield _event(Response.model_validate(values["response"]))
 
-    async def _failed(self, failure: AskbookError, request: _Request) -> Response:
+    async def _failed(self, failure: AskbookError, request: Request) -> Response:
         """The response to a question that the machine never saw or could not finish."""
         parts = self.services.parts(request.context.profile)
         number = 1
@@ -295,24 +292,26 @@ class Agent:
         Nothing is taken back when the profile is unknown or refuses the question. Raises `MemoryFailureError` when the
         thread is busy.
         """
-        request = _Request(thread_id, context or Context(), {})
+        request = Request(thread_id, context or Context(), {})
         async with aclosing(self._exclusive(request, self._asking_again(request), raises=True)) as events:
             async for event in events:
                 yield event
 
-    async def _asking_again(self, request: _Request) -> AsyncGenerator[Event, None]:
+    async def _asking_again(self, request: Request) -> AsyncGenerator[Event, None]:
         longest = self.services.parts(request.context.profile).profile.limits.max_question_characters
-        asked = await self._take_back(request.thread_id, partial(check_question, longest=longest))
+        asked = await self._take_back(request.thread_id, partial(check_question, longest=longest), keep=True)
         if asked is None:
             raise UsageError("There is no question to ask again.", code="nothing_to_retry")
         request = replace(request, metadata=asked.metadata, request_id=asked.request_id)
-        async with aclosing(self._run(request, _given(asked.question, request))) as events:
+        async with aclosing(self._run(request, request.asking(asked.question))) as events:
             async for event in events:
                 yield event
 
-    async def _take_back(self, thread_id: str, check: Callable[[str], object] = str) -> Asked | None:
+    async def _take_back(
+        self, thread_id: str, check: Callable[[str], object] = str, *, keep: bool = False
+    ) -> Asked | None:
         database = self.memory.database
-        return await take_back(self._graph, database.saver, database.store, thread_id, check=check)
+        return await take_back(self._graph, database.saver, database.store, thread_id, check=check, keep=keep)
 
     async def clear(self, thread_id: str) -> None:
         """Delete the conversation; its id can be used again."""
@@ -347,6 +346,38 @@ class Agent:
         info = await self.services.index.info()
         return {"collection": self.services.index.collection, "passages": info.chunks if info else 0}
 
+    async def ingest(
+        self,
+        sources: Sequence[Path | str] | Path | str,
+        *,
+        base_url: str | None = None,
+        collection: str | None = None,
+        generator: str | None = None,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        rebuild: bool = False,
+        dry_run: bool = False,
+        watch: Callable[[IngestProgress], None] | None = None,
+    ) -> IngestReport:
+        """Read folders, files or addresses into a book, as `run.py ingest` does with the options of the same names.
+
+        `collection` is by default the book that the agent answers from. An agent that answers from the manual reads
+        into the usual book instead, and answers from it afterwards. `watch` is told of every step, in the event loop.
+        Cancelling leaves the index as it was. Raises `UsageError` for sources that cannot be read and
+        `RetrievalError` if the index fails or another ingestion changes it.
+        """
+        if self._reader is None:
+            raise UsageError("This agent was made without a reader of books.", code="no_reader")
+        given = [sources] if isinstance(sources, Path | str) else list(sources)
+        options = IngestOptions(
+            base_url=base_url,
+            generator=generator,
+            selection=Selection(tuple(include), tuple(exclude)),
+            rebuild=rebuild,
+            dry_run=dry_run,
+        )
+        return await self._reader.read(given, options, collection, watch)
+
     async def check_health(self) -> dict[str, str]:
         """What fails, by part ("index", "memory"), in one sentence each; empty when everything answers."""
         failing: dict[str, str] = {}
@@ -375,42 +406,6 @@ class Agent:
             return None
         ids = [chunk["chunk_id"] for chunk in searched[-1]["retrieved_chunks"] or []]
         return RetrievalContext.of_turn(searched[-1], await self.services.index.fetch(ids))
-
-
-def _checked(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The metadata, if they can be stored and given back as JSON. Raises `UsageError`."""
-    try:
-        if metadata:
-            form = TypeAdapter(dict[str, JsonValue])
-            form.dump_json(form.validate_python(metadata, strict=True))
-    except (ValidationError, ValueError):  # a value that JSON does not have
-        raise UsageError("The metadata are not a mapping from text to JSON values.") from None
-    return metadata or {}
-
-
-def _given(question: str, request: _Request) -> InputState:
-    return InputState(messages=[HumanMessage(id=request.request_id, content=question)], metadata=request.metadata)
-
-
-def _interrupted(thread_id: str, turn: object, context: Context | None) -> _Request:
-    """The request of an interrupted turn. A client of the graph may have written anything into its record."""
-    record = turn if isinstance(turn, dict) else {}
-    metadata, request_id = record.get("metadata"), record.get("request_id")
-    try:
-        begun_with = Context.model_validate(record["context"]) if record.get("context") else None
-    except ValidationError:
-        begun_with = None
-    return _Request(
-        thread_id,
-        begun_with or context or Context(),
-        metadata if isinstance(metadata, dict) else {},
-        request_id if isinstance(request_id, str) else new_id(),
-    )
-
-
-def _interrupted_question(snapshot: StateSnapshot) -> str | None:
-    """The question that the machine stopped at. Not by `next`, which omits a task whose writes are already stored."""
-    return unanswered(snapshot.values.get("messages", [])) if snapshot.tasks else None
 
 
 def _event(response: Response) -> Event:
@@ -449,4 +444,5 @@ async def open_agent(
             settings.home, persistent=persistent, options=options, checkpointer=checkpointer, store=store
         ) as memory:
             graph = memory.compile(build_graph(services, patience))
-            yield Agent(graph, services, memory, patience, observers_of(settings))
+            reader = BookReader(settings, name, services, given)
+            yield Agent(graph, services, memory, patience, observers_of(settings), reader=reader)

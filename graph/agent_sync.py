@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
@@ -15,6 +16,7 @@ from graph.background import BackgroundLoop
 from graph.compiled import ExclusiveGraph
 from graph.private_apis import change_class
 from rag.conversation.retrieval_context import RetrievalContext
+from rag.ingest.report import IngestReport
 from rag.settings import Settings
 from rag.types import Event, Response
 from state import Context
@@ -96,6 +98,10 @@ class SyncAgent:
         """As `Agent.stream`. A turn whose iterator is closed early is interrupted, and `resume` finishes it."""
         events = self._agent.stream(question, thread_id=thread_id, context=context, metadata=metadata)
         return self._background.iterate(events)
+
+    def ingest(self, sources: Sequence[Path | str] | Path | str, **options: Any) -> IngestReport:
+        """As `Agent.ingest`, with the same options; `watch` is called in the agent's thread."""
+        return self._background.run(self._agent.ingest(sources, **options))
 
     def retry(self, thread_id: str, *, context: Context | None = None) -> Response:
         """As `Agent.retry`."""

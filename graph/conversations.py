@@ -16,7 +16,17 @@ from graph.savers import KeptSaver
 from graph.stored_form import check_turns
 from nodes.archive import get_blocks
 from rag.conversation.transcript import transcript
-from rag.conversation.turns import NOTHING, WINDOW, is_recorded, next_number, turns, unknown_thread, without_block
+from rag.conversation.turns import (
+    NOTHING,
+    WINDOW,
+    is_recorded,
+    next_number,
+    set_aside,
+    turns,
+    unknown_thread,
+    with_aside,
+    without_block,
+)
 from rag.errors import AskbookError
 from rag.types import Past, new_id
 from state import EMPTY_TURN
@@ -51,7 +61,7 @@ async def conversation(saver: KeptSaver, store: BaseStore | None, thread_id: str
         if newest is None:
             return None
         values, updated_at = newest
-        messages, past = values.get("messages", []), _past(values)
+        messages, past = _messages(values), _past(values)
         archived = await get_blocks(store, thread_id, range(1, past["blocks"] + 1)) if store else []
         earlier: list[BaseMessage] = [message for block in archived for message in block]
         finished = turns([*earlier, *messages])
@@ -72,7 +82,7 @@ async def summary(saver: KeptSaver, thread_id: str) -> dict[str, Any] | None:
         if newest is None:
             return None
         values, updated_at = newest
-        messages, past = values.get("messages", []), _past(values)
+        messages, past = _messages(values), _past(values)
         finished = turns(messages)
         check_turns(finished)
         first = past["first_question"] if past["turns"] else next((turn["question"] for turn in finished), None)
@@ -110,6 +120,11 @@ async def _newest(saver: KeptSaver, thread_id: str) -> tuple[Mapping[str, Any], 
     return (stored.checkpoint["channel_values"], stored.checkpoint["ts"]) if stored else None
 
 
+def _messages(values: Mapping[str, Any]) -> list[AnyMessage]:
+    """The messages, with an answer that was set aside and not replaced."""
+    return with_aside(values.get("messages", []), values.get("aside"))
+
+
 def _past(values: Mapping[str, Any]) -> Past:
     return values.get("past") or NOTHING
 
@@ -121,30 +136,34 @@ async def take_back(
     thread_id: str,
     *,
     check: Callable[[str], object] = str,
+    keep: bool = False,
 ) -> Asked | None:
     """Remove the last question and its answer, if it has one. Returns what was asked, or None when there is none.
 
-    `check` gets the question first; when it raises, nothing is removed. Raises `UsageError` for an unknown
+    `check` gets the question first; when it raises, nothing is removed. With `keep` the turn is set aside in the state,
+    and is there again if asking again never comes to an answer. Raises `UsageError` for an unknown
     conversation.
     """
     snapshot = await graph.aget_state(thread_config(thread_id))
     if not snapshot.values:
         raise unknown_thread(thread_id)
-    messages: Sequence[AnyMessage] = snapshot.values.get("messages", [])
+    messages = _messages(snapshot.values)
     last = max((i for i, message in enumerate(messages) if isinstance(message, HumanMessage)), default=None)
     if last is None:
         return None
     check(messages[last].text)
     earlier, past = await _with_older_turns(saver, store, thread_id, snapshot.values, messages[:last])
+    asked = _asked(messages[last], messages[last + 1 :], snapshot.values)
     update = EMPTY_TURN | {
         "messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *earlier],
+        "aside": set_aside(messages[last:], asked.request_id) if keep else None,
         "past": past,
         "turn_number": next_number(earlier) - 1,
         "turn": None,
         "phase": "IDLE",
     }
     await graph.aupdate_state(thread_config(thread_id), update, as_node="IDLE")
-    return _asked(messages[last], messages[last + 1 :], snapshot.values)
+    return asked
 
 
 def _asked(question: AnyMessage, later: Sequence[AnyMessage], values: Mapping[str, Any]) -> Asked:

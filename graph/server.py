@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Annotated, Any
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -71,6 +71,19 @@ def make_graph() -> CompiledMachine:
     profiles, models, observers = offered
     graph = build_graph(_shared, context_schema=form(profiles, models)).compile()
     return observed(graph.with_config(recursion_limit=STEPS), observers)
+
+
+def make_ingest_graph() -> Any:
+    """The compiled graph that reads books, without a checkpointer. The server calls this for every run."""
+    return _ingest_graph().compile(name="ingest")
+
+
+@cache
+def _ingest_graph() -> Any:
+    """Built once, so that all runs of this process share the desk of ingestions under way."""
+    from graph.ingest_graph import build_ingest_graph
+
+    return build_ingest_graph()
 
 
 def _offered() -> tuple[tuple[str, ...], tuple[str, ...], Sequence[BaseCallbackHandler]]:

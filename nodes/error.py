@@ -175,6 +175,6 @@ def _unopened(state: AgentState, runtime: Runtime[Context]) -> Turn:
         number=next_number(state.get("messages", []), state.get("turn_number")),
         refused=True,
         began=time.time(),
-        profile=(runtime.context and runtime.context.profile) or "default",
+        profile=getattr(runtime.context, "profile", None) or "default",  # the context may be of any kind
         model="",
     )

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.messages.ai import UsageMetadata
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
 from nodes.archive import archive_old_turns
-from nodes.turn import AsyncNode, Update, has_new_question, last_message, parts_of_run, tell_phase
+from nodes.turn import AsyncNode, Update, context_of, has_new_question, last_message, parts_of_run, tell_phase
 from rag.conversation.turns import (
     NOTHING,
     check_question,
@@ -25,6 +27,7 @@ from rag.conversation.turns import (
     notices,
     response_metadata,
     turn_limit,
+    with_aside,
 )
 from rag.errors import InvalidQuestionError
 from rag.ports import PartsOf
@@ -57,7 +60,8 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
     if not isinstance(last, HumanMessage):
         raise InvalidQuestionError("The last message is not a question.", code="no_question")
     question = check_question(last.text, profile.limits.max_question_characters)
-    number = next_number(state["messages"], state.get("turn_number"))
+    messages, is_left = _with_what_was_left(state, last)
+    number = next_number(messages, state.get("turn_number"))
     if profile.limits.max_turns is not None and number > profile.limits.max_turns:
         raise turn_limit(profile.limits.max_turns)
     turn = Turn(
@@ -73,16 +77,30 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
         notices=notices(
             number,
             # Archived messages, those in the state, plus two: the answer to come and the system message.
-            (state.get("past") or NOTHING)["messages"] + len(state["messages"]) + 2,
+            (state.get("past") or NOTHING)["messages"] + len(messages) + 2,
             max_turns=profile.limits.max_turns,
             max_messages=profile.limits.max_messages,
         ),
-        context=runtime.context.model_dump(exclude_none=True) if runtime.context else {},
+        context=context_of(runtime).model_dump(exclude_none=True),
     )
     phase: Phase = "GENERATING" if is_small_talk(question) else "RETRIEVING"
-    if phase == "RETRIEVING" and wants_rewrite(parts, history(state["messages"][:-1])):
+    if phase == "RETRIEVING" and wants_rewrite(parts, history(messages[:-1])):
         turn["rewrite"] = ""
-    return EMPTY_TURN | {"phase": phase, "turn": turn, "metadata": None}
+    update = EMPTY_TURN | {"phase": phase, "turn": turn, "metadata": None}
+    if is_left:
+        update |= {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *messages], "aside": None}
+    return update
+
+
+def _with_what_was_left(state: AgentState, asked: HumanMessage) -> tuple[Sequence[AnyMessage], bool]:
+    """The messages, with the answer that an earlier run was to replace and did not; whether there is such an answer.
+
+    While its own question is asked again, the answer stays aside.
+    """
+    restored = with_aside(state["messages"], state.get("aside"))
+    if len(restored) > len(state["messages"]) and restored[-1].id == asked.id:
+        return restored, True
+    return state["messages"], False
 
 
 def make_response(state: AgentState, turn: Turn, draft: Draft, runtime: Runtime[Context]) -> Response:
@@ -132,6 +150,8 @@ def close_turn(state: AgentState, turn: Turn, response: Response) -> Update:
     )
     board = EMPTY_TURN | {"turn": None, "metadata": None, "turn_number": turn["number"]}
     board["contexts"] = state.get("passages") or []
+    if not turn.get("refused"):
+        board["aside"] = None  # the question has another answer
     if turn.get("refused"):
         message = RemoveMessage(id=turn["request_id"]) if last is not None and last.id == turn["request_id"] else None
         board["turn_number"] = turn["number"] - 1

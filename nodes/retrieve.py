@@ -21,7 +21,7 @@ from langgraph.types import Command
 
 from nodes.error import as_failure, named_failures
 from nodes.model_call import ModelRequest, Unseen, call_model, tokens_used, was_cut
-from nodes.turn import AsyncNode, Update, links_of, opened_turn, parts_of_run, tell_phase, with_notice
+from nodes.turn import AsyncNode, Update, context_of, links_of, opened_turn, parts_of_run, tell_phase, with_notice
 from rag.book import Where
 from rag.conversation.turns import history
 from rag.ports import Parts, PartsOf
@@ -141,4 +141,4 @@ def interleaved(better: Found, found: Found) -> Found:
 
 def where_of(runtime: Runtime[Context]) -> Where | None:
     """The filter that the caller set for this run. The model cannot change it."""
-    return parse_filter(runtime.context.filter if runtime.context else None)
+    return parse_filter(context_of(runtime).filter)

@@ -89,12 +89,26 @@ def has_new_question(state: AgentState) -> bool:
     return turn is not None and isinstance(last, HumanMessage) and last.id not in (None, turn["request_id"])
 
 
-def parts_of_run(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
-    """The parts for this run. The context is absent when the caller sent none.
+def context_of(runtime: Runtime[Context]) -> Context:
+    """The options of the run; all are unset when the caller sent none.
 
-    Raises `UsageError` for an unknown profile, and for a model that is not on offer.
+    LangGraph makes a `Context` of a mapping, and passes on anything else as it is. Raises `UsageError` for that.
     """
-    context = runtime.context or Context()
+    context: object = runtime.context
+    if context is None:
+        return Context()
+    if not isinstance(context, Context):
+        hint = "Give a Context, or a mapping of its fields."
+        raise UsageError(f"The context of the run is a {type(context).__name__}.", code="invalid_option", hint=hint)
+    return context
+
+
+def parts_of_run(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
+    """The parts for this run.
+
+    Raises `UsageError` for a context of another kind, an unknown profile, and a model that is not on offer.
+    """
+    context = context_of(runtime)
     parts = parts_of(context.profile)
     overrides = context.model_dump(exclude={"profile", "filter", "model"}, exclude_none=True)
     chosen = "" if parts.quotes else _chosen_model(parts, context)

@@ -76,6 +76,7 @@ class LiveServices:
         self.sparse: SparseEncoder = Bm25Encoder()
         self._index = index
         self._replaced: list[Parts] = []
+        self._closed_later: list[ChunkIndex] = []  # a turn may still be searching them
         self._given = given
         self._default_profile = profile.name
         self._offered = offered_models(settings)
@@ -115,7 +116,18 @@ class LiveServices:
         for key, kept in self._parts.items():
             self._parts[key] = kept._replace(parts=replace(kept.parts, models=self._offered))
 
+    async def turn_to(self, collection: str) -> None:
+        """Answer from another book from now on. Turns under way go on with the one that they began with."""
+        profile = await asyncio.to_thread(profile_of, self.settings, self._default_profile)
+        fresh = await asyncio.to_thread(_build, self.settings, profile, collection, self._given)
+        self._replaced += [kept.parts for kept in self._parts.values()]
+        self._closed_later.append(self._index)
+        self.embedder, self._index, self._parts = fresh.embedder, fresh.index, fresh._parts
+        vars(self).pop("local_embedder", None)
+
     async def aclose(self) -> None:
+        for index in self._closed_later:
+            await index.aclose()
         if self._given.qdrant_client is None:
             await self.index.aclose()
         for parts in (*self._replaced, *(kept.parts for kept in self._parts.values())):
@@ -285,11 +297,11 @@ def _build(settings: Settings, chosen: Profile, book: str, given: Given) -> Live
     else:
         embedder = build_embedder(settings, chosen, book)
     reranker = None if settings.rerank == "off" else build_reranker(settings)
-    index, judge = _index_of(settings, book, chosen, given), given.judge or build_judge(settings.judge)
+    index, judge = index_of(settings, book, chosen, given), given.judge or build_judge(settings.judge)
     return LiveServices(settings, chosen, embedder, index, reranker, judge, given)
 
 
-def _index_of(settings: Settings, book: str, profile: Profile, given: Given) -> ChunkIndex:
+def index_of(settings: Settings, book: str, profile: Profile, given: Given) -> ChunkIndex:
     """The index of the book, on the client or behind the retriever that the caller brings."""
     if given.retriever is not None:
         return SeenPassages(book)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -113,3 +114,57 @@ async def test_without_a_broken_turn_there_is_nothing_to_finish(memory: Memory, 
     with pytest.raises(UsageError) as caught:
         await resumed(machine)
     assert caught.value.code == "nothing_to_resume"
+
+
+async def left_behind(memory: Memory) -> Machine:
+    """A conversation of two turns whose last question was being asked again when the process was killed."""
+    machine = Machine("A node is old [1].", ANSWER, memory=memory, passages=[passage(text="A node is old, a process.")])
+    await machine.agent.ask("What is a first?", thread_id="t")
+    await machine.agent.ask("What is a node?", thread_id="t")
+    stuck = Machine(["A node ", asyncio.Event()], memory=memory)
+    events = stuck.agent.stream_retry("t")
+    async for event in events:
+        if event.type == "phase" and event.data["phase"] == "GENERATING":
+            break
+    await events.aclose()
+    return machine
+
+
+async def test_a_retry_that_was_killed_leaves_the_old_answer(memory: Memory) -> None:
+    await left_behind(memory)
+    machine = Machine(ANSWER, memory=memory)
+    told = await machine.agent.conversation("t")
+    assert [turn["plain_content"] for turn in told["turns"]] == ["A node is old [1].", ANSWER]
+    assert told["unanswered"] is None
+    summary = await memory.summary("t")
+    assert summary is not None
+    assert (summary["turns"], summary["unanswered"]) == (2, None)
+    response = await machine.agent.ask("And then?", thread_id="t")
+    assert response.turn_number == 3
+    assert await questions(machine) == ["What is a first?", "What is a node?", "And then?"]
+    assert "A node is a process" in machine.prompt()
+
+
+async def test_a_retry_that_was_killed_can_be_finished_asked_again_or_taken_back(memory: Memory) -> None:
+    await left_behind(memory)
+    machine = Machine("A node is a process, again [1].", ANSWER, memory=memory)
+    assert (await machine.agent.retry("t")).turn_number == 2
+    assert await questions(machine) == ["What is a first?", "What is a node?"]
+    assert (await machine.agent.ask("And then?", thread_id="t")).turn_number == 3
+    assert await machine.agent.undo("t") == "And then?"
+    assert await machine.agent.undo("t") == "What is a node?"
+    assert await questions(machine) == ["What is a first?"]
+
+
+async def test_a_retry_that_was_killed_is_finished_with_another_answer(memory: Memory) -> None:
+    await left_behind(memory)
+    machine = Machine("A node is a process [1].", memory=memory)
+    assert (await resumed(machine)).turn_number == 2
+    assert len(await questions(machine)) == 2
+
+
+async def test_an_invalid_question_after_a_killed_retry_loses_nothing(memory: Memory) -> None:
+    await left_behind(memory)
+    machine = Machine(memory=memory)
+    await machine.graph.ainvoke(InputState(messages=[HumanMessage("  ")]), thread_config("t"))
+    assert await questions(machine) == ["What is a first?", "What is a node?"]

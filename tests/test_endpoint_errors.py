@@ -41,6 +41,7 @@ def refused(status: int, *, code: str | None = None, **headers: str) -> openai.A
         (422, "invalid_input", "bad_request", False),
         (429, "rate_limit", "rate_limit", True),
         (500, "api_error", "server_error", True),
+        (501, "api_error", "unexpected_status", False),
         (503, "api_error", "server_error", True),
         (529, "api_error", "server_error", True),
     ],

@@ -179,3 +179,27 @@ def test_a_code_word_that_begins_a_sentence_keeps_its_case() -> None:
     passage = "The value state_text is built first. A file uv.lock is made."
     assert check("According to the book, state_text is built first.", [passage]).supported
     assert check("uv.lock is a file that is made.", [passage]).standing != "contradicted"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "evil dot com",
+        "evil-dot-com",
+        "evil%2Ecom",
+        "evil&period;com",
+        "//evil",
+        r"\\evil\share",
+        "evil⠨com",
+        "0x7f000001",
+    ],
+)
+def test_an_address_in_another_spelling_is_invented_too(address: str) -> None:
+    verdict = check(f"A node is a process that computes, see {address}.", ["A node is a process that computes."])
+    assert verdict.standing == "contradicted"
+
+
+def test_a_dot_product_and_a_comment_are_no_addresses() -> None:
+    passage = "The dot product of two vectors is a number; a comment begins with // in C."
+    assert check("The dot product of two vectors is a number.", [passage]).supported
+    assert check("A comment begins with // in C.", [passage]).supported

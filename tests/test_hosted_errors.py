@@ -79,7 +79,7 @@ def test_every_error_of_openai_has_a_type(kind: type[Exception]) -> None:
         (429, "rate_limit", "rate_limit", True),
         (498, "auth_error", "auth", False),
         (500, "retrieval_error", "server", True),
-        (501, "retrieval_error", "server", True),
+        (501, "retrieval_error", "request", False),
         (503, "retrieval_error", "server", True),
         (504, "retrieval_error", "timeout", True),
     ],

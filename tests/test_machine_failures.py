@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langchain_core.messages import HumanMessage
 
 from graph.compiled import thread_config
 from rag.errors import USER_MESSAGES, AskbookError, RetrievalError
@@ -185,6 +186,18 @@ async def test_an_unknown_profile_is_an_error_turn() -> None:
     assert response.error is not None
     assert (response.error.error_type, response.error.code) == ("invalid_input", "unknown_profile")
     assert (await machine.ask("What is a node?")).turn_number == 1
+
+
+@pytest.mark.parametrize("context", ["x", 7, ["profile"]])
+async def test_a_context_of_another_kind_is_invalid_input_in_one_line(context: Any) -> None:
+    machine = Machine()
+    values = await machine.graph.ainvoke(
+        InputState(messages=[HumanMessage("What is a node?")]), thread_config("t"), context=context
+    )
+    error = values["response"]["error"]
+    assert (error["error_type"], error["code"]) == ("invalid_input", "invalid_option")
+    assert error["message"] == f"The context of the run is a {type(context).__name__}."
+    assert await machine.is_at_rest()
 
 
 async def test_no_message_at_all_is_an_error_turn() -> None:

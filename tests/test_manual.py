@@ -128,7 +128,10 @@ def test_every_relative_link_leads_to_a_file_and_a_heading(page: Path) -> None:
 
 
 def test_the_readme_can_be_read_in_a_minute() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    drawing = re.search(r"<!-- machine -->.*<!-- /machine -->", text, re.S)  # seen as a picture
+    assert drawing is not None
+    assert len(text.replace(drawing[0], "").splitlines()) <= 120
 
 
 def test_the_answers_in_the_readme_stand_in_the_manual() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -131,3 +132,21 @@ async def test_a_router_that_reports_a_failure_at_the_end_of_its_stream_is_not_b
 ) -> None:
     response = await wired.ask(answer("A no", finish="error"), GOOD)
     assert (response.status, len(wired.bodies)) == ("success", 2)
+
+
+async def test_of_several_answers_the_first_counts(wired: Wire) -> None:
+    def piece(index: int, text: str, finish: str | None = None) -> dict[str, Any]:
+        return {"index": index, "delta": {"role": "assistant", "content": text}, "finish_reason": finish}
+
+    chunks = [
+        [piece(1, "Two. "), piece(0, "A node ")],
+        [piece(1, "Or three [1].")],
+        [piece(0, "is a process [1].")],
+        [piece(1, "", "length")],
+        [piece(0, "", "stop")],
+    ]
+    lines = [json.dumps({"id": "c", "object": "chat.completion.chunk", "choices": choices}) for choices in chunks]
+    response = await wired.ask(Reply(raw="".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"])))
+    assert response.plain_content.startswith("A node is a process")
+    assert "three" not in response.plain_content
+    assert CUT not in response.notices

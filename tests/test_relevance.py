@@ -8,6 +8,7 @@ import pytest
 
 from rag.prompt.passage_format import NumberedPassage
 from rag.quoting.answerer import THRESHOLD, Features, answers, features, probability
+from rag.quoting.excerpt import choose, excerpt
 from rag.quoting.relevance import read
 
 NOTHING = Features(cosine=0.0, joint=0.0, covered=0.0, topic=0.0, spread=0.0, missing=1.0)
@@ -49,3 +50,41 @@ def test_no_passage_is_never_answered() -> None:
     assert features(reading).covered == 0.0
     assert not answers(reading, words_only=True)
     assert 0 < THRESHOLD < 1
+
+
+ERRORS = NumberedPassage(
+    1, "Errors", "p.md", "A `BorrowMutError` is raised when a value that is borrowed already is borrowed to be changed."
+)
+PANIC = "thread 'main' panicked at 'already borrowed: BorrowMutError', src/cache.rs:60:53"
+
+
+def test_an_error_message_is_found_by_its_identifier_whatever_else_it_names() -> None:
+    assert read(PANIC, [ERRORS], None).missing == 0.0
+    assert answers(read(PANIC, [ERRORS], None), words_only=True)
+    question = read("Why does BorrowMutError appear in src/cache.rs?", [ERRORS], None)
+    assert question.missing == 1.0  # a question says itself what it is about
+
+
+def test_an_error_message_of_another_program_is_refused() -> None:
+    other = read("ORA-12154: TNS:could not resolve the connect identifier of the value", [ERRORS], None)
+    assert other.missing > 0.5
+    assert not answers(other, words_only=True)
+
+
+def test_commands_that_differ_in_one_word_are_both_quoted() -> None:
+    one, every = "```console\n$ tool upgrade ruff\n```", "```console\n$ tool upgrade --all\n```"
+    text = f"To upgrade one tool:\n\n{one}\n\nTo upgrade all tools:\n\n{every}"
+    chosen = choose(read("How do I upgrade tools?", [NumberedPassage(1, "Upgrading", "p.md", text)], None))
+    assert [block.units[-1].text.splitlines()[1] for block in chosen] == ["$ tool upgrade ruff", "$ tool upgrade --all"]
+
+
+def test_what_is_about_another_platform_than_the_one_asked_for_is_left_out_and_platforms_are_named() -> None:
+    unix, windows = (
+        "macOS and Linux:\n\n```console\n$ curl x.sh | sh\n```",
+        "Windows:\n\n```console\nPS> irm x.ps1\n```",
+    )
+    passage = NumberedPassage(1, "Installing tool", "p.md", f"{unix}\n\n{windows}")
+    mac = "".join(excerpt(read("How do I install tool on macOS?", [passage], None)))
+    assert "curl" in mac
+    assert "irm" not in mac
+    assert "Windows: [1]" in "".join(excerpt(read("How do I install tool?", [passage], None)))

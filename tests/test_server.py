@@ -98,7 +98,7 @@ async def test_an_answer_that_is_late_is_told_apart_from_a_failure(status: int) 
     assert (error.error_type, error.code, error.retryable) == ("retrieval_error", "index_timeout", True)
 
 
-@pytest.mark.parametrize("status", [400, 409, 413, 418, 422])
+@pytest.mark.parametrize("status", [400, 409, 413, 418, 422, 501])
 async def test_a_refused_request_is_not_repeated_and_the_servers_words_are_not_shown(status: int) -> None:
     error = await failure(answering(status, **refusal("Wrong input: secret-key is no vector")))
     assert (error.error_type, error.code, error.retryable) == ("retrieval_error", "index_request", False)

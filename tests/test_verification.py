@@ -108,6 +108,9 @@ def test_the_command_tells_what_has_changed(run: CommandLine, source: Path) -> N
     assert after.code == 1
     assert "stale  turn 1 [1]  Widgets" in after.out
     assert "The passage has changed; 1 of 2 quotes are still in it." in after.out
+    (lost,) = [line for line in after.out.splitlines() if line.startswith("lost ")]
+    assert "lost   turn 1  The book no longer supports “Every widget has exactly four teeth." in lost
+    assert run("verify", "v", "--json").data["lost"][0]["standing"] != "supported"
 
 
 async def test_each_turn_is_checked_against_the_book_that_it_asked(
@@ -136,7 +139,8 @@ async def test_each_turn_is_checked_against_the_book_that_it_asked(
     assert elsewhere.counts["gone"] > 0
     _show(elsewhere)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(elsewhere.citations) + 1
+    assert len(lines) == len(elsewhere.citations) + len(elsewhere.lost) + 1
+    assert {sentence.turn_number for sentence in elsewhere.lost} == {2}
     assert any(
         line.startswith("gone   turn 2 [") and "The book no longer has this passage. “" in line for line in lines
     )

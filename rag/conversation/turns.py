@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    messages_from_dict,
+    messages_to_dict,
+)
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
 from rag.program import program
@@ -218,6 +225,28 @@ def cut(messages: Sequence[AnyMessage], window: int = WINDOW, block: int = BLOCK
 def is_recorded(message: BaseMessage) -> bool:
     """Whether the message is an answer with the record of its turn, and so ends the turn."""
     return isinstance(message, AIMessage) and "request_id" in message.response_metadata
+
+
+def set_aside(messages: Sequence[BaseMessage], request_id: str) -> list[dict[str, Any]] | None:
+    """A question and what follows it, for a state to keep while the question is asked again; None without an answer."""
+    if not any(is_recorded(message) for message in messages):
+        return None
+    question, *later = messages
+    return messages_to_dict([question.model_copy(update={"id": request_id}), *later])
+
+
+def with_aside(messages: Sequence[AnyMessage], aside: Sequence[dict[str, Any]] | None) -> list[AnyMessage]:
+    """The messages with the answer that was set aside, if asking again never came to an answer.
+
+    A process can end in the middle: then the conversation has the old answer again.
+    """
+    if not aside:
+        return list(messages)
+    kept: Any = messages_from_dict(aside)
+    place = next((i for i, message in enumerate(messages) if message.id == kept[0].id), len(messages))
+    if any(is_recorded(message) for message in messages[place:]):
+        return list(messages)
+    return [*messages[:place], *kept, *messages[place + 1 :]]
 
 
 def with_blocks(past: Past, leaving: Sequence[Sequence[BaseMessage]]) -> Past:

@@ -9,7 +9,8 @@ from typing import Any, Final, Literal, NamedTuple
 from pydantic import Field
 
 from rag.book import Chunk
-from rag.types import Citation, Quote, Record
+from rag.grounding.proof import prove
+from rag.types import UNCONFIRMED_MARK, Citation, Quote, Record, Standing
 
 CitationStatus = Literal["valid", "stale", "gone"]
 STATUSES: Final[tuple[CitationStatus, ...]] = ("valid", "stale", "gone")
@@ -32,6 +33,15 @@ class CheckedCitation(Record):
     chunk_id: str
 
 
+class LostSentence(Record):
+    """A sentence of a stored answer that the passages, as they are now, do not support. `reasons` say why."""
+
+    turn_number: int
+    text: str
+    standing: Standing
+    reasons: list[str]
+
+
 class Book(NamedTuple):
     """A collection and the profile that says how to read it; None where the turn's record lacks it."""
 
@@ -48,10 +58,14 @@ class Cited(NamedTuple):
 
 
 class Verification(Record):
-    """All citations of a conversation, checked. `notices` tell where a substitute for a turn's book was used."""
+    """All citations of a conversation, checked. `notices` tell where a substitute for a turn's book was used.
+
+    `lost` are the sentences that rest on changed passages and that these no longer support.
+    """
 
     thread_id: str
     citations: list[CheckedCitation]
+    lost: list[LostSentence] = Field(default_factory=list)
     notices: list[str] = Field(default_factory=list)
 
     @property
@@ -67,7 +81,7 @@ class Verification(Record):
     def as_json(self) -> dict[str, Any]:
         """The record for `verify --json`, with the number of checked citations and of each status."""
         head = {"thread_id": self.thread_id, "collections": self.collections, "checked": len(self.citations)}
-        return head | self.counts | self.model_dump(mode="json", include={"notices", "citations"})
+        return head | self.counts | self.model_dump(mode="json", include={"notices", "citations", "lost"})
 
 
 def citations_of(turns: Sequence[Mapping[str, Any]]) -> list[Cited]:
@@ -99,6 +113,33 @@ def verify(cited: Cited, chunk: Chunk | None, collection: str) -> CheckedCitatio
         url=citation.url,
         chunk_id=citation.chunk_id,
     )
+
+
+def lost_sentences(
+    turn: Mapping[str, Any], checked: Sequence[CheckedCitation], chunks: Mapping[str, Chunk]
+) -> list[LostSentence]:
+    """The sentences of a stored turn that cite a changed passage and that the passages no longer support.
+
+    `checked` are the turn's citations, `chunks` the passages of today by id. The answer is proved again, as a whole.
+    """
+    changed = {citation.marker for citation in checked if citation.status != "valid"}
+    answer = str(turn.get("plain_content") or "").replace(f" {UNCONFIRMED_MARK}", "")
+    if not changed or not answer:
+        return []
+    cited = {citation.marker: chunks.get(citation.chunk_id) for citation in checked}
+    passages = [cited.get(number) for number in range(1, max(cited) + 1)]
+    texts = [chunk.text if chunk else "" for chunk in passages]
+    known = [f"{chunk.title}\n{chunk.breadcrumb}\n{chunk.url}" if chunk else "" for chunk in passages]
+    return [
+        LostSentence(
+            turn_number=int(turn.get("turn_number") or 0),
+            text=sentence.text,
+            standing=sentence.standing,
+            reasons=list(sentence.reasons),
+        )
+        for sentence in prove(answer, texts, question=str(turn.get("question") or ""), known=known).sentences
+        if sentence.standing in ("unconfirmed", "contradicted") and not changed.isdisjoint(sentence.passages)
+    ]
 
 
 def _status(citation: Citation, quotes: Sequence[Quote], chunk: Chunk | None) -> CitationStatus:

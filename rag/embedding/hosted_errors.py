@@ -71,6 +71,7 @@ _BY_STATUS: Final = {
     409: _SERVER,
     429: _Kind("rate_limit", "rate_limit", True, "Wait a moment; if it keeps failing, check the quota of {key}."),
     498: _NO_KEY,
+    501: _REFUSED,  # not implemented, which lasts
     504: _TIMEOUT,
 }
 

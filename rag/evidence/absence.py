@@ -6,6 +6,7 @@ an author cannot have meant by other words: digits, names in the middle of a sen
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -20,10 +21,16 @@ SHORTEST_NAME: Final = 3  # letters; shorter ones are initials
 _DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _ADDRESS: Final = re.compile(
-    r"[a-z]+:/{1,3}\S{2,500}|[\w.+-]{1,100}@[\w-]{1,100}|(?<![\w.])[\w-]{1,200}(?:\.[\w-]{1,200}){0,8}\.[^\W\d_]{2,60}\b",
+    r"[a-z]+:/{1,3}\S{2,500}|(?<![\w/:\\])(?://|\\\\)[\w-]{2,200}|[\w.+-]{1,100}@[\w-]{1,100}"
+    r"|(?<![\w.])[\w-]{1,200}(?:\.[\w-]{1,200}){0,8}\.[^\W\d_]{2,60}\b",
     re.IGNORECASE,
 )
-_DOT: Final = re.compile(r"\s?[\[({<]\s?(?:\.|dot)\s?[\])}>]\s?|(?<=[A-Za-z0-9])[。｡](?=[A-Za-z])", re.IGNORECASE)
+# Other spellings of the dot in an address. In words it is one only before a common domain: "dot product" is none.
+_DOT: Final = re.compile(
+    r"\s?[\[({<]\s?(?:\.|dot)\s?[\])}>]\s?|(?<=[A-Za-z0-9])[。｡⠨](?=[A-Za-z])|%2e"
+    r"|(?<=\w)[\s_-]{1,3}dot[\s_-]{1,3}(?=(?:com|org|net|io|dev|app|co|info|biz|ai|xyz|me|ru|cn|de|uk|eu|us)\b)",
+    re.IGNORECASE,
+)
 _HYPHENS: Final = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _BEGINS: Final = frozenset("|*_:;–—\"'“‘([>")  # a word after one of these may have its capital from there
 
@@ -65,7 +72,7 @@ def _addresses(sentence: str, passages: Sequence[str]) -> Iterator[str]:
     >>> list(_addresses("See evil[.]example, hxxp://a.b and a。com.", ["More at evil.example."]))
     ['hxxp://a.b', 'a.com']
     """
-    said = _DOT.sub(".", re.sub(r"`[^`]*`", " ", sentence))
+    said = _DOT.sub(".", html.unescape(re.sub(r"`[^`]*`", " ", sentence)))
     found = [match[0].rstrip(".,;:!?)]}*_'\"") for match in _ADDRESS.finditer(unicodedata.normalize("NFKC", said))]
     if found:
         held = unicodedata.normalize("NFKC", "\n".join(passages)).casefold()

@@ -10,6 +10,7 @@ _SPAN: Final = re.compile(r"(?<!`)(`{1,2})(?!`)((?:(?!'')[^`\n]){1,400})\1(?!`)"
 _BARE: Final = re.compile(
     r"(?<![\w/.:-])(?:"
     r"--[A-Za-z][\w-]*"  # --release
+    r"|0[xX][0-9A-Fa-f]+"
     r"|[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+!?"  # std::io
     r"|[A-Za-z]\w*_\w+"  # base_link
     r"|[A-Za-z_][\w.]*\(\)"  # main()

@@ -85,7 +85,7 @@ class EdgeIndex:
             yield
         finally:
             self._writing = False
-            lock.close()
+            await asyncio.shield(asyncio.to_thread(lock.close))
 
     def _take(self, lock: ExitStack) -> None:
         with _files(self.collection):

@@ -33,6 +33,7 @@ _STATUS_OF: Final = {
 _UNREADABLE: Final = (
     ValueError, AssertionError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
 )  # fmt: skip
+_NOT_IMPLEMENTED: Final = 501  # of all failures of a server, the one that lasts
 _DIMENSIONS: Final = re.compile(r"expected dim: (\d{1,6}), got (\d{1,6})")
 
 
@@ -145,7 +146,7 @@ def _answered(error: Exception, collection: str, where: str) -> AskbookError:
         return _busy(where, None)
     if status in (408, 504):
         return _timed_out(where)
-    if status >= 500:
+    if status >= 500 and status != _NOT_IMPLEMENTED:
         hint = "Try again; if it keeps failing, look at the server's log."
         return RetrievalError(
             "index_server", f"The Qdrant server {where} failed ({status}).", hint=hint, retryable=True

@@ -32,12 +32,15 @@ def parsed_html(raw: bytes) -> BeautifulSoup:
     """The elements of a page. Raises `ValueError` for bytes that are no text."""
     from bs4 import BeautifulSoup
 
-    text = re.sub(r"\A\s*<\?xml[^>]{0,200}\?>", "", _decoded(raw))
+    text = re.sub(r"\A\s*<\?xml[^>]{0,200}\?>", "", decoded_html(raw))
     return BeautifulSoup(text if "<" in text else f"<body>{text}", "lxml")
 
 
-def _decoded(raw: bytes) -> str:
-    """The text of a page: UTF-8, or the encoding that it names, or that of old pages in western languages."""
+def decoded_html(raw: bytes) -> str:
+    """The text of a page: UTF-8, or the encoding that it names, or that of old pages in western languages.
+
+    Raises `ValueError` for bytes that are no text.
+    """
     if b"\0" in raw and not raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError("it is not a text file: it contains NUL bytes")
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):

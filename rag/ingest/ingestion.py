@@ -61,6 +61,10 @@ class IngestOptions:
     profile: str = ""
     dry_run: bool = False
 
+    def of_profile(self, name: str) -> IngestOptions:
+        """The options for the collection of a profile."""
+        return replace(self, profile=name)
+
 
 class Ingestion:
     """An ingestion whose steps are run one by one, or all by `run`. `aclose` must be called in any case.
@@ -79,6 +83,7 @@ class Ingestion:
         sparse: SparseEncoder,
         vectors: VectorCache,
         watch: Watch | None = None,
+        closes_index: bool = False,
     ) -> None:
         self.sources = sources
         self.options = options
@@ -90,6 +95,8 @@ class Ingestion:
         self._shown = 0.0
         self._began = time.monotonic()
         self._locks = AsyncExitStack()
+        self._locked = False
+        self._closes_index = closes_index
         self._loaded: list[LoadResult] = []
         self._failed: list[IngestFailure] = []
         self._info: IndexInfo | None = None
@@ -120,8 +127,10 @@ class Ingestion:
         await steps[name]()
 
     async def aclose(self) -> None:
-        """Let others change the collection."""
-        await self._locks.aclose()
+        """Let others change the collection. The second time this does nothing."""
+        await self.pause()
+        if self._closes_index:
+            await self.index.aclose()
 
     async def load(self) -> None:
         """Read all sources. One that fails is named in the report; raises `UsageError` if all do."""
@@ -129,6 +138,7 @@ class Ingestion:
             raise UsageError(
                 "No source was given.", code="source", hint="Give a folder, a file or an address: ingest SOURCE."
             )
+        self._failed = []
         found: dict[str, LoadResult] = {}
         first: UsageError | None = None
         for number, source in enumerate(self.sources):
@@ -162,8 +172,7 @@ class Ingestion:
     async def chunk(self) -> None:
         """Compare the pages with the points in the index, and cut those that are new or changed."""
         options = self.options
-        if not options.dry_run:
-            await self._locks.enter_async_context(self.index.writing())
+        await self._lock()
         self._info, entries = await self._read_index()
         self._held = entries
         if options.rebuild:
@@ -179,6 +188,16 @@ class Ingestion:
             raise UsageError(f"All pages of {names} are empty.", code="no_text", hint="Give pages with text.")
         self._loaded = [replace(one, documents=()) for one in self._loaded]  # their texts are in the chunks
         self._missing = await asyncio.to_thread(self._without_vectors, plan.write)
+
+    async def _lock(self) -> None:
+        if not self.options.dry_run and not self._locked:
+            await self._locks.enter_async_context(self.index.writing())
+            self._locked = True
+
+    async def pause(self) -> None:
+        """Let others change the collection until the next step, which plans anew if they did."""
+        self._locked = False
+        await self._locks.aclose()
 
     async def _read_index(self) -> tuple[IndexInfo | None, list[IndexEntry]]:
         """The record and the entries of the index. A broken index counts as empty and is dropped, to be built again.
@@ -223,6 +242,7 @@ class Ingestion:
 
     def _without_vectors(self, chunks: Sequence[Chunk]) -> list[int]:
         """The places of the chunks whose texts have no vector in the cache; of equal texts, the first one's."""
+        self._tokens = 0
         missing: list[int] = []
         seen: set[bytes] = set()
         for begin in range(0, len(chunks), BATCH):
@@ -260,6 +280,11 @@ class Ingestion:
 
     async def write(self) -> None:
         """Change the index in one step, if anything has changed."""
+        if not self._locked and not self.options.dry_run:
+            await self._lock()
+            if set((await self._read_index())[1]) != set(self._held):
+                for step in STEPS[: STEPS.index("write")]:
+                    await self.step(step)
         plan, options, info = self._made_plan, self.options, self._info
         # Points of other sources are gone, which this run cannot restore; the record has to say so.
         lost = info is not None and info.chunks != len(self._held)

@@ -14,6 +14,7 @@ from rag.book import Document
 from rag.errors import UsageError
 from rag.ingest.formats.file_format import LoadedText
 from rag.ingest.formats.known_formats import BY_SUFFIX
+from rag.ingest.generators.crawled_site import CrawledSite
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.known_generators import generator_of
 from rag.ingest.page import Page, plain_inline
@@ -51,7 +52,7 @@ def load_source(
     own: bool = False,
     selection: Selection = EVERYTHING,
 ) -> LoadResult:
-    """Read every page of a source: a folder (recursively), one file, or the address of a repository.
+    """Read every page of a source: a folder (recursively), one file, or the address of a repository or a site.
 
     The pages are those that the generator publishes; `generator` names it, and otherwise it is found by its files.
     Paths in `skip`, and those that are not selected, are left out. `own`: the source is part of askbook. Its files may
@@ -62,7 +63,8 @@ def load_source(
     """
     base_url = checked_base_url(base_url) if base_url is not None else None
     with opened_source(source, skip=skip, selection=selection) as found:
-        rules = generator_of(found.root, found.files, generator)
+        site = CrawledSite(found.root, found.addresses) if found.addresses else None
+        rules = site or generator_of(found.root, found.files, generator)
         return _loaded(found, rules, base_url, own=own)
 
 

@@ -12,27 +12,11 @@ from rag.ingest.admonitions import titled
 Node = Any
 
 DEPTH: Final = 100  # levels of nodes; what is nested more deeply is written as its text
-_SILENT: Final = frozenset(
-    [
-        "comment",
-        "substitution_definition",
-        "target",
-        "system_message",
-        "pending",
-        "raw",
-        "meta",
-        "decoration",
-        "footnote",
-        "caption",
-        "legend",
-        "colspec",
-        "title",
-        "subtitle",
-        "doctest",
-        "docinfo",
-        "generated",
-    ]
-)
+_SILENT_NAMES: Final = """
+comment substitution_definition target system_message pending raw meta decoration footnote caption legend colspec
+title subtitle doctest docinfo generated
+"""
+_SILENT: Final = frozenset(_SILENT_NAMES.split())
 _ADMONITIONS: Final = frozenset(
     ["attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning"]
 )

@@ -23,83 +23,21 @@ _MARKS: Final = re.compile(r"[`*|]|_(?!\w)")
 _DIRECTIVE: Final = re.compile(r"^[ \t]*\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([\w.:+-]{1,60}?)::(?:[ \t]|$)", re.MULTILINE)
 _ROLE: Final = re.compile(r":([a-zA-Z][\w.:+-]{0,60}?):`|`:([a-zA-Z][\w.:+-]{0,60}?):(?!`)")
 _TITLED: Final = re.compile(r"(?P<title>.*?)\s*<(?P<target>[^<>]+)>\s*", re.DOTALL)
-_CODE_ROLES: Final = frozenset(
-    [
-        "func",
-        "class",
-        "meth",
-        "mod",
-        "attr",
-        "exc",
-        "data",
-        "obj",
-        "const",
-        "any",
-        "member",
-        "type",
-        "macro",
-        "var",
-        "struct",
-        "enum",
-        "option",
-        "envvar",
-        "file",
-        "samp",
-        "command",
-        "program",
-        "makevar",
-        "regexp",
-        "token",
-        "keyword",
-        "mimetype",
-        "newsgroup",
-        "code",
-        "literal",
-        "function",
-        "method",
-        "property",
-        "deco",
-        "module",
-    ]
-)
-_NOTHING: Final = frozenset(
-    [
-        "toctree",
-        "contents",
-        "highlight",
-        "currentmodule",
-        "default-domain",
-        "default-role",
-        "index",
-        "tabularcolumns",
-        "sectnum",
-        "autosummary",
-        "py:currentmodule",
-        "raw",
-        "meta",
-        "role",
-        "testsetup",
-        "testcleanup",
-        "rst-class",
-        "cssclass",
-        "only-html",
-        "mermaid",
-        "graphviz",
-        "plot",
-        "image-sg",
-        "acks",
-        "include-html",
-        "title",
-        "ifconfig",
-        "bibliography",
-        "minigallery",
-        "program",
-    ]
-)
+_CODE_ROLES_NAMES: Final = """
+func class meth mod attr exc data obj const any member type macro var struct enum option envvar file samp command
+program makevar regexp token keyword mimetype newsgroup code literal function method property deco module
+"""
+_CODE_ROLES: Final = frozenset(_CODE_ROLES_NAMES.split())
+_NOTHING_NAMES: Final = """
+toctree contents highlight currentmodule default-domain default-role index tabularcolumns sectnum autosummary
+py:currentmodule raw meta role testsetup testcleanup rst-class cssclass only-html mermaid graphviz plot image-sg
+acks include-html title ifconfig bibliography minigallery program
+"""
+_NOTHING: Final = frozenset(_NOTHING_NAMES.split())
 _CODE: Final = frozenset(
     ["code-block", "sourcecode", "code", "prompt", "ipython", "jupyter-execute", "testcode", "testoutput", "console"]
 )
-_SINCE: Final = {
+VERSION_NOTES: Final = {
     "versionadded": "Added in version",
     "versionchanged": "Changed in version",
     "versionremoved": "Removed in version",
@@ -108,59 +46,19 @@ _SINCE: Final = {
 _TITLES: Final = {"seealso": "See also", "todo": "To do", "tab-item": "", "tab": "", "dropdown": "", "card": "",
                   "grid-item-card": "", "group-tab": "", "rubric": "", "topic": "", "sidebar": "", "details": "",
                   "collapse": "", "code-tab": ""}  # fmt: skip
-_BUILT_IN: Final = frozenset(
-    [
-        "note",
-        "warning",
-        "tip",
-        "hint",
-        "important",
-        "caution",
-        "danger",
-        "error",
-        "attention",
-        "admonition",
-        "figure",
-        "image",
-        "table",
-        "list-table",
-        "csv-table",
-        "math",
-        "epigraph",
-        "highlights",
-        "pull-quote",
-        "compound",
-        "container",
-        "parsed-literal",
-        "replace",
-        "unicode",
-        "date",
-        "line-block",
-        "class",
-    ]
+ADMONITIONS: Final = frozenset(
+    ["note", "warning", "tip", "hint", "important", "caution", "danger", "error", "attention"]
 )
-_PLAIN: Final = frozenset(
-    [
-        "grid",
-        "tab-set",
-        "tabs",
-        "tab-set-code",
-        "compound",
-        "container",
-        "only",
-        "hlist",
-        "centered",
-        "cssclass",
-        "div",
-        "rst-class",
-        "aside",
-        "glossary",
-        "productionlist",
-        "currentmodule",
-        "card-carousel",
-        "grid-item",
-    ]
-)
+_BUILT_IN_NAMES: Final = """
+admonition figure image table list-table csv-table math epigraph highlights pull-quote compound container
+parsed-literal replace unicode date line-block class
+"""
+_BUILT_IN: Final = ADMONITIONS.union(_BUILT_IN_NAMES.split())
+_PLAIN_NAMES: Final = """
+grid tab-set tabs tab-set-code compound container only hlist centered cssclass div rst-class aside glossary
+productionlist currentmodule card-carousel grid-item
+"""
+_PLAIN: Final = frozenset(_PLAIN_NAMES.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +209,7 @@ def _directives() -> dict[str, Any]:
     class _Since(_Free):
         def run(self) -> list[nodes.Node]:
             version, _, words = self.argument.partition(" ")
-            said = f"{_SINCE[self.name]} {version}"
+            said = f"{VERSION_NOTES[self.name]} {version}"
             return [*self.line(f"{said}: {words}" if words else f"{said}."), *self.nested()]
 
     class _Include(_Free):
@@ -332,7 +230,7 @@ def _directives() -> dict[str, Any]:
         return nodes.literal_block(code, code, classes=["code", language])
 
     kinds: dict[str, Any] = {"nothing": _Nothing, "other": _Free, "include": _Include, "literalinclude": _Include}
-    kinds |= dict.fromkeys(_CODE, _Code) | dict.fromkeys(_TITLES, _Titled) | dict.fromkeys(_SINCE, _Since)
+    kinds |= dict.fromkeys(_CODE, _Code) | dict.fromkeys(_TITLES, _Titled) | dict.fromkeys(VERSION_NOTES, _Since)
     return kinds
 
 

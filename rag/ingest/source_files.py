@@ -47,7 +47,7 @@ class SourceFiles:
     `files` could be pages, in the order of their paths; links, pipes and devices that are named like pages are among
     them, so that they are reported. `unlisted` are the folders that could not be listed. `others` counts the files that
     cannot be pages, by their endings. `name` is what the source is called in the index: its path, or the address that
-    it was fetched from.
+    it was fetched from. For a site, `addresses` holds the address of each page by its path.
     """
 
     source: Path
@@ -56,6 +56,7 @@ class SourceFiles:
     unlisted: tuple[Failure, ...] = ()
     others: Mapping[str, int] = field(default_factory=dict)
     fetched_from: str = ""
+    addresses: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

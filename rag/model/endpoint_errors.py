@@ -49,6 +49,7 @@ _BY_STATUS: Final[dict[int, _Kind]] = {
     429: _Kind("rate_limit", "rate_limit", retryable=True),
 }
 _SERVER: Final = _Kind("api_error", "server_error", retryable=True)
+_NOT_IMPLEMENTED: Final = 501  # of all failures of a server, the one that lasts
 _REDIRECTED: Final = _Kind("api_error", "redirected", hint="redirect")
 _OTHER_STATUS: Final = _Kind("api_error", "unexpected_status", hint="address")
 _OVERFLOW: Final = _Kind("context_overflow", "context_length", hint="shorter")
@@ -247,7 +248,7 @@ def _kind(failure: BaseException, status: int | None) -> _Kind:
         return _UNREADABLE
     if status < 400:
         return _REDIRECTED
-    return _BY_STATUS.get(status) or (_SERVER if status >= 500 else _OTHER_STATUS)
+    return _BY_STATUS.get(status) or (_SERVER if status >= 500 and status != _NOT_IMPLEMENTED else _OTHER_STATUS)
 
 
 def _message(failure: BaseException, kind: _Kind, status: int | None, asked: RequestInfo) -> str:

@@ -165,6 +165,18 @@ def names_its_finish(metadata: Mapping[str, Any], model: object = None) -> bool:
     return any(cls.__name__ in _NAME_IT_AT_THE_END for cls in type(model).__mro__)
 
 
+def first_choice(chunk: dict[str, Any]) -> dict[str, Any]:
+    """A chunk of an OpenAI-compatible endpoint without all answers but the first.
+
+    One answer is asked for, but an endpoint may send several, whose pieces differ only in their `index`.
+    """
+    choices = chunk.get("choices")
+    if not isinstance(choices, list):
+        return chunk
+    first = [one for one in choices if not isinstance(one, dict) or one.get("index") in (0, None)]
+    return chunk if len(first) == len(choices) else {**chunk, "choices": first}
+
+
 def with_finish_reason(chunk: dict[str, Any]) -> dict[str, Any]:
     """A chunk of an OpenAI-compatible endpoint whose reason, by whatever name, is also in `finish_reason`."""
     choices = chunk.get("choices") or []

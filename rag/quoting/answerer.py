@@ -29,8 +29,8 @@ class Features:
     `cosine`: the highest cosine of a unit and the question. `joint`: the highest sum of a unit's cosine and its share
     of the question's terms. `covered`: the highest share of the terms in a passage. `topic`: the highest share in the
     last two headings of a passage. `spread`: the mean share over all passages. `missing`, which counts against an
-    answer: the weight of the rarest term that no passage has. Without an embedder `cosine` is 0 and `joint` is the
-    highest share.
+    answer: what the passages lack (`Reading.missing`). Without an embedder `cosine` is 0 and `joint` is the highest
+    share.
     """
 
     cosine: float
@@ -70,7 +70,7 @@ def features(reading: Reading) -> Features:
         covered=max(shares),
         topic=max(topics),
         spread=sum(shares) / max(1, len(shares) - 1),
-        missing=max((t.weight for t in reading.terms if not t.within(reading.everything)), default=0.0),
+        missing=reading.missing,
     )
 
 

@@ -123,8 +123,16 @@ def _next(reading: Reading, chosen: Sequence[QuoteBlock], *, enough: bool) -> li
 
 
 def _is_repeated(block: QuoteBlock, chosen: Sequence[QuoteBlock]) -> bool:
-    """Whether a chosen block says mostly the same; a summary repeats the sentences that it sums up."""
-    return any(len(block.own & other.own) >= SAME * min(len(block.own), len(other.own)) for other in chosen)
+    """Whether a chosen block says mostly the same; a summary repeats the sentences that it sums up.
+
+    Commands that differ in one word do not say the same.
+    """
+
+    def repeats(other: QuoteBlock) -> bool:
+        most = SAME if "code" not in (block.form, other.form) else 1.0
+        return len(block.own & other.own) >= most * min(len(block.own), len(other.own))
+
+    return any(map(repeats, chosen))
 
 
 def _with_antecedent(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock]) -> list[QuoteBlock]:

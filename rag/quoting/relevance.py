@@ -30,27 +30,27 @@ from rag.text.english.stopwords import STOP_WORDS
 from rag.text.language import is_foreign, is_stop_word, language_of, stem_in
 from rag.text.sentences import Unit
 from rag.text.spelling import respelt, vocabulary
-from rag.text.terms import Term, keys, stem, terms, weigh
+from rag.text.terms import Term, is_english, keys, stem, terms, weigh
 
 EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
 EMBEDDED_CHARACTERS: Final = 420  # of a block
 CONTEXT_WEIGHT: Final = 0.8  # of a term that only the headings of a block hold
 # Weights of the parts of a score, beside the share of the terms, which has 1. Fitted on half of the questions of
 # `bench/quoting.py` by a softmax over the blocks of each question, and rounded.
-COSINE: Final = 0.45  # of the block and the question
+COSINE: Final = 0.6  # of the block and the question
 PATH: Final = 0.8  # cosine of the headings above the block and the question
-RANK: Final = 0.06  # taken for each passage that is ranked higher
-FIRST: Final = 0.2  # of the first block of a section
+RANK: Final = 0.08  # taken for each passage that is ranked higher
 SAME_QUESTION: Final = 0.5  # of a block whose heading asks the same as the question
 LENGTH: Final = 0.35  # of a block with LONG characters
 LONG: Final = 600
-DEFINES: Final = 1.0  # of what `defines` finds, for a question that asks what something is
+DEFINES: Final = 2.0  # of what `defines` finds, for a question that asks what something is
 STEPS: Final = 0.4  # of code and numbered steps, for a question that asks how
 GIVES_REASON: Final = 0.25
-OTHER_PLATFORM: Final = 0.3  # taken from a block about another platform than the one asked for
+OTHER_PLATFORM: Final = 1.0  # taken from a block about another platform than the one asked for
 WALKING: Final = 0.3  # taken from a step of a tutorial, such as "Now we'll add a button", and from a lone lead-in
 LEANING: Final = 0.15  # taken from a block that begins by pointing back
 LINKS: Final = 0.6  # taken from a block of which every character belongs to a link
+OWN_WORDS: Final = 0.5  # share of an error message from which on it is about something else than the passages
 SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has, but not together
 SHORTEST: Final = 25  # characters of a block that says something by itself
 
@@ -58,6 +58,7 @@ _LABELLED: Final = re.compile(r"(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?: \([^)
 _INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
 _MARKER: Final = re.compile(r"`[^`]*`|(\[\d+\])")
 _EMPHASIS: Final = re.compile(r"([_*])[^_*\n]+\1")  # a line in italics, such as the caption of a list of links
+_IDENTIFIER: Final = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]|\w_\w|^[A-Z]+\d{3,}$")
 _TAB: Final = re.compile(r"\w+:")
 _LINK: Final = re.compile(r"\[[^\[\]\n]{1,300}\]\([^()\s]{1,500}\)")
 
@@ -72,6 +73,7 @@ class Reading:
     passages: list[list[QuoteBlock]]  # all blocks of each passage
     ranked: list[QuoteBlock] = field(default_factory=list)  # quotable blocks, the best first
     everything: frozenset[str] = frozenset()  # keys of all passages
+    missing: float = 0.0  # what the passages lack, 0 to 1: see `_missing`
     foreign: bool = False  # the passages are in another language than English
 
 
@@ -86,8 +88,12 @@ def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder 
     wanted = _with_abbreviations(terms(question), passages)
     if foreign:
         wanted = _in_language(language_of(written), wanted, question, written)
-    wanted = _respelt(wanted, passages, everything)
-    reading = Reading(question, shape(question), wanted, cut, everything=everything, foreign=foreign)
+    asked = shape(question)
+    wanted, question = _respelt(wanted, question, passages, everything)
+    missing = _missing(wanted, everything, message=asked.message)
+    if asked.message and missing < OWN_WORDS:
+        wanted = [term for term in wanted if term.within(everything)]
+    reading = Reading(question, asked, wanted, cut, everything=everything, missing=missing, foreign=foreign)
     for block in every:
         block.said = bool(answered) and " ".join(block.units[-1].text.split()) in answered
         _score(block, reading)
@@ -111,7 +117,7 @@ def _score(block: QuoteBlock, reading: Reading) -> None:
 def fitness(block: QuoteBlock, reading: Reading) -> float:
     """What the place and the form of a block add to its score or take from it, by what the question asks for."""
     asked, text = reading.shape, block.units[0].text
-    fit = SAME_QUESTION * asks_same(reading.terms, block.heading) + (FIRST if block.first else 0.0)
+    fit = SAME_QUESTION * asks_same(reading.terms, block.heading)
     fit += LENGTH * min(len(block.text), LONG) / LONG - RANK * block.rank - _faults(block, reading)
     if asked.definition:
         units = (unit.text for n, unit in enumerate(block.units) if n < 2 or unit.kind == "item")
@@ -194,13 +200,37 @@ def share(wanted: Sequence[Term], found: frozenset[str]) -> float:
     return sum(term.weight for term in wanted if term.within(found)) / total if total else 0.0
 
 
-def _respelt(wanted: list[Term], passages: Sequence[NumberedPassage], known: frozenset[str]) -> list[Term]:
-    """The terms; one that no passage has also stands for the words of the passages that are spelt almost so."""
+def _missing(wanted: Sequence[Term], known: frozenset[str], *, message: bool) -> float:
+    """How much the passages lack: the weight of the rarest term that none of them has.
+
+    An error message names files, lines and values of its own. Of a message it is the share of such terms, or 0 if the
+    passages have an identifier of it, such as the name of the exception.
+    """
+    if message:
+        named = (term for term in wanted if _is_identifier(term.word))
+        return 0.0 if any(term.within(known) for term in named) else 1 - share(wanted, known)
+    return max((term.weight for term in wanted if not term.within(known)), default=0.0)
+
+
+def _is_identifier(word: str) -> bool:
+    """Whether a word of a message names an exception, an error or a variable: `BorrowMutError`, `E0382`, `EACCES`."""
+    return bool(_IDENTIFIER.search(word)) or (len(word) > 3 and word.isupper() and not is_english(word.lower()))
+
+
+def _respelt(
+    wanted: list[Term], question: str, passages: Sequence[NumberedPassage], known: frozenset[str]
+) -> tuple[list[Term], str]:
+    """The terms and the question with misspelt words corrected, which the cosines need.
+
+    A term that no passage has also stands for the words of the passages that are spelt almost so.
+    """
     missing = {term.word for term in wanted if not term.within(known)}
     words = vocabulary(f"{passage.title} {passage.text}" for passage in passages) if missing else set()
     spelt = {word: right.lower() for word in missing if (right := respelt(word, words | STOP_WORDS))}
+    for word, right in spelt.items():
+        question = re.sub(rf"\b{re.escape(word)}\b", right, question)
     found = [replace(t, forms=t.forms | {stem(spelt[t.word])}) if t.word in spelt else t for t in wanted]
-    return [term for term in found if spelt.get(term.word) not in STOP_WORDS] or wanted
+    return [term for term in found if spelt.get(term.word) not in STOP_WORDS] or wanted, question
 
 
 def _in_language(language: str, wanted: list[Term], question: str, written: str) -> list[Term]:
@@ -285,7 +315,7 @@ def is_sayable(unit: Unit) -> bool:
     """Whether a unit may be quoted: no heading, no question, no label of a tab, no [1] outside code."""
     if unit.kind == "heading" or unit.text.rstrip("*_ ").endswith("?"):
         return False
-    if unit.kind == "lead" and _TAB.fullmatch(unit.text):
+    if unit.kind == "lead" and _TAB.fullmatch(unit.text) and not _platforms(unit.text):
         return False
     return unit.kind == "code" or not any(m[1] for m in _MARKER.finditer(unit.text))
 

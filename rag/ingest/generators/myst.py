@@ -11,6 +11,7 @@ from rag.ingest.admonitions import titled
 from rag.ingest.anchors import docutils_id
 from rag.ingest.formats.markdown_files import front_matter
 from rag.ingest.masking import PageDraft
+from rag.ingest.rst_syntax import ADMONITIONS, VERSION_NOTES
 
 DEPTH: Final = 10  # levels of directives in directives
 _FENCE: Final = re.compile(
@@ -18,66 +19,16 @@ _FENCE: Final = re.compile(
 )
 _OPTION: Final = re.compile(r":(?P<name>[\w-]+):[ \t]*(?P<value>.*)")
 _CODE: Final = frozenset(["code-block", "code", "sourcecode", "code-cell", "prompt", "ipython", "testcode"])
-_NOTHING: Final = frozenset(
-    [
-        "toctree",
-        "contents",
-        "tableofcontents",
-        "raw",
-        "image",
-        "figure-md",
-        "index",
-        "highlight",
-        "currentmodule",
-        "meta",
-        "bibliography",
-        "mermaid",
-        "automodule",
-        "autoclass",
-        "autofunction",
-        "autosummary",
-        "glossary-refs",
-    ]
-)
-_UNTITLED: Final = frozenset(
-    [
-        "admonition",
-        "tab-item",
-        "tab",
-        "dropdown",
-        "card",
-        "grid-item-card",
-        "rubric",
-        "topic",
-        "sidebar",
-        "details",
-        "figure",
-        "table",
-        "list-table",
-    ]
-)
-_NOTES: Final = frozenset(
-    [
-        "note",
-        "warning",
-        "tip",
-        "hint",
-        "important",
-        "caution",
-        "danger",
-        "error",
-        "attention",
-        "seealso",
-        "todo",
-        "versionadded",
-        "versionchanged",
-        "versionremoved",
-        "deprecated",
-        "exercise",
-        "solution",
-        "margin",
-    ]
-)
+_NOTHING_NAMES: Final = """
+toctree contents tableofcontents raw image figure-md index highlight currentmodule meta bibliography mermaid
+automodule autoclass autofunction autosummary glossary-refs
+"""
+_NOTHING: Final = frozenset(_NOTHING_NAMES.split())
+_UNTITLED_NAMES: Final = """
+admonition tab-item tab dropdown card grid-item-card rubric topic sidebar details figure table list-table
+"""
+_UNTITLED: Final = frozenset(_UNTITLED_NAMES.split())
+_NOTES: Final = ADMONITIONS | set(["seealso", "todo", "exercise", "solution", "margin"]) | VERSION_NOTES.keys()
 _SHOWN: Final = {"seealso": "See also", "versionadded": "Added in version", "versionchanged": "Changed in version",
                  "versionremoved": "Removed in version", "deprecated": "Deprecated since version"}  # fmt: skip
 _ROLE: Final = re.compile(r"\{(?P<name>[a-z][\w.:+-]{0,60})\}(?P<code>\0\d+\0)")

@@ -17,12 +17,13 @@ from rag.errors import UsageError
 from rag.ingest.patterns import Selection
 from rag.ingest.source_files import KINDS, SourceFiles, source_files
 from rag.ingest.sources.repository import clone, repository_name
+from rag.ingest.sources.site import crawl
 
 _HELPER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9+.-]*::")  # `ext::command`, by which git runs a command
 _ADDRESS: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://")
 _SHORT_SSH: Final = re.compile(r"[\w.-]+@[\w.-]+:(?!//)\S+")  # git@example.org:team/book.git
 _FORGES: Final = frozenset({"github.com", "gitlab.com", "codeberg.org", "bitbucket.org"})
-_HINT: Final = f"{KINDS} Or the address of a git repository (https, ssh or file)."
+_HINT: Final = f"{KINDS} Or the address of a site or of a git repository (https, ssh or file)."
 
 
 @contextmanager
@@ -36,6 +37,9 @@ def opened_source(source: Path | str, *, skip: Collection[str], selection: Selec
         yield source_files(Path(source), skip, selection)
         return
     with tempfile.TemporaryDirectory(prefix="askbook-") as folder:
+        if address.lower().startswith(("http://", "https://")) and not is_repository(address):
+            yield crawl(address, Path(folder), selection=selection)
+            return
         if not is_repository(address):
             raise UsageError(f"{repository_name(address)} is not the address of a source.", code="source", hint=_HINT)
         yield clone(address.removeprefix("git+"), Path(folder) / "repository", skip=skip, selection=selection)

@@ -39,7 +39,8 @@ LEANS_BACK: Final = re.compile(
     r"(?:It|Its|This|That|These|Those|They|Their|He|She|Such|Here|However|Instead|Then|Thus|Therefore|Also|But|And|Or|So|"
     r"Otherwise|Similarly|Likewise|For example|For instance|In contrast|Both|Each|Unlike|Alternatively|Additionally|"
     r"Finally|Next|Now that|After that|In addition|In other words|In (?:this|that|these|those|the same|such)|Another|"
-    r"Because of (?:this|that|these)|As (?:with|mentioned|noted|before|above)|The same|Same|Again|Either|Neither)\b"
+    r"Because of (?:this|that|these)|As (?:with|mentioned|noted|before|above)|The same|Same|Again|Either|Neither|"
+    r"To \w+ (?:this|that|these|those|so))\b"
 )
 # Words that give a reason.
 REASON: Final = re.compile(

@@ -57,6 +57,13 @@ _YEAR: Final = re.compile(
     r"^\W*when (?:was|were|did|has|had|will|does|is)\b(?!.*\bto\b)",
     re.IGNORECASE,
 )
+MESSAGE: Final = 4  # words of an error message, at least
+_FAILURE: Final = re.compile(
+    r"\b(?:errors?|exceptions?|traceback|warn(?:ing)?|fatal|panicked|failed|cannot|can't|could not|unable to|not found|"
+    r"denied|refused|must(?: not)?|may not|invalid|unexpected|undefined|unsatisfiable|deprecated|was detected|raise)\b|"
+    r"[a-z](?:Error|Exception|Warning)\b",
+    re.IGNORECASE,
+)
 
 # "the use keyword", "the move operator"
 SPOKEN_CODE: Final = re.compile(
@@ -118,7 +125,10 @@ def about_book(question: str) -> Literal["about", "contents", ""]:
 
 @dataclass(frozen=True, slots=True)
 class QuestionShape:
-    """What a question asks for. `wanted` is what an answer must hold; "" if anything may do."""
+    """What a question asks for. `wanted` is what an answer must hold; "" if anything may do.
+
+    `message` says that it is no question but an error message, pasted whole.
+    """
 
     definition: bool
     comparison: bool
@@ -126,6 +136,7 @@ class QuestionShape:
     listing: bool
     reason: bool
     wanted: Wanted
+    message: bool
 
 
 def shape(question: str) -> QuestionShape:
@@ -145,6 +156,7 @@ def shape(question: str) -> QuestionShape:
         listing=bool(_LIST.search(text)),
         reason=bool(_WHY.search(text)),
         wanted=wanted,
+        message=not asks and "?" not in text and words >= MESSAGE and bool(_FAILURE.search(text)),
     )
 
 

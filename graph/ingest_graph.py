@@ -1,0 +1,51 @@
+"""The graph that reads books: load → chunk → embed → write → verify, one node for each step of an ingestion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+
+from nodes.ingest_steps import Begin, Desk, Watch, make_ingest_step
+from rag.ingest.ingestion import Ingestion, IngestOptions
+from rag.ingest.patterns import Selection
+from rag.ingest.report import STEPS
+from rag.profiles.profile import profile_of
+from rag.settings import Settings
+from state import IngestInput, IngestState
+
+
+def build_ingest_graph(begin: Begin | None = None) -> StateGraph[IngestState, None, IngestInput, IngestState]:
+    """A fresh, uncompiled graph. `begin` makes an ingestion of an input; by default one with the process's settings.
+
+    Its input is described at `state.IngestInput`. Progress comes in LangGraph's stream mode `custom`. The state has the
+    plan, and at the end the report, under `report`.
+    """
+    desk = Desk(begin or begin_from_environment)
+    graph: StateGraph[IngestState, None, IngestInput, IngestState] = StateGraph(IngestState, input_schema=IngestInput)
+    before = START
+    for step in STEPS:
+        node: Any = make_ingest_step(step, desk)
+        graph.add_node(step, node)
+        graph.add_edge(before, step)
+        before = step
+    graph.add_edge(before, END)
+    return graph
+
+
+def begin_from_environment(asked: Mapping[str, Any], watch: Watch) -> Ingestion:
+    """An ingestion with the settings of the environment. Blocks. Raises `UsageError` for an input that is of no use."""
+    from rag.intake import begin_ingestion
+
+    settings = Settings.from_env()
+    wanted = IngestOptions(
+        base_url=asked.get("base_url"),
+        generator=asked.get("generator"),
+        selection=Selection(tuple(asked.get("include") or ()), tuple(asked.get("exclude") or ())),
+        rebuild=bool(asked.get("rebuild")),
+        dry_run=bool(asked.get("dry_run")),
+    )
+    profile = profile_of(settings, asked.get("profile"))
+    sources = [str(source) for source in asked.get("sources") or ()]
+    return begin_ingestion(settings, profile, sources, wanted, collection=asked.get("collection"), watch=watch)

@@ -1,0 +1,237 @@
+"""A site as a source: the pages under an address, found by its sitemaps and by following links.
+
+The crawl keeps to robots.txt, to the prefix, and to limits of pages, bytes and time. Pages are kept in a temporary
+folder, each under the path that it has below the prefix.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from pathlib import Path, PurePosixPath
+from typing import Final
+from urllib.parse import urljoin
+from urllib.robotparser import RobotFileParser
+
+from rag.errors import UsageError
+from rag.extras import need
+from rag.ingest.html_markdown import decoded_html
+from rag.ingest.patterns import Selection
+from rag.ingest.source_files import Failure, SourceFiles
+from rag.ingest.sources.page_links import PageLinks
+from rag.ingest.sources.site_client import AGENT, Fetched, SiteClient, private_host
+from rag.ingest.sources.site_scope import SiteScope, other_kind
+from rag.ingest.sources.sitemap import sitemap_pages
+
+PAGES: Final = 5_000
+BYTES: Final = 500_000_000  # of all pages
+SECONDS: Final = 3_600.0  # for the whole crawl
+DELAY: Final = 0.2  # seconds between two requests
+LONGEST_DELAY: Final = 10.0  # seconds that robots.txt may ask for
+SILENT: Final = 10  # pages in a row that fail before the site counts as gone
+_HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
+_GONE: Final = frozenset({401, 403, 404, 410})
+_HINT: Final = "Give the address of a page or of a folder of a site, such as https://example.org/docs/."
+
+
+def crawl(address: str, folder: Path, *, selection: Selection, delay: float = DELAY) -> SourceFiles:
+    """The pages of a site, kept in `folder`. Raises `UsageError` if the address cannot be read.
+
+    `address` is that of a page, whose folder is the prefix of the site, or that of a sitemap.
+    """
+    need("bs4", "html", "Reading a site")
+    need("defusedxml", "html", "Reading a site")
+    if not address.isprintable() or "@" in address.partition("://")[2].partition("/")[0]:
+        raise UsageError(
+            "The address of a site has a user name or a sign that no address has.", code="source", hint=_HINT
+        )
+    try:
+        with SiteClient(private_host=private_host(address), delay=delay) as client:
+            return _Crawl(client, address, folder.resolve(), selection).run()
+    except ValueError as error:
+        raise UsageError(f"{address} cannot be read: {error}.", code="source", hint=_HINT) from error
+
+
+@dataclass(slots=True)
+class _Crawl:
+    client: SiteClient
+    address: str
+    folder: Path
+    selection: Selection
+    scope: SiteScope = field(init=False)
+    name: str = field(init=False)
+    is_list: bool = field(init=False)
+    robots: RobotFileParser = field(init=False)
+    waiting: deque[str] = field(default_factory=deque)
+    seen: set[str] = field(default_factory=set)
+    addresses: dict[str, str] = field(default_factory=dict)  # the address of each page that is kept, by its path
+    failures: list[Failure] = field(default_factory=list)
+    others: Counter[str] = field(default_factory=Counter)
+    kept: set[str] = field(default_factory=set)  # addresses of pages
+    left: int = BYTES
+
+    def run(self) -> SourceFiles:
+        first = self._start()
+        until = time.monotonic() + SECONDS
+        failed = 0  # pages in a row
+        if first is not None:
+            self._keep(first)
+        while self.waiting:
+            reason = self._reason_to_stop(until, failed)
+            if reason:
+                self.failures.append(Failure(self.name, ".", reason))
+                break
+            url = self.waiting.popleft()
+            failed = 0 if self._visit(url) else failed + 1
+        files = tuple(self.folder / path for path in sorted(self.addresses))
+        return SourceFiles(
+            self.folder, self.folder, files, tuple(self.failures), self.others, self.name, self.addresses
+        )
+
+    def _start(self) -> Fetched | None:
+        """Read robots.txt, the sitemaps, and the start page, unless that is a sitemap itself."""
+        self.is_list = self.address.partition("?")[0].endswith((".xml", ".xml.gz"))
+        self.scope = SiteScope.of(self.address)
+        self.name = (self.scope.origin + self.scope.prefix).rstrip("/")
+        if self.is_list:  # the list says which pages, so it may name those of the whole host
+            self.name, self.scope = self.address, replace(self.scope, prefix="/")
+        self._obey()
+        if self.is_list:
+            self._add(sitemap_pages(self.address, self._list), self.address)
+            if not self.waiting:
+                raise ValueError("it lists no pages of its own site")
+            return None
+        first = self.client.fetch(self.address)
+        if first.status != HTTPStatus.OK or first.kind not in _HTML:
+            kind = f"it is no page but {first.kind or 'of an unknown kind'}"
+            raise ValueError(kind if first.status == HTTPStatus.OK else f"it answers with the status {first.status}")
+        self._move(first.url)
+        self.seen.add(self.scope.address(first.url, first.url) or first.url)
+        lists = self.robots.site_maps() or [urljoin(self.scope.origin + self.scope.prefix, "sitemap.xml")]
+        for one in lists[:10]:
+            self._add(sitemap_pages(one, self._list), one)
+        return first
+
+    def _move(self, url: str) -> None:
+        """Follow the start page: a redirect out of the site moves the whole site, one to https its origin."""
+        moved = SiteScope.of(url)
+        if not self._is_of_site(url):
+            self.scope = moved
+            self._obey()
+        elif moved.origin != self.scope.origin:
+            self.scope = replace(self.scope, origin=moved.origin)
+
+    def _obey(self) -> None:
+        """Read the rules for programs. Raises `ValueError` if they forbid the start page."""
+        self.robots = self._robots()
+        if not self.robots.can_fetch(AGENT, self.scope.origin + self.scope.prefix):
+            raise ValueError("its robots.txt asks programs not to read it")
+        asked = self.robots.crawl_delay(AGENT)
+        if asked is not None:
+            self.client.delay = max(self.client.delay, min(float(asked), LONGEST_DELAY))
+
+    def _robots(self) -> RobotFileParser:
+        """The rules for programs. A site without them allows everything; one that fails to say allows nothing."""
+        robots = RobotFileParser()
+        found = self.client.fetch(f"{self.scope.origin}/robots.txt", allowed=self._is_of_host)
+        if found.status >= 500:
+            raise ValueError(f"its robots.txt answers with the status {found.status}")
+        usable = found.status == HTTPStatus.OK and found.kind not in _HTML
+        robots.parse(found.body.decode("utf-8", "replace").splitlines() if usable else [])
+        return robots
+
+    def _list(self, url: str) -> bytes | None:
+        """The bytes of a sitemap of this site; None if there is none."""
+        if not self._is_of_host(url) or not self.robots.can_fetch(AGENT, url):
+            return None
+        try:
+            return self.client.fetch(url, allowed=self._is_of_host).body or None
+        except ValueError:
+            return None
+
+    def _is_of_host(self, url: str) -> bool:
+        return url.startswith(self.scope.origin + "/")
+
+    def _is_of_site(self, url: str) -> bool:
+        return self.scope.address(url, url) is not None
+
+    def _reason_to_stop(self, until: float, failed: int) -> str:
+        if len(self.addresses) >= PAGES:
+            return f"the site has more than {PAGES:,} pages; give a narrower address, or --exclude parts of it"
+        if self.left <= 0:
+            return f"the pages of the site are larger than {BYTES // 10**6} megabytes; give a narrower address"
+        if time.monotonic() > until:
+            return f"reading the site takes longer than {SECONDS / 60:.0f} minutes; give a narrower address"
+        return f"the last {failed} pages could not be fetched, so the others were not tried" if failed >= SILENT else ""
+
+    def _visit(self, url: str) -> bool:
+        """Fetch a page and keep it. False if the site does not answer as it should."""
+        if not self.robots.can_fetch(AGENT, url):
+            self.others["robots.txt"] += 1
+            return True
+        path = self.scope.path(url)
+        try:
+            found = self.client.fetch(url, allowed=self._is_of_site)
+        except ValueError as error:
+            self.failures.append(Failure(self.name, path, str(error)))
+            return False
+        if found.status == HTTPStatus.OK:
+            self._keep(found)
+        elif found.status >= 400 and found.status not in _GONE:  # a link to a page that is gone is a flaw of its page
+            self.failures.append(Failure(self.name, path, f"it answers with the status {found.status}"))
+            return False
+        return True
+
+    def _keep(self, found: Fetched) -> None:
+        """Store a page under its canonical address, and add its links."""
+        url = self.scope.address(found.url, found.url)
+        if url is None:  # it was redirected out of the site
+            return
+        self.seen.add(url)
+        if found.kind not in _HTML:
+            self.others[found.kind or ""] += 1
+            return
+        try:
+            page = PageLinks(decoded_html(found.body))
+        except ValueError as error:
+            self.failures.append(Failure(self.name, self.scope.path(url), str(error)))
+            return
+        base = urljoin(url, page.base) if page.base else url
+        if page.follow and not self.is_list:
+            self._add(page.links, base)
+        url = (self.scope.address(page.canonical, base) if page.canonical else None) or url
+        path = "" if url in self.kept else self._free_path(url)
+        self.kept.add(url)
+        if path and self.selection.takes(path):
+            (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / path).write_bytes(found.body)
+            self.addresses[path] = url
+            self.left -= len(found.body)
+
+    def _add(self, links: Iterable[str], base: str) -> None:
+        """Put links into the queue that lead to pages of the site and are not in it yet."""
+        for link in links:
+            url = self.scope.address(link, base)
+            if url is None or url in self.seen or len(self.seen) > 20 * PAGES:
+                continue
+            self.seen.add(url)
+            if kind := other_kind(url):
+                self.others[kind] += 1
+            elif not self.selection.excludes(self.scope.path(url)):
+                self.waiting.append(url)
+
+    def _free_path(self, url: str) -> str:
+        """The path of a page in the folder."""
+        path = self.scope.path(url)
+        names = PurePosixPath(path).parts
+        odd = any(len(name) > 200 or name.startswith(".") for name in names) or len(path) > 1_000
+        blocked = path in self.addresses or any(
+            parent.as_posix() in self.addresses for parent in PurePosixPath(path).parents
+        )
+        if odd or blocked or (self.folder / path).is_dir():
+            return f"{hashlib.sha256(url.encode()).hexdigest()[:16]}.html"
+        return path

@@ -1,0 +1,51 @@
+"""Begin an ingestion with the settings and the parts of a process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rag.embedding.vectors import Bm25Encoder
+from rag.errors import UsageError
+from rag.given import NOTHING_GIVEN, Given, as_embedder
+from rag.ingest.ingestion import Ingestion, IngestOptions
+from rag.ingest.report import IngestProgress
+from rag.profiles.profile import Profile
+from rag.services import MANUAL, build_embedder, collection_to_fill, index_of, owner_of, vector_cache
+from rag.settings import Settings
+
+
+def begin_ingestion(
+    settings: Settings,
+    profile: Profile,
+    sources: Sequence[Path | str],
+    options: IngestOptions,
+    *,
+    collection: str | None = None,
+    given: Given = NOTHING_GIVEN,
+    watch: Callable[[IngestProgress], None] | None = None,
+) -> Ingestion:
+    """An ingestion into a collection, by default the one that `run.py ingest` reads into. Nothing is read yet.
+
+    Blocks while the embedding model is loaded. The caller closes the ingestion, which closes its index. Raises
+    `UsageError` for a name that is not allowed, a caller with a retriever of its own, and a missing key or model.
+    """
+    if given.retriever is not None:
+        raise UsageError("A retriever that was given has its own index, which askbook does not fill.", code="given")
+    name = collection_to_fill(settings, profile, collection)
+    if name == MANUAL:
+        problem = f'The collection "{MANUAL}" is reserved for askbook\'s own manual.'
+        raise UsageError(problem, code="collection", hint="Choose another collection.")
+    if any(not str(source).strip() for source in sources):  # it would read the current folder
+        raise UsageError("A source is empty.", code="source", hint="Give a folder, a file or an address.")
+    embedder = as_embedder(given.embeddings) if given.embeddings else build_embedder(settings, profile, name)
+    return Ingestion(
+        sources,
+        options.of_profile(owner_of(name, profile)),
+        index=index_of(settings, name, profile, given),
+        embedder=embedder,
+        sparse=Bm25Encoder(),
+        vectors=vector_cache(settings),
+        watch=watch,
+        closes_index=given.qdrant_client is None,
+    )

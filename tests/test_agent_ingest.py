@@ -1,0 +1,166 @@
+"""Books are read from Python as by the command: through the agent, with or without `async`, and as a graph."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+
+from graph.agent import open_agent
+from graph.agent_sync import open_agent_sync
+from graph.ingest_graph import build_ingest_graph
+from graph.server import make_ingest_graph
+from rag.errors import RetrievalError, UsageError
+from rag.ingest.report import STEPS, IngestProgress
+from rag.services import collection_index
+from rag.settings import Settings, variables
+from tests.command_line import QUESTION
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    for name in variables():
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ASKBOOK_HOME", str(tmp_path / "home"))
+    return Settings(home=tmp_path / "home")
+
+
+async def test_an_agent_reads_a_book_tells_every_step_and_answers_from_it(
+    settings: Settings, tiny_source: Path
+) -> None:
+    told: list[IngestProgress] = []
+    async with open_agent(settings, collection="widgets") as agent:
+        report = await agent.ingest(tiny_source, watch=told.append)
+        assert (report.collection, report.documents.added, report.failures) == ("widgets", 2, [])
+        assert list(dict.fromkeys(step.step for step in told)) == list(STEPS)
+        assert all(step.done <= step.total for step in told)
+        assert (await agent.ask(QUESTION)).status == "success"
+        again = await agent.ingest([str(tiny_source)])
+        assert (again.embedded, again.documents.unchanged) == (0, 2)
+        other = await agent.ingest(tiny_source, collection="other", base_url="https://x.example")
+        assert (other.collection, other.embedded) == ("other", 0)
+
+
+async def test_an_agent_on_the_manual_answers_from_the_book_that_it_has_read(
+    settings: Settings, tiny_source: Path
+) -> None:
+    async with open_agent(settings) as agent:
+        planned = await agent.ingest(tiny_source, dry_run=True)
+        assert (planned.documents.added, (await agent.book())["collection"]) == (2, "manual")
+        await agent.ingest(tiny_source)
+        assert await agent.book() == {"collection": "book", "passages": planned.chunks.total}
+        assert (await agent.ask(QUESTION)).citations[0].source_file_path == "widgets.md"
+
+
+async def test_what_cannot_be_read_is_wrong_usage_and_changes_nothing(
+    settings: Settings, tiny_source: Path, tmp_path: Path
+) -> None:
+    async with open_agent(settings, collection="widgets") as agent:
+        for sources, collection in (
+            ([], None),
+            ([""], None),
+            ([tmp_path / "nothing"], None),
+            ([tiny_source], "manual"),
+        ):
+            with pytest.raises(UsageError):
+                await agent.ingest(sources, collection=collection)
+        assert (await agent.book())["passages"] == 0
+        await agent.ingest(tiny_source)  # nothing was left locked
+
+
+async def test_reading_does_not_block_the_event_loop(settings: Settings, tmp_path: Path) -> None:
+    for page in range(40):
+        (tmp_path / f"{page}.md").write_text("\n\n".join(f"## Part {n}\n\nSome text {page} {n}." for n in range(20)))
+    embeddings = DeterministicFakeEmbedding(size=16)
+    longest, last = 0.0, time.monotonic()
+
+    async def tick() -> None:
+        nonlocal longest, last
+        while True:
+            await asyncio.sleep(0.005)
+            longest, last = max(longest, time.monotonic() - last), time.monotonic()
+
+    async with open_agent(settings, collection="big", embeddings=embeddings) as agent:
+        began = last = time.monotonic()
+        ticking = asyncio.create_task(tick())
+        await agent.ingest(tmp_path)
+        whole = time.monotonic() - began
+        ticking.cancel()
+    assert longest < whole / 2  # one blocking step would be most of the whole
+
+
+async def test_two_ingestions_of_one_agent_exclude_each_other(settings: Settings, tiny_source: Path) -> None:
+    index = collection_index(settings, "widgets")
+    async with open_agent(settings, collection="widgets") as agent, index.writing():
+        with pytest.raises(RetrievalError, match="locked"):
+            await agent.ingest(tiny_source)
+
+
+def test_an_agent_without_async_reads_books_too(settings: Settings, tiny_source: Path) -> None:
+    with open_agent_sync(settings, collection="widgets") as agent:
+        report = agent.ingest(tiny_source, base_url="https://x.example/docs")
+        assert report.documents.added == 2
+        assert agent.ask(QUESTION).citations[0].url.startswith("https://x.example/docs/")
+
+
+async def test_the_graph_has_a_node_for_each_step_and_streams_its_progress(
+    settings: Settings, tiny_source: Path
+) -> None:
+    graph = build_ingest_graph().compile()
+    nodes, steps, values = [], [], dict[str, Any]()
+    given: Any = {"sources": [str(tiny_source)], "collection": "widgets"}
+    async for mode, data in graph.astream(given, stream_mode=["updates", "custom", "values"]):
+        if mode == "updates":
+            nodes += list(data)
+        elif mode == "custom":
+            assert isinstance(data, dict)
+            assert data["type"] == "ingest"
+            steps.append(data["step"])
+        elif isinstance(data, dict):
+            values = data
+    assert nodes == list(STEPS)
+    assert list(dict.fromkeys(steps)) == list(STEPS)
+    assert values["report"]["documents"]["added"] == 2
+    index = collection_index(settings, "widgets")
+    assert len(await index.entries()) == values["report"]["chunks"]["total"]
+    await index.aclose()
+
+
+async def test_a_run_of_the_graph_that_stopped_goes_on_in_another_process(
+    settings: Settings, tiny_source: Path
+) -> None:
+    saver = InMemorySaver()
+    thread = RunnableConfig(configurable={"thread_id": "t"})
+    given: Any = {"sources": [str(tiny_source)], "collection": "widgets"}
+    first = build_ingest_graph().compile(checkpointer=saver, interrupt_before=["write"])
+    planned = await first.ainvoke(given, thread)
+    assert planned["report"]["chunks"]["added"] > 0
+    index = collection_index(settings, "widgets")
+    assert await index.info() is None  # the plan is there, and nothing is written
+    await index.aclose()
+    other = await run_command(settings, tiny_source)  # nothing is locked while the run is stopped
+    second = build_ingest_graph().compile(checkpointer=saver)
+    done = await second.ainvoke(None, thread)
+    assert done["report"]["chunks"]["total"] == planned["report"]["chunks"]["total"] == other
+    assert done["report"]["chunks"]["added"] == 0
+
+
+async def run_command(settings: Settings, source: Path) -> int:
+    async with open_agent(settings, collection="widgets") as agent:
+        return (await agent.ingest(source)).chunks.total
+
+
+async def test_a_failing_run_of_the_graph_leaves_nothing_locked(settings: Settings, tiny_source: Path) -> None:
+    graph = make_ingest_graph()
+    with pytest.raises(UsageError, match="reserved"):
+        await graph.ainvoke({"sources": [str(tiny_source)], "collection": "manual"})
+    with pytest.raises(UsageError, match="There is no"):
+        await graph.ainvoke({"sources": [str(tiny_source / "nothing")], "collection": "widgets"})
+    done = await graph.ainvoke({"sources": [str(tiny_source)], "collection": "widgets"})
+    assert done["report"]["documents"]["added"] == 2

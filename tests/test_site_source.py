@@ -1,0 +1,322 @@
+"""A site as a source: its pages are read politely, within its prefix, and nothing else is asked for anything."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rag.errors import UsageError
+from rag.ingest.chunking import chunk
+from rag.ingest.loaders import LoadResult, load_source
+from rag.ingest.patterns import Selection
+from rag.ingest.sources import site as crawler
+from rag.ingest.sources import site_client
+from rag.ingest.sources.site_client import SiteClient, is_public
+from rag.ingest.sources.site_scope import SiteScope
+from tests.command_line import CommandLine
+from tests.web_site import Answer, WebSite, moved, page, plain, web_site
+
+DOCS = {
+    "/docs/": page("Start", "<p>Start words. <a href='guide'>Guide</a> <a href='#x'>x</a> <a href='a.png'>a</a></p>"),
+    "/docs/guide": page("Guide", "<h2 id='turn'>Turn</h2><p>Turn words. <a href='/docs/deep/er/'>Deeper</a></p>"),
+    "/docs/deep/er/": page(
+        "Deeper", "<p>Deep words. See <a href='../../guide#turn'>turn</a>.</p><a href='/blog'>B</a>"
+    ),
+    "/docs/alone": page("Alone", "<p>Lonely words.</p>"),
+    "/blog": page("Blog", "<p>No page of the docs.</p>"),
+}
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crawler, "DELAY", 0.0)
+
+
+@pytest.fixture
+def docs() -> Iterator[WebSite]:
+    with web_site(DOCS) as site:
+        yield site
+
+
+def load(site: WebSite, path: str = "/docs/", **options: Any) -> LoadResult:
+    return load_source(site.origin + path, **options)
+
+
+def titles(result: LoadResult) -> set[str]:
+    return {document.title for document in result.documents}
+
+
+def test_the_pages_under_an_address_are_found_by_their_links(docs: WebSite) -> None:
+    result = load(docs)
+    assert {d.path: d.url.removeprefix(docs.origin) for d in result.documents} == {
+        "index.html": "/docs/",
+        "guide.html": "/docs/guide",
+        "deep/er/index.html": "/docs/deep/er/",
+    }
+    assert (result.source, result.generator, result.failures) == (f"{docs.origin}/docs", "plain", ())
+    assert result.passed_over == {".png": 1}
+    assert not {"/blog", "/"} & set(docs.asked)
+    assert len(docs.asked) == len(set(docs.asked))
+
+
+def test_passages_have_the_anchors_of_the_site_and_links_their_whole_address(docs: WebSite) -> None:
+    found = [c for d in load(docs).documents for c in chunk(d, count_tokens=lambda text: len(text.split()))]
+    links = {c.title: c.link for c in found}
+    assert links["Guide"] == f"{docs.origin}/docs/guide#turn"
+    assert f"[turn]({docs.origin}/docs/guide#turn)" in next(c.text for c in found if c.title == "Deeper")
+
+
+def test_a_page_without_a_link_is_found_by_the_sitemap(docs: WebSite) -> None:
+    places = "".join(f"<url><loc>{docs.origin}{path}</loc></url>" for path in ("/docs/alone", "/blog", "/docs/guide"))
+    inner = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{places}</urlset>'
+    outer = f'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap><loc>{docs.origin}/m.xml.gz</loc></sitemap></sitemapindex>'
+    docs.answers |= {
+        "/robots.txt": plain(f"User-agent: *\nAllow: /\nSitemap: {docs.origin}/all.xml\n"),
+        "/all.xml": plain(outer),
+        "/m.xml.gz": Answer(gzip.compress(inner.encode()), headers={"Content-Type": "application/gzip"}),
+    }
+    assert titles(load(docs)) == {"Start", "Guide", "Deeper", "Alone"}
+    listed = load(docs, "/m.xml.gz")
+    assert titles(listed) == {"Alone", "Blog", "Guide"}
+    assert listed.source == f"{docs.origin}/m.xml.gz"
+
+
+def test_a_sitemap_with_entities_is_not_read(docs: WebSite) -> None:
+    docs.answers["/docs/sitemap.xml"] = plain('<!DOCTYPE a [<!ENTITY b "c">]><urlset><loc>&b;</loc></urlset>')
+    assert titles(load(docs)) == {"Start", "Guide", "Deeper"}
+    with pytest.raises(UsageError, match="lists no pages"):
+        load(docs, "/docs/sitemap.xml")
+
+
+def test_robots_txt_is_obeyed(docs: WebSite) -> None:
+    docs.answers["/robots.txt"] = plain("User-agent: *\nDisallow: /docs/deep/\n\nUser-agent: other\nDisallow: /\n")
+    result = load(docs)
+    assert titles(result) == {"Start", "Guide"}
+    assert result.passed_over["robots.txt"] == 1
+    assert docs.agents == {"askbook"}
+    docs.answers["/robots.txt"] = plain("User-agent: askbook\nDisallow: /docs\n")
+    with pytest.raises(UsageError, match=r"robots\.txt asks"):
+        load(docs)
+    docs.answers["/robots.txt"] = Answer(b"", 500)
+    with pytest.raises(UsageError, match="status 500"):
+        load(docs)
+
+
+def test_requests_keep_the_delay_that_the_site_asks_for(docs: WebSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("time.sleep", waits.append)
+    docs.answers["/robots.txt"] = plain("User-agent: *\nCrawl-delay: 3\n")
+    load(docs)
+    assert len([wait for wait in waits if wait > 2]) == len(docs.asked) - 1
+
+
+def test_a_page_has_its_canonical_address_once(docs: WebSite) -> None:
+    canonical = f"<link rel='canonical' href='{docs.origin}/docs/guide'>"
+    docs.answers["/docs/"] = page(
+        "Start", "<p>Start. <a href='guide'>1</a> <a href='copy'>2</a> <a href='away'>3</a></p>"
+    )
+    docs.answers["/docs/copy"] = page("Copy", "<p>Turn words.</p>", canonical)
+    docs.answers["/docs/away"] = page("Away", "<p>Away.</p>", "<link rel='canonical' href='https://other.example/'>")
+    urls = sorted(document.url.removeprefix(docs.origin) for document in load(docs).documents)
+    assert urls == ["/docs/", "/docs/away", "/docs/deep/er/", "/docs/guide"]
+
+
+def test_a_redirect_of_the_start_page_moves_the_site_and_one_of_a_page_must_stay_in_it(docs: WebSite) -> None:
+    docs.answers["/start"] = moved("/docs/")
+    docs.answers["/docs/guide"] = moved("/blog")
+    result = load(docs, "/start")
+    assert titles(result) == {"Start"}
+    assert "/blog" not in docs.asked
+    docs.answers["/docs/"] = moved("/docs/")
+    with pytest.raises(UsageError, match="redirects more than 5 times"):
+        load(docs)
+
+
+def test_pages_that_fail_are_told_and_keep_their_passages_and_lost_ones_are_not(docs: WebSite) -> None:
+    docs.answers["/docs/"] = page(
+        "Start", "<p>Start. <a href='guide'>1</a> <a href='none'>2</a> <a href='big'>3</a></p>"
+    )
+    docs.answers["/docs/guide"] = Answer(b"", 500)
+    docs.answers["/docs/big"] = Answer(b"<p>" + b" " * (site_client.LARGEST + 1))
+    result = load(docs)
+    assert {failure.path: failure.reason for failure in result.failures} == {
+        "guide.html": "it answers with the status 500",
+        "big.html": "it is larger than 10 megabytes",
+    }
+    assert result.failures[0].file == f"{docs.origin}/docs/guide.html"
+
+
+def test_a_packed_bomb_is_not_unpacked(docs: WebSite) -> None:
+    packed = gzip.compress(b" " * (site_client.LARGEST * 3))
+    headers = {"Content-Type": "text/html", "Content-Encoding": "gzip"}
+    docs.answers["/docs/guide"] = Answer(packed, headers=headers)
+    (failure,) = load(docs).failures
+    assert failure.reason == "it is larger than 10 megabytes"
+
+
+def test_a_site_without_an_end_stops_at_the_limit(docs: WebSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crawler, "PAGES", 7)
+    number = iter(range(10**6))
+
+    def endless() -> Answer:
+        return page("Endless", f"<p>Words. <a href='/docs/{next(number)}'>on</a></p>")
+
+    docs.answers.update({"/docs/": endless, **{f"/docs/{n}": endless for n in range(100)}})
+    result = load(docs)
+    assert len(result.documents) == 7
+    (failure,) = result.failures
+    assert (failure.file, failure.path) == (f"{docs.origin}/docs", ".")
+    assert "more than 7 pages" in failure.reason
+
+
+def test_a_site_that_stops_answering_is_given_up(docs: WebSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    links = "".join(f"<a href='{n}'>{n}</a>" for n in range(50))
+    docs.answers["/docs/"] = page("Start", f"<p>Words.</p>{links}")
+    docs.answers.update({f"/docs/{n}": Answer(b"", 502) for n in range(50)})
+    result = load(docs)
+    assert len(result.failures) == crawler.SILENT + 1
+    assert "were not tried" in result.failures[-1].reason
+
+
+def test_include_and_exclude_choose_the_pages_of_a_site(docs: WebSite) -> None:
+    assert titles(load(docs, selection=Selection(exclude=("guide.html",)))) == {"Start"}
+    assert "/docs/guide" not in docs.asked
+    assert titles(load(docs, selection=Selection(include=("deep/",)))) == {"Deeper"}
+
+
+def test_a_site_that_only_names_a_private_address_later_is_refused(
+    docs: WebSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DNS rebinding: the name is public when it is checked first, and private when it is asked again."""
+    port = docs.origin.rpartition(":")[2]
+    answers = iter(["93.184.216.34"])
+
+    def resolve(host: str, *_: Any, **__: Any) -> list[Any]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers, "127.0.0.1"), int(port)))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with pytest.raises(UsageError, match="address inside a private network"):
+        load_source(f"http://rebound.example:{port}/docs/")
+    assert docs.asked == []
+
+
+def test_a_redirect_from_outside_into_the_network_is_not_followed(
+    docs: WebSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs.answers["/docs/"] = moved("http://inside.example/")
+    find = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda host, *more, **options: find("10.0.0.1" if host == "inside.example" else host, *more, **options),
+    )
+    with pytest.raises(UsageError, match=r"inside\.example has an address inside a private network"):
+        load(docs)
+
+
+def test_a_request_goes_to_the_address_that_was_checked_and_names_the_host(
+    docs: WebSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = docs.origin.rpartition(":")[2]
+    resolved: list[str] = []
+    find = socket.getaddrinfo
+
+    def resolve(host: str, *more: Any, **options: Any) -> Any:
+        resolved.append(host)
+        return find("127.0.0.1" if host == "docs.example" else host, *more, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with SiteClient(private_host="docs.example") as client:
+        assert client.fetch(f"http://docs.example:{port}/docs/").status == 200
+    assert docs.hosts == {f"docs.example:{port}"}
+    assert resolved.count("docs.example") == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("93.184.216.34", True),
+        ("2606:2800:220:1:248:1893:25c8:1946", True),
+        ("127.0.0.1", False),
+        ("10.1.2.3", False),
+        ("169.254.169.254", False),
+        ("100.64.0.1", False),
+        ("0.0.0.0", False),
+        ("224.0.0.1", False),
+        ("::1", False),
+        ("fe80::1%eth0", False),
+        ("fd00::1", False),
+        ("::ffff:127.0.0.1", False),
+        ("::ffff:93.184.216.34", True),
+        ("64:ff9b::7f00:1", False),
+        ("2002:7f00:1::", False),
+    ],
+)
+def test_which_addresses_are_public(address: str, expected: bool) -> None:
+    assert is_public(address) is expected
+
+
+@pytest.mark.parametrize(
+    ("link", "expected"),
+    [
+        ("guide", "https://a.example/docs/guide"),
+        ("./x/../guide#y", "https://a.example/docs/guide"),
+        ("HTTP://A.EXAMPLE:80/docs/", "https://a.example/docs/"),
+        ("/docs", "https://a.example/docs"),
+        ("/docs/%C3%BC b", "https://a.example/docs/%C3%BC%20b"),
+        ("/docs/ü", "https://a.example/docs/%C3%BC"),
+        ("/documents", None),
+        ("../", None),
+        ("/docs/%2e%2e/x", "https://a.example/docs/%2e%2e/x"),
+        ("?page=2", None),
+        ("https://a.example:8443/docs/", None),
+        ("//b.example/docs/", None),
+        ("https://a.example@b.example/docs/", None),
+        ("mailto:a@b.example", None),
+        ("javascript:alert(1)", None),
+        ("http://[", None),
+    ],
+)
+def test_which_links_belong_to_a_site(link: str, expected: str | None) -> None:
+    assert SiteScope.of("https://a.example/docs/index.html").address(link, "https://a.example/docs/") == expected
+
+
+@pytest.mark.parametrize(
+    ("start", "prefix"),
+    [("https://a.example", "/"), ("https://a.example/en/5.2", "/en/5.2/"), ("https://a.example/b/c.html", "/b/")],
+)
+def test_the_prefix_of_a_site_is_the_folder_of_its_start_page(start: str, prefix: str) -> None:
+    assert SiteScope.of(start).prefix == prefix
+
+
+def test_a_site_that_is_not_there_is_one_line(docs: WebSite) -> None:
+    for path, says in (("/none", "status 404"), ("/a.css", "no page but text/css")):
+        docs.answers["/a.css"] = Answer(b"", headers={"Content-Type": "text/css"})
+        with pytest.raises(UsageError, match=says):
+            load(docs, path)
+    with pytest.raises(UsageError, match="cannot be fetched") as caught:
+        load_source("http://127.0.0.1:9/docs/")
+    assert "\n" not in caught.value.message
+
+
+def test_an_address_with_a_password_is_refused_and_not_shown() -> None:
+    with pytest.raises(UsageError) as caught:
+        load_source("https://me:canary@docs.example/")
+    assert "canary" not in caught.value.message
+
+
+def test_a_second_ingestion_of_a_site_embeds_nothing_and_a_failed_page_stays(docs: WebSite, tmp_path: Any) -> None:
+    run = CommandLine(tmp_path)
+    docs.answers["/docs"] = moved("/docs/")
+    first = run("ingest", f"{docs.origin}/docs", "--json")
+    assert (first.code, first.data["documents"]["added"]) == (0, 3)
+    again = run("ingest", f"{docs.origin}/docs/", "--json")
+    assert (again.data["embedded"], again.data["documents"]["unchanged"]) == (0, 3)
+    docs.answers["/docs/deep/er/"] = Answer(b"", 503)
+    failed = run("ingest", f"{docs.origin}/docs/", "--json")
+    assert (failed.code, failed.data["documents"]["failed"], failed.data["documents"]["deleted"]) == (1, 1, 0)
+    assert failed.data["chunks"]["total"] == first.data["chunks"]["total"]
