@@ -133,7 +133,7 @@ def leg_names(kinds: Sequence[str]) -> Iterator[str]:
 
 def _findings(response: Response) -> Iterator[tuple[str, str]]:
     yield (
-        "shown",
+        "budget",
         f"{counted(response.retrieval_count, 'passage')} fitted into the context of {in_line(response.model)}",
     )
     yield "checked", checked_line(response.grounding)

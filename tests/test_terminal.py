@@ -167,6 +167,8 @@ def test_the_prompt_edits_completes_and_remembers(home: Path) -> None:
         chat.type(UP)
         chat.until("a gadget?")
         chat.type(CTRL_C)
+        chat.until("(Ctrl-D leaves)")
+        chat.prompt()
         chat.type(CTRL_D)
         assert chat.end() == 0
 
