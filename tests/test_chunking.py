@@ -235,3 +235,11 @@ def test_a_page_without_text_makes_no_chunks(text: str) -> None:
 def test_a_limit_too_small_to_cut_by_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 32"):
         chunks_of("T.", max_tokens=8)
+
+
+def test_a_heading_of_any_length_is_stored_once_in_a_size_that_people_write() -> None:
+    long = "word " * 20_000
+    found = chunks_of(f"# {long}\n\nOne.\n\n## {long}\n\nTwo.\n\n## {long}, again\n\nThree.")
+    assert [one.text for one in found] == ["One.", "Two.", "Three."]
+    assert all(len(one.heading) + len(one.title) <= 600 for one in found)
+    assert len({one.id for one in found}) == 3

@@ -214,3 +214,10 @@ def test_the_hash_follows_bytes_title_url_and_included_text(write: Write) -> Non
     seen.append(digest())
     assert len(set(seen)) == 5
     assert digest() == seen[-1]
+
+
+def test_a_title_of_any_length_is_cut(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text("# " + "word " * 20_000 + "\n\nText.\n")
+    (document,) = load_source(tmp_path).documents
+    assert len(document.title) <= 300
+    assert document.title.endswith("…")

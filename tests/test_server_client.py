@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import time
 import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -13,6 +17,7 @@ from qdrant_client.http.exceptions import ResponseHandlingException
 from rag.errors import AskbookError, UsageError
 from rag.index.server_client import TIMEOUT, Server
 from rag.index.server_errors import server_faults
+from tests.wire import Reply, WireServer, listening
 
 
 def wire(client: Any) -> Any:
@@ -95,3 +100,37 @@ def test_every_exception_of_the_http_library_becomes_one_of_ours(kind: type[Exce
     assert caught.value.code in ("index_unreachable", "index_timeout", "index_response")
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
+
+
+@dataclass(frozen=True)
+class Dripping(Reply):
+    """A response that never ends, in pieces of `piece`, one every `pause` seconds."""
+
+    piece: str = " "
+    pause: float = 0.02
+
+    def parts(self) -> Iterator[str]:
+        while True:
+            yield self.piece
+            time.sleep(self.pause)
+
+
+@pytest.mark.parametrize("kind", ["asynchronous", "blocking"])
+@pytest.mark.parametrize(
+    ("endless", "code"),
+    [(Dripping(), "index_timeout"), (Dripping(piece=" " * 500_000, pause=0), "index_response")],
+    ids=["drips", "floods"],
+)
+async def test_an_answer_that_does_not_end_is_given_up(
+    kind: str, endless: Reply, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag.index.server_client.TIMEOUT", 0.5 if code == "index_timeout" else 30)
+    with listening(WireServer()) as server:
+        server.faults["/collections"] = endless
+        client = getattr(Server(server.address), kind)()
+        with pytest.raises(AskbookError) as caught, server_faults("book", "host.example"):
+            await (asyncio.to_thread(client.get_collections) if kind == "blocking" else client.get_collections())
+        assert caught.value.code == code
+        closing = client.close()
+        if closing is not None:
+            await closing

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from rag.errors import UsageError, host
+from rag.model.responses import async_client_options, client_options
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient
@@ -40,10 +41,11 @@ class Server:
 
     def asynchronous(self) -> AsyncQdrantClient:
         """A client for our own code. Connects to nothing. Raises `UsageError` for an invalid address or key."""
+        import httpx
         from qdrant_client import AsyncQdrantClient
 
         try:
-            client = AsyncQdrantClient(**self._options())
+            client = AsyncQdrantClient(**self._options(async_client_options(httpx, seconds=TIMEOUT)))
         except ValueError as error:
             raise _no_address() from error
         if self.grpc_port is not None:
@@ -54,21 +56,27 @@ class Server:
 
     def blocking(self) -> QdrantClient:
         """A blocking client for LangChain code; otherwise like `asynchronous`."""
+        import httpx
         from qdrant_client import QdrantClient
 
         try:
-            return QdrantClient(**self._options())
+            return QdrantClient(**self._options(client_options(httpx, seconds=TIMEOUT)))
         except ValueError as error:
             raise _no_address() from error
 
-    def _options(self) -> dict[str, Any]:
-        """The arguments of both clients. The key is a header: the client warns about an `api_key` without TLS."""
+    def _options(self, of_http: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of both clients; those of its HTTP client, `of_http`, are passed on by it.
+
+        The key is a header: the client warns about an `api_key` without TLS.
+        """
         if self.key is not None and not _KEY.fullmatch(self.key):
             hint = "Copy the whole key, without spaces or line breaks."
             raise UsageError("QDRANT_API_KEY contains a character that no key can have.", code="qdrant_key", hint=hint)
         return {
             "url": self.url,
-            "headers": {"api-key": self.key} if self.key else None,
+            "headers": of_http["headers"] | ({"api-key": self.key} if self.key else {}),
+            "follow_redirects": of_http["follow_redirects"],
+            "event_hooks": of_http["event_hooks"],
             "https": self.key is not None,  # for an address without a scheme
             "prefer_grpc": self.grpc_port is not None,
             "grpc_port": self.grpc_port or 6334,

@@ -13,7 +13,7 @@ from typing import Final
 from uuid import UUID, uuid5
 
 from rag.book import Chunk, Document, without_addresses
-from rag.ingest.headings import same_title, says_it_all
+from rag.ingest.headings import bounded, same_title, says_it_all
 from rag.ingest.page import Block, parsed
 from rag.ingest.splitting import longest, pack
 
@@ -125,8 +125,9 @@ def _sections(document: Document) -> Iterator[_Section]:
             continue
         yield section
         levels = [above for above in levels if above[0] < block.level]
-        if block.level > 1 or not same_title(block.text, document.title):  # the page's title is not part of the path
-            levels.append((block.level, block.text, block.anchor or (levels[-1][2] if levels else "")))
+        text = bounded(block.text)
+        if block.level > 1 or not same_title(text, document.title):  # the page's title is not part of the path
+            levels.append((block.level, text, block.anchor or (levels[-1][2] if levels else "")))
         section = _Section(tuple(t for _, t, _ in levels if t), levels[-1][2] if levels else "")
     yield section
 

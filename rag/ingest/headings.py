@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+_LONGEST: Final = 300  # characters of a title
 _NUMBER: Final = re.compile(r"\d+\s*[-_.]+\s*(?=[^-_.\s])")
 _VERSION_OR_DATE: Final = re.compile(r"\d+[-_.]\d+")
 
@@ -12,6 +13,15 @@ _VERSION_OR_DATE: Final = re.compile(r"\d+[-_.]\d+")
 def same_title(one: str, other: str) -> bool:
     """Whether two titles are equal but for case, spaces and punctuation, such as `ROS 2 Basics` and `ROS2 basics`."""
     return _letters(one) == _letters(other)
+
+
+def bounded(title: str) -> str:
+    """The title, cut with an ellipsis where it is longer than any that people write: each passage stores its titles.
+
+    >>> len(bounded("x" * 100_000))
+    300
+    """
+    return title if len(title) <= _LONGEST else f"{title[: _LONGEST - 1].rstrip()}…"
 
 
 def says_it_all(title: str, label: str) -> bool:

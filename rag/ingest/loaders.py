@@ -17,6 +17,7 @@ from rag.ingest.formats.known_formats import BY_SUFFIX
 from rag.ingest.generators.crawled_site import CrawledSite
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.known_generators import generator_of
+from rag.ingest.headings import bounded
 from rag.ingest.page import Page, plain_inline
 from rag.ingest.patterns import EVERYTHING, Selection
 from rag.ingest.site_addresses import checked_base_url
@@ -130,7 +131,7 @@ def _page_file(path: str, file: Path, text: LoadedText) -> PageFile:
 
 def _document(found: SourceFiles, rules: Generator, page: PageFile, file_digest: bytes) -> Document:
     parsed = rules.convert(page)
-    title = plain_inline(rules.title(page)) or parsed.title or plain_inline(rules.usual_title(page))
+    title = bounded(plain_inline(rules.title(page)) or parsed.title or plain_inline(rules.usual_title(page)))
     breadcrumb = rules.breadcrumb(page)
     url = rules.url(page)
     # The other chapters of a book that is one file do not make this one a changed page.

@@ -1,4 +1,4 @@
-"""Options for the HTTP clients of hosted models: a response has a largest size, and no redirect is followed.
+"""Options for the HTTP clients of services: a response has a largest size, and no redirect is followed.
 
 A redirect could carry the question, the passages and the texts of a book to a host that the user did not name. httpx
 and its successor httpx2, which the openai library uses, have the same interface; neither is imported here.
@@ -6,6 +6,7 @@ and its successor httpx2, which the openai library uses, have the same interface
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
@@ -26,26 +27,33 @@ def print_no_answers() -> None:
     warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
 
 
-def client_options(library: Any, line: int | None = None) -> dict[str, Any]:
-    """The options of a blocking client of `library`, httpx or httpx2; `line` is the most bytes in one line."""
-    return {"follow_redirects": False, "headers": _HEADERS, "event_hooks": {"response": [_hook(library, line)]}}
+def client_options(library: Any, line: int | None = None, seconds: float | None = None) -> dict[str, Any]:
+    """The options of a blocking client of `library`, httpx or httpx2.
+
+    `line` is the most bytes in one line, and `seconds` the longest time from the status of a response to its end: a
+    server that sends a byte now and then never exceeds the client's own timeout.
+    """
+    hooks = {"response": [_hook(library, line, seconds)]}
+    return {"follow_redirects": False, "headers": _HEADERS, "event_hooks": hooks}
 
 
-def async_client_options(library: Any, line: int | None = None) -> dict[str, Any]:
+def async_client_options(library: Any, line: int | None = None, seconds: float | None = None) -> dict[str, Any]:
     """The options of an asynchronous client; otherwise like `client_options`."""
-    return {"follow_redirects": False, "headers": _HEADERS, "event_hooks": {"response": [_async_hook(library, line)]}}
+    hooks = {"response": [_async_hook(library, line, seconds)]}
+    return {"follow_redirects": False, "headers": _HEADERS, "event_hooks": hooks}
 
 
-def _hook(library: Any, line: int | None) -> Any:
+def _hook(library: Any, line: int | None, seconds: float | None) -> Any:
 
     class Limited(library.SyncByteStream):  # type: ignore[misc]  # the base is a parameter
         def __init__(self, inner: Any) -> None:
             self._inner = inner
 
         def __iter__(self) -> Iterator[bytes]:
-            size = _Size(line)
+            size, late = _Size(line), _Late(library, seconds)
             for part in self._inner.iter_bytes():
                 size.add(part)
+                late.check()
                 yield part
 
         def close(self) -> None:
@@ -57,15 +65,16 @@ def _hook(library: Any, line: int | None) -> Any:
     return limit
 
 
-def _async_hook(library: Any, line: int | None) -> Any:
+def _async_hook(library: Any, line: int | None, seconds: float | None) -> Any:
     class Limited(library.AsyncByteStream):  # type: ignore[misc]  # the base is a parameter
         def __init__(self, inner: Any) -> None:
             self._inner = inner
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            size = _Size(line)
+            size, late = _Size(line), _Late(library, seconds)
             async for part in self._inner.aiter_bytes():
                 size.add(part)
+                late.check()
                 yield part
 
         async def aclose(self) -> None:
@@ -75,6 +84,18 @@ def _async_hook(library: Any, line: int | None) -> Any:
         response.stream = Limited(_unpacking(library, response))
 
     return limit
+
+
+class _Late:
+    """The time that a response may take. Raises the library's `ReadTimeout`, as its own timeouts do."""
+
+    def __init__(self, library: Any, seconds: float | None) -> None:
+        self._library = library
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    def check(self) -> None:
+        if self._end is not None and time.monotonic() > self._end:
+            raise self._library.ReadTimeout("the response does not end")
 
 
 class _Size:
