@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.progress import Progress
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 # What an answer is drawn with. Loaded at the start, so that Enter is answered at once.
 DRAWING: Final = ("rich.live", f"{__package__}.sources")
-_PER_SECOND: Final = 12  # redraws of the unfinished part
+_PER_SECOND: Final = 10  # redraws
 
 
 class TurnView:
@@ -84,13 +85,24 @@ class _Terminal:
         self._ready: list[AnswerBlock] = []  # finished blocks that wait for the end
         self._held = ""  # the last piece, if it may be the sources
         self._live: Live | None = None
+        self._ticking: asyncio.Task[None] | None = None
         self._echo = ExitStack()
         if self._screen.is_dumb_terminal:
             self._screen.print(self._progress.line, style="dim")
             return
         self._echo.enter_context(without_echo())
-        self._live = Live(self, console=self._screen, transient=True, refresh_per_second=_PER_SECOND)
+        # All drawing is done in the thread of the event loop: rich's own thread for it can draw between the moment at
+        # which a block is to be printed and the moment at which it is, and leave lines behind.
+        self._live = Live(self, console=self._screen, transient=True, auto_refresh=False)
         self._live.start(refresh=True)
+        with suppress(RuntimeError):  # without a loop nothing moves
+            self._ticking = asyncio.get_running_loop().create_task(self._tick(self._live))
+
+    async def _tick(self, live: Live) -> None:
+        """Move the sign of the progress, and count its seconds."""
+        while self._live is live:
+            await asyncio.sleep(1 / _PER_SECOND)
+            live.refresh()
 
     def __rich__(self) -> RenderableType:
         """The unfinished blocks and the progress."""
@@ -110,6 +122,8 @@ class _Terminal:
             self._retract()
         elif event.type == "sentence":
             self._feed(event.data["text"])
+        if self._live is not None:
+            self._live.refresh()
 
     def _feed(self, text: str) -> None:
         """Take in a piece. One that may be the sources waits: they are shown in another form at the end."""
@@ -147,6 +161,8 @@ class _Terminal:
         """Stop drawing, and print what has arrived: all of the answer, or what was shown of one that was stopped."""
         live, self._live = self._live, None
         if live is not None:
+            if self._ticking is not None:
+                self._ticking.cancel()
             live.stop()
             self._echo.close()
         ready, self._ready = self._ready, []
