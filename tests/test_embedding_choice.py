@@ -55,6 +55,7 @@ def profile(model: str | None) -> Profile:
         ({"ASKBOOK_EMBEDDING_MODEL": "openai:a/b"}, Embedding("a/b", "openai")),
         ({"ASKBOOK_EMBEDDING_MODEL": "cohere:mine"}, Embedding("mine", "cohere")),
         ({"OPENAI_API_KEY": "k"}, Embedding()),
+        ({"ASKBOOK_EMBEDDING_MODEL": "multilingual-e5-small"}, Embedding("multilingual-e5-small")),
         ({"ASKBOOK_EMBEDDING_MODEL": "some/folder"}, Embedding(folder=Path("some/folder"))),
     ],
 )

@@ -1,11 +1,11 @@
-"""Choose the embedding model of a book: the one inside this process, or a hosted one when a key is set."""
+"""Choose the embedding model of a book: one inside this process, or a hosted one when a key is set."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rag.embedding.known_models import HOSTED, PACKAGED, Provider
+from rag.embedding.known_models import HOSTED, MULTILINGUAL, PACKAGED, Provider
 from rag.errors import UsageError
 from rag.extras import need
 from rag.model.addresses import checked_address, checked_key
@@ -59,6 +59,8 @@ def embedding_of(settings: Settings, profile: Profile | None = None, collection:
     own = profile.book.embedding_model if profile and collection and collection == profile.book.collection else None
     if own is None:
         return usual
+    if own == MULTILINGUAL:
+        return Embedding(MULTILINGUAL)
     named = _hosted(own)
     if named is None and own not in _PACKAGED:
         message = f'The book of the profile was encoded by "{own}", which askbook does not know.'
@@ -99,6 +101,10 @@ def build_embedder(choice: Embedding, settings: Settings) -> Embedder:
 
     A key is sent only to its service, or to the address in the service's variable.
     """
+    if choice.model == MULTILINGUAL:
+        from rag.embedding.multilingual import MultilingualEmbeddings
+
+        return MultilingualEmbeddings()
     if choice.provider is None:
         from rag.embedding.local import OnnxEmbeddings
 
@@ -135,12 +141,14 @@ def service_of(provider: Provider, settings: Settings, *, needs: str, variable: 
 
 
 def _of_environment(value: Path) -> Embedding:
-    return (_hosted(str(value)) or Embedding()) if _is_name(value) else Embedding(folder=value)
+    if not _is_name(value):
+        return Embedding(folder=value)
+    return Embedding(MULTILINGUAL) if str(value) == MULTILINGUAL else _hosted(str(value)) or Embedding()
 
 
 def _is_name(value: Path) -> bool:
     """Whether the setting is the name of a model, not a folder."""
-    return not value.is_dir() and (str(value) in _PACKAGED or _hosted(str(value)) is not None)
+    return not value.is_dir() and (str(value) in (*_PACKAGED, MULTILINGUAL) or _hosted(str(value)) is not None)
 
 
 def _hosted(name: str) -> Embedding | None:

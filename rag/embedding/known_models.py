@@ -1,4 +1,4 @@
-"""The embedding models known by name: the packaged one, and those that services document."""
+"""The embedding models known by name: those inside this process, and those that services document."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final, Literal, NamedTuple
 Provider = Literal["cohere", "openai"]
 
 PACKAGED: Final = "all-MiniLM-L6-v2-int8"
+MULTILINGUAL: Final = "multilingual-e5-small"  # inside this process, with the extra of its name
 
 
 class HostedModel(NamedTuple):
