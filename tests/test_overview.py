@@ -96,3 +96,18 @@ async def test_a_large_book_is_shown_by_its_parts() -> None:
     assert found[0] == ("alpha/index.md", 0)
     assert found[-1] == ("beta/index.md", 0)
     assert len(found) <= 3
+
+
+async def test_a_folder_that_holds_nearly_all_pages_is_no_part() -> None:
+    index = FakeIndex()
+    paths = [
+        "README.md",
+        "docs/index.md",
+        *(f"docs/{part}/p{n}.md" for part in ("guides", "ideas") for n in range(MOST)),
+    ]
+    for path in paths:
+        chunk = replace(make_chunk(path), source_file_path=path, chunk_index=0)
+        index.points[chunk.id] = Point(chunk, [1.0], SparseVector([], []))
+    found = [chunk.source_file_path for chunk in await overview(index)]
+    assert found[0] == "docs/index.md"
+    assert {"docs/guides/p0.md", "docs/ideas/p0.md"} < set(found)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -13,9 +16,43 @@ MOST: Final = 30  # passages; a book with more pages is shown by its parts
 # Words in the names of files, or of their folders, that introduce a book; the earlier, the more likely.
 START_WORDS: Final = ("index", "readme", "home", "introduction", "intro", "getting", "overview", "about", "title")
 NO_START: Final = 1000
+NEARLY_ALL: Final = 0.9  # share of the pages
 _DIGITS: Final = re.compile(r"(\d+)")
 _SENTENCE: Final = re.compile(r"^[^\W\d_*+#|`>:<\[-][^\n]{40,}", re.MULTILINE)  # a line of prose
 _NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")  # a word of "GettingStarted" and "ch00-introduction"
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A page's first chunk and its path below the folder that holds nearly all pages."""
+
+    chunk: Chunk
+    path: PurePosixPath
+
+    @property
+    def part(self) -> str:
+        """The folder, or the topmost title of a page outside folders."""
+        titles = self.chunk.breadcrumb or self.chunk.title
+        return self.path.parts[0] if len(self.path.parts) > 1 else titles.partition(" > ")[0].casefold()
+
+    @property
+    def start_rank(self) -> int:
+        """How well the names of its folder, if it is in one, and of its file fit a start page; the least is best."""
+        file, folder = _word_rank(self.path.stem), _word_rank(self.path.parent.name)
+        if self.path.parent.name:
+            return NO_START if folder == len(START_WORDS) else folder * len(START_WORDS) + file
+        return NO_START if file == len(START_WORDS) else file
+
+    @property
+    def order(self) -> list[tuple[int, int, str]]:
+        """The path as a key under which "ch2" comes before "ch10"."""
+        pieces = _DIGITS.split(str(self.path).lower())
+        return [(0, int(piece), "") if piece.isdecimal() else (1, 0, piece) for piece in pieces]
+
+    @property
+    def place(self) -> tuple[int, int, list[tuple[int, int, str]]]:
+        """The place among the pages of a part: the least introduces it."""
+        return len(self.path.parts), self.start_rank, self.order
 
 
 async def overview(index: ChunkIndex) -> list[Chunk]:
@@ -26,57 +63,40 @@ async def overview(index: ChunkIndex) -> list[Chunk]:
     """
     first: dict[tuple[str, str], IndexEntry] = {}
     for entry in await index.entries():
-        page = (entry.source, entry.source_file_path)
-        if entry.source_file_path and (page not in first or entry.chunk_index < first[page].chunk_index):
-            first[page] = entry
-    pages = sorted(await index.fetch([entry.id for entry in first.values()]), key=_order)
+        key = (entry.source, entry.source_file_path)
+        if entry.source_file_path and (key not in first or entry.chunk_index < first[key].chunk_index):
+            first[key] = entry
+    pages = sorted(_pages(await index.fetch([entry.id for entry in first.values()])), key=lambda page: page.order)
     if not pages:
         return []
     start = min(pages, key=_start_order)
-    rest = [chunk for chunk in pages if chunk is not start]
+    rest = [page for page in pages if page is not start]
     if len(pages) > MOST:
-        parts: dict[str, Chunk] = {}
-        for chunk in sorted(rest, key=lambda chunk: (_depth(chunk), *_place(chunk))):
-            parts.setdefault(_part(chunk), chunk)
-        rest = sorted(parts.values(), key=_order)
-    return [start, *rest[: MOST - 1]]
+        parts: dict[str, _Page] = {}
+        for page in sorted(rest, key=lambda page: page.place):
+            parts.setdefault(page.part, page)
+        rest = sorted(parts.values(), key=lambda page: page.order)
+    return [page.chunk for page in (start, *rest[: MOST - 1])]
 
 
-def _part(chunk: Chunk) -> str:
-    folder, inside, _ = chunk.source_file_path.partition("/")
-    return folder if inside else (chunk.breadcrumb or chunk.title).partition(" > ")[0].casefold()
+def _pages(chunks: Sequence[Chunk]) -> list[_Page]:
+    """The pages with their paths, without folders that hold nearly all of them, such as `docs`."""
+    paths = [PurePosixPath(chunk.source_file_path) for chunk in chunks]
+    while True:
+        folders = Counter(path.parts[0] for path in paths if len(path.parts) > 1)
+        folder, count = folders.most_common(1)[0] if folders else ("", 0)
+        if count < NEARLY_ALL * len(paths) or not count:
+            return [_Page(chunk, path) for chunk, path in zip(chunks, paths, strict=True)]
+        paths = [path.relative_to(folder) if path.parts[0] == folder else path for path in paths]
 
 
-def _depth(chunk: Chunk) -> int:
-    return chunk.source_file_path.count("/")
-
-
-def _start_order(chunk: Chunk) -> tuple[bool, bool, int, int, list[tuple[int, int, str]]]:
+def _start_order(page: _Page) -> tuple[bool, bool, int, int, list[tuple[int, int, str]]]:
     """The least is the start page: by its name, and with a sentence to quote."""
-    has_text = _SENTENCE.search(chunk.text) is not None
-    return _start_rank(chunk) == NO_START, not has_text, _depth(chunk), *_place(chunk)
-
-
-def _place(chunk: Chunk) -> tuple[int, list[tuple[int, int, str]]]:
-    return _start_rank(chunk), _order(chunk)
-
-
-def _start_rank(chunk: Chunk) -> int:
-    """How well the names of the page's folder, if it is in one, and of its file fit a start page; the least is best."""
-    path = PurePosixPath(chunk.source_file_path)
-    file, folder = _word_rank(path.stem), _word_rank(path.parent.name)
-    if path.parent.name:
-        return NO_START if folder == len(START_WORDS) else folder * len(START_WORDS) + file
-    return NO_START if file == len(START_WORDS) else file
+    has_text = _SENTENCE.search(page.chunk.text) is not None
+    return page.start_rank == NO_START, not has_text, *page.place
 
 
 def _word_rank(name: str) -> int:
     """The least place in `START_WORDS` of a word of a name; their number if none is there."""
     words = {word.lower() for word in _NAME.findall(name)}
     return next((rank for rank, word in enumerate(START_WORDS) if word in words), len(START_WORDS))
-
-
-def _order(chunk: Chunk) -> list[tuple[int, int, str]]:
-    """The path as a key under which "ch2" comes before "ch10"."""
-    pieces = _DIGITS.split(chunk.source_file_path.lower())
-    return [(0, int(piece), "") if piece.isdecimal() else (1, 0, piece) for piece in pieces]
