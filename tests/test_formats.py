@@ -112,6 +112,23 @@ def test_a_built_site_has_pages_and_neither_sources_nor_lists(tmp_path: Path) ->
     assert result.passed_over == {".html": 4, ".txt": 2, ".css": 1}
 
 
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<div class='tabbed-set'><div class='tabbed-labels'><label>Linux</label><label>Windows</label></div>"
+        "<div class='tabbed-content'><div class='tabbed-block'><p>One.</p></div><div class='tabbed-block'><p>Two.</p>"
+        "</div></div></div>",
+        "<div><ul role='tablist'><li role='tab'>Linux</li><li role='tab'>Windows</li></ul><div><div role='tabpanel'>"
+        "<p>One.</p></div><div role='tabpanel' hidden><p>Two.</p></div></div></div>",
+    ],
+)
+def test_each_tab_has_its_label_above_it(html: str, tmp_path: Path) -> None:
+    note = "<div><p class='admonition-title'>Note</p><p>Three.</p></div>"
+    (tmp_path / "a.html").write_text(f"<main><h1>A</h1>{html}{note}</main>")
+    (found,) = passages(tmp_path / "a.html")
+    assert found.text == "Linux:\n\nOne.\n\nWindows:\n\nTwo.\n\nNote:\n\nThree."
+
+
 def test_a_page_without_main_is_found_by_its_words(tmp_path: Path) -> None:
     paragraph = "A robot that senses its surroundings can decide what to do next, and then it acts. "
     (tmp_path / "a.html").write_text(

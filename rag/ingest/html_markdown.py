@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +24,7 @@ _DROPPED: Final = (
     "[role=search], [aria-hidden=true], [hidden]:not([role=tabpanel]), .linenos, .gutter, .boring, .visually-hidden"
 )
 _AROUND: Final = "nav, header, footer, aside, [role=navigation], [role=banner], [role=contentinfo]"
+_NOTE_TITLES: Final = ".admonition-title, .markdown-alert-title, [class*=admonitionHeading]"
 _LANGUAGE: Final = re.compile(r"(?:language|lang|highlight|highlight-source|brush:)-?([\w+#.-]{1,20})$")
 _NO_LANGUAGE: Final = frozenset({"default", "none", "text", "plaintext", "notranslate", "source", "highlight"})
 _CHARSET: Final = re.compile(rb"<(?:meta[^>]{0,200}charset|\?xml[^>]{0,100}encoding)\s*=\s*[\"']?([\w-]{2,30})", re.I)
@@ -78,6 +80,11 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
         dropped.decompose()
     for formula in element.select(".katex, mjx-container, math"):
         _typeset(formula)
+    for labels in element.select(".tabbed-labels, [role=tablist]"):
+        _label_tabs(labels)
+    for title in element.select(_NOTE_TITLES):
+        if any(c.isalnum() for c in title.get_text()) and not title.get_text().rstrip().endswith((":", ".", "!", "?")):
+            title.append(":")
     for heading in element.select(", ".join(_HEADINGS)):
         _mark_heading(heading, anchors=anchors)
     for footer in element.select("footer"):
@@ -109,6 +116,23 @@ def is_published(page: BeautifulSoup) -> bool:
         if str(meta.get("name") or "").lower() == "robots" and "noindex" in str(meta.get("content") or "").lower():
             return False
     return True
+
+
+def _label_tabs(labels: Tag) -> None:
+    """Put the label of each tab above its panel."""
+    names = [" ".join(one.get_text().split()) for one in labels.find_all(["label", "li", "a"], recursive=False)]
+    if labels.parent is None:
+        return
+    panels = labels.parent.select(".tabbed-block, [role=tabpanel]")
+    outer = [one for one in panels if not any(other is not one and other in one.parents for other in panels)]
+    if len(names) != len(outer):
+        return
+    for name, panel in zip(names, outer, strict=True):
+        label = copy(labels)  # any element will do: its name and its text are replaced
+        label.name, label.attrs = "p", {}
+        label.string = f"{name}:"
+        panel.insert(0, label)
+    labels.decompose()
 
 
 def _mark_heading(heading: Tag, *, anchors: bool) -> None:

@@ -7,6 +7,7 @@ partials are kept. Fenced code and inline code are never rewritten.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -56,10 +57,11 @@ class MdxPage:
     depth: int = DEPTH
 
 
-def rewrite_mdx(draft: PageDraft, page: MdxPage, resolve: Resolve) -> None:
+def rewrite_mdx(draft: PageDraft, page: MdxPage, links: Callable[[Path], Resolve]) -> None:
     """Turn the draft of an MDX page into plain Markdown, its links included. Partials are put where they are used.
 
-    Raises `ValueError` if all that is included is more than the page's allowance.
+    `links` gives the rule for the links of a file: those of a partial are relative to it. Raises `ValueError` if all
+    that is included is more than the page's allowance.
     """
     partials = partial_imports(draft.text)
     text = _ID_COMMENT.sub(r"\1 {#\2}", _without_statements(draft.text))
@@ -69,16 +71,16 @@ def rewrite_mdx(draft: PageDraft, page: MdxPage, resolve: Resolve) -> None:
 
     def inline(name: str) -> str | None:
         """The rewritten text of a partial, masked so that it is not rewritten again."""
-        partial = _partial(partials[name], page, draft.source, resolve) if name in partials and page.depth else None
+        partial = _partial(partials[name], page, draft.source, links) if name in partials and page.depth else None
         return None if partial is None else f"\n\n{draft.keep(partial)}\n\n"
 
     strip_html(draft, mdx=True, inline=inline)
     text = _STRING.sub(lambda m: next(g for g in m.groups() if g is not None), draft.text)
     draft.text = admonitions(re.sub(r"</?>", "", text))
-    rewrite_links(draft, resolve)
+    rewrite_links(draft, links(page.file))
 
 
-def _partial(target: str, page: MdxPage, source: MarkdownText, resolve: Resolve) -> str | None:
+def _partial(target: str, page: MdxPage, source: MarkdownText, links: Callable[[Path], Resolve]) -> str | None:
     """The text of a partial, with its anchors written out, since a partial counts its headings for itself."""
     file = resolve_partial(target, file=page.file, root=page.root)
     content = read_inside(page.root, file)
@@ -86,7 +88,7 @@ def _partial(target: str, page: MdxPage, source: MarkdownText, resolve: Resolve)
         return None
     page.allowance.take(content)
     draft = begin(front_matter(content)[1], source.rule, indented=False)
-    rewrite_mdx(draft, MdxPage(file, page.root, page.allowance, page.depth - 1), resolve)
+    rewrite_mdx(draft, MdxPage(file, page.root, page.allowance, page.depth - 1), links)
     return _with_anchors(MarkdownText(draft.restored().strip("\n"), source.rule))
 
 

@@ -14,6 +14,7 @@ import yaml
 
 from rag.ingest.anchors import HeadingText, docusaurus_anchors
 from rag.ingest.data_values import TextLoader, from_json
+from rag.ingest.formats.known_formats import MARKUP
 from rag.ingest.generators.docusaurus_config import DocsTree, SiteOptions, site_options
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.headings import without_number
@@ -104,6 +105,19 @@ class Docusaurus(Generator):
         name = slug or page.text_field("id") or shown(stem)
         joined = posixpath.normpath(posixpath.join(parents, name))
         return "/" + joined.lstrip("/") + ("/" if name.endswith("/") and joined.strip("/") else "")
+
+    def target(self, page: PageFile, path: str) -> PageFile | None:
+        """A file that is named without dots is looked for in the docs, then in the site, then beside the page."""
+        if posixpath.splitext(path)[1].lower() in MARKUP:
+            tree = self._tree(page.file)
+            roots = [tree.folder] if tree else []
+            roots += [self.config.parent] if self.config is not None else []
+            places = [] if path.startswith(("./", "../")) else [root / path.lstrip("/") for root in roots]
+            places += [] if path.startswith("/") else [page.file.parent / path]
+            for place in places:
+                if found := self.by_real_file.get(Path(posixpath.normpath(place))):
+                    return found
+        return super().target(page, path)
 
     def folder_title(self, folder: Path) -> str:
         return self._labels.get(folder) or super().folder_title(folder)

@@ -186,13 +186,13 @@ class Generator(ABC):
         allowance = Allowance()
         mdx = self.is_mdx(page)
         draft = begin(self.expanded(page, allowance), self.anchors, indented=not mdx)
-        resolve = partial(self.link, page)
         if mdx:
-            rewrite_mdx(draft, MdxPage(page.file, self.include_root, allowance), resolve)
+            links = partial(partial, self.link_in, page)
+            rewrite_mdx(draft, MdxPage(page.file, self.include_root, allowance), links)
         else:
             self.rewrite(draft, page)
             strip_html(draft)
-            rewrite_links(draft, resolve)
+            rewrite_links(draft, partial(self.link, page))
         return finish(draft, description)
 
     def _plain_text(self, page: PageFile) -> MarkdownText:
@@ -259,6 +259,15 @@ class Generator(ABC):
             return self.url(missing) + hash_ + fragment
         return urljoin(self.url(page), destination)
 
+    def link_in(self, page: PageFile, file: Path, destination: str) -> str:
+        """The address that a link of a file leads to which the page includes. A partial names pages from its place."""
+        path, hash_, fragment = destination.partition("#")
+        named = posixpath.splitext(path)[1].lower() in MARKUP and not _SCHEME.match(path)
+        there = Path(posixpath.normpath(file.parent / unquote(path)))
+        if file != page.file and named and there in self.by_real_file:
+            return self.url(self.by_real_file[there]) + hash_ + fragment
+        return self.link(page, destination)
+
     def _missing(self, page: PageFile, path: str) -> PageFile | None:
         """The page of a file that a link names and the source lacks, such as one that is written when the site is."""
         if posixpath.splitext(path)[1].lower() not in MARKUP or path.startswith("/"):
@@ -283,6 +292,10 @@ class Generator(ABC):
     def _place(self, page: PageFile) -> str:
         """The path of a page below the content folder; that of a part goes on inside its file."""
         return posixpath.join(self.inner(page.file), page.part) if page.part else self.inner(page.file)
+
+    @cached_property
+    def by_real_file(self) -> dict[Path, PageFile]:
+        return {page.file: page for page in self.pages.values()}
 
     @cached_property
     def _by_file(self) -> dict[str, PageFile]:
