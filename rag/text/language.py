@@ -59,7 +59,7 @@ def is_foreign(text: str, known: AbstractSet[str] = frozenset(), *, fewest: int 
         return True
     # A few words of another language may all be names somewhere: "Der Roboter".
     strange = [word for word in words if word not in known]
-    return small == 0 and 1 < len(strange) and len(words) <= _SHORT and language_of(" ".join(strange)) != ""
+    return small == 0 and len(strange) > 1 and len(words) <= _SHORT and language_of(" ".join(strange)) != ""
 
 
 @lru_cache(maxsize=64)
