@@ -16,7 +16,8 @@ GERMAN = (
 @pytest.mark.parametrize(
     "sentence",
     ["Ein Knoten ist ein Prozess, der etwas berechnet.", "Un nœud est un processus qui effectue des calculs.",
-     "El nodo es un proceso que calcula.", "Der Roboter fährt.", "Le robot avance.", "Узел — это процесс.", "节点是一个进程。", "ノードはプロセスです。"],
+     "El nodo es un proceso que calcula.", "Der Roboter fährt.", "Le robot avance.",
+     "Узел — это процесс.", "节点是一个进程。", "ノードはプロセスです。"],
 )  # fmt: skip
 def test_other_languages_are_told(sentence: str) -> None:
     assert is_foreign(sentence)
