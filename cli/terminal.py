@@ -119,6 +119,26 @@ def console(**options: Any) -> Console:
     return Console(highlight=False, theme=Theme(_STYLES), **options)
 
 
+@contextmanager
+def without_echo() -> Iterator[None]:
+    """Keep what is typed meanwhile off the screen. The next prompt gets it."""
+    import termios
+
+    try:
+        file = sys.stdin.fileno()
+        before = termios.tcgetattr(file)
+    except (OSError, ValueError, termios.error):  # no terminal
+        yield
+        return
+    quiet = termios.tcgetattr(file)
+    quiet[3] &= ~termios.ECHO
+    termios.tcsetattr(file, termios.TCSANOW, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(file, termios.TCSANOW, before)
+
+
 def say_remarks(response: Response) -> None:
     """Print what goes with an answer to standard error: the pages closest to a refused question, and the notices."""
     if response.closest_pages:

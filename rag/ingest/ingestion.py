@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from rag.book import RECIPE, Chunk, IndexEntry, IndexInfo, Point
+from rag.book import RECIPE, Chunk, Document, IndexEntry, IndexInfo, Point
 from rag.errors import RetrievalError, UsageError
 from rag.index.index_errors import not_ours
 from rag.ingest.book_title import book_title
@@ -33,6 +33,9 @@ from rag.ingest.report import (
     SourceSummary,
     Step,
 )
+from rag.ingest.source_files import note_surroundings, witnessed
+from rag.ingest.source_memory import ReadSource, RecalledPage, SourceMemory, options_key
+from rag.ingest.sources.opened_source import is_address
 from rag.ingest.text_batches import TextBatches, embed_batches
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 from rag.types import now
@@ -66,6 +69,10 @@ class IngestOptions:
         return replace(self, profile=name)
 
 
+class _UnreadPageError(Exception):
+    """A page has to be cut whose text was not read, since its source has not changed."""
+
+
 class Ingestion:
     """An ingestion whose steps are run one by one, or all by `run`. `aclose` must be called in any case.
 
@@ -84,6 +91,7 @@ class Ingestion:
         vectors: VectorCache,
         watch: Watch | None = None,
         closes_index: bool = False,
+        memory: SourceMemory | None = None,
     ) -> None:
         self.sources = sources
         self.options = options
@@ -95,6 +103,10 @@ class Ingestion:
         self._shown = 0.0
         self._began = time.monotonic()
         self._locks = AsyncExitStack()
+        self._memory = memory
+        self._read: dict[tuple[str, str], ReadSource] = {}
+        self._empty: set[tuple[str, str]] = set()  # source and path of the pages without chunks
+        self._read_all = False  # nothing is recalled any more: a page has to be cut
         self._locked = False
         self._closes_index = closes_index
         self._loaded: list[LoadResult] = []
@@ -160,14 +172,24 @@ class Ingestion:
 
     def _load(self, source: Path | str) -> LoadResult:
         options = self.options
-        return load_source(
-            source,
-            base_url=options.base_url,
-            skip=options.skip,
-            generator=options.generator,
-            own=options.own,
-            selection=options.selection,
-        )
+        key = options_key(options.base_url, sorted(options.skip), options.generator, options.own, options.selection)
+        memory = None if is_address(str(source)) else self._memory
+        known = memory.recall(str(source), key) if memory and not self._read_all else None
+        if known is not None:
+            return known
+        with witnessed() as seen:
+            result = load_source(
+                source,
+                base_url=options.base_url,
+                skip=options.skip,
+                generator=options.generator,
+                own=options.own,
+                selection=options.selection,
+            )
+            note_surroundings(result.source)
+        if memory and not result.failures:
+            self._read[str(source), key] = ReadSource(result, seen)
+        return result
 
     async def chunk(self) -> None:
         """Compare the pages with the points in the index, and cut those that are new or changed."""
@@ -182,7 +204,15 @@ class Ingestion:
             check_models(self._info, self.index, self._embedder, self._sparse, self.sources, options.profile)
             if self._info is not None and self._info.recipe != RECIPE:
                 entries = [replace(entry, document_sha256="") for entry in entries]  # every page counts as changed
-        self._plan = plan = await asyncio.to_thread(self._make_plan, entries)
+        try:
+            self._plan = plan = await asyncio.to_thread(self._make_plan, entries)
+        except _UnreadPageError:
+            self._read_all = True
+            await self.load()
+            self._plan = plan = await asyncio.to_thread(self._make_plan, entries)
+        for (source, key), read in self._read.items() if self._memory and not options.dry_run else ():
+            await asyncio.to_thread(self._memory.keep, source, key, read, self._empty)  # type: ignore[union-attr]
+        self._read = {}
         if not plan.total:
             names = ", ".join(str(source) for source in self.sources)
             raise UsageError(f"All pages of {names} are empty.", code="no_text", hint="Give pages with text.")
@@ -223,14 +253,18 @@ class Ingestion:
         stored = {(entry.source, entry.source_file_path) for entry in entries}
         documents = [document for result in self._loaded for document in result.documents]
 
-        def told() -> Iterator[int]:
-            yield from range(1, len(documents) + 1)
+        numbers = iter(range(1, len(documents) + 1))
 
-        numbers = told()
-
-        def chunked(document: object) -> list[Chunk]:
+        def chunked(document: Document) -> list[Chunk]:
             self._tell("chunk", next(numbers, len(documents)), len(documents))
-            return chunk(document, count_tokens=self._embedder.count_tokens, max_tokens=limit)  # type: ignore[arg-type]
+            if isinstance(document, RecalledPage):
+                if document.is_empty:
+                    return []
+                raise _UnreadPageError
+            made = chunk(document, count_tokens=self._embedder.count_tokens, max_tokens=limit)
+            if not made:
+                self._empty.add((document.source, document.path))
+            return made
 
         return make_plan(
             documents,
