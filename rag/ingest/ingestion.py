@@ -413,6 +413,7 @@ class Ingestion:
                 unchanged=len(plan.documents_unchanged),
                 deleted=len(plan.documents_deleted),
                 failed=len(failures),
+                empty=plan.empty,
             ),
             chunks=ChunkCounts(added=plan.added, deleted=plan.deleted, unchanged=plan.unchanged, total=plan.total),
             embedded=len(self._missing),
