@@ -43,6 +43,7 @@ from rag.types import now
 CHUNK_TOKENS: Final = 512  # the longest chunk, if the embedding model sees as much
 MARGIN: Final = 4  # tokens reserved for the embedding model's special tokens
 BATCH: Final = 256  # passages whose vectors are in memory at the same time
+FREED: Final = 16  # batches after whose writing unused memory is given back
 EVERY: Final = 0.1  # seconds between two reports about a step
 
 _LOGIN: Final = re.compile(r"//[^/@\s]*@")
@@ -360,8 +361,12 @@ class Ingestion:
 
     def _consumed(self, chunks: deque[Chunk]) -> Iterator[Point]:
         """The points of the chunks, which are taken away meanwhile."""
+        batches = 0
         while chunks:
             yield from self._points([chunks.popleft() for _ in range(min(BATCH, len(chunks)))])
+            batches += 1
+            if batches % FREED == 0:
+                give_back_memory()
 
     def _points(self, chunks: Sequence[Chunk]) -> Iterator[Point]:
         """The chunks with their vectors, read in batches. What the cache could not keep is embedded once more."""
