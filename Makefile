@@ -32,8 +32,8 @@ studio: .venv/development ## start LangGraph Studio's server on 127.0.0.1:2024, 
 ingest: .venv/product ## read a book into the index: make ingest SOURCE=folder
 	@$(BIN)/python run.py ingest $(SOURCE) $(ARGS)
 
-bench: .venv/development ## measure start-up, the first answer and the code it runs; list the other measurements
-	@$(BIN)/python -m bench.startup
+bench: .venv/development ## measure turns, memory, start-up and the code of a turn; list the other measurements
+	@$(BIN)/python -m bench.all $(ARGS)
 	@$(BIN)/python -m bench.files_of_a_turn
 	@echo 'All measurements, each run by "python -m NAME":'
 	@awk 'FNR == 1 { name = FILENAME; gsub(/^bench.|[.]py$$/, "", name); sub(/^"""/, ""); \

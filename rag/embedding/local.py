@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -16,6 +16,7 @@ from rag.onnx import give_back_memory, onnx_runtime
 
 MINILM_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY: Final = Path(__file__).parent.parent / "data" / "vocab.txt"
+PACKAGED_DIMENSION: Final = 384
 # Word pieces of one run of the model, padding included: eight short texts, or one long one. Four long texts at once
 # are a quarter slower on a CPU, and the runtime keeps 120 MB more for them.
 RUN_PIECES: Final = 256
@@ -27,13 +28,14 @@ class OnnxEmbeddings(Embeddings):
 
     `folder` holds a `model.onnx` and a BERT `vocab.txt`; without it the packaged model is used. A process loads the
     files once (90 MB, half a second), however many objects use them. Thread-safe: onnxruntime sessions and tokenizers
-    may be shared. Raises `UsageError` if the model is missing or unreadable, or if the packaged one has another hash.
+    may be shared. Raises `UsageError` if the model is missing or unreadable, or if the packaged one has another hash;
+    with `lazy`, the packaged model is loaded for the first vector, and raises then.
     """
 
     batch_size = 32  # texts per step of a progress bar, about two seconds
     parallel = 1  # one call uses all processors
 
-    def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, threads: int | None = None, lazy: bool = False) -> None:
         model = folder / "model.onnx" if folder else _packaged_model()
         vocabulary = folder / "vocab.txt" if folder else VOCABULARY
         for path in (model, vocabulary):
@@ -41,14 +43,22 @@ class OnnxEmbeddings(Embeddings):
                 message = f"The embedding model has no {path.name} in {path.parent}."
                 hint = "Set ASKBOOK_EMBEDDING_MODEL to a folder with model.onnx and vocab.txt, or unset it."
                 raise UsageError(message, code="embedding_model", hint=hint)
-        self._model = _loaded(_File.of(model), _File.of(vocabulary), None if folder else MINILM_SHA256, threads)
-        self.model_id = f"onnx-{self._model.digest[:16]}" if folder else PACKAGED
+        self._vocabulary = _File.of(vocabulary)
+        self._load = partial(_loaded, _File.of(model), self._vocabulary, None if folder else MINILM_SHA256, threads)
         self.max_tokens = WINDOW - 2
-        self.dimension = len(self.embed_query("dimension"))
+        self.model_id, self.dimension = PACKAGED, PACKAGED_DIMENSION
+        if folder:
+            self.model_id = f"onnx-{self._model.digest[:16]}"
+        if folder or not lazy:
+            self.dimension = len(self.embed_query("dimension"))
+
+    @property
+    def _model(self) -> _Model:
+        return self._load()
 
     def count_tokens(self, text: str) -> int:
         """The word pieces of the text, without [CLS] and [SEP]; the model sees the first `max_tokens` of them."""
-        return len(self._model.counter.encode(text, add_special_tokens=False).ids)
+        return len(_counter(self._vocabulary).encode(text, add_special_tokens=False).ids)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """One unit vector per text, the mean of its tokens' states. Texts of about one length share a run."""
@@ -102,13 +112,12 @@ def _packaged_model() -> Path:
 
 
 class _Model(NamedTuple):
-    """A loaded model. `counter` is the tokenizer without truncation; `padding` is the id that fills up short texts."""
+    """A loaded model. `padding` is the id that fills up short texts."""
 
     digest: str
     session: Any
     inputs: frozenset[str]
     tokenizer: Any
-    counter: Any
     padding: int
 
 
@@ -123,6 +132,14 @@ class _File(NamedTuple):
     def of(cls, path: Path) -> _File:
         status = path.stat()
         return cls(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=2)
+def _counter(vocabulary: _File) -> Any:
+    """The tokenizer without truncation and padding."""
+    from tokenizers import BertWordPieceTokenizer
+
+    return BertWordPieceTokenizer(str(vocabulary.path), lowercase=True)
 
 
 @lru_cache(maxsize=2)
@@ -151,6 +168,5 @@ def _loaded(model: _File, vocabulary: _File, known: str | None, threads: int | N
     give_back_memory()  # what loading needed and running does not: 60 MB
     tokenizer: Any = BertWordPieceTokenizer(str(vocabulary.path), lowercase=True)
     tokenizer.enable_truncation(WINDOW)
-    counter = BertWordPieceTokenizer(str(vocabulary.path), lowercase=True)
     inputs = frozenset(field.name for field in session.get_inputs())
-    return _Model(digest, session, inputs, tokenizer, counter, tokenizer.token_to_id("[PAD]") or 0)
+    return _Model(digest, session, inputs, tokenizer, tokenizer.token_to_id("[PAD]") or 0)
