@@ -9,7 +9,6 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -115,6 +114,7 @@ class Ingestion:
         self._held: list[IndexEntry] = []
         self._plan: Plan | None = None
         self._missing: list[int] = []  # places in `plan.write` of chunks whose texts have no vector yet
+        self._written: dict[str, str] | None = None  # ids and hashes of what the step "write" has stored
         self._tokens = 0
         self._title = ""
 
@@ -296,7 +296,7 @@ class Ingestion:
             return
         chunks = self._made_plan.write
         batches = TextBatches(
-            [partial(_embedded_text, chunks[place]) for place in self._missing],
+            lambda number: chunks[self._missing[number]].embedded_text,
             [len(chunks[place].text) for place in self._missing],
             self._embedder.batch_size,
         )
@@ -342,6 +342,9 @@ class Ingestion:
         replaced = {entry.id for entry in self._held} if options.rebuild else set()
         points = self._told(first, self._points(plan.write[BATCH:]), len(plan.write))
         await self.index.replace(new_info, add=points, remove=replaced | set(plan.remove))
+        self._written = {one.id: one.sha256 for one in plan.write}
+        del first, points
+        self._plan = replace(plan, write=())  # the texts are stored, and take most of the memory
 
     def _told(self, first: Sequence[Point], rest: Iterator[Point], total: int) -> Iterator[Point]:
         done = 0
@@ -367,12 +370,12 @@ class Ingestion:
 
     async def verify(self) -> None:
         """Read the index again: every chunk of the plan must be there. Raises `RetrievalError` otherwise."""
-        plan = self._made_plan
-        if self.options.dry_run or plan.is_empty:
+        plan, written = self._made_plan, self._written
+        if written is None:
             return
         self._tell("verify", 0, plan.total, always=True)
         stored = {entry.id: entry.sha256 for entry in await self.index.entries()}
-        wrong = sum(stored.get(one.id) != one.sha256 for one in plan.write)
+        wrong = sum(stored.get(id) != sha256 for id, sha256 in written.items())
         if wrong or len(stored) != plan.total:
             message = (
                 f'The book "{self.index.collection}" was written, but it holds {len(stored):,} passages instead of '
@@ -410,6 +413,7 @@ class Ingestion:
                 unchanged=len(plan.documents_unchanged),
                 deleted=len(plan.documents_deleted),
                 failed=len(failures),
+                empty=plan.empty,
             ),
             chunks=ChunkCounts(added=plan.added, deleted=plan.deleted, unchanged=plan.unchanged, total=plan.total),
             embedded=len(self._missing),
@@ -428,10 +432,6 @@ class Ingestion:
 def _shown(source: Path | str) -> str:
     """A source as it may be printed: an address without a name and a password."""
     return _LOGIN.sub("//", str(source))
-
-
-def _embedded_text(one: Chunk) -> str:
-    return one.embedded_text
 
 
 def _places(source: str, path: str) -> list[tuple[str, str]]:
