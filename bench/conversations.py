@@ -13,7 +13,6 @@ model could write; one of another conversation; and the previous question, as a 
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import random
 import re
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 
 from bench.product import open_book, start
 from rag.conversation.turns import history, messages_from_json
+from rag.evaluation.json_lines import rows
 from rag.search.retriever import Retriever
 from rag.types import AnsweredQuestion
 
@@ -49,8 +49,8 @@ class Turn:
 def read_turns(folder: Path) -> list[Turn]:
     """The turns that at least one passage answers."""
     found = []
-    for line in (folder / "turns.jsonl").read_text("utf-8").splitlines():
-        turn: Mapping[str, Any] = json.loads(line)
+    turn: Mapping[str, Any]
+    for turn in rows(folder / "turns.jsonl"):
         if turn["relevant_passages"]:
             question, past = turn["question"].strip(), history(messages_from_json(turn["history"]))
             rewrite = (turn["standalone_question"] or question).strip()
@@ -62,8 +62,7 @@ def read_turns(folder: Path) -> list[Turn]:
 def write_pages(folder: Path, pages: Path) -> None:
     """Write each passage as a Markdown page, named by its id and with its title as heading."""
     pages.mkdir(parents=True, exist_ok=True)
-    for line in (folder / "passages.jsonl").read_text("utf-8").splitlines():
-        passage = json.loads(line)
+    for passage in rows(folder / "passages.jsonl"):
         text = passage["text"].removeprefix(passage["title"]).lstrip()
         page = f"# {passage['title']}\n\n{text}\n" if passage["title"] else f"{text}\n"
         path = pages / f"{passage['_id']}.md"
@@ -141,14 +140,14 @@ async def run(folder: Path, home: Path) -> None:
         ("later turns", [bool(t.past) for t in turns]),
         ("rewrite changes nothing", [same(t) for t in turns]),
     ):
-        rows = np.array(chosen)
+        those = np.array(chosen)
         names = [t.conversation for t, one in zip(turns, chosen, strict=True) if one]
-        print(f"\n{title}: {rows.sum()} turns, {len(set(names))} conversations")
+        print(f"\n{title}: {those.sum()} turns, {len(set(names))} conversations")
         for name, scores in (("last turn", raw), ("a person's rewrite", rewritten), ("conversation", talked)):
-            show(name, scores[rows], raw[rows] if scores is not raw else scores[rows], names)
+            show(name, scores[those], raw[those] if scores is not raw else scores[those], names)
         print("beside the conversation:")
         for name, scores in added:
-            show(name, scores[rows], talked[rows], names)
+            show(name, scores[those], talked[those], names)
     print(f"\nconversation / rewrite: {talked[:, 0].mean() / rewritten[:, 0].mean():.3f} of recall, ", end="")
     print(f"{talked[:, 1].mean() / rewritten[:, 1].mean():.3f} of nDCG")
 

@@ -11,7 +11,6 @@ written for this test ("paraphrases"; used while the check was written as well).
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import re
 import statistics
@@ -24,6 +23,7 @@ from pathlib import Path
 
 from bench.grounding_mutations import mutants, names
 from bench.product import BOOKS
+from rag.evaluation import json_lines
 from rag.evidence.verdict import check
 from rag.text.sentences import sentence_spans, units
 
@@ -46,9 +46,8 @@ class Case:
 
 def conversations(folder: Path) -> list[tuple[str, str, list[str]]]:
     """Part, reference answer and relevant passages of each turn that has relevant passages."""
-    lines = (folder / "passages.jsonl").read_text(encoding="utf-8").splitlines()
-    texts = {row["_id"]: row["text"] for row in map(json.loads, lines)}
-    turns = map(json.loads, (folder / "turns.jsonl").read_text(encoding="utf-8").splitlines())
+    texts = {row["_id"]: row["text"] for row in json_lines.rows(folder / "passages.jsonl")}
+    turns = json_lines.rows(folder / "turns.jsonl")
     return [
         (part_of(turn["id"]), turn["reference_answer"], [texts[i] for i in turn["relevant_passages"]])
         for turn in turns

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import random
 import resource
 import statistics
@@ -23,6 +24,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from bench.memory_place import temporary_place
+from bench.table import Row
 from graph.compiled import thread_config
 from graph.memory import Memory, MemoryOptions, open_memory
 from rag.prompt.budget import estimate_tokens
@@ -65,12 +67,15 @@ def answer(found: Sequence[Passage]) -> str:
 
 @dataclass
 class Turn:
-    """CPU seconds, wall seconds, tokens of the prompt, and the process's peak memory so far in megabytes."""
+    """CPU seconds, wall seconds, tokens of the prompt, the process's peak memory so far in megabytes, and the bytes of
+    the turn's question, answer and citations as JSON.
+    """
 
     cpu: float
     wall: float
     prompt: int
     peak: float
+    records: int
 
 
 async def converse(memory: Memory, thread: str, turns: int) -> list[Turn]:
@@ -87,7 +92,9 @@ async def converse(memory: Memory, thread: str, turns: int) -> list[Turn]:
         if (response.status, response.turn_number, len(response.citations)) != ("success", number, PASSAGES):
             raise RuntimeError(f"turn {number} became {response}")
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        measured.append(Turn(cpu, wall, tokens(machine), peak()))
+        records = [question, response.plain_content, *(one.model_dump(mode="json") for one in response.citations)]
+        size = len(json.dumps(records, ensure_ascii=False).encode())
+        measured.append(Turn(cpu, wall, tokens(machine), peak(), size))
         machine.searcher.asked.clear()  # the fake's own memory is not measured
     return measured
 
@@ -167,6 +174,28 @@ async def measure(home: Path, options: MemoryOptions, turns: int) -> float:
 async def cold_starts(home: Path, options: MemoryOptions, thread: str) -> float:
     """The median of `STARTS` cold starts, in seconds."""
     return statistics.median([await cold_start(home, options, thread) for _ in range(STARTS)])
+
+
+async def _rows(turns: int) -> list[Row]:
+    with temporary_place(postgres=False) as (home, url):
+        async with open_memory(home, options=MemoryOptions(url)) as memory:
+            empty = bytes_of(home)
+            measured = await converse(memory, "long", turns)
+            stored = bytes_of(home) - empty
+    records = sum(turn.records for turn in measured)
+    name = f"memory after {turns} turns"
+    found = [Row(f"{name}, to the bytes of texts and citations", "MB", [stored / 1e6]).against(records / 1e6)]
+    first = [turn.cpu * 1000 for turn in measured[5:15]]
+    last = [turn.cpu * 1000 for turn in measured[-10:]]
+    base = statistics.median(first)
+    found.append(Row("processor of a turn without embedding, turns 6-15", "ms", first).against(base))
+    found.append(Row(f"processor of a turn without embedding, to turn {turns}", "ms", last).against(base))
+    return found
+
+
+def rows(turns: int) -> list[Row]:
+    """The rows of `bench.all`: bytes and time of a long conversation in a SQLite file."""
+    return asyncio.run(_rows(turns))
 
 
 def main() -> None:

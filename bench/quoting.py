@@ -25,6 +25,7 @@ from typing import Any, Final
 
 from bench.product import open_book
 from graph.agent import Agent, open_agent
+from rag.evaluation import json_lines
 from rag.settings import Settings
 from rag.types import Response
 
@@ -57,7 +58,7 @@ class Case:
 
 def lines(path: Path) -> list[dict[str, Any]]:
     """The objects of a file with one on each line; none if there is no file."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+    return json_lines.rows(path) if path.is_file() else []
 
 
 def cases(books: Path) -> Iterator[Case]:
@@ -65,9 +66,7 @@ def cases(books: Path) -> Iterator[Case]:
     own = lines(OWN)
     for folder in sorted(path for path in books.iterdir() if path.is_dir()):
         written = folder / "questions.jsonl"
-        rows = (
-            [json.loads(line) for line in written.read_text(encoding="utf-8").splitlines()] if written.is_file() else []
-        )
+        rows = lines(written)
         rows += [row for row in own if row["book"] == folder.name]
         for row in rows:
             yield Case(folder.name, row["kind"], tuple(row["questions"]), row["pages"], row["answer"])

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -91,7 +92,7 @@ def points(count: int, dimension: int, sparse: Bm25Encoder) -> Iterator[Point]:
             source="bench",
             source_file_path=f"page-{number // 10}.md",
             chunk_index=number % 10,
-            sha256="",
+            sha256=hashlib.sha256(text.encode()).hexdigest(),
         )
         yield Point(chunk, (vector / np.linalg.norm(vector)).tolist(), sparse.encode_document(text))
 

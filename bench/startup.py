@@ -16,7 +16,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+from bench.table import Row
 
 ROOT = Path(__file__).parent.parent
 RUNS = 5
@@ -89,6 +92,22 @@ def seconds(command: list[str], home: Path) -> tuple[float, float]:
     )
     elapsed, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     return elapsed, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def rows(runs: int) -> Iterator[Row]:
+    """The rows of `bench.all`: processor seconds of commands, and of the stages of a first answer."""
+    commands = {"python -c pass": ["-c", "pass"], "run.py --help": ["run.py", "--help"]}
+    commands["run.py ask, the first answer"] = ["run.py", "ask", QUESTION]
+    with tempfile.TemporaryDirectory() as folder:
+        home, base = Path(folder), 0.0
+        seconds(commands["run.py ask, the first answer"], home)  # indexes the manual
+        for name, command in commands.items():
+            row = Row(f"start: {name}, processor", "s", [seconds(command, home)[1] for _ in range(runs)])
+            base = base or row.median
+            yield row.against(base)
+        parts = [stages(home) for _ in range(runs)]
+        for place, (name, _) in enumerate(parts[0]):
+            yield Row(f"stage: {name}", "s", [one[place][1] for one in parts]).against(base)
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ import asyncio
 import copy
 import signal
 import sys
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from cli.attached import with_files
@@ -36,7 +36,23 @@ def chat(options: argparse.Namespace) -> int:
     profile_of(settings, options.profile)
     parse_filter(options.filter)  # reject an invalid filter before anything is loaded
     preload(*DRAWING if sys.stdout.isatty() else ())
-    return asyncio.run(_chat(options, settings))
+    with _ended_by_signals():
+        return asyncio.run(_chat(options, settings))
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let a signal that ends the process end the chat in order, so that the terminal gets its cursor back."""
+
+    def leave(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class _Shelf:
@@ -134,6 +150,8 @@ async def _answer(session: ChatSession, events: AsyncIterator[Event], *, stream:
     try:
         await task
     except asyncio.CancelledError:
+        if (chat := asyncio.current_task()) is not None and chat.cancelling():  # the whole chat is ended
+            raise
         say("\nStopped. Type /resume to finish the answer or /retry to ask the question again.")
     finally:
         with suppress(NotImplementedError, RuntimeError):

@@ -19,6 +19,13 @@ Choices = Callable[[ChatSession], Awaitable[list[tuple[str, str]]]]
 _LISTED: Final = 20  # conversations
 
 
+_KEYS: Final = (
+    "Ctrl-C stops an answer, Ctrl-D leaves, Ctrl-R searches what was typed, Tab completes.",
+    "Alt-Enter, or a backslash before Enter, begins a new line; Ctrl-X Ctrl-E opens $EDITOR.",
+    "@file in a question puts the text of the file there.",
+)
+
+
 class Leave(Exception):  # noqa: N818  # not an error
     """Raised by `/quit`."""
 
@@ -33,9 +40,8 @@ class Command(NamedTuple):
 
 async def _help(_session: ChatSession, _rest: str) -> None:
     _print_rows([(f"/{name}", command.does) for name, command in COMMANDS.items()])
-    print("Ctrl-C stops an answer, Ctrl-D leaves, Ctrl-R searches what was typed, Tab completes.")
-    print("Alt-Enter, or a backslash before Enter, begins a new line; Ctrl-X Ctrl-E opens $EDITOR.")
-    print("@file in a question puts the text of the file there.")
+    for line in _KEYS:
+        console().print(line, markup=False)
 
 
 def _print_rows(rows: list[tuple[str, ...]]) -> None:
@@ -45,7 +51,7 @@ def _print_rows(rows: list[tuple[str, ...]]) -> None:
 
     table = Table.grid(padding=(0, 2, 0, 0))
     for place in range(len(rows[0]) if rows else 0):
-        table.add_column(no_wrap=place < len(rows[0]) - 1)
+        table.add_column(no_wrap=place < len(rows[0]) - 1, overflow="fold")
     for row in rows:
         table.add_row(*(Text(in_line(cell)) for cell in row))
     console().print(table)

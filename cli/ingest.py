@@ -60,7 +60,15 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
     from rag.ingest.estimate import estimated_seconds
     from rag.ingest.patterns import Selection
     from rag.ingest.pipeline import ingest as run_ingestion
-    from rag.services import MANUAL, build_embedder, collection_index, collection_to_fill, owner_of, vector_cache
+    from rag.services import (
+        MANUAL,
+        build_embedder,
+        collection_index,
+        collection_to_fill,
+        owner_of,
+        source_memory,
+        vector_cache,
+    )
 
     name = collection_to_fill(settings, profile, options.collection)
     if name == MANUAL:
@@ -75,7 +83,7 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
             "A source is empty.", code="source", hint="Give a folder, a file or an address: ingest SOURCE."
         )
     index = collection_index(settings, name, profile)
-    embedder, sparse = build_embedder(settings, profile, name), Bm25Encoder()
+    embedder, sparse = build_embedder(settings, profile, name, lazy=True), Bm25Encoder()
     try:
         report = await run_ingestion(
             options.sources,
@@ -90,6 +98,7 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
             profile=owner_of(name, profile),
             dry_run=options.dry_run,
             watch=watch,
+            memory=source_memory(settings),
         )
         seconds = 0.0
         if options.dry_run:
@@ -131,9 +140,10 @@ def _changes(documents: Any, *, dry_run: bool) -> str:
     counts = {
         "would be added" if dry_run else "added": documents.added,
         "changed": documents.changed,
-        "unchanged": documents.unchanged,
+        "unchanged": documents.unchanged - documents.empty,
         "deleted": documents.deleted,
         "failed": documents.failed,
+        "without text": documents.empty,
     }
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "none"
 

@@ -63,7 +63,7 @@ def _editor(session: ChatSession, *, persistent: bool) -> PromptSession[str]:
         enable_open_in_editor=True,
         placeholder=hint,
         reserve_space_for_menu=6,
-        output=create_output() if sys.stdout.isatty() else create_output(stdout=sys.stderr),
+        output=None if sys.stdout.isatty() else create_output(stdout=sys.stderr),
     )
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from cli.markdown import is_web_address, links_work
 from cli.terminal import in_line, printable
 from rag.answer.citations import sources_footer
-from rag.types import Citation, Footer, Quote
+from rag.types import CLOSEST, Citation, Footer, Quote
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
 MOST: Final = 5  # sources below an answer; `/sources` shows all
+_NEAR: Final = 0.5  # part of the threshold from which a page is near
 _FORMS: Final[tuple[Footer, ...]] = ("list", "files", "scores")
 
 
@@ -25,27 +26,55 @@ def form_of(footer: str, citations: Sequence[Citation]) -> Footer | None:
 
 def print_compact(screen: Console, citations: Sequence[Citation], form: Footer) -> None:
     """A line for each of the first sources, in the order of the answer."""
-    links, shown = links_work(screen), citations if len(citations) <= MOST + 1 else citations[:MOST]
+    shown = citations if len(citations) <= MOST + 1 else citations[:MOST]
     for citation in shown:
-        for line in _compact(citation, form, screen.width, links=links):
+        for line in _compact(citation, form, screen):
             screen.print(line, soft_wrap=True, style="dim")
     if len(citations) > len(shown):
         screen.print(f"{len(citations) - len(shown)} more: /sources", style="dim")
 
 
-def _compact(citation: Citation, form: Footer, width: int, *, links: bool) -> list[Text]:
-    """Number, name and address on one line; on two if the address would have to be cut."""
+def print_closest(screen: Console, pages: Sequence[tuple[str, str]]) -> None:
+    """The pages that come near to a refused question: name and address, on one line each where they fit."""
+    from rich.text import Text
+
+    screen.print("Closest pages:", style="dim")
+    for name, url in pages:
+        for line in _with_address(Text("- ", no_wrap=True), in_line(name), in_line(url), screen):
+            screen.print(line, soft_wrap=True, style="dim")
+
+
+def closest_in(trace: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """The names of candidates that came near in a search that found nothing good enough. A trace has no addresses."""
+    if not trace:
+        return []
+    near = [one for one in trace["candidates"] if one["cosine"] >= trace["threshold"] * _NEAR]
+    candidates = sorted(near, key=lambda one: -one["cosine"])
+    names = [" > ".join(dict.fromkeys(filter(None, (one["title"], one["heading"])))) for one in candidates]
+    return [(name, "") for name in list(dict.fromkeys(names))[:CLOSEST]]
+
+
+def _compact(citation: Citation, form: Footer, screen: Console) -> list[Text]:
+    """Number, name and address of a source."""
     from rich.text import Text
 
     name, url = in_line(citation.breadcrumb or citation.title), in_line(citation.url)
     if form == "files" and citation.source_file_path and citation.source_file_path != url:
         name += f", {in_line(citation.source_file_path)}"
-    behind = f" ({citation.score:.2f})" if form == "scores" else ""
-    line = Text(f"[{citation.marker}] ", no_wrap=True)
-    if links and is_web_address(url):
-        line.append(name, style=f"link {url}").append(behind)
+    name += f" ({citation.score:.2f})" if form == "scores" else ""
+    return _with_address(Text(f"[{citation.marker}] ", no_wrap=True), name, url, screen)
+
+
+def _with_address(line: Text, name: str, url: str, screen: Console) -> list[Text]:
+    """The name as a link; where that is impossible with its address, on two lines if the address would be cut."""
+    from rich.text import Text
+
+    width = screen.width
+    if links_work(screen) and is_web_address(url):
+        return [_cut(line.append(name, style=f"link {url}"), width)]
+    line.append(name)
+    if not url:
         return [_cut(line, width)]
-    line.append(name + behind)
     address = Text(f"  {url}")
     if line.cell_len + address.cell_len <= width:
         return [line.append_text(address)]

@@ -84,14 +84,17 @@ def say(text: str) -> None:
 
 def say_field(name: str, text: str) -> None:
     """Print a remark with its name in a column on the left, to standard error."""
-    indent = " " * _NAMES
-    line = f"{name:<{_NAMES}}{in_line(text)}"
-    if sys.stderr.isatty():
-        width = shutil.get_terminal_size().columns
-        line = textwrap.fill(
-            line, width, break_long_words=False, break_on_hyphens=False, subsequent_indent=indent, drop_whitespace=True
-        )
-    print(line, file=sys.stderr)
+    if not sys.stderr.isatty():
+        print(f"{name:<{_NAMES}}{in_line(text)}", file=sys.stderr)
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid()
+    table.add_column(style="dim", width=_NAMES)
+    table.add_column(overflow="fold")
+    table.add_row(name, Text(in_line(text)))
+    console(stderr=True).print(table)
 
 
 def waiting(data: Mapping[str, Any]) -> str:
@@ -117,6 +120,26 @@ def console(**options: Any) -> Console:
     if not (sys.stderr if options.get("stderr") else sys.stdout).isatty():
         options = {"width": _UNWRAPPED} | options  # a pipe gets lines as they are
     return Console(highlight=False, theme=Theme(_STYLES), **options)
+
+
+@contextmanager
+def without_echo() -> Iterator[None]:
+    """Keep what is typed meanwhile off the screen. The next prompt gets it."""
+    import termios
+
+    try:
+        file = sys.stdin.fileno()
+        before = termios.tcgetattr(file)
+    except (OSError, ValueError, termios.error):  # no terminal
+        yield
+        return
+    quiet = termios.tcgetattr(file)
+    quiet[3] &= ~termios.ECHO
+    termios.tcsetattr(file, termios.TCSANOW, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(file, termios.TCSANOW, before)
 
 
 def say_remarks(response: Response) -> None:

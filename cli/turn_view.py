@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING, Any, Final
 
 from cli.progress import Progress
-from cli.terminal import console, printable, say, say_failure, say_remarks, waiting
-from rag.types import UNCONFIRMED_MARK, Event, Response
+from cli.terminal import console, printable, say, say_failure, say_remarks, waiting, without_echo
+from rag.types import Event, Response
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -17,8 +20,7 @@ if TYPE_CHECKING:
 
 # What an answer is drawn with. Loaded at the start, so that Enter is answered at once.
 DRAWING: Final = ("rich.live", f"{__package__}.sources")
-EXPLAINED: Final = f"{UNCONFIRMED_MARK} marks what could not be confirmed from the book."
-_PER_SECOND: Final = 12  # redraws of the unfinished part
+_PER_SECOND: Final = 10  # redraws
 
 
 class TurnView:
@@ -29,7 +31,7 @@ class TurnView:
     """
 
     def __init__(self, *, stream: bool = True, hints: bool = True) -> None:
-        self._terminal = _Terminal(stream=stream, hints=hints) if sys.stdout.isatty() else None
+        self._terminal = _Terminal(stream=stream) if sys.stdout.isatty() else None
         self._hints = hints
 
     def take(self, event: Event) -> None:
@@ -48,7 +50,13 @@ class TurnView:
             self._terminal.finish(response)
         else:
             print(printable(response.content) + ("\n" if self._hints else ""), flush=True)
-        say_remarks(response)
+        if self._terminal is None:
+            say_remarks(response)
+            return
+        remarks = console(stderr=True)
+        for notice in response.notices:
+            remarks.print(printable(notice), style="dim", markup=False)
+        print()
 
     def close(self) -> None:
         if self._terminal is not None:
@@ -61,26 +69,40 @@ class _Terminal:
     A terminal that cannot move its cursor gets the finished blocks only.
     """
 
-    def __init__(self, *, stream: bool, hints: bool) -> None:
+    def __init__(self, *, stream: bool) -> None:
         from rich.live import Live
 
         from cli.blocks import BlockReader
         from cli.markdown import links_work
 
         self._screen: Console = console()
-        self._stream, self._hints = stream, hints
+        self._stream = stream
         self._progress = Progress()
         self._reader = BlockReader()
         self._links: dict[int, str] | None = {} if links_work(self._screen) else None
+        self._trace: Mapping[str, Any] | None = None  # of the first search
         self._printed = False
         self._ready: list[AnswerBlock] = []  # finished blocks that wait for the end
         self._held = ""  # the last piece, if it may be the sources
         self._live: Live | None = None
+        self._ticking: asyncio.Task[None] | None = None
+        self._echo = ExitStack()
         if self._screen.is_dumb_terminal:
             self._screen.print(self._progress.line, style="dim")
             return
-        self._live = Live(self, console=self._screen, transient=True, refresh_per_second=_PER_SECOND)
+        self._echo.enter_context(without_echo())
+        # All drawing is done in the thread of the event loop: rich's own thread for it can draw between the moment at
+        # which a block is to be printed and the moment at which it is, and leave lines behind.
+        self._live = Live(self, console=self._screen, transient=True, auto_refresh=False)
         self._live.start(refresh=True)
+        with suppress(RuntimeError):  # without a loop nothing moves
+            self._ticking = asyncio.get_running_loop().create_task(self._tick(self._live))
+
+    async def _tick(self, live: Live) -> None:
+        """Move the sign of the progress, and count its seconds."""
+        while self._live is live:
+            await asyncio.sleep(1 / _PER_SECOND)
+            live.refresh()
 
     def __rich__(self) -> RenderableType:
         """The unfinished blocks and the progress."""
@@ -93,12 +115,15 @@ class _Terminal:
 
     def take(self, event: Event) -> None:
         self._progress.take(event)
+        self._trace = event.data.get("trace", self._trace)
         if event.type == "retrieval" and self._links is not None:
             self._links |= {int(number): url for number, url in event.data.get("links", {}).items()}
         elif event.type == "retract":
             self._retract()
         elif event.type == "sentence":
             self._feed(event.data["text"])
+        if self._live is not None:
+            self._live.refresh()
 
     def _feed(self, text: str) -> None:
         """Take in a piece. One that may be the sources waits: they are shown in another form at the end."""
@@ -136,13 +161,16 @@ class _Terminal:
         """Stop drawing, and print what has arrived: all of the answer, or what was shown of one that was stopped."""
         live, self._live = self._live, None
         if live is not None:
+            if self._ticking is not None:
+                self._ticking.cancel()
             live.stop()
+            self._echo.close()
         ready, self._ready = self._ready, []
         self._print([*ready, *self._reader.close()])
 
     def finish(self, response: Response) -> None:
         """Below the answer, print its sources and what its marks mean."""
-        from cli.sources import form_of, print_compact
+        from cli.sources import closest_in, form_of, print_closest, print_compact
 
         held, self._held = self._held, ""
         form = form_of(held, response.citations)
@@ -151,7 +179,7 @@ class _Terminal:
         else:
             self._screen.print()
             print_compact(self._screen, response.citations, form)
-        if UNCONFIRMED_MARK in response.plain_content:
-            more = " /why tells more." if self._hints else ""
-            self._screen.print(f"{EXPLAINED}{more}", style="dim", markup=False)
-        self._screen.print()
+        pages = response.closest_pages or (closest_in(self._trace) if response.fallback_reason == "no_passage" else [])
+        if pages:
+            self._screen.print()
+            print_closest(self._screen, pages)

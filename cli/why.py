@@ -44,7 +44,7 @@ def summary(response: Response, trace: Mapping[str, Any] | None, threshold: floa
         return "This was taken for small talk, so the book was not asked."
     if response.fallback_reason == "no_passage":
         return _nothing_found(trace, threshold)
-    best = response.retrieved_chunks[0] if response.retrieved_chunks else None
+    best = max(response.retrieved_chunks, key=lambda chunk: chunk.score, default=None)
     if best is None:
         return "The answer needed no passage of the book."
     found = f'The best passage, "{_name(best.heading, best.title)}", scored {best.score:.2f}'
@@ -105,7 +105,7 @@ def _print_candidates(screen: Console, trace: Mapping[str, Any]) -> None:
     wide = screen.width >= _WIDE  # a narrow screen shows the names instead
     for leg in legs if wide else ():
         table.add_column(leg, justify="right", no_wrap=True)
-    table.add_column("passage", ratio=1)
+    table.add_column("passage", ratio=1, overflow="fold")
     used = sum(candidate["outcome"] == "kept" for candidate in trace["candidates"])
     for place, candidate in enumerate(trace["candidates"][: used + _UNUSED_SHOWN], 1):
         scores = [f"{score:.2f}" for score in candidate["scores"]] if wide else []
@@ -133,7 +133,7 @@ def leg_names(kinds: Sequence[str]) -> Iterator[str]:
 
 def _findings(response: Response) -> Iterator[tuple[str, str]]:
     yield (
-        "shown",
+        "budget",
         f"{counted(response.retrieval_count, 'passage')} fitted into the context of {in_line(response.model)}",
     )
     yield "checked", checked_line(response.grounding)
@@ -153,7 +153,7 @@ def _print_fields(screen: Console, fields: Sequence[tuple[str, str]]) -> None:
 
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim", min_width=8)
-    table.add_column()
+    table.add_column(overflow="fold")
     for name, text in fields:
         table.add_row(name, Text(text))
     screen.print(table)

@@ -67,7 +67,7 @@ class _Delegate(BaseCheckpointSaver[Any]):
 
 
 class GivenSaver(KeptSaver, _Delegate):
-    """The caller's checkpointer with our errors. Its old checkpoints stay: deleting them is the caller's decision."""
+    """The caller's checkpointer with our errors. Turns delete none of its checkpoints: that is up to the caller."""
 
     def __init__(self, inner: BaseCheckpointSaver[Any]) -> None:
         super().__init__(inner)
@@ -75,6 +75,11 @@ class GivenSaver(KeptSaver, _Delegate):
 
     async def drop_old(self, _thread_id: str, _keep: int) -> int:
         return 0
+
+    async def prune_all(self, thread_ids: Sequence[str]) -> None:
+        """As LangGraph's `aprune`. Raises `NotImplementedError` for a checkpointer that cannot."""
+        async with self.guarded():
+            await self.inner.aprune(thread_ids, strategy="keep_latest")
 
     @asynccontextmanager
     async def guarded(self, *, reading: str | None = None, limited: bool = True) -> AsyncIterator[None]:  # noqa: ARG002
@@ -116,8 +121,19 @@ class GivenDatabase:
             await forget(self.store, thread_id)
 
     async def prune(self) -> int:
-        """Deletes nothing, as `GivenSaver` says."""
-        return 0
+        """Keep only the newest checkpoint of each conversation, if the checkpointer can do that; else delete nothing.
+
+        Raises `MemoryFailureError`.
+        """
+        threads, before = await self.thread_ids(), await self._checkpoints()
+        try:
+            await self.saver.prune_all(threads)
+        except NotImplementedError:
+            return 0
+        return before - await self._checkpoints()
+
+    async def _checkpoints(self) -> int:
+        return len([found async for found in self.saver.alist(None)])
 
     def only_here(self, _thread_id: str) -> AbstractAsyncContextManager[bool]:
         return nullcontext(True)

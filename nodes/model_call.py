@@ -19,6 +19,7 @@ from rag.given import with_options
 from rag.model.endpoint_errors import RequestInfo, model_error
 from rag.model.received import AnswerMeter, Finish, clean_calls, finish_of, names_its_finish
 from rag.ports import Parts
+from rag.private_apis import unstreamed
 from rag.prompt.budget import estimate_tokens
 from rag.prompt.tool import tool_schema
 from rag.types import Tokens
@@ -79,7 +80,8 @@ async def call_model(
         try:
             spoken = parts.dialect.spoken(call.model, options)
             meter = AnswerMeter(clock=clock, spent=spent + clock() - began)
-            return await _stream(parts, call.prompt, reader, spoken, meter)
+            with unstreamed():
+                return await _stream(parts, call.prompt, reader, spoken, meter)
         except Exception as failure:
             error = model_error(failure, RequestInfo(call.model, "")) if parts.given else model_error(failure)
             is_new = isinstance(error, OptionRefusedError) and parts.dialect.note(call.model, error.option)
@@ -119,7 +121,7 @@ def _speaker(parts: Parts, options: Mapping[str, Any]) -> Runnable[LanguageModel
 async def _stream(
     parts: Parts, prompt: Sequence[BaseMessage], reader: Reader, options: Mapping[str, Any], meter: AnswerMeter
 ) -> AIMessageChunk:
-    # "nostream" keeps LangGraph from streaming the raw tokens: only checked sentences may reach the user.
+    # Only checked sentences may reach the user. "nostream" keeps LangGraph from streaming the raw tokens.
     config = RunnableConfig(tags=["nostream"])
     chunks: list[AIMessageChunk] = []
     usage: UsageMetadata | None = None

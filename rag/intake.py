@@ -11,7 +11,7 @@ from rag.given import NOTHING_GIVEN, Given, as_embedder
 from rag.ingest.ingestion import Ingestion, IngestOptions
 from rag.ingest.report import IngestProgress
 from rag.profiles.profile import Profile
-from rag.services import MANUAL, build_embedder, collection_to_fill, index_of, owner_of, vector_cache
+from rag.services import MANUAL, build_embedder, collection_to_fill, index_of, owner_of, source_memory, vector_cache
 from rag.settings import Settings
 
 
@@ -38,7 +38,7 @@ def begin_ingestion(
         raise UsageError(problem, code="collection", hint="Choose another collection.")
     if any(not str(source).strip() for source in sources):  # it would read the current folder
         raise UsageError("A source is empty.", code="source", hint="Give a folder, a file or an address.")
-    embedder = as_embedder(given.embeddings) if given.embeddings else build_embedder(settings, profile, name)
+    embedder = as_embedder(given.embeddings) if given.embeddings else build_embedder(settings, profile, name, lazy=True)
     return Ingestion(
         sources,
         options.of_profile(owner_of(name, profile)),
@@ -47,5 +47,6 @@ def begin_ingestion(
         sparse=Bm25Encoder(),
         vectors=vector_cache(settings),
         watch=watch,
+        memory=source_memory(settings),
         closes_index=given.qdrant_client is None,
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -13,6 +14,34 @@ if TYPE_CHECKING:
     from langchain_qdrant import QdrantVectorStore
 
 MESSAGE_LIMITS: Final = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]  # qdrant's own
+
+
+_EVENT_STREAMS: Final = ("langchain_core.tracers.event_stream", "langchain_core.tracers.log_stream")
+
+
+@contextmanager
+def unstreamed() -> Iterator[None]:
+    """Run the block, a call of the model, without the callbacks of `astream_events` and `astream_log`.
+
+    These streams give a program, and a client of LangGraph's server in its mode `events`, whatever a model writes,
+    before it is checked. The tag "nostream" keeps only LangGraph's own streams from that, and the filters of
+    `astream_events` are up to whoever reads it. Tracers, such as LangSmith's, stay. The classes are private, so they
+    are told by their module. The callbacks are taken from the context variable, since `RunnableBinding` merges those of
+    a config that it is given with them.
+    """
+    from langchain_core.callbacks import BaseCallbackManager
+    from langchain_core.runnables.config import ensure_config, var_child_runnable_config
+
+    config = ensure_config()
+    callbacks = config.get("callbacks")
+    if isinstance(callbacks, BaseCallbackManager):
+        for handler in [one for one in callbacks.handlers if type(one).__module__ in _EVENT_STREAMS]:
+            callbacks.remove_handler(handler)  # of a copy
+    token = var_child_runnable_config.set(config)
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
 
 
 def without_openai_headers(client: Any) -> None:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rag.disk import close_to_others
 from rag.embedding import choice as embedding_choice
@@ -31,6 +31,9 @@ from rag.search.given_retriever import GivenRetriever, SeenPassages
 from rag.search.rerank import build_reranker
 from rag.search.retriever import Retriever
 from rag.settings import Settings
+
+if TYPE_CHECKING:
+    from rag.ingest.source_memory import SourceMemory
 
 MANUAL: Final = "manual"  # collection of askbook's own manual
 BOOK: Final = "book"  # default collection of the user's book
@@ -179,21 +182,32 @@ class LiveServices:
         return f"{text}; the profile's own model needs {missing}" if missing else text
 
 
-def build_embedder(settings: Settings, profile: Profile | None = None, collection: str | None = None) -> Embedder:
+def build_embedder(
+    settings: Settings, profile: Profile | None = None, collection: str | None = None, *, lazy: bool = False
+) -> Embedder:
     """The embedding model of a book, chosen by `rag.embedding.choice`. The manual always uses the local one.
 
-    Makes no call. Raises `UsageError` if the model is missing or unusable.
+    Makes no call. With `lazy`, the packaged model is loaded for its first vector only.
+
+    Raises `UsageError` if the model is missing or unusable.
     """
     if collection == MANUAL:
         choice = embedding_choice.local(settings)
     else:
         choice = embedding_choice.embedding_of(settings, profile, collection)
-    return embedding_choice.build_embedder(choice, settings)
+    return embedding_choice.build_embedder(choice, settings, lazy=lazy)
 
 
 def vector_cache(settings: Settings) -> SqliteVectorCache:
     """The cache of computed vectors, in `home`."""
     return SqliteVectorCache(settings.home / "vectors.sqlite")
+
+
+def source_memory(settings: Settings) -> SourceMemory:
+    """What is remembered of the sources that were read, in `home`."""
+    from rag.ingest.source_memory import SourceMemory
+
+    return SourceMemory(settings.home / "sources")
 
 
 def collection_to_fill(settings: Settings, profile: Profile, given: str | None) -> str:

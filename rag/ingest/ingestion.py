@@ -9,12 +9,11 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from rag.book import RECIPE, Chunk, IndexEntry, IndexInfo, Point
+from rag.book import RECIPE, Chunk, Document, IndexEntry, IndexInfo, Point
 from rag.errors import RetrievalError, UsageError
 from rag.index.index_errors import not_ours
 from rag.ingest.book_title import book_title
@@ -33,6 +32,9 @@ from rag.ingest.report import (
     SourceSummary,
     Step,
 )
+from rag.ingest.source_files import note_surroundings, witnessed
+from rag.ingest.source_memory import ReadSource, RecalledPage, SourceMemory, options_key
+from rag.ingest.sources.opened_source import is_address
 from rag.ingest.text_batches import TextBatches, embed_batches
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 from rag.types import now
@@ -66,6 +68,10 @@ class IngestOptions:
         return replace(self, profile=name)
 
 
+class _UnreadPageError(Exception):
+    """A page has to be cut whose text was not read, since its source has not changed."""
+
+
 class Ingestion:
     """An ingestion whose steps are run one by one, or all by `run`. `aclose` must be called in any case.
 
@@ -84,6 +90,7 @@ class Ingestion:
         vectors: VectorCache,
         watch: Watch | None = None,
         closes_index: bool = False,
+        memory: SourceMemory | None = None,
     ) -> None:
         self.sources = sources
         self.options = options
@@ -95,6 +102,10 @@ class Ingestion:
         self._shown = 0.0
         self._began = time.monotonic()
         self._locks = AsyncExitStack()
+        self._memory = memory
+        self._read: dict[tuple[str, str], ReadSource] = {}
+        self._empty: set[tuple[str, str]] = set()  # source and path of the pages without chunks
+        self._read_all = False  # nothing is recalled any more: a page has to be cut
         self._locked = False
         self._closes_index = closes_index
         self._loaded: list[LoadResult] = []
@@ -103,6 +114,7 @@ class Ingestion:
         self._held: list[IndexEntry] = []
         self._plan: Plan | None = None
         self._missing: list[int] = []  # places in `plan.write` of chunks whose texts have no vector yet
+        self._written: dict[str, str] | None = None  # ids and hashes of what the step "write" has stored
         self._tokens = 0
         self._title = ""
 
@@ -160,14 +172,24 @@ class Ingestion:
 
     def _load(self, source: Path | str) -> LoadResult:
         options = self.options
-        return load_source(
-            source,
-            base_url=options.base_url,
-            skip=options.skip,
-            generator=options.generator,
-            own=options.own,
-            selection=options.selection,
-        )
+        key = options_key(options.base_url, sorted(options.skip), options.generator, options.own, options.selection)
+        memory = None if is_address(str(source)) else self._memory
+        known = memory.recall(str(source), key) if memory and not self._read_all else None
+        if known is not None:
+            return known
+        with witnessed() as seen:
+            result = load_source(
+                source,
+                base_url=options.base_url,
+                skip=options.skip,
+                generator=options.generator,
+                own=options.own,
+                selection=options.selection,
+            )
+            note_surroundings(result.source)
+        if memory and not result.failures:
+            self._read[str(source), key] = ReadSource(result, seen)
+        return result
 
     async def chunk(self) -> None:
         """Compare the pages with the points in the index, and cut those that are new or changed."""
@@ -182,7 +204,15 @@ class Ingestion:
             check_models(self._info, self.index, self._embedder, self._sparse, self.sources, options.profile)
             if self._info is not None and self._info.recipe != RECIPE:
                 entries = [replace(entry, document_sha256="") for entry in entries]  # every page counts as changed
-        self._plan = plan = await asyncio.to_thread(self._make_plan, entries)
+        try:
+            self._plan = plan = await asyncio.to_thread(self._make_plan, entries)
+        except _UnreadPageError:
+            self._read_all = True
+            await self.load()
+            self._plan = plan = await asyncio.to_thread(self._make_plan, entries)
+        for (source, key), read in self._read.items() if self._memory and not options.dry_run else ():
+            await asyncio.to_thread(self._memory.keep, source, key, read, self._empty)  # type: ignore[union-attr]
+        self._read = {}
         if not plan.total:
             names = ", ".join(str(source) for source in self.sources)
             raise UsageError(f"All pages of {names} are empty.", code="no_text", hint="Give pages with text.")
@@ -223,14 +253,18 @@ class Ingestion:
         stored = {(entry.source, entry.source_file_path) for entry in entries}
         documents = [document for result in self._loaded for document in result.documents]
 
-        def told() -> Iterator[int]:
-            yield from range(1, len(documents) + 1)
+        numbers = iter(range(1, len(documents) + 1))
 
-        numbers = told()
-
-        def chunked(document: object) -> list[Chunk]:
+        def chunked(document: Document) -> list[Chunk]:
             self._tell("chunk", next(numbers, len(documents)), len(documents))
-            return chunk(document, count_tokens=self._embedder.count_tokens, max_tokens=limit)  # type: ignore[arg-type]
+            if isinstance(document, RecalledPage):
+                if document.is_empty:
+                    return []
+                raise _UnreadPageError
+            made = chunk(document, count_tokens=self._embedder.count_tokens, max_tokens=limit)
+            if not made:
+                self._empty.add((document.source, document.path))
+            return made
 
         return make_plan(
             documents,
@@ -262,7 +296,7 @@ class Ingestion:
             return
         chunks = self._made_plan.write
         batches = TextBatches(
-            [partial(_embedded_text, chunks[place]) for place in self._missing],
+            lambda number: chunks[self._missing[number]].embedded_text,
             [len(chunks[place].text) for place in self._missing],
             self._embedder.batch_size,
         )
@@ -308,6 +342,9 @@ class Ingestion:
         replaced = {entry.id for entry in self._held} if options.rebuild else set()
         points = self._told(first, self._points(plan.write[BATCH:]), len(plan.write))
         await self.index.replace(new_info, add=points, remove=replaced | set(plan.remove))
+        self._written = {one.id: one.sha256 for one in plan.write}
+        del first, points
+        self._plan = replace(plan, write=())  # the texts are stored, and take most of the memory
 
     def _told(self, first: Sequence[Point], rest: Iterator[Point], total: int) -> Iterator[Point]:
         done = 0
@@ -333,12 +370,12 @@ class Ingestion:
 
     async def verify(self) -> None:
         """Read the index again: every chunk of the plan must be there. Raises `RetrievalError` otherwise."""
-        plan = self._made_plan
-        if self.options.dry_run or plan.is_empty:
+        plan, written = self._made_plan, self._written
+        if written is None:
             return
         self._tell("verify", 0, plan.total, always=True)
         stored = {entry.id: entry.sha256 for entry in await self.index.entries()}
-        wrong = sum(stored.get(one.id) != one.sha256 for one in plan.write)
+        wrong = sum(stored.get(id) != sha256 for id, sha256 in written.items())
         if wrong or len(stored) != plan.total:
             message = (
                 f'The book "{self.index.collection}" was written, but it holds {len(stored):,} passages instead of '
@@ -376,6 +413,7 @@ class Ingestion:
                 unchanged=len(plan.documents_unchanged),
                 deleted=len(plan.documents_deleted),
                 failed=len(failures),
+                empty=plan.empty,
             ),
             chunks=ChunkCounts(added=plan.added, deleted=plan.deleted, unchanged=plan.unchanged, total=plan.total),
             embedded=len(self._missing),
@@ -394,10 +432,6 @@ class Ingestion:
 def _shown(source: Path | str) -> str:
     """A source as it may be printed: an address without a name and a password."""
     return _LOGIN.sub("//", str(source))
-
-
-def _embedded_text(one: Chunk) -> str:
-    return one.embedded_text
 
 
 def _places(source: str, path: str) -> list[tuple[str, str]]:

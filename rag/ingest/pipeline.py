@@ -8,6 +8,7 @@ from pathlib import Path
 from rag.ingest.ingestion import Ingestion, IngestOptions, Watch
 from rag.ingest.patterns import EVERYTHING, Selection
 from rag.ingest.report import IngestProgress, IngestReport
+from rag.ingest.source_memory import SourceMemory
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 
 __all__ = ["IngestReport", "ingest"]
@@ -31,6 +32,7 @@ async def ingest(
     dry_run: bool = False,
     progress: Callable[[int, int], None] | None = None,
     watch: Watch | None = None,
+    memory: SourceMemory | None = None,
 ) -> IngestReport:
     """Bring the index up to date with the sources, as one change. Writes nothing if nothing changed.
 
@@ -41,6 +43,8 @@ async def ingest(
     one that the collection belongs to, for the hints of errors. `progress(done, total)` counts embedded texts; `watch`
     is told of every step, also from worker threads. A dry run reports what would happen (`embedded`, too), and neither
     embeds nor writes. A cancelled run keeps its vectors in the cache and does not change the index.
+
+    With `memory`, a source in which no file has changed is not read again, unless one of its pages has to be cut.
 
     A source that fails is named in the report, and the others are read. Raises `UsageError`, before anything is
     embedded, if all sources fail and for an index that other models encoded; `RetrievalError` if the index fails, and
@@ -55,5 +59,5 @@ async def ingest(
 
     options = IngestOptions(base_url, skip, generator, selection, alone, own, rebuild, profile, dry_run)
     return await Ingestion(
-        sources, options, index=index, embedder=embedder, sparse=sparse, vectors=vectors, watch=watched
+        sources, options, index=index, embedder=embedder, sparse=sparse, vectors=vectors, watch=watched, memory=memory
     ).run()

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import os
 import stat
+import zlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -67,6 +70,55 @@ class SourceFiles:
         return Failure(self.name, _shown(file, self.root), why_unreadable(error))
 
 
+Stamp = tuple[int, int, int, int] | None  # inode, size, time of change of the content and of the file; None: no file
+_FILES: Final = "*"  # in place of a name: the names of all files of the folder
+_KIND: Final = "?"  # in place of a name: whether the path is a file or a folder
+_witness: Final[ContextVar[dict[str, Stamp] | None]] = ContextVar("witness", default=None)
+
+
+@contextmanager
+def witnessed() -> Iterator[dict[str, Stamp]]:
+    """Note every file that is read or looked for in the block, and every folder that is listed, with its stamp then.
+
+    While none of the stamps has changed, reading again would give the same.
+    """
+    seen: dict[str, Stamp] = {}
+    token = _witness.set(seen)
+    try:
+        yield seen
+    finally:
+        _witness.reset(token)
+
+
+def stamp(path: Path) -> Stamp:
+    """What tells a file or a folder from any other that may be at its place later."""
+    try:
+        if path.name == _FILES:
+            with os.scandir(path.parent) as listing:
+                names = sorted(entry.name for entry in listing if not entry.is_dir())
+            return len(names), zlib.crc32("/".join(names).encode("utf-8", "surrogateescape")), 0, 0
+        if path.name == _KIND:
+            return stat.S_IFMT(path.parent.stat().st_mode), 0, 0, 0
+        status = path.stat()
+    except (OSError, ValueError):
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def note_surroundings(source: str) -> None:
+    """Note the names of the files beside a source, where a generator's files may appear.
+
+    Folders do not count: askbook's own home may be one of them, and appears while the source is read.
+    """
+    _note(Path(source).parent / _FILES)
+
+
+def _note(path: Path) -> None:
+    seen = _witness.get()
+    if seen is not None and (name := str(path)) not in seen:
+        seen[name] = stamp(path)
+
+
 def source_files(
     source: Path, skip: Collection[str] = (), selection: Selection = EVERYTHING, *, name: str = ""
 ) -> SourceFiles:
@@ -106,6 +158,7 @@ def _walk(
     folders = [root]
     while folders:  # not recursive: a folder may be a thousand levels deep
         folder = folders.pop()
+        _note(folder)
         try:
             with os.scandir(folder) as listing:
                 entries = list(listing)
@@ -147,6 +200,7 @@ def read_file(path: Path, root: Path, *, hard_links: bool = False, largest: int 
     """
     if path.is_symlink() and not _may_follow(path, root):
         raise ValueError(_LINK)
+    _note(path)
     # Without O_NONBLOCK a pipe would be waited for until somebody writes into it.
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
         status = os.fstat(file.fileno())
@@ -162,6 +216,7 @@ def read_file(path: Path, root: Path, *, hard_links: bool = False, largest: int 
 
 def read_inside(root: Path, path: Path) -> str | None:
     """The text of a file, with plain newlines; None if it may not be read, is missing, or is not UTF-8 text."""
+    _note(path)
     try:
         real = path.resolve()
         if not is_inside(root, real):
@@ -179,6 +234,7 @@ def is_inside(root: Path, path: Path) -> bool:
 
 def is_file(path: Path) -> bool:
     """Whether there is such a file; a folder that may not be searched has none."""
+    _note(path / _KIND)
     try:
         return path.is_file()
     except OSError:
@@ -187,6 +243,7 @@ def is_file(path: Path) -> bool:
 
 def is_folder(path: Path) -> bool:
     """Whether there is such a folder; one that may not be searched has none."""
+    _note(path / _KIND)
     try:
         return path.is_dir()
     except OSError:

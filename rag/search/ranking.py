@@ -142,13 +142,9 @@ class Fingerprint:
         self._text = text
 
     @cached_property
-    def _words(self) -> list[str]:
-        words: list[str] = _ANY_WORD.findall(self._text)
-        return words
-
-    @cached_property
     def _small(self) -> list[str]:
-        return [word.lower() for word in self._words]
+        words: list[str] = _ANY_WORD.findall(self._text.lower())
+        return words
 
     @cached_property
     def _distinct(self) -> frozenset[str]:
@@ -156,7 +152,7 @@ class Fingerprint:
 
     @cached_property
     def _marks(self) -> frozenset[str]:
-        return frozenset(word for word in set(self._words) if _is_mark(word))
+        return frozenset(word for word in set(_ANY_WORD.findall(self._text)) if _is_mark(word))
 
     @cached_property
     def _shingles(self) -> frozenset[tuple[str, ...]]:
@@ -170,7 +166,7 @@ class Fingerprint:
         """
         # Each word of its own is in a shingle of its own, and a shingle has three words. So a text that resembles
         # another one can have only so many; most texts differ by more, which spares their shingles.
-        most = SHINGLE * (1 / RESEMBLANCE - 1) * min(len(self._words), len(other._words))
+        most = SHINGLE * (1 / RESEMBLANCE - 1) * min(len(self._small), len(other._small))
         if len(self._distinct ^ other._distinct) > most or self._marks != other._marks:
             return False
         common = len(self._shingles & other._shingles)

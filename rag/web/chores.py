@@ -16,7 +16,8 @@ from langchain_core.messages import AnyMessage, HumanMessage
 
 _OPEN_WEBUI: Final = re.compile(r"\s*### Task:\s*\n(?P<task>[^\n]{0,400})")
 _LIBRECHAT: Final = re.compile(
-    r"(?:provide|generate|write) a concise,? 5-word-or-less title for (?:the|this) conversation"
+    r"(?:please )?(?:provide|generate|write) a concise,? 5-word-or-less title for (?:the|this) conversation"
+    r"|please generate a concise title \(max 40 characters\) for a conversation that starts with"
     r"|analyze this conversation and provide:\s*\n1\. the detected language",
     re.IGNORECASE,
 )
@@ -44,6 +45,10 @@ def chore_done(question: str, history: Sequence[AnyMessage]) -> str | None:
         return '{"tags": []}'
     if "follow-up" in task:
         return '{"follow_ups": []}'
+    if "autocompletion" in task:
+        return '{"text": ""}'
+    if "prompt for am image" in task or "prompt for an image" in task:  # the first as Open WebUI spells it
+        return '{"prompt": ""}'
     return '{"queries": []}' if "search quer" in task or "queries" in task else None
 
 
