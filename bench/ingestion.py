@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from rag.embedding.vector_cache import SqliteVectorCache
 from rag.embedding.vectors import Bm25Encoder
 from rag.index.catalog import open_index
 from rag.ingest.pipeline import IngestReport, ingest
+from rag.ingest.report import IngestProgress
 from rag.ingest.source_memory import SourceMemory
 from rag.ports import Embedder
 
@@ -29,12 +31,26 @@ DOCS: Final = Path(__file__).parent.parent / "docs"
 ROUNDS: Final = 2
 
 
-async def read_in(home: Path, source: Path, embedder: Embedder) -> IngestReport:
+def told(progress: IngestProgress) -> None:
+    """Print the memory in use at the end of each step to standard error."""
+    if progress.done == progress.total:
+        with suppress(OSError):
+            pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+            print(f"{progress.step}: {pages * resource.getpagesize() // 2**20} megabytes", file=sys.stderr)
+
+
+async def read_in(home: Path, source: Path, embedder: Embedder, *, tell: bool = False) -> IngestReport:
     index, vectors = open_index(home=home, collection="book"), SqliteVectorCache(home / "vectors.sqlite")
     memory = SourceMemory(home / "sources")
     try:
         return await ingest(
-            [source], index=index, embedder=embedder, sparse=Bm25Encoder(), vectors=vectors, memory=memory
+            [source],
+            index=index,
+            embedder=embedder,
+            sparse=Bm25Encoder(),
+            vectors=vectors,
+            memory=memory,
+            watch=told if tell else None,
         )
     finally:
         await index.aclose()
@@ -96,7 +112,7 @@ def memory(count: int) -> dict[str, float]:
         source = write_pages(Path(folder) / "pages", seed=1, count=count, sections=12)
         size = sum(page.stat().st_size for page in source.iterdir())
         embedder = Counted()
-        report = asyncio.run(read_in(Path(folder) / "home", source, embedder))
+        report = asyncio.run(read_in(Path(folder) / "home", source, embedder, tell=True))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "linux" else 2**20)
     return {
         "pages": count,

@@ -140,9 +140,10 @@ def _changes(documents: Any, *, dry_run: bool) -> str:
     counts = {
         "would be added" if dry_run else "added": documents.added,
         "changed": documents.changed,
-        "unchanged": documents.unchanged,
+        "unchanged": documents.unchanged - documents.empty,
         "deleted": documents.deleted,
         "failed": documents.failed,
+        "without text": documents.empty,
     }
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "none"
 

@@ -84,14 +84,17 @@ def say(text: str) -> None:
 
 def say_field(name: str, text: str) -> None:
     """Print a remark with its name in a column on the left, to standard error."""
-    indent = " " * _NAMES
-    line = f"{name:<{_NAMES}}{in_line(text)}"
-    if sys.stderr.isatty():
-        width = shutil.get_terminal_size().columns
-        line = textwrap.fill(
-            line, width, break_long_words=False, break_on_hyphens=False, subsequent_indent=indent, drop_whitespace=True
-        )
-    print(line, file=sys.stderr)
+    if not sys.stderr.isatty():
+        print(f"{name:<{_NAMES}}{in_line(text)}", file=sys.stderr)
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid()
+    table.add_column(style="dim", width=_NAMES)
+    table.add_column(overflow="fold")
+    table.add_row(name, Text(in_line(text)))
+    console(stderr=True).print(table)
 
 
 def waiting(data: Mapping[str, Any]) -> str:

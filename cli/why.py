@@ -44,7 +44,7 @@ def summary(response: Response, trace: Mapping[str, Any] | None, threshold: floa
         return "This was taken for small talk, so the book was not asked."
     if response.fallback_reason == "no_passage":
         return _nothing_found(trace, threshold)
-    best = response.retrieved_chunks[0] if response.retrieved_chunks else None
+    best = max(response.retrieved_chunks, key=lambda chunk: chunk.score, default=None)
     if best is None:
         return "The answer needed no passage of the book."
     found = f'The best passage, "{_name(best.heading, best.title)}", scored {best.score:.2f}'

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 PROMPT: Final = "› "
 _PATIENCE: Final = 40.0  # seconds that a step may take on a busy machine
 _QUIET: Final = 0.06  # seconds without output after which a screen is complete
+_DIM: Final = b"\x1b[2m"
 _REPORT: Final = b"\x1b[6n"  # the program asks where the cursor is
 CTRL_C, CTRL_D, CTRL_R, CTRL_J, TAB, UP, ESCAPE = "\x03", "\x04", "\x12", "\n", "\t", "\x1b[A", "\x1b"
 
@@ -42,6 +43,7 @@ class Terminal:
         usual |= {"ASKBOOK_JUDGE": "none", "PYTHONPATH": str(ROOT), "XDG_DATA_HOME": str(home.parent / "data")}
         self.screen = pyte.HistoryScreen(width, height, history=5000, ratio=0.5)
         self._stream = pyte.ByteStream(self.screen)
+        self.dim_as_colour = False  # pyte does not know what is dim
         self.raw = b""  # everything that was written
         command = [str(ROOT / "run.py"), *arguments]
         self._process: Any = pexpect.spawn(
@@ -82,7 +84,7 @@ class Terminal:
         except pexpect.EOF:
             return False
         self.raw += data
-        self._stream.feed(data)
+        self._stream.feed(data.replace(_DIM, b"\x1b[90m") if self.dim_as_colour else data)
         if _REPORT in data:  # prompt_toolkit waits for the answer of the terminal
             self._process.send(f"\x1b[{self.screen.cursor.y + 1};{self.screen.cursor.x + 1}R")
         return True

@@ -256,6 +256,13 @@ def test_a_book_is_read_once_and_then_only_what_has_changed(tmp_path: Path, tiny
     assert (counts(again.data), again.data["embedded"]) == ({"unchanged": 1, "deleted": 1}, 0)
 
 
+def test_a_new_page_without_text_is_not_called_unchanged(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    for name, text in {"good.md": "# Good\n\nA good page.\n", "empty.md": ""}.items():
+        (tmp_path / "pages" / name).write_text(text)
+    assert "Pages: 1 added, 1 without text." in CommandLine(tmp_path)("ingest", "pages").out
+
+
 def test_a_source_that_cannot_be_read_is_told_after_the_others_were(tmp_path: Path) -> None:
     run = CommandLine(tmp_path)
     (tmp_path / "good.md").write_text("# Good\n\nA good page.\n")

@@ -16,7 +16,8 @@ GERMAN = (
 @pytest.mark.parametrize(
     "sentence",
     ["Ein Knoten ist ein Prozess, der etwas berechnet.", "Un nœud est un processus qui effectue des calculs.",
-     "El nodo es un proceso que calcula.", "Узел — это процесс.", "节点是一个进程。", "ノードはプロセスです。"],
+     "El nodo es un proceso que calcula.", "Der Roboter fährt.", "Le robot avance.",
+     "Узел — это процесс.", "节点是一个进程。", "ノードはプロセスです。"],
 )  # fmt: skip
 def test_other_languages_are_told(sentence: str) -> None:
     assert is_foreign(sentence)
@@ -46,6 +47,7 @@ def test_code_and_tables_are_in_no_language() -> None:
 
 
 def test_words_of_the_book_prove_nothing() -> None:
+    assert not is_foreign("Van Gogh painted sunflowers.", words_of_text("Sunflowers by Van Gogh."))
     assert is_foreign("Zyx Qwv Brrt")
     assert not is_foreign("Zyx Qwv Brrt", words_of_text("The Zyx of Qwv is a brrt."))
 

@@ -134,21 +134,6 @@ def test_the_readme_can_be_read_in_a_minute() -> None:
     assert len(text.replace(drawing[0], "").splitlines()) <= 120
 
 
-def test_the_answers_in_the_readme_stand_in_the_manual() -> None:
-    sample = re.search(r"<!-- sample -->(.*)<!-- /sample -->", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
-    assert sample
-    manual = _plain("\n".join(page.read_text(encoding="utf-8") for page in PAGES))
-    answers = re.findall(r"^(?:› [^\n]*)\n(.*?)\n(?:-{3,}|```)", sample[1], re.M | re.S)
-    assert len(answers) == 2
-    for answer in answers:
-        assert _plain(answer) in manual
-
-
-def _plain(text: str) -> str:
-    """The words alone: without markers and marks of code, white space made one space."""
-    return " ".join(re.sub(r"\[\d+\]|`", "", text).split())
-
-
 @pytest.mark.parametrize("page", EVERYTHING, ids=_name)
 def test_every_command_line_that_is_shown_is_understood(page: Path) -> None:
     for arguments in commands(page, ("python", "run.py")):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -13,7 +11,6 @@ from graph.agent import open_agent
 from rag.services import MANUAL
 from rag.settings import Settings, variables
 from rag.types import Response
-from tests.command_line import ROOT, CommandLine
 
 ANSWERS: Final = {
     "How do I use my own book?": ("your-own-book.md", "python run.py ingest"),
@@ -70,20 +67,6 @@ def test_the_manual_answers_what_people_ask_first(asked: dict[str, Response], qu
 @pytest.mark.parametrize("question", BESIDE)
 def test_the_manual_refuses_what_it_does_not_say(asked: dict[str, Response], question: str) -> None:
     assert asked[question].status == "fallback"
-
-
-def _without_numbers(line: str) -> str:
-    """The line without the size of the manual, which changes with every page."""
-    return re.sub(r"\d+ (?=pages|passages)", "", line)
-
-
-def test_the_sample_in_the_readme_opens_as_the_chat_does(tmp_path: Path) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    sample = readme.partition("<!-- sample -->\n```text\n")[2].partition("\n\n")[0]
-    shown = CommandLine(tmp_path)(stdin="/quit\n").err
-    assert not {_without_numbers(line) for line in sample.splitlines()} - {
-        _without_numbers(line) for line in shown.splitlines()
-    }
 
 
 @pytest.mark.parametrize("question", [then for _, then in IN_A_ROW])

@@ -74,6 +74,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "a new page in a folder": lambda source: _write(source / "deep" / "c.md"),
     "a deleted page": lambda source: (source / "b.md").unlink(),
     "a configuration": lambda source: (source.parent / "mkdocs.yml").write_text("site_name: x\n"),
+    "a file beside it": lambda source: (source.parent / "sidebars.js").write_text("module.exports = {}"),
     "a replaced folder": lambda source: _replaced(source),
 }
 
@@ -102,6 +103,12 @@ async def test_every_change_is_noticed(reader: Reader, change: str) -> None:
     CHANGES[change](reader.source)
     _, read = await reader()
     assert read > 0
+
+
+async def test_a_folder_that_appears_beside_the_source_changes_nothing(reader: Reader) -> None:
+    await reader()
+    (reader.source.parent / "home").mkdir()
+    assert (await reader())[1] == 0
 
 
 async def test_a_page_that_has_lost_a_chunk_is_read(reader: Reader) -> None:

@@ -44,14 +44,14 @@ TEXTS = [f"{'word ' * (n % 7)}{n}" for n in range(20)]
 
 async def embed(embedder: FakeEmbedder, waits: list[int] | None = None) -> tuple[FakeVectors, list[tuple[int, int]]]:
     vectors, steps = FakeVectors(), list[tuple[int, int]]()
-    batches = TextBatches(TEXTS, [len(text) for text in TEXTS], 4)
+    batches = TextBatches(TEXTS.__getitem__, [len(text) for text in TEXTS], 4)
     waiting = waits.append if waits is not None else lambda _: None
     await embed_batches(batches, embedder, vectors, lambda done, total: steps.append((done, total)), waiting)
     return vectors, steps
 
 
 def test_a_batch_holds_texts_of_like_length_and_every_text_is_in_one() -> None:
-    batches = list(TextBatches(TEXTS, [len(text) for text in TEXTS], 4))
+    batches = list(TextBatches(TEXTS.__getitem__, [len(text) for text in TEXTS], 4))
     assert sorted(text for batch in batches for text in batch) == sorted(TEXTS)
     spans = sorted((min(map(len, batch)), max(map(len, batch))) for batch in batches)
     assert all(before[1] <= after[0] for before, after in pairwise(spans))

@@ -7,6 +7,7 @@ The layout is langchain-qdrant's default, so that other LangChain code can read 
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any, Final
@@ -48,7 +49,9 @@ def from_payload(id: object, payload: Mapping[str, Any] | None) -> Chunk:
 def to_entry(id: object, payload: Mapping[str, Any] | None) -> IndexEntry:
     """The index entry of a point whose payload holds at least `ENTRY_KEYS`."""
     stored = (payload or {}).get(METADATA) or {}
-    source, path, document, text = (str(stored.get(name, "")) for name in ENTRY_FIELDS)
+    # Kept once in memory for all chunks of a page: a book may have a hundred thousand entries.
+    source, path, document = (sys.intern(str(stored.get(name, ""))) for name in ENTRY_FIELDS[:3])
+    text = str(stored.get(ENTRY_FIELDS[3], ""))
     numbers = [value if isinstance(value := stored.get(name), int) else 0 for name in ("chunk_index", "page_chunks")]
     return IndexEntry(str(id), source, path, document, text, *numbers)
 

@@ -29,13 +29,17 @@ class IngestProgress(Record):
 
 
 class DocumentCounts(Record):
-    """Pages by what the ingestion does with them. The chunks of a `failed` page, which cannot be read, are kept."""
+    """Pages by what the ingestion does with them. The chunks of a `failed` page, which cannot be read, are kept.
+
+    `empty` counts those of the unchanged pages that have no text; the JSON form leaves it out.
+    """
 
     added: int
     changed: int
     unchanged: int
     deleted: int
     failed: int
+    empty: int = Field(default=0, exclude=True)
 
 
 class ChunkCounts(Record):

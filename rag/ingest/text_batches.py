@@ -50,16 +50,17 @@ class TextBatches:
     every time: with the short ones first, the time that is left would seem shorter than it is.
     """
 
-    def __init__(self, texts: Sequence[str] | Sequence[Callable[[], str]], lengths: Sequence[int], size: int) -> None:
-        order = sorted(range(len(texts)), key=lambda i: (lengths[i], i))
+    def __init__(self, text_of: Callable[[int], str], lengths: Sequence[int], size: int) -> None:
+        """`text_of` gives the text at a place; there are as many as `lengths`. `size` is that of a batch."""
+        order = sorted(range(len(lengths)), key=lambda i: (lengths[i], i))
         self._batches = [order[begin : begin + size] for begin in range(0, len(order), size)]
         random.Random(len(order)).shuffle(self._batches)
-        self._texts = texts
+        self._text_of = text_of
         self.total = len(order)
 
     def __iter__(self) -> Iterator[list[str]]:
         for batch in self._batches:
-            yield [text if isinstance(text := self._texts[i], str) else text() for i in batch]
+            yield [self._text_of(i) for i in batch]
 
 
 async def embed_batches(

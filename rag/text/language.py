@@ -33,6 +33,7 @@ _CODE: Final = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _FEWEST: Final = 3  # words, and letters of another script; fewer prove nothing
+_SHORT: Final = 6  # words of a sentence whose language is also told by the stop words of others
 _LONGEST: Final = 4000  # code points that are examined
 
 
@@ -54,7 +55,11 @@ def is_foreign(text: str, known: AbstractSet[str] = frozenset(), *, fewest: int 
         return False
     small = sum(word in FUNCTION_WORDS for word in words) / len(words)
     told = sum(word in known or is_english(word) for word in words) / len(words)
-    return (small < 0.2 and told < 0.6) or (small < 0.1 and told < 0.8 and len(words) > _FEWEST + 1)
+    if (small < 0.2 and told < 0.6) or (small < 0.1 and told < 0.8 and len(words) > _FEWEST + 1):
+        return True
+    # A few words of another language may all be names somewhere: "Der Roboter".
+    strange = [word for word in words if word not in known]
+    return small == 0 and len(strange) > 1 and len(words) <= _SHORT and language_of(" ".join(strange)) != ""
 
 
 @lru_cache(maxsize=64)
