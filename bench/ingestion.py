@@ -60,8 +60,8 @@ class Recorded(OnnxEmbeddings):
     """The packaged model, which remembers what it embedded."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.texts: list[str] = []
+        super().__init__()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         self.texts += texts

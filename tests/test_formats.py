@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import random
 import re
 import zipfile
 from importlib.util import find_spec
@@ -14,6 +16,7 @@ from rag.book import Chunk
 from rag.errors import UsageError
 from rag.ingest.chunking import chunk
 from rag.ingest.formats import file_format
+from rag.ingest.formats.known_formats import BY_SUFFIX
 from rag.ingest.loaders import load_source
 from tests.small_book import FOLDER, chapters, epub
 
@@ -225,6 +228,30 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
 def test_a_file_that_is_no_epub_gives_one_line(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.epub").write_bytes(content)
     assert reason(tmp_path / "a.epub") == "it is not an EPUB, or it is broken"
+
+
+@pytest.mark.parametrize("name", ["book.epub", "book.html", "book.ipynb"])
+def test_a_damaged_file_is_read_or_gives_a_reason(name: str, tmp_path: Path) -> None:
+    """Bytes are changed at places that a fixed seed chooses; only `ValueError` may be raised."""
+    file = epub(tmp_path / name, chapters()) if name == "book.epub" else FOLDER / name
+    whole = file.read_bytes()
+    chance = random.Random(1)
+    for _ in range(300):
+        raw = bytearray(whole)
+        for _ in range(chance.choice([1, 2, 8])):
+            raw[chance.randrange(len(raw))] = chance.randrange(256)
+        with contextlib.suppress(ValueError):
+            BY_SUFFIX[file.suffix].load(bytes(raw))
+
+
+def test_a_heading_inside_a_link_that_is_left_out_is_no_crash(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text("<main><h2>Title<a href='#x'><h3>¶</h3></a></h2><p>Words.</p></main>")
+    assert passages(tmp_path / "a.html")[0].text == "Words."
+
+
+def test_a_page_of_too_many_tags_gives_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text("<p>" * 100_001)
+    assert reason(tmp_path / "a.html") == "it has more than 100,000 tags; split it into several pages"
 
 
 def test_names_in_an_epub_lead_nowhere_outside(tmp_path: Path) -> None:

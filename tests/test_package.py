@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -19,7 +17,7 @@ from rag.errors import UsageError
 from rag.extras import need
 from tests.homes import copied
 from tests.manual import DOCS, tokens
-from tests.package import ROOT, Package, Stranger, build, install
+from tests.package import ROOT, Package, Stranger, build
 from tests.rooms import product_files
 
 PROGRAM = """\
@@ -198,40 +196,3 @@ def test_the_package_runs_in_a_checkout_as_a_module(tmp_path: Path) -> None:
         [sys.executable, "-m", "askbook", "--help"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.stdout.startswith("usage: python -m askbook")
-
-
-def test_an_editable_installation_has_the_modules_of_the_repository(package: Package, tmp_path: Path) -> None:
-    """LangGraph's own images install the folder so, and then load `graph.server:make_graph`."""
-    left_out = shutil.ignore_patterns(*_left_out_of_images())
-    source = shutil.copytree(ROOT, tmp_path / "image", ignore=left_out, symlinks=True)
-    installed = install(source, tmp_path / "environment", "--no-build-isolation", "--editable")
-    code = (
-        "from graph.server import make_graph; import askbook; print(make_graph().name, askbook.open_agent.__module__)"
-    )
-    done = Stranger(installed, tmp_path).python_run([str(installed.python), "-c", code])
-    assert (done.stdout, done.stderr) == ("LangGraph graph.agent\n", "")
-
-
-def test_no_secret_and_no_conversation_is_copied_into_an_image() -> None:
-    assert {".env", ".env.*", ".askbook/", ".langgraph_api/", ".git/"} <= set(_dockerignore())
-    assert "!.env.example" in _dockerignore()
-
-
-def test_langgraph_makes_a_dockerfile_of_the_repository(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "langgraph_cli", "dockerfile", str(tmp_path / "Dockerfile")]
-    environment = os.environ | {"LANGGRAPH_CLI_NO_ANALYTICS": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    written = (tmp_path / "Dockerfile").read_text()
-    assert f"ADD . /deps/{ROOT.name}" in written
-    assert '"agent": "graph.server:make_graph"' in written
-
-
-def _dockerignore() -> list[str]:
-    return (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
-
-
-def _left_out_of_images() -> list[str]:
-    """The names of files and folders that `.dockerignore` leaves out, wherever they are."""
-    lines = [line.removeprefix("**/").rstrip("/") for line in _dockerignore()]
-    return [line for line in lines if line and line[0] not in "#!"]

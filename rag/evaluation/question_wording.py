@@ -92,7 +92,7 @@ def misspelt(question: str) -> str:
     >>> misspelt("How do I mount the bracket?")
     'How do I mount the brakcet?'
     """
-    words = [word for word in re.findall(r"[a-z]+", question) if len(word) >= _SWAPPED]
+    words = [word for word in re.findall(r"[a-z]+", question) if len(word) >= _SWAPPED and word not in STOP_WORDS]
     if not words:
         return ""
     longest = max(words, key=len)

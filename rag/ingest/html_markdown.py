@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bs4 import BeautifulSoup
     from bs4.element import Tag
 
+TAGS: Final = 100_000  # each takes about a kilobyte of memory; a book on one page has some ten thousand
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _DROPPED: Final = (
     "script, style, noscript, template, svg, iframe, form, button, input, select, textarea, nav, [role=navigation], "
@@ -31,9 +32,11 @@ _CHARSET: Final = re.compile(rb"<(?:meta[^>]{0,200}charset|\?xml[^>]{0,100}encod
 
 
 def parsed_html(raw: bytes) -> BeautifulSoup:
-    """The elements of a page. Raises `ValueError` for bytes that are no text."""
+    """The elements of a page. Raises `ValueError` for bytes that are no text, and for more than `TAGS` tags."""
     from bs4 import BeautifulSoup
 
+    if raw.count(b"<") > TAGS:
+        raise ValueError(f"it has more than {TAGS:,} tags; split it into several pages")
     text = re.sub(r"\A\s*<\?xml[^>]{0,200}\?>", "", decoded_html(raw))
     return BeautifulSoup(text if "<" in text else f"<body>{text}", "lxml")
 
@@ -76,24 +79,29 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
 
     The element is changed. Raises `ValueError` if it is nested too deeply.
     """
-    for dropped in element.select(_DROPPED):
+    for dropped in _selected(element, _DROPPED):
         dropped.decompose()
-    for formula in element.select(".katex, mjx-container, math"):
+    for formula in _selected(element, ".katex, mjx-container, math"):
         _typeset(formula)
-    for labels in element.select(".tabbed-labels, [role=tablist]"):
+    for labels in _selected(element, ".tabbed-labels, [role=tablist]"):
         _label_tabs(labels)
-    for title in element.select(_NOTE_TITLES):
+    for title in _selected(element, _NOTE_TITLES):
         if any(c.isalnum() for c in title.get_text()) and not title.get_text().rstrip().endswith((":", ".", "!", "?")):
             title.append(":")
-    for heading in element.select(", ".join(_HEADINGS)):
+    for heading in _selected(element, ", ".join(_HEADINGS)):
         _mark_heading(heading, anchors=anchors)
-    for footer in element.select("footer"):
+    for footer in _selected(element, "footer"):
         footer.decompose()
     try:
         text: str = _converter().convert_soup(element)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     return re.sub(r"\n{3,}", "\n\n", unicode_text(text)).strip("\n")
+
+
+def _selected(element: Tag, selector: str) -> Iterator[Tag]:
+    """The elements that a selector finds, without those that are removed while they are gone through."""
+    return (one for one in element.select(selector) if not one.decomposed)
 
 
 def page_title(page: BeautifulSoup) -> str:

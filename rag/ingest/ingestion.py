@@ -6,10 +6,10 @@ import asyncio
 import hashlib
 import re
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -36,12 +36,14 @@ from rag.ingest.source_files import note_surroundings, witnessed
 from rag.ingest.source_memory import ReadSource, RecalledPage, SourceMemory, options_key
 from rag.ingest.sources.opened_source import is_address
 from rag.ingest.text_batches import TextBatches, embed_batches
+from rag.onnx import give_back_memory
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 from rag.types import now
 
 CHUNK_TOKENS: Final = 512  # the longest chunk, if the embedding model sees as much
 MARGIN: Final = 4  # tokens reserved for the embedding model's special tokens
 BATCH: Final = 256  # passages whose vectors are in memory at the same time
+FREED: Final = 16  # batches after whose writing unused memory is given back
 EVERY: Final = 0.1  # seconds between two reports about a step
 
 _LOGIN: Final = re.compile(r"//[^/@\s]*@")
@@ -114,7 +116,7 @@ class Ingestion:
         self._held: list[IndexEntry] = []
         self._plan: Plan | None = None
         self._missing: list[int] = []  # places in `plan.write` of chunks whose texts have no vector yet
-        self._written: dict[str, str] | None = None  # ids and hashes of what the step "write" has stored
+        self._written: set[int] | None = None  # what the step "write" has stored
         self._tokens = 0
         self._title = ""
 
@@ -324,7 +326,8 @@ class Ingestion:
         lost = info is not None and info.chunks != len(self._held)
         if options.dry_run or (plan.is_empty and not lost):
             return
-        first = await asyncio.to_thread(lambda: list(islice(self._points(plan.write[:BATCH]), BATCH)))
+        give_back_memory()
+        first = await asyncio.to_thread(self._first, plan.write[:BATCH])
         size = self._embedder.dimension or (len(first[0].dense) if first else info.dimension if info else 0)
         anew = options.alone or options.rebuild or info is None
         new_info = IndexInfo(
@@ -340,11 +343,13 @@ class Ingestion:
             updated_at=now(),
         )
         replaced = {entry.id for entry in self._held} if options.rebuild else set()
-        points = self._told(first, self._points(plan.write[BATCH:]), len(plan.write))
+        self._written = {_identity(one.id, one.sha256) for one in plan.write}
+        points = self._told(first, self._consumed(deque(plan.write[BATCH:])), len(plan.write))
+        self._plan = plan = replace(plan, write=())  # a chunk is freed once it is stored: texts take most of the memory
         await self.index.replace(new_info, add=points, remove=replaced | set(plan.remove))
-        self._written = {one.id: one.sha256 for one in plan.write}
-        del first, points
-        self._plan = replace(plan, write=())  # the texts are stored, and take most of the memory
+
+    def _first(self, chunks: Sequence[Chunk]) -> list[Point]:
+        return list(self._points(chunks))
 
     def _told(self, first: Sequence[Point], rest: Iterator[Point], total: int) -> Iterator[Point]:
         done = 0
@@ -353,6 +358,15 @@ class Ingestion:
                 yield point
                 done += 1
                 self._tell("write", done, total)
+
+    def _consumed(self, chunks: deque[Chunk]) -> Iterator[Point]:
+        """The points of the chunks, which are taken away meanwhile."""
+        batches = 0
+        while chunks:
+            yield from self._points([chunks.popleft() for _ in range(min(BATCH, len(chunks)))])
+            batches += 1
+            if batches % FREED == 0:
+                give_back_memory()
 
     def _points(self, chunks: Sequence[Chunk]) -> Iterator[Point]:
         """The chunks with their vectors, read in batches. What the cache could not keep is embedded once more."""
@@ -374,8 +388,9 @@ class Ingestion:
         if written is None:
             return
         self._tell("verify", 0, plan.total, always=True)
-        stored = {entry.id: entry.sha256 for entry in await self.index.entries()}
-        wrong = sum(stored.get(id) != sha256 for id, sha256 in written.items())
+        give_back_memory()
+        stored = {_identity(entry.id, entry.sha256) for entry in await self.index.entries()}
+        wrong = len(written - stored)
         if wrong or len(stored) != plan.total:
             message = (
                 f'The book "{self.index.collection}" was written, but it holds {len(stored):,} passages instead of '
@@ -432,6 +447,11 @@ class Ingestion:
 def _shown(source: Path | str) -> str:
     """A source as it may be printed: an address without a name and a password."""
     return _LOGIN.sub("//", str(source))
+
+
+def _identity(id: str, sha256: str) -> int:
+    """A number in place of a chunk's id and the hash of its text, of which a large book has many."""
+    return hash((id, sha256))
 
 
 def _places(source: str, path: str) -> list[tuple[str, str]]:

@@ -6,8 +6,10 @@ The format is described at w3.org/TR/epub-33. Nothing is unpacked to the disk, s
 from __future__ import annotations
 
 import io
+import lzma
 import posixpath
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +26,8 @@ UNPACKED: Final = 100_000_000  # bytes that are read of all chapters
 ENTRIES: Final = 10_000  # chapters, and entries of the table of contents
 DEPTH: Final = 20  # levels of the table of contents
 _BROKEN: Final = "it is not an EPUB, or it is broken"
+# What zipfile and the libraries that unpack raise for damaged archives; `LZMAError` has no other base.
+_DAMAGES: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, EOFError, OSError, ValueError)
 
 
 class EpubLoader:
@@ -37,10 +41,14 @@ class EpubLoader:
         need_extra("bs4", "epub", "EPUB books")
         need_extra("defusedxml", "epub", "EPUB books")
         try:
-            with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-                texts = list(_chapters(_Archive(archive)))
-        except (zipfile.BadZipFile, NotImplementedError, EOFError, KeyError, OSError) as error:
+            archive = zipfile.ZipFile(io.BytesIO(raw))
+        except _DAMAGES as error:
             raise ValueError(_BROKEN) from error
+        with archive:
+            try:
+                texts = list(_chapters(_Archive(archive)))
+            except KeyError as error:
+                raise ValueError(_BROKEN) from error
         if not texts:
             raise ValueError("it has no text")
         return texts
@@ -58,8 +66,11 @@ class _Archive:
         entry = self.file.getinfo(name)
         if entry.flag_bits & 1:
             raise ValueError("it is encrypted; save it without a password")
-        with self.file.open(entry) as stream:  # the size that the entry names may be a lie
-            content = stream.read(min(LARGEST, self.left) + 1)
+        try:
+            with self.file.open(entry) as stream:  # the size that the entry names may be a lie
+                content = stream.read(min(LARGEST, self.left) + 1)
+        except _DAMAGES as error:
+            raise ValueError(_BROKEN) from error
         self.left -= len(content)
         if len(content) > LARGEST or self.left < 0:
             raise ValueError(f"its texts are larger than {UNPACKED // 10**6} megabytes when they are unpacked")

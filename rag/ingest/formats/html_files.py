@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rag.ingest.data_values import unicode_text
 from rag.ingest.formats.file_format import LARGEST, LoadedText, need_extra
@@ -10,6 +10,8 @@ from rag.ingest.html_markdown import html_text, is_published, main_element, page
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
+
+SEARCHED: Final = 20_000  # tags of a page in which trafilatura looks for the text; with more it takes too long
 
 
 class HtmlLoader:
@@ -26,6 +28,8 @@ class HtmlLoader:
         heading = page.select_one("article h1, main h1, [role=main] h1")
         fields: dict[str, Any] = {} if heading is not None else {"title": page_title(page)}
         element = main_element(page)
+        if element is None and raw.count(b"<") > SEARCHED:
+            element = page.body
         body = html_text(element) if element is not None else _found_by_words(page)
         return [LoadedText(body, "plain", fields)]
 
