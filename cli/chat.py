@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli.attached import with_files
 from cli.commands import COMMANDS, Leave
-from cli.greeting import greet, is_first_run, questions_to_try
+from cli.greeting import greet, is_first_run
 from cli.prompt import typed_lines
 from cli.session import ChatSession
 from cli.terminal import opened, preload, printable, report, say
@@ -88,9 +88,7 @@ async def _chat(options: argparse.Namespace, settings: Settings) -> int:
         default = agent.services.parts(session.profile).profile.memory.thread
         if options.thread is not None or options.newest or default:
             await session.resume(default if options.thread is None and not options.newest else options.thread)
-        # Only a person needs something to try.
-        questions = await questions_to_try(session) if sys.stdin.isatty() else []
-        await greet(session, questions, first=first)
+        await greet(session, first=first, person=sys.stdin.isatty())
         await _offer(session)
         persistent = agent.services.parts(session.profile).profile.memory.persistent
         async for line in typed_lines(session, persistent=persistent):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,8 @@ def is_first_run(settings: Settings) -> bool:
     return not any((settings.home / name).exists() for name in ("history", "memory.sqlite"))
 
 
-async def greet(session: ChatSession, questions: Sequence[str] = (), *, first: bool = False) -> None:
-    """Print the book, the profile, what answers and searches, and `questions` to try.
+async def greet(session: ChatSession, *, first: bool = False, person: bool = False) -> None:
+    """Print the book, the profile, what answers and searches, and for a `person` two questions to try.
 
     At a `first` run it also says which keys and books were found.
     """
@@ -30,7 +30,8 @@ async def greet(session: ChatSession, questions: Sequence[str] = (), *, first: b
     say(f"{parts.profile.display_name or 'askbook'} · the book is {await session.book()}.")
     for name, text in _fields(session, parts, first=first):
         say_field(name, text)
-    for place, question in enumerate(questions):
+    # They may have to be tried first, which takes a second or two, so they come after what is known at once.
+    for place, question in enumerate(await questions_to_try(session) if person else ()):
         say_field("" if place else "try", question)
     if session.resumed:
         say(f"Continuing conversation {session.thread_id} ({counted(session.resumed, 'turn')}).")
