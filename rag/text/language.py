@@ -26,7 +26,7 @@ LANGUAGES: Final = tuple(_NAMES.split())
 FREQUENT: Final = 0.2  # least share of stop words in a text by which its language is told
 
 _STEMMING: Final = threading.Lock()  # a stemmer keeps the word that it works on in itself
-_WORD: Final = re.compile(r"[^\W\d_]{2,}(?:['’][^\W\d_]+)?")
+_WORD: Final = re.compile(r"(?<!\w)[^\W\d_]{2,}(?:['’][^\W\d_]+)?(?!\w)")  # "r0b0t" has none
 # Fenced blocks, inline code, addresses of links and rows of tables: they are no sentences of a language.
 _CODE: Final = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\]\([^)\n]*\)|^[ \t]*\|[^\n]*\|[ \t]*$|^[^|\n]*\|[^|\n]*\|[^\n]*$",
