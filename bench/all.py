@@ -2,7 +2,7 @@
 
     python -m bench.all [--quick] [--json FILE] [PART...]
 
-Parts: turns, resident, memory, start, search, claims. Ratios are within one run, so they can be compared between
+Parts: turns, memory, resident, start; search, ingestion and claims print in a form of their own, when they are named. Ratios are within one run, so they can be compared between
 machines. `--quick` measures conversations of 106 turns instead of 1,006, and small indexes.
 """
 
@@ -22,6 +22,7 @@ from tests.rooms import ROOT
 # Measurements with a form of their own, which are run and printed as they are.
 PRINTED: Final = {
     "search": ["bench.search_time", "--home", "{home}"],
+    "ingestion": ["bench.ingestion"],
     "claims": ["bench.grounding", "../shared/data/mtrag/clapnq"],
 }
 
