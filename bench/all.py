@@ -2,8 +2,9 @@
 
     python -m bench.all [--quick] [--json FILE] [PART...]
 
-Parts: turns, resident, memory, start, search, claims. Ratios are within one run, so they can be compared between
-machines. `--quick` measures conversations of 106 turns instead of 1,006, and small indexes.
+Parts: turns, memory, resident and start, which are measured if none is named; search, ingestion and claims, which print
+in a form of their own. Ratios are within one run, so they can be compared between machines. `--quick` measures shorter
+conversations: 106 turns instead of 1,006.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tests.rooms import ROOT
 # Measurements with a form of their own, which are run and printed as they are.
 PRINTED: Final = {
     "search": ["bench.search_time", "--home", "{home}"],
+    "ingestion": ["bench.ingestion"],
     "claims": ["bench.grounding", "../shared/data/mtrag/clapnq"],
 }
 
