@@ -24,7 +24,7 @@ ANSWERS: Final = {
     "How do I share an index between processes?": ("search.md", "QDRANT_URL"),
     "How is a page split into chunks?": ("your-own-book.md", "250 word pieces"),
     "Which Python versions are supported?": ("first-minute.md", "3.11, 3.12 and 3.13"),
-    "Can I use a PDF?": ("your-own-book.md", "must be converted to Markdown first"),
+    "Can I use a PDF?": ("your-own-book.md", "page=12"),
     "Does it work on Windows?": ("first-minute.md", "does not run on Windows"),
     "Can two people use it at once?": ("memory.md", "Several people can use askbook at once"),
     "How do I open LangGraph Studio?": ("studio.md", "make studio"),
