@@ -18,13 +18,15 @@ from graph.studio import is_free
 from graph.studio import main as studio_main
 from rag.profiles.layers import profile_names
 from state import AgentState, Context, InputState
+from tests.homes import copied
 from tests.studio_server import free_port, studio
 
 
 @pytest.fixture(scope="module")
 def server(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server over the tiny book."""
-    with studio(tmp_path_factory.mktemp("studio"), tiny_book) as address:
+    folder = tmp_path_factory.mktemp("studio")
+    with studio(folder, copied(tiny_book, folder / "home")) as address:
         yield address
 
 
