@@ -59,3 +59,14 @@ def test_another_language_has_another_id_and_other_stems() -> None:
 def test_a_language_without_a_stemmer_is_refused() -> None:
     with pytest.raises(UsageError, match="klingon"):
         Bm25Encoder("klingon")
+
+
+def test_a_name_of_several_words_is_a_term_of_its_own() -> None:
+    encoder = Bm25Encoder()
+    name = set(encoder.encode_query("UV_INDEX_URL").indices)
+    held = set(encoder.encode_document("Set the variable `UV_INDEX_URL`.").indices)
+    split = set(encoder.encode_document("The index of uv has a URL.").indices)
+    assert name <= held
+    assert len(name - split) == 1
+    assert encoder.encode_query("--index-url").indices != encoder.encode_query("index url").indices
+    assert encoder.encode_query("a well-known name").indices == encoder.encode_query("a well known name").indices

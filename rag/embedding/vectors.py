@@ -6,18 +6,22 @@ document frequency changes with every ingestion, so Qdrant multiplies it in at s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.book import SparseVector
 from rag.errors import UsageError
 
+_NAME: Final = re.compile(r"(?<![\w-])(?:[A-Za-z]\w*_\w+|--[a-z][\w-]*-\w+|[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+)", re.ASCII)
+_JOINTS: Final = re.compile(r"[\W_]+")
 ENGINE: Final = "0.9"  # version of qdrant-edge-py, whose tokenizer and stop words define the terms
 
 
 class Bm25Encoder:
     """A `rag.ports.SparseEncoder` on Qdrant's BM25, with its tokenizer, stop words and Snowball stemmers.
 
+    The tokenizer cuts `UV_INDEX_URL` into words that half a book has, so such a name is a term of its own beside them.
     `language` is the English name of a Snowball language, in lower case. Raises `UsageError` for an unknown one.
     Thread-safe.
     """
@@ -35,11 +39,21 @@ class Bm25Encoder:
 
     def encode_document(self, text: str) -> SparseVector:
         """The weights of the text's terms, indices ascending; empty for a text of stop words only."""
-        return _ordered(self._engine.embed_document(text))
+        return _ordered(self._engine.embed_document(_with_names(text)))
 
     def encode_query(self, text: str) -> SparseVector:
         """A 1.0 for each term of the text, indices ascending; empty for a question of stop words only."""
-        return _ordered(self._engine.embed_query(text))
+        return _ordered(self._engine.embed_query(_with_names(text)))
+
+
+def _with_names(text: str) -> str:
+    """The text, followed by its names of several words as one word each.
+
+    >>> _with_names("Set `UV_INDEX_URL` or pass --index-url to std::io.")
+    'Set `UV_INDEX_URL` or pass --index-url to std::io. UVINDEXURL indexurl stdio'
+    """
+    names = [_JOINTS.sub("", name) for name in _NAME.findall(text)]
+    return " ".join([text, *names]) if names else text
 
 
 def _ordered(vector: Any) -> SparseVector:
