@@ -116,7 +116,7 @@ async def _profile(options: argparse.Namespace, settings: Settings) -> tuple[Any
     check_system(system_prompt(profile), profile.name, profile.budget)
     retrieval = profile.retrieval
     name = f"{profile.name} ({profile.display_name})" if profile.display_name else profile.name
-    return profile, f"{name}: {retrieval.top_k} passages of score {retrieval.score_threshold:g} or more", ""
+    return profile, f"{name}: {counted(retrieval.top_k, 'passage')} of score {retrieval.score_threshold:g} or more", ""
 
 
 async def _offer(settings: Settings) -> tuple[Any, str, str]:

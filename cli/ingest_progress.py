@@ -67,7 +67,7 @@ class ProgressLines:
                 self._step, self._begun = progress.step, moment
                 if progress.step == "embed" and progress.total:
                     self._said = moment
-                    say(f"Indexing: {progress.total} passages")
+                    say(f"Indexing: {counted(progress.total, 'passage')}.")
                     return
             if progress.waiting is not None:
                 say(_waiting(progress.waiting))

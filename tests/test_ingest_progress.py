@@ -19,7 +19,7 @@ def test_a_line_is_printed_every_so_often_with_the_time_that_is_left(
         lines(IngestProgress(step="embed", done=second * 10, total=1000))
     lines(IngestProgress(step="embed", done=300, total=1000, waiting=7))
     assert capsys.readouterr().err.splitlines() == [
-        "Indexing: 1000 passages",
+        "Indexing: 1,000 passages.",
         "Indexing: 100 of 1,000 passages, about 2 minutes left.",
         "Indexing: 200 of 1,000 passages, about 80 seconds left.",
         "Indexing: 300 of 1,000 passages, about 70 seconds left.",
