@@ -2,8 +2,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
-# A worker more than processors: many tests wait for servers and processes.
-PARALLEL ?= -n $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1))) --dist loadfile --no-loadscope-reorder
+PARALLEL ?= -n auto --dist loadfile --no-loadscope-reorder
 export PYTHONPATH := .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -35,6 +34,7 @@ class Done:
     @property
     def data(self) -> Any:
         """What was printed with --json."""
+        assert self.out, f"nothing was printed; exit code {self.code}: {self.err}"
         return json.loads(self.out)
 
 
@@ -82,7 +82,6 @@ class CommandLine:
             stderr=subprocess.PIPE,
             cwd=self.folder,
             env=self._environment(environment),
-            preexec_fn=_heed_ctrl_c,  # the child only sets a signal
         )
 
     def _environment(self, more: dict[str, str]) -> dict[str, str]:
@@ -117,8 +116,3 @@ def _streams(stdin: bytes) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
         patch.setattr(sys, "stdout", io.TextIOWrapper(out, "utf-8"))
         patch.setattr(sys, "stderr", io.TextIOWrapper(err, "utf-8", "backslashreplace", write_through=True))
         yield out, err
-
-
-def _heed_ctrl_c() -> None:
-    """A suite that was started in the background passes on that SIGINT is ignored; a terminal does not."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Final
@@ -26,6 +27,13 @@ from tests.postgres import Cluster, cluster, programs
 # Workers share the tests by files. These take longest, so they begin, and none of them is left over for the end.
 LONGEST: Final = (
     "test_style.py",
+    "test_serve_many.py",
+    "test_terminal.py",
+    "test_memory_postgres.py",
+    "test_package.py",
+    "test_screens.py",
+    "test_evaluation_standard.py",
+    "test_quoting_languages.py",
     "test_real_book.py",
     "test_fault_matrix_model.py",
     "test_hosted_turns.py",
@@ -65,6 +73,12 @@ A gadget is a machine made of twelve widgets. Gadgets are painted blue at the fa
 Clean a gadget with warm water once a month. Never use alcohol on the paint.
 """,
 }
+
+
+def pytest_configure() -> None:
+    """Heed Ctrl-C in a suite that was started in the background: the programs that tests start would ignore it too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -53,7 +53,6 @@ class Terminal:
             cwd=str(home.parent),
             dimensions=(height, width),
             timeout=_PATIENCE,
-            preexec_fn=_heed_ctrl_c,
         )
         self._process.delaybeforesend = None
 
@@ -151,11 +150,6 @@ class Terminal:
 def flat(text: str) -> str:
     """The text on one line, wherever a screen broke it."""
     return " ".join(text.split())
-
-
-def _heed_ctrl_c() -> None:
-    """A suite that was started in the background passes on that SIGINT is ignored; a terminal does not."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _waits(text: str) -> bool:
