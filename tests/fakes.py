@@ -180,6 +180,7 @@ class FakeServices:
         self.quotes = quotes
         self.judge = judge
         self.models: tuple[str, ...] = ()
+        self.collection = ""
 
     @property
     def index(self) -> ChunkIndex:
@@ -196,6 +197,7 @@ class FakeServices:
             self.searcher,
             judge=self.judge,
             models=self.models,
+            collection=self.collection,
         )
 
 
