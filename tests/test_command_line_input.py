@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.overview import GROUPS
-from run import build_parser
+from cli.parser import GROUPS, build_parser
 from tests.command_line import ROOT, CommandLine
 
 LONG = "x" * 2001
@@ -32,7 +31,7 @@ def test_help_imports_nothing_that_costs_time(run: CommandLine) -> None:
     done = run.process("--help", PYTHONPROFILEIMPORTTIME="1")
     assert done.out.startswith("usage: run.py")
     modules = {line.rpartition("|")[2].strip() for line in done.err.splitlines()}
-    light = {"rag", "rag.program", "rag.interrupt", "cli", "cli.overview"}  # files that import next to nothing
+    light = {"rag", "rag.program", "rag.interrupt", "cli", "cli.parser"}  # files that import next to nothing
     imported = {name.split(".")[0] for name in modules - light}
     assert "argparse" in imported
     ours = {path.parent.name for path in ROOT.glob("*/*.py")}
