@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final, NoReturn
 
-from rag.program import CHECKOUT, program
+from rag.system.program_name import CHECKOUT, program
 
 # An option may precede the command or follow it. With a default, the command's parser would overwrite a value given
 # before the command, so only the main parser sets the defaults.
