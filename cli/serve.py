@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from cli.terminal import number, opened, preload, say
 from rag.errors import UsageError
-from rag.extras import need
 from rag.ports import Services
 from rag.settings import Settings
+from rag.system.extras import need
 
 if TYPE_CHECKING:
+    from rag.web.api_keys import People
     from rag.web.book_access import BookAccess
-    from rag.web.people import People
 
 _LOCAL: Final = ("127.0.0.1", "localhost", "::1")
 _SUGGESTED: Final = 3  # questions on the page of a first visitor
@@ -28,8 +28,8 @@ def serve(options: argparse.Namespace) -> int:
     port = int(number(options.port, "--port", 0, 65535, whole=True) or 0)
     for library in ("mcp", "starlette", "uvicorn", "sse_starlette", "limits", "prometheus_client"):
         need(library, "serve", "The command serve")
+    from rag.web.api_keys import People
     from rag.web.book_access import BookAccess
-    from rag.web.people import People
 
     people = People.parse(settings.api_keys.get_secret_value() if settings.api_keys else None)
     if not people.have_keys and options.host not in _LOCAL:

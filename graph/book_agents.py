@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from graph.agent import Agent
 from graph.build import build_graph
-from rag.books import book_to_ask, books_on_offer
+from rag.books.stored_books import book_to_ask, books_on_offer
 from rag.errors import AskbookError, UsageError, unknown_book
 from rag.observing.observers import observers_of
 from rag.ports import Services

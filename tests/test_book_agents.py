@@ -10,7 +10,7 @@ import pytest
 
 from graph.agent import open_agent
 from graph.book_agents import BookAgents, open_book_agents
-from rag.books import delete_book
+from rag.books.stored_books import delete_book
 from rag.errors import UsageError
 from rag.services import LiveServices
 from rag.settings import Settings

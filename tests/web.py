@@ -12,10 +12,10 @@ import httpx2 as httpx  # the version that OpenAI's client takes
 from graph.agent import Agent
 from rag.errors import unknown_book
 from rag.profiles.offered import Offer
+from rag.web.api_keys import People
 from rag.web.app import build_app
 from rag.web.book_access import BookAccess
 from rag.web.hosting import Hosting, Limits
-from rag.web.people import People
 from state import Context
 from tests.machine import Machine
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from rag.errors import UsageError, unknown_book
 from rag.types import Event
+from rag.web.api_keys import Person
 from rag.web.hosting import HostedAgent, Hosting
 from rag.web.http_errors import RequestRefusedError
-from rag.web.people import Person
 
 
 class BookChoice(NamedTuple):

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from rag.profiles.offered import Offer
 from rag.types import Event
+from rag.web.api_keys import People
 from rag.web.book_access import BookAccess
-from rag.web.people import People
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 

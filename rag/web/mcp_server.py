@@ -13,10 +13,10 @@ from pydantic import Field
 
 from rag.errors import AskbookError, told
 from rag.types import ErrorInfo, Event, Response
+from rag.web.api_keys import Person
 from rag.web.book_choice import choose, events_of, own_book, own_books
 from rag.web.hosting import HostedAgent, Hosting
 from rag.web.http_requests import options_of
-from rag.web.people import Person
 
 PASSAGE: Final = "askbook://passage/"
 _INSTRUCTIONS: Final = (

@@ -19,14 +19,14 @@ from starlette.routing import Route
 from rag.conversation.turns import check_thread_id
 from rag.errors import RetrievalError, UsageError
 from rag.types import Event, Response, Tokens, new_id
+from rag.web.api_keys import Person
 from rag.web.book_choice import choose, events_of, own_books
-from rag.web.chores import Chore, chore_done
+from rag.web.client_tasks import TaskAnswer, task_answer
 from rag.web.hosting import HostedAgent
 from rag.web.http_errors import error_body, error_response, status_of
 from rag.web.http_requests import hosting_of, json_object, metadata_of, options_of, person_of
 from rag.web.model_names import ModelChoice, model_choice, model_names
-from rag.web.people import Person
-from rag.web.running import RunningTurn, Turns
+from rag.web.running_turns import RunningTurn, Turns
 
 _WITHDRAWN: Final = "\n\n(The text above was withdrawn.)\n\n"
 _OLDEST: Final = 200  # messages of a request that count as its history
@@ -60,7 +60,7 @@ async def complete(request: Request) -> HttpResponse:
     hosting, data = hosting_of(request), await json_object(request)
     question, history = conversation_of(data.get("messages"))
     model = model_choice(hosting.offer, data.get("model"))
-    if (done := chore_done(question, history, data)) is not None:
+    if (done := task_answer(question, history, data)) is not None:
         return _chore(done, model.name or hosting.offer.usual, stream=bool(data.get("stream")))
     try:
         return await _turn(request, data, model, [*history, HumanMessage(question)])
@@ -102,7 +102,7 @@ def _stored_thread(metadata: Mapping[str, Any], person: Person) -> str | None:
     return person.stored(check_thread_id(thread_id))
 
 
-def _chore(done: Chore, model: str, *, stream: bool) -> HttpResponse:
+def _chore(done: TaskAnswer, model: str, *, stream: bool) -> HttpResponse:
     """A completion that no turn made."""
     body = _envelope(new_id(), "chat.completion.chunk" if stream else "chat.completion", model)
     message: dict[str, Any] = {"role": "assistant", "content": done.text}

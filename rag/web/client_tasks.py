@@ -26,38 +26,40 @@ _FIRST_QUESTION: Final = re.compile(r"^\s*(?:USER|User): *(?P<text>[^\n]+)", re.
 _WORDS: Final = 8  # of a title
 
 
-class Chore(NamedTuple):
+class TaskAnswer(NamedTuple):
     """What such a request gets: a text, or the arguments of the tool that it wants to be called."""
 
     text: str
     tool: str = ""
 
 
-def chore_done(question: str, history: Sequence[AnyMessage], request: Mapping[str, Any] | None = None) -> Chore | None:
+def task_answer(
+    question: str, history: Sequence[AnyMessage], request: Mapping[str, Any] | None = None
+) -> TaskAnswer | None:
     """What such a request gets, or None for a question of a reader. `request` is the body of the request.
 
-    >>> chore_done("### Task:\\nGenerate 1-3 broad tags\\n<chat_history>\\nUSER: Hi\\n</chat_history>", [])
-    Chore(text='{"tags": []}', tool='')
-    >>> chore_done("What is a title?", []) is None
+    >>> task_answer("### Task:\\nGenerate 1-3 broad tags\\n<chat_history>\\nUSER: Hi\\n</chat_history>", [])
+    TaskAnswer(text='{"tags": []}', tool='')
+    >>> task_answer("What is a title?", []) is None
     True
     """
     if _LIBRECHAT.match(question.lstrip()):
         return _structured(_title(question, history), request or {})
     text = _for_open_webui(question, history)
-    return None if text is None else Chore(text)
+    return None if text is None else TaskAnswer(text)
 
 
-def _structured(title: str, request: Mapping[str, Any]) -> Chore:
+def _structured(title: str, request: Mapping[str, Any]) -> TaskAnswer:
     """The title in the form that the request wants: an object that a tool takes, an object of a schema, or a text."""
     tools, form = request.get("tools"), request.get("response_format")
     functions = [tool.get("function") for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, list) else []
     called = next((one for one in functions if isinstance(one, Mapping) and isinstance(one.get("name"), str)), None)
     if called is not None and request.get("tool_choice") not in (None, "none"):
-        return Chore(_object(title, called.get("parameters")), called["name"])
+        return TaskAnswer(_object(title, called.get("parameters")), called["name"])
     if isinstance(form, Mapping) and form.get("type") in ("json_schema", "json_object"):
         described = form.get("json_schema")
-        return Chore(_object(title, described.get("schema") if isinstance(described, Mapping) else None))
-    return Chore(title)
+        return TaskAnswer(_object(title, described.get("schema") if isinstance(described, Mapping) else None))
+    return TaskAnswer(title)
 
 
 def _object(title: str, schema: Any) -> str:
