@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -14,7 +14,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
-from graph.book_reader import BookReader
+from graph.book_reader import read_book
 from graph.build import build_graph
 from graph.compiled import CompiledMachine, exclusive, observed, thread_config
 from graph.conversations import Asked, take_back
@@ -29,9 +29,6 @@ from rag.conversation.turns import (
     unknown_thread,
 )
 from rag.errors import AskbookError, UsageError
-from rag.ingest.ingestion import IngestOptions
-from rag.ingest.patterns import Selection
-from rag.ingest.report import IngestProgress, IngestReport
 from rag.observing.observers import observers_of
 from rag.ports import Services
 from rag.search.retriever import parse_filter
@@ -46,6 +43,7 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from qdrant_client import AsyncQdrantClient
 
+    from rag.ingest.report import IngestProgress, IngestReport
     from rag.ports import Judge
 
 
@@ -67,7 +65,7 @@ class Agent:
         patience: Patience = USUAL,
         observers: Sequence[BaseCallbackHandler] = (),
         *,
-        reader: BookReader | None = None,
+        reader: Callable[..., Awaitable[IngestReport]] | None = None,
     ) -> None:
         self._reader = reader
         self._graph = observed(graph, observers)  # takes no lock: for a turn that holds it already
@@ -106,8 +104,7 @@ class Agent:
         else:
             thread = check_thread_id(thread_id)
         request = Request(thread, context or Context(), checked_metadata(metadata))
-        run = self._runs.exclusive(request, self._runs.run(request, request.asking(question)))
-        async with aclosing(self._runs.unless_refused(question, request, run)) as events:
+        async with aclosing(self._runs.ask(request, question)) as events:
             async for event in events:
                 yield event
 
@@ -124,8 +121,7 @@ class Agent:
         """
         request = Request(new_id(), context or Context(), metadata or {})
         question = messages[-1].text if messages else ""
-        run = self._runs.run(request, request.asking(question, messages[:-1]), stored=False)
-        async with aclosing(self._runs.unless_refused(question, request, run)) as events:
+        async with aclosing(self._runs.ask(request, question, messages[:-1], stored=False)) as events:
             async for event in events:
                 yield event
 
@@ -245,6 +241,9 @@ class Agent:
         """
         if self._reader is None:
             raise UsageError("This agent was made without a reader of books.", code="no_reader")
+        from rag.ingest.ingestion import IngestOptions
+        from rag.ingest.patterns import Selection
+
         given = [sources] if isinstance(sources, Path | str) else list(sources)
         options = IngestOptions(
             base_url=base_url,
@@ -253,7 +252,7 @@ class Agent:
             rebuild=rebuild,
             dry_run=dry_run,
         )
-        return await self._reader.read(given, options, collection, watch)
+        return await self._reader(given, options, collection, watch)
 
     async def check_health(self) -> dict[str, str]:
         """What fails, by part ("index", "memory"), in one sentence each; empty when everything answers."""
@@ -317,5 +316,5 @@ async def open_agent(
             settings.home, persistent=persistent, options=options, checkpointer=checkpointer, store=store
         ) as memory:
             graph = memory.compile(build_graph(services, patience))
-            reader = BookReader(settings, name, services, given)
+            reader = partial(read_book, settings, name, services, given)
             yield Agent(graph, services, memory, patience, observers_of(settings), reader=reader)

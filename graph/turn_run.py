@@ -91,7 +91,9 @@ class TurnRuns:
     def _forgetful(self) -> CompiledMachine:
         return self._build_forgetful()
 
-    async def unless_refused(self, question: str, request: Request, events: Events) -> Events:
+    async def ask(
+        self, request: Request, question: str, before: Sequence[AnyMessage] = (), *, stored: bool = True
+    ) -> Events:
         """The events of a turn, or only the response that says why its question is refused."""
         profile = self._services.parts(request.context.profile).profile
         try:
@@ -99,7 +101,8 @@ class TurnRuns:
         except InvalidQuestionError as error:
             yield response_event(await self._failed(error, request))
             return
-        async with aclosing(events):
+        run = self.run(request, request.asking(question, before), stored=stored)
+        async with aclosing(self.exclusive(request, run) if stored else run) as events:
             async for event in events:
                 yield event
 
