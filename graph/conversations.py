@@ -193,6 +193,6 @@ async def _with_older_turns(
     if not number or len(turns(messages)) >= WINDOW:
         return list(messages), past
     blocks = await get_blocks(store, thread_id, range(number, number + 1)) if store else []
-    if not blocks:
+    if not any(blocks):
         raise broken_conversation(thread_id, saver.place)
     return [*blocks[0], *messages], without_block(past, blocks[0])
