@@ -99,11 +99,11 @@ def say_field(name: str, text: str) -> None:
 
 def waiting(data: Mapping[str, Any]) -> str:
     """The line for the data of a `waiting` event."""
-    return f"{waited_for(data)} and asks to wait. Trying again in {counted(data['seconds'], 'second')}."
+    return f"{waited_for(data)}. Trying again in {counted(data['seconds'], 'second')}."
 
 
 def waited_for(data: Mapping[str, Any]) -> str:
-    """What happened to the service that asks to wait."""
+    """What happened to the service that is tried again."""
     return f"The service {'is busy' if 'rate_limit' in data['reason'] else 'failed'}"
 
 

@@ -13,6 +13,7 @@ from graph.compiled import thread_config
 from graph.memory import Memory, local_memory
 from rag.ports import Judge
 from rag.profiles.profile import Profile
+from rag.retry import Patience
 from rag.types import Passage, Response
 from state import AgentState, Context, InputState
 from tests.fakes import AT_ONCE, FakeSearcher, FakeServices, ScriptedModel, passage
@@ -38,12 +39,13 @@ class Machine:
         quotes: bool = False,
         judged: bool = False,
         judge: Judge | None = None,
+        patience: Patience = AT_ONCE,
     ) -> None:
         self.model = ScriptedModel(script=list(script))
         self.searcher = FakeSearcher(passages, failures, later)
         self.services = FakeServices(self.model, self.searcher, profile, quotes=quotes, judged=judged, judge=judge)
         self.memory = memory or local_memory()
-        self.graph = self.memory.compile(build_graph(self.services, AT_ONCE))
+        self.graph = self.memory.compile(build_graph(self.services, patience))
         self.agent = Agent(self.graph, self.services, self.memory)
         self.events: list[dict[str, Any]] = []
 
