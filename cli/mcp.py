@@ -6,8 +6,8 @@ import argparse
 import asyncio
 
 from cli.terminal import opened, preload
-from rag.extras import need
 from rag.settings import Settings
+from rag.system.extras import need
 
 
 def mcp(options: argparse.Namespace) -> int:

@@ -11,9 +11,9 @@ from typing import Final
 
 from cli.terminal import number, opened, preload, say
 from rag.errors import AskbookError, UsageError
-from rag.extras import need
 from rag.ports import Services
 from rag.settings import Settings
+from rag.system.extras import need
 
 _LOCAL: Final = ("127.0.0.1", "localhost", "::1")
 _SUGGESTED: Final = 3  # questions on the page of a first visitor
@@ -26,7 +26,7 @@ def serve(options: argparse.Namespace) -> int:
     port = int(number(options.port, "--port", 0, 65535, whole=True) or 0)
     for library in ("mcp", "starlette", "uvicorn", "sse_starlette", "limits", "prometheus_client"):
         need(library, "serve", "The command serve")
-    from rag.web.people import People
+    from rag.web.api_keys import People
 
     people = People.parse(settings.api_keys.get_secret_value() if settings.api_keys else None)
     if not people.have_keys and options.host not in _LOCAL:
@@ -54,11 +54,11 @@ def _listening(host: str, port: int) -> socket.socket:
 async def _serve(options: argparse.Namespace, settings: Settings, listening: socket.socket) -> int:
     import uvicorn
 
-    from rag.books import books_on_offer
+    from rag.books.stored_books import books_on_offer
     from rag.profiles.offered import offer_of
+    from rag.web.api_keys import People
     from rag.web.app import build_app
     from rag.web.hosting import Hosting, Limits
-    from rag.web.people import People
     from state import Context
 
     people = People.parse(settings.api_keys.get_secret_value() if settings.api_keys else None)

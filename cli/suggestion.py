@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from rag.book import Chunk
-from rag.disk import write_private
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
+from rag.system.private_files import write_private
 from rag.text.english.phrases import LEANING
 
 FILE: Final = "suggestions.json"

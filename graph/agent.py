@@ -21,6 +21,8 @@ from graph.compiled import CompiledMachine, exclusive, observed, thread_config
 from graph.conversations import Asked, take_back
 from graph.memory import Memory, MemoryOptions, open_memory
 from graph.request import Request, checked_metadata, interrupted_question, interrupted_request
+from nodes.retry_limits import USUAL, Patience
+from rag.caller_parts import Given
 from rag.conversation.retrieval_context import RetrievalContext
 from rag.conversation.turns import (
     check_question,
@@ -30,13 +32,11 @@ from rag.conversation.turns import (
     unknown_thread,
 )
 from rag.errors import AskbookError, InvalidQuestionError, MemoryFailureError, UsageError
-from rag.given import Given
 from rag.ingest.ingestion import IngestOptions
 from rag.ingest.patterns import Selection
 from rag.ingest.report import IngestProgress, IngestReport
 from rag.observing.observers import observers_of
 from rag.ports import Services
-from rag.retry import USUAL, Patience
 from rag.search.retriever import parse_filter
 from rag.services import Progress, open_services
 from rag.settings import Settings

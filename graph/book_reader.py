@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag.given import Given
+from rag.caller_parts import Given
 from rag.profiles.profile import profile_of
 from rag.services import MANUAL, LiveServices
 from rag.settings import Settings
@@ -34,7 +34,7 @@ class BookReader:
         watch: Callable[[IngestProgress], None] | None,
     ) -> IngestReport:
         """Run an ingestion, as `graph.agent.Agent.ingest` describes it."""
-        from rag.intake import begin_ingestion
+        from rag.books.book_ingestion import begin_ingestion
 
         loop, current = asyncio.get_running_loop(), self._services.index.collection
 

@@ -10,11 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rag.disk import close_to_others
+from rag.caller_parts import NOTHING_GIVEN, Given, as_embedder, profile_of_given
 from rag.embedding import choice as embedding_choice
 from rag.embedding.vector_cache import ShippedVectors, SqliteVectorCache
 from rag.embedding.vectors import Bm25Encoder
-from rag.given import NOTHING_GIVEN, Given, as_embedder, profile_of_given
 from rag.index.catalog import list_collections, open_index
 from rag.index.field_mapping import Layout, layout_of
 from rag.index.server_client import Server
@@ -31,6 +30,7 @@ from rag.search.given_retriever import GivenRetriever, SeenPassages
 from rag.search.rerank import build_reranker
 from rag.search.retriever import Retriever
 from rag.settings import Settings
+from rag.system.private_files import close_to_others
 
 if TYPE_CHECKING:
     from rag.ingest.source_memory import SourceMemory

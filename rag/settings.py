@@ -16,7 +16,7 @@ from pydantic import Field, PrivateAttr, SecretStr, ValidationError, model_valid
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rag.errors import UsageError
-from rag.trust import is_trusted, untrusted
+from rag.system.trusted_files import is_trusted, untrusted
 from rag.types import GroundingMode
 from rag.validation import allowed
 

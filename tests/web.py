@@ -8,9 +8,9 @@ from typing import Any
 import httpx2 as httpx  # the version that OpenAI's client takes
 
 from rag.profiles.offered import Offer
+from rag.web.api_keys import People
 from rag.web.app import build_app
 from rag.web.hosting import Hosting, Limits
-from rag.web.people import People
 from state import Context
 from tests.machine import Machine
 

@@ -22,14 +22,14 @@ from starlette.staticfiles import StaticFiles
 
 from rag.errors import AskbookError
 from rag.web import openai_api, threads_api
-from rag.web.door import Door
+from rag.web.access_control import AccessControl
 from rag.web.hosting import Hosting
 from rag.web.http_errors import RequestRefusedError, error_response
 from rag.web.http_requests import hosting_of
 from rag.web.mcp_server import build_mcp
 from rag.web.metrics import Measured, metrics
 from rag.web.openapi import description
-from rag.web.running import Turns
+from rag.web.running_turns import Turns
 
 STATIC: Final = Path(__file__).parent / "static"
 # The page loads only its own files and talks only to its own server.
@@ -43,7 +43,7 @@ log: Final = logging.getLogger("askbook")
 
 def build_app(hosting: Hosting) -> Starlette:
     """The application for an agent. The caller opens and closes the agent."""
-    # The door checks host and key. Nothing is kept between two requests, so any process can answer the next one.
+    # `AccessControl` checks host and key. Nothing is kept between two requests, so any process can answer the next one.
     assistants = build_mcp(hosting)
     tools = assistants.streamable_http_app(stateless_http=True, json_response=True, transport_security=_CHECKED)
     app = Starlette(
@@ -64,7 +64,7 @@ def build_app(hosting: Hosting) -> Starlette:
         middleware=[
             Middleware(Measured),
             *_cors(hosting),
-            Middleware(Door, hosting=hosting),
+            Middleware(AccessControl, hosting=hosting),
         ],
         lifespan=partial(_running, assistants),
         exception_handlers={AskbookError: _refused, HTTPException: _no_such_route, Exception: _unexpected},

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from rag.profiles.offered import Offer
 from rag.types import Event
-from rag.web.people import People
+from rag.web.api_keys import People
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 

@@ -12,9 +12,9 @@ from pydantic import Field
 
 from rag.errors import AskbookError, told
 from rag.types import ErrorInfo, Response
+from rag.web.api_keys import Person
 from rag.web.hosting import Hosting
 from rag.web.http_requests import options_of
-from rag.web.people import Person
 
 PASSAGE: Final = "askbook://passage/"
 _INSTRUCTIONS: Final = (

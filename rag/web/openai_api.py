@@ -18,12 +18,12 @@ from starlette.routing import Route
 from rag.conversation.turns import check_thread_id
 from rag.errors import UsageError
 from rag.types import Event, Response, Tokens, new_id
-from rag.web.chores import chore_done
+from rag.web.api_keys import Person
+from rag.web.client_tasks import task_answer
 from rag.web.hosting import Hosting
 from rag.web.http_errors import RequestRefusedError, error_body, error_response, status_of
 from rag.web.http_requests import hosting_of, json_object, metadata_of, options_of, person_of
-from rag.web.people import Person
-from rag.web.running import RunningTurn, Turns
+from rag.web.running_turns import RunningTurn, Turns
 
 _WITHDRAWN: Final = "\n\n(The text above was withdrawn.)\n\n"
 _OLDEST: Final = 200  # messages of a request that count as its history
@@ -61,7 +61,7 @@ async def complete(request: Request) -> HttpResponse:
     data = await json_object(request)
     question, history = conversation_of(data.get("messages"))
     profile = _profile(hosting, data.get("model"))
-    if (done := chore_done(question, history)) is not None:
+    if (done := task_answer(question, history)) is not None:
         return _chore(done, profile, stream=bool(data.get("stream")))
     metadata = metadata_of(data)
     thread_id = metadata.get("thread_id")

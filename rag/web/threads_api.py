@@ -14,11 +14,11 @@ from starlette.routing import Route
 from rag.conversation.turns import unknown_thread
 from rag.errors import MemoryFailureError, UsageError
 from rag.types import Event
+from rag.web.api_keys import Person
 from rag.web.hosting import Hosting
 from rag.web.http_errors import error_response
 from rag.web.http_requests import hosting_of, json_object, metadata_of, options_of, person_of, thread_of
-from rag.web.people import Person
-from rag.web.running import Turns
+from rag.web.running_turns import Turns
 
 PAGE: Final = 50  # conversations of one list
 _PING_SECONDS: Final = 15  # between two comments that keep a silent connection open

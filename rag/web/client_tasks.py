@@ -25,12 +25,12 @@ _FIRST_QUESTION: Final = re.compile(r"^\s*(?:USER|User): *(?P<text>[^\n]+)", re.
 _WORDS: Final = 8  # of a title
 
 
-def chore_done(question: str, history: Sequence[AnyMessage]) -> str | None:
+def task_answer(question: str, history: Sequence[AnyMessage]) -> str | None:
     """What such a request gets, or None for a question of a reader.
 
-    >>> chore_done("### Task:\\nGenerate 1-3 broad tags\\n<chat_history>\\nUSER: Hi\\n</chat_history>", [])
+    >>> task_answer("### Task:\\nGenerate 1-3 broad tags\\n<chat_history>\\nUSER: Hi\\n</chat_history>", [])
     '{"tags": []}'
-    >>> chore_done("What is a title?", []) is None
+    >>> task_answer("What is a title?", []) is None
     True
     """
     if _LIBRECHAT.match(question.lstrip()):
