@@ -6,6 +6,7 @@ import argparse
 import errno
 import json
 import logging
+import re
 import shutil
 import sys
 import textwrap
@@ -13,12 +14,13 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
 from rag.text.visible import UNPRINTABLE, visible
 
 _UNWRAPPED: Final = 10_000  # columns of a pipe
+_FILLING: Final = re.compile(r"[ \t]+(?=\n)")
 _NAMES: Final = 9  # columns for the name of a field
 # No colour has a background, so the text can be read on light and dark terminals.
 _STYLES: Final = {
@@ -117,9 +119,23 @@ def console(**options: Any) -> Console:
     from rich.console import Console
     from rich.theme import Theme
 
-    if not (sys.stderr if options.get("stderr") else sys.stdout).isatty():
-        options = {"width": _UNWRAPPED} | options  # a pipe gets lines as they are
+    file = sys.stderr if options.get("stderr") else sys.stdout
+    if not file.isatty():  # a pipe gets lines as they are
+        options = {"width": _UNWRAPPED, "file": _WithoutFilling(file)} | options
     return Console(highlight=False, theme=Theme(_STYLES), **options)
+
+
+class _WithoutFilling:
+    """A text file to which no spaces are written at the ends of lines. rich fills the columns of a table with them."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        return self._file.write(_FILLING.sub("", text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
 
 @contextmanager

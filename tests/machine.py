@@ -11,9 +11,9 @@ from graph.agent import Agent
 from graph.build import build_graph
 from graph.compiled import thread_config
 from graph.memory import Memory, local_memory
+from nodes.retry_limits import Patience
 from rag.ports import Judge
 from rag.profiles.profile import Profile
-from rag.retry import Patience
 from rag.types import Passage, Response
 from state import AgentState, Context, InputState
 from tests.fakes import AT_ONCE, FakeSearcher, FakeServices, ScriptedModel, passage
