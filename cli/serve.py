@@ -55,7 +55,7 @@ async def _serve(options: argparse.Namespace, settings: Settings, listening: soc
     import uvicorn
 
     from rag.books.stored_books import books_on_offer
-    from rag.profiles.offered import offer_of
+    from rag.profiles.offered_profiles import offer_of
     from rag.web.api_keys import People
     from rag.web.app import build_app
     from rag.web.hosting import Hosting, Limits

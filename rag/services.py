@@ -19,9 +19,7 @@ from rag.index.field_mapping import Layout, layout_of
 from rag.index.server_client import Server
 from rag.ingest.manual import VECTORS, index_manual, is_current
 from rag.model.endpoint import Answerer, build_model, close_model, endpoint_of
-from rag.model.entailment import build_judge
 from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, Searcher, SparseEncoder
-from rag.profiles.offered import offered_models
 from rag.profiles.profile import Profile, profile_files, profile_of
 from rag.profiles.schema import PromptSection
 from rag.prompt.budget import check_system
@@ -82,7 +80,7 @@ class LiveServices:
         self._closed_later: list[ChunkIndex] = []  # a turn may still be searching them
         self._given = given
         self._default_profile = profile.name
-        self._offered = offered_models(settings)
+        self._offered = settings.model_names
         files = profile_files(settings, profile.name)
         self._parts = {profile.name: _Kept(self._build(profile.in_environment(settings)), files, _stamp(files))}
 
@@ -291,7 +289,8 @@ async def build_services(
     `progress` is called with (done, total) chunks of that. `given` are parts that the caller brings. The result is not
     bound to an event loop yet. Raises `UsageError` for a wrong configuration.
     """
-    given.check()
+    if given != NOTHING_GIVEN:
+        given.check()
     chosen = await asyncio.to_thread(profile_of, settings, profile)
     if given.retriever is not None or given.qdrant_client is not None:
         book = collection or settings.qdrant_collection_name or chosen.book.collection or BOOK
@@ -311,8 +310,16 @@ def _build(settings: Settings, chosen: Profile, book: str, given: Given) -> Live
     else:
         embedder = build_embedder(settings, chosen, book)
     reranker = None if settings.rerank == "off" else build_reranker(settings)
-    index, judge = index_of(settings, book, chosen, given), given.judge or build_judge(settings.judge)
+    index, judge = index_of(settings, book, chosen, given), given.judge or _judge_of(settings)
     return LiveServices(settings, chosen, embedder, index, reranker, judge, given)
+
+
+def _judge_of(settings: Settings) -> Judge | None:
+    if settings.judge_folder is None:
+        return None
+    from rag.model.entailment import EntailmentJudge
+
+    return EntailmentJudge(settings.judge_folder)
 
 
 def index_of(settings: Settings, book: str, profile: Profile, given: Given) -> ChunkIndex:

@@ -13,7 +13,7 @@ from mcp import Client, StdioServerParameters
 from mcp.server.mcpserver import MCPServer
 
 from rag.errors import AskbookError
-from rag.profiles.offered import Offer
+from rag.profiles.offered_profiles import Offer
 from rag.web.hosting import Hosting
 from rag.web.mcp_server import build_mcp
 from state import Context

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2 as httpx  # the version that OpenAI's client takes
 
-from rag.profiles.offered import Offer
+from rag.profiles.offered_profiles import Offer
 from rag.web.api_keys import People
 from rag.web.app import build_app
 from rag.web.hosting import Hosting, Limits
