@@ -181,6 +181,7 @@ class FakeServices:
         self.quotes = quotes
         self.judge = judge
         self.models: tuple[str, ...] = ()
+        self.collection = ""
 
     @property
     def index(self) -> ChunkIndex:
@@ -197,6 +198,7 @@ class FakeServices:
             self.searcher,
             judge=self.judge,
             models=self.models,
+            collection=self.collection,
         )
 
 
