@@ -14,11 +14,11 @@ from typing import Any
 from langchain_core.messages import AIMessageChunk, BaseMessage
 
 from askbook import testing
+from nodes.retry_limits import Patience
 from rag.book import SparseVector, Where
 from rag.errors import UsageError
 from rag.ports import ChunkIndex, Judge, Parts
 from rag.profiles.profile import Profile, load_profile
-from rag.retry import Patience
 from rag.text.spelling import vocabulary
 from rag.types import AnsweredQuestion, Found, Passage, Retrieval, Trace
 
@@ -180,6 +180,7 @@ class FakeServices:
         self.quotes = quotes
         self.judge = judge
         self.models: tuple[str, ...] = ()
+        self.collection = ""
 
     @property
     def index(self) -> ChunkIndex:
@@ -196,6 +197,7 @@ class FakeServices:
             self.searcher,
             judge=self.judge,
             models=self.models,
+            collection=self.collection,
         )
 
 
