@@ -10,7 +10,7 @@ from cli.terminal import clipped, counted, in_line, print_json
 from rag.settings import Settings
 
 if TYPE_CHECKING:
-    from rag.books import BookRecord
+    from rag.books.stored_books import BookRecord
 
 _STATES: Final = {
     "absent": "not indexed yet",
@@ -31,7 +31,7 @@ def books(options: argparse.Namespace) -> int:
 
 
 async def _list(_options: argparse.Namespace, settings: Settings) -> tuple[Any, str]:
-    from rag.books import list_books
+    from rag.books.stored_books import list_books
 
     found = await list_books(settings)
     width = max(len(book.name) for book in found)
@@ -39,14 +39,14 @@ async def _list(_options: argparse.Namespace, settings: Settings) -> tuple[Any, 
 
 
 async def _show(options: argparse.Namespace, settings: Settings) -> tuple[Any, str]:
-    from rag.books import show_book
+    from rag.books.stored_books import show_book
 
     found = await show_book(settings, options.name)
     return _data(found), "\n".join(_lines(found))
 
 
 async def _rename(options: argparse.Namespace, settings: Settings) -> tuple[Any, str]:
-    from rag.books import rename_book
+    from rag.books.stored_books import rename_book
 
     renamed = await rename_book(settings, options.name, options.new)
     text = f'"{in_line(options.name)}" is now called "{in_line(renamed.name)}" ({size(renamed)}).'
@@ -54,7 +54,7 @@ async def _rename(options: argparse.Namespace, settings: Settings) -> tuple[Any,
 
 
 async def _delete(options: argparse.Namespace, settings: Settings) -> tuple[Any, str]:
-    from rag.books import delete_book
+    from rag.books.stored_books import delete_book
     from rag.services import MANUAL
 
     deleted = await delete_book(settings, options.name)

@@ -158,7 +158,7 @@ async def _stored(session: ChatSession) -> list[tuple[str, str]]:
 
 async def _book(session: ChatSession, rest: str) -> None:
     from cli.books import size
-    from rag.books import list_books
+    from rag.books.stored_books import list_books
 
     found = await list_books(session.settings)
     if not rest:
@@ -173,7 +173,7 @@ async def _book(session: ChatSession, rest: str) -> None:
 
 
 async def _books(session: ChatSession) -> list[tuple[str, str]]:
-    from rag.books import list_books
+    from rag.books.stored_books import list_books
 
     return [(book.name, book.title) for book in await list_books(session.settings)]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from cli.session import ChatSession
 from cli.terminal import counted, printable, say, say_field
 from rag.errors import AskbookError
-from rag.program import program
 from rag.settings import Settings
+from rag.system.program_name import program
 
 if TYPE_CHECKING:
     from rag.ports import Parts

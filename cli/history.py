@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from prompt_toolkit.history import History
 
-from rag.disk import private_folder, write_private
+from rag.system.private_files import private_folder, write_private
 
 FILE: Final = "history"
 

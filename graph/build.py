@@ -18,10 +18,10 @@ from nodes.error import error, last_resort, make_to_fallback, to_error
 from nodes.generate import make_generate
 from nodes.idle import make_idle
 from nodes.retrieve import make_retrieve, make_rewrite, without_rewrite
+from nodes.retry_limits import USUAL, Patience
 from nodes.tools import make_tools
 from rag.errors import AskbookError
 from rag.ports import Services
-from rag.retry import USUAL, Patience
 from rag.search.followups import REWRITE_SECONDS
 from state import AgentState, Context, InputState
 

@@ -36,7 +36,7 @@ def build_ingest_graph(begin: Begin | None = None) -> StateGraph[IngestState, No
 
 def begin_from_environment(asked: Mapping[str, Any], watch: Watch) -> Ingestion:
     """An ingestion with the settings of the environment. Blocks. Raises `UsageError` for an input that is of no use."""
-    from rag.intake import begin_ingestion
+    from rag.books.book_ingestion import begin_ingestion
 
     settings = Settings.from_env()
     wanted = IngestOptions(

@@ -24,8 +24,8 @@ from graph.memory_local import LocalDatabase
 from graph.savers import KEEP_TURNS
 from graph.serializing import Serializers, serializers
 from rag.errors import MemoryFailureError, UsageError
-from rag.extras import need
 from rag.settings import Settings
+from rag.system.extras import need
 from rag.types import new_id
 
 WAIT_SECONDS: Final = 10.0

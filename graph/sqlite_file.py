@@ -13,8 +13,8 @@ from typing import Any, Final
 import aiosqlite
 
 from graph.memory_errors import border
-from rag.disk import private_folder
 from rag.errors import MemoryFailureError
+from rag.system.private_files import private_folder
 from rag.types import new_id
 
 _WAIT_SECONDS: Final = 5  # for another process that is writing

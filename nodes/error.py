@@ -22,11 +22,11 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from nodes.bare_end import bare_end
+from nodes.retry_limits import Patience
 from nodes.turn import Update, has_new_question, last_message, tell_phase, with_notice
 from rag.conversation.turns import next_number
 from rag.errors import AskbookError, told
 from rag.ports import PartsOf
-from rag.retry import Patience
 from rag.types import ErrorInfo, ErrorType, new_id
 from state import EMPTY_TURN, AgentState, Context, Draft, Turn
 

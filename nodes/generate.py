@@ -19,6 +19,7 @@ from nodes.archive import older_turns
 from nodes.error import named_failures
 from nodes.judge import SecondOpinion
 from nodes.model_call import CUT, ModelRequest, added, call_model, tokens_used, was_cut
+from nodes.retry_limits import USUAL, Patience
 from nodes.turn import (
     AsyncNode,
     Update,
@@ -35,7 +36,6 @@ from rag.conversation.turns import history
 from rag.ports import Parts, PartsOf
 from rag.prompt.budget import Fitted, fit
 from rag.prompt.prompts import build_prompt, exchange_text, fixed_text, passages_in_results
-from rag.retry import USUAL, Patience
 from rag.text.english.talk import is_small_talk
 from rag.types import Grounding, Passage, ToolCall
 from state import AgentState, Context, Draft, Turn
@@ -172,14 +172,14 @@ async def _fit(parts: Parts, state: AgentState, question: str, runtime: Runtime[
     """
     profile, exchange = parts.profile, exchange_of(state)
     passages = [Passage.model_validate(data) for data in state.get("passages", [])]
-    earlier = [*await older_turns(state, runtime, parts), *state.get("messages", [])[:-1]]
+    newer = history(state.get("messages", [])[:-1])
     stay = passages_in_results(exchange)
     fitted = fit(
         window=profile.model.context_window,
         max_tokens=profile.model.max_tokens,
         system=fixed_text(profile) + exchange_text(exchange),
         question=question,
-        history=history(earlier),
+        history=[*await older_turns(state, runtime, parts, newer), *newer],
         passages=[passage for passage in passages if passage.number not in stay],
         budget=profile.budget,
         enough=bool(stay),

@@ -18,11 +18,11 @@ from langgraph.func import task
 from langgraph.types import RetryPolicy
 
 from nodes.model_call import ModelRequest, Unseen, added, call_model, tokens_used
+from nodes.retry_limits import Patience
 from rag.answer.judging import Claim, JudgingForm
 from rag.errors import AskbookError
 from rag.ports import Judge, Parts
 from rag.prompt.passage_format import new_boundary
-from rag.retry import Patience
 from rag.types import Opinion, Passage
 
 log: Final = logging.getLogger("askbook")

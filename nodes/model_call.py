@@ -14,8 +14,8 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Tool
 from langchain_core.messages.ai import UsageMetadata, add_ai_message_chunks
 from langchain_core.runnables import Runnable, RunnableConfig
 
+from rag.caller_parts import with_options
 from rag.errors import AskbookError, OptionRefusedError
-from rag.given import with_options
 from rag.model.endpoint_errors import RequestInfo, model_error
 from rag.model.received import AnswerMeter, Finish, clean_calls, finish_of, names_its_finish
 from rag.ports import Parts

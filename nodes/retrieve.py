@@ -21,16 +21,16 @@ from langgraph.types import Command
 
 from nodes.error import as_failure, named_failures
 from nodes.model_call import ModelRequest, Unseen, call_model, tokens_used, was_cut
+from nodes.retry_limits import USUAL, Patience
 from nodes.turn import AsyncNode, Update, context_of, links_of, opened_turn, parts_of_run, tell_phase, with_notice
 from rag.book import Where
 from rag.conversation.turns import history
 from rag.ports import Parts, PartsOf
-from rag.retry import USUAL, Patience
 from rag.search.followups import REWRITE_TOKENS, read_rewrite, rewrite_prompt
 from rag.search.langchain_retriever import search
 from rag.search.retriever import parse_filter
+from rag.search_records import Found
 from rag.text.spelling import is_strange, respelt, vocabulary
-from rag.types import Found
 from state import AgentState, Context, Turn
 
 log: Final = logging.getLogger("askbook")

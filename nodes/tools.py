@@ -17,6 +17,7 @@ from langgraph.runtime import Runtime
 
 from nodes.error import named_failures
 from nodes.retrieve import where_of
+from nodes.retry_limits import USUAL, Patience
 from nodes.turn import AsyncNode, Update, exchange_of, links_of, parts_of_run, stored_exchange, tell_phase
 from rag.book import Where
 from rag.errors import AskbookError
@@ -33,7 +34,6 @@ from rag.prompt.tool import (
     tool_answer,
     tool_schema,
 )
-from rag.retry import USUAL, Patience
 from rag.search.langchain_retriever import search
 from rag.types import Passage, Retrieval
 from state import AgentState, Context

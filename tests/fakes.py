@@ -14,13 +14,14 @@ from typing import Any
 from langchain_core.messages import AIMessageChunk, BaseMessage
 
 from askbook import testing
+from nodes.retry_limits import Patience
 from rag.book import SparseVector, Where
 from rag.errors import UsageError
 from rag.ports import ChunkIndex, Judge, Parts
 from rag.profiles.profile import Profile, load_profile
-from rag.retry import Patience
+from rag.search_records import Found, Trace
 from rag.text.spelling import vocabulary
-from rag.types import AnsweredQuestion, Found, Passage, Retrieval, Trace
+from rag.types import AnsweredQuestion, Passage, Retrieval
 
 AT_ONCE = Patience(pace=0)  # what fails is tried again without waiting
 UNFORESEEN: list[str] = []  # calls of models beyond their scripts; `conftest.py` fails the test that made one
@@ -180,6 +181,7 @@ class FakeServices:
         self.quotes = quotes
         self.judge = judge
         self.models: tuple[str, ...] = ()
+        self.collection = ""
 
     @property
     def index(self) -> ChunkIndex:
@@ -196,6 +198,7 @@ class FakeServices:
             self.searcher,
             judge=self.judge,
             models=self.models,
+            collection=self.collection,
         )
 
 

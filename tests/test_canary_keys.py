@@ -16,7 +16,7 @@ from graph.agent import Agent, open_agent
 from graph.compiled import thread_config
 from rag.profiles.profile import effective
 from rag.settings import Settings, variables
-from rag.trust import trust
+from rag.system.trusted_files import trust
 from run import main
 from state import Context, InputState
 from tests.fakes import AT_ONCE

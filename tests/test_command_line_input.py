@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.overview import GROUPS
-from run import build_parser
+from cli.parser import GROUPS, build_parser
 from tests.command_line import ROOT, CommandLine
 
 LONG = "x" * 2001
@@ -32,7 +31,7 @@ def test_help_imports_nothing_that_costs_time(run: CommandLine) -> None:
     done = run.process("--help", PYTHONPROFILEIMPORTTIME="1")
     assert done.out.startswith("usage: run.py")
     modules = {line.rpartition("|")[2].strip() for line in done.err.splitlines()}
-    light = {"rag", "rag.program", "rag.interrupt", "cli", "cli.overview"}  # files that import next to nothing
+    light = {"rag", "rag.system", "rag.system.program_name", "rag.system.interrupt", "cli", "cli.parser"}
     imported = {name.split(".")[0] for name in modules - light}
     assert "argparse" in imported
     ours = {path.parent.name for path in ROOT.glob("*/*.py")}
@@ -247,7 +246,7 @@ def test_two_conversations_at_once_are_one_line_and_code_2(run: CommandLine) -> 
     assert (done.code, done.err) == (2, "-c and --thread name two conversations; give one of them.\n")
 
 
-@pytest.mark.parametrize("module", ["argparse", "rag.program", "cli.chat", "rag.settings", "langgraph"])
+@pytest.mark.parametrize("module", ["argparse", "rag.system.program_name", "cli.chat", "rag.settings", "langgraph"])
 def test_ctrl_c_while_the_program_starts_is_quiet(run: CommandLine, module: str) -> None:
     """The signal comes in the middle of an import, as early as the first one."""
     script = f"""

@@ -10,13 +10,13 @@ from uuid import UUID
 
 import pytest
 
-from rag.conversation.message_rules import problems
 from rag.errors import RetrievalError, told
 from rag.profiles.profile import load_profile
 from rag.services import choose_collection
 from rag.settings import Settings
 from rag.types import Response
 from tests.fakes import passage
+from tests.message_rules import problems
 from tests.openai_server import OPENAI_KEY, Endpoint, answer, refuses
 from tests.profile_designs import DESIGNS, FAILED_SEARCHES, REFUSAL, WITH_TOOL, WRONG_CALLS, Design
 from tests.profile_wire import OWN_KEY, QUESTION, Wire, calls

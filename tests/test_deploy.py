@@ -18,8 +18,8 @@ import httpx
 import pytest
 import yaml
 
+from cli.parser import build_parser
 from rag.settings import Settings, variables
-from run import build_parser
 from tests.docker_files import build_context, sent_to_docker, services, stages
 from tests.homes import copied
 from tests.package import Package, install

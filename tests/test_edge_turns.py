@@ -15,8 +15,8 @@ import pytest
 import pytest_asyncio
 
 from graph.agent import Agent, open_agent
+from nodes.retry_limits import Patience
 from rag.errors import USER_MESSAGES, told
-from rag.retry import Patience
 from rag.settings import Settings
 from rag.types import new_id
 from tests.homes import copied

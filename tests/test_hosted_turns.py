@@ -13,8 +13,8 @@ import pytest
 import pytest_asyncio
 
 from graph.agent import Agent, open_agent
+from nodes.retry_limits import Patience
 from rag.embedding import hosted
-from rag.retry import Patience
 from rag.settings import Settings
 from rag.text.markup import without_markers
 from rag.types import new_id

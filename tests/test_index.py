@@ -1,4 +1,4 @@
-"""The door: which index a configuration means, how a chunk is stored, and what other LangChain code sees."""
+"""Which index a configuration means, how a chunk is stored, and what other LangChain code sees."""
 
 from __future__ import annotations
 

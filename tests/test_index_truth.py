@@ -14,7 +14,7 @@ from rag.ingest.plan import is_whole
 from rag.services import build_embedder, collection_index, vector_cache
 from rag.settings import Settings
 from tests.index_damage import delete_in_folder, delete_on_server
-from tests.test_shelf import kinds, shelf
+from tests.test_stored_books import kinds, shelf
 
 
 @pytest.fixture(scope="module")

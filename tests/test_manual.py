@@ -13,11 +13,11 @@ from urllib.parse import unquote
 import pytest
 
 from cli.commands import COMMANDS
+from cli.parser import build_parser
 from rag.embedding import hosted_errors as hosted_faults
 from rag.errors import RATE_LIMIT_SECONDS, USER_MESSAGES
 from rag.model.endpoint_errors import codes
 from rag.settings import variables
-from run import build_parser
 from tests.manual import DOCS, EVERYTHING, PAGES, ROOT, commands, raised_codes, section, sections, tokens
 
 _VARIABLE = re.compile(r"\b(?:OPENAI|QDRANT|AGENT|ASKBOOK|COHERE)_(?!_)[A-Z_]+\b")  # QDRANT__ is of Qdrant

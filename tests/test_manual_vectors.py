@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from rag.disk import private_folder
 from rag.embedding.local import OnnxEmbeddings
 from rag.embedding.vector_cache import ShippedVectors, read_vectors, text_key, write_vectors
 from rag.embedding.vectors import Bm25Encoder
@@ -19,6 +18,7 @@ from rag.index.edge_files import NamedLock
 from rag.ingest.manual import DOCS, VECTORS, index_manual, packaged_pages
 from rag.services import build_services
 from rag.settings import Settings
+from rag.system.private_files import private_folder
 
 
 class Behind:

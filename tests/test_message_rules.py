@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from rag.conversation.message_rules import api_messages, problems
 from rag.profiles.layers import profile_names
 from rag.profiles.profile import load_profile
 from rag.prompt.prompts import build_prompt
 from rag.types import AnsweredQuestion
 from tests.fakes import passage
+from tests.message_rules import api_messages, problems
 
 SYSTEM = {"role": "system", "content": "s"}
 USER = {"role": "user", "content": "q"}

@@ -11,7 +11,6 @@ from pydantic import SecretStr
 from cli.commands import COMMANDS
 from cli.history import input_history
 from cli.session import ChatSession as Session
-from rag.conversation.message_rules import problems
 from rag.errors import UsageError
 from rag.index.field_mapping import layout_of
 from rag.model.endpoint import build_model
@@ -20,6 +19,7 @@ from rag.profiles.profile import load_profile
 from rag.settings import Settings
 from tests.command_line import CommandLine
 from tests.fakes import FakeEmbedder, passage
+from tests.message_rules import problems
 from tests.openai_server import OPENAI_KEY, Endpoint, answer
 from tests.profile_wire import Wire, calls, over_book
 

@@ -11,7 +11,7 @@ from rag.errors import UsageError
 from rag.profiles.layers import FOLDER, profile_folders, profile_names
 from rag.profiles.profile import Profile, effective, load_profile, profile_of
 from rag.settings import Settings
-from rag.trust import trust
+from rag.system.trusted_files import trust
 
 LEAST = 'description = "d"\ninstructions = "i"\n'
 

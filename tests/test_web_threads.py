@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rag.errors import AskbookError, MemoryFailureError
+from rag.web.api_keys import People
 from rag.web.hosting import Limits
-from rag.web.people import People
 from tests.machine import ANSWER, Machine
 from tests.web import KEYS, bearer, client, events
 

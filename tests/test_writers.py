@@ -16,7 +16,7 @@ from rag.index.server_lease import DEAD, LEASE
 from rag.services import collection_index
 from tests.index_cases import INFO, make_point
 from tests.test_index_truth import run
-from tests.test_shelf import kinds, shelf
+from tests.test_stored_books import kinds, shelf
 
 
 @kinds

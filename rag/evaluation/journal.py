@@ -15,9 +15,9 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from rag.disk import private_folder
 from rag.errors import UsageError
 from rag.evaluation.grading import GradedAnswer
+from rag.system.private_files import private_folder
 
 _ROWS = TypeAdapter(dict[str, list[GradedAnswer]])
 

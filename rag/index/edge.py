@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
-from rag.disk import check_room, private_folder
 from rag.errors import RetrievalError
 from rag.index import edge_shard as engine
 from rag.index import prose_table
@@ -23,6 +22,7 @@ from rag.index.edge_files import Generations, NamedLock, broken
 from rag.index.edge_shard import OpenGeneration, current_generation, engine_faults
 from rag.index.index_errors import encoders, mismatch, name_taken, no_collection
 from rag.index.payload import ENTRY_KEYS, from_payload, point_ids, to_entry
+from rag.system.private_files import check_room, private_folder
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard

@@ -19,9 +19,9 @@ from uuid import uuid4
 import portalocker
 
 from rag.book import IndexInfo
-from rag.disk import private_folder
 from rag.errors import RetrievalError, UsageError
-from rag.program import program
+from rag.system.private_files import private_folder
+from rag.system.program_name import program
 from rag.types import now
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

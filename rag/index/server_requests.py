@@ -11,7 +11,7 @@ from rag.errors import RetrievalError
 from rag.index.collection_schema import UNNAMED, CollectionSchema
 from rag.index.field_mapping import FieldMap
 from rag.index.payload import METADATA, from_payload
-from rag.program import program
+from rag.system.program_name import program
 
 OVERSAMPLING: Final = 2.0  # of a quantized collection: this many times the limit are rescored with the full vectors
 

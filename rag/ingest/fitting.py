@@ -10,7 +10,7 @@ from rag.book import IndexEntry, IndexInfo
 from rag.errors import UsageError
 from rag.index.index_errors import rebuilding, way_back
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
-from rag.program import program
+from rag.system.program_name import program
 
 
 def check_sources(collection: str, entries: Sequence[IndexEntry], sources: Sequence[str]) -> None:

@@ -36,8 +36,8 @@ from rag.ingest.source_files import note_surroundings, witnessed
 from rag.ingest.source_memory import ReadSource, RecalledPage, SourceMemory, options_key
 from rag.ingest.sources.opened_source import is_address
 from rag.ingest.text_batches import TextBatches, embed_batches
-from rag.onnx import give_back_memory
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
+from rag.system.onnx_runtime import give_back_memory
 from rag.types import now
 
 CHUNK_TOKENS: Final = 512  # the longest chunk, if the embedding model sees as much

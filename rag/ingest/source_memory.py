@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from rag.book import Document
-from rag.disk import private_folder
 from rag.ingest.loaders import VERSION, LoadResult
 from rag.ingest.source_files import Stamp, stamp
+from rag.system.private_files import private_folder
 
 _CODE: Final = Path(__file__).parent
 

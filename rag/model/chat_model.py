@@ -14,6 +14,7 @@ from langchain_openai import ChatOpenAI
 
 from rag.errors import AskbookError
 from rag.model.endpoint_errors import RequestInfo, model_error
+from rag.model.plain_completions import with_all_keys
 from rag.model.received import check_arguments, first_choice, with_finish_reason
 
 _SIGN_OF_LIFE: Final = 10.0  # seconds; of chunks that say nothing, one is passed on so often, for idle timeouts
@@ -75,7 +76,7 @@ class EndpointChatModel(ChatOpenAI):
     def _convert_chunk_to_generation_chunk(
         self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, Any] | None
     ) -> ChatGenerationChunk | None:
-        chunk = first_choice(chunk)
+        chunk = with_all_keys(first_choice(chunk))
         check_arguments(chunk)
         return super()._convert_chunk_to_generation_chunk(
             with_finish_reason(chunk), default_chunk_class, base_generation_info

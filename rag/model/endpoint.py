@@ -108,6 +108,7 @@ def _chat_model(endpoint: Endpoint, profile: Profile) -> BaseChatModel:
     from openai import DefaultAsyncHttpxClient, DefaultHttpxClient, Timeout
 
     from rag.model.chat_model import EndpointChatModel
+    from rag.model.plain_completions import PlainCompletions
     from rag.model.received import LINE_BYTES
     from rag.model.responses import async_client_options, client_options, print_no_answers
     from rag.private_apis import without_openai_headers
@@ -129,6 +130,7 @@ def _chat_model(endpoint: Endpoint, profile: Profile) -> BaseChatModel:
         stream_usage=True,
         openai_proxy="",  # not from OPENAI_PROXY; HTTPS_PROXY counts, as for every program
     )
+    model.async_client = PlainCompletions(model.root_async_client)
     if not own:
         for client in (model.root_client, model.root_async_client):
             without_openai_headers(client)

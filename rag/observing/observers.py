@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rag.extras import need
 from rag.observing.runs import RunObserver
 from rag.settings import Settings
+from rag.system.extras import need
 
 
 def observers_of(settings: Settings) -> list[RunObserver]:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from rag.errors import UsageError
 from rag.settings import Settings
-from rag.trust import is_trusted, untrusted
+from rag.system.trusted_files import is_trusted, untrusted
 
 FOLDER: Final = Path(__file__).parent.parent.parent / "profiles"
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")

@@ -12,9 +12,9 @@ from starlette.requests import Request
 from rag.conversation.turns import check_thread_id
 from rag.errors import UsageError
 from rag.validation import allowed
+from rag.web.api_keys import Person
 from rag.web.hosting import Hosting
 from rag.web.http_errors import RequestRefusedError
-from rag.web.people import Person
 
 _DEEPEST: Final = 64  # levels of nesting in a body
 
@@ -25,7 +25,7 @@ def hosting_of(request: Request) -> Hosting:
 
 
 def person_of(request: Request) -> Person:
-    """The person whom the door has let in."""
+    """The person whom `AccessControl` has let in."""
     person: Person = request.state.person
     return person
 

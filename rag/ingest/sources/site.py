@@ -18,7 +18,6 @@ from urllib.parse import urljoin
 from urllib.robotparser import RobotFileParser
 
 from rag.errors import UsageError
-from rag.extras import need
 from rag.ingest.html_markdown import decoded_html
 from rag.ingest.patterns import Selection
 from rag.ingest.source_files import Failure, SourceFiles
@@ -26,6 +25,7 @@ from rag.ingest.sources.page_links import PageLinks
 from rag.ingest.sources.site_client import AGENT, Fetched, SiteClient, private_host
 from rag.ingest.sources.site_scope import SiteScope, other_kind
 from rag.ingest.sources.sitemap import sitemap_pages
+from rag.system.extras import need
 
 PAGES: Final = 5_000
 BYTES: Final = 500_000_000  # of all pages

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from rag.errors import UsageError
 from rag.profiles.profile import effective, profile_of
 from rag.settings import Settings, variables
-from rag.trust import is_trusted, revoke, trust
+from rag.system.trusted_files import is_trusted, revoke, trust
 from tests.command_line import QUESTION, CommandLine
 from tests.openai_server import Endpoint, answer, openai_server
 

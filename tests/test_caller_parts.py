@@ -23,10 +23,10 @@ from qdrant_client import AsyncQdrantClient
 from graph.agent import open_agent
 from graph.compiled import thread_config
 from nodes.archive import namespace_of
+from rag.caller_parts import as_embedder
 from rag.conversation.turns import WINDOW
 from rag.embedding.vectors import Bm25Encoder
 from rag.errors import MemoryFailureError, UsageError
-from rag.given import as_embedder
 from rag.index.server import ServerIndex
 from rag.ingest.pipeline import ingest
 from rag.search.given_retriever import SeenPassages, chunk_of, score_of

@@ -1,4 +1,4 @@
-"""The door: who may come in. Checks the key, and without keys that no page of another site is calling."""
+"""Who may come in: checks the key, and without keys that no page of another site is calling."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OPEN: Final = ("/healthz", "/static/", "/favicon")  # hold nothing of a person,
 _HEADERS: Final = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 
 
-class Door:
+class AccessControl:
     """ASGI middleware. Puts the person into `request.state.person`, or answers with an error."""
 
     def __init__(self, app: ASGIApp, hosting: Hosting) -> None:

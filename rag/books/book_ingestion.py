@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from rag.caller_parts import NOTHING_GIVEN, Given, as_embedder
 from rag.embedding.vectors import Bm25Encoder
 from rag.errors import UsageError
-from rag.given import NOTHING_GIVEN, Given, as_embedder
 from rag.ingest.ingestion import Ingestion, IngestOptions
 from rag.ingest.report import IngestProgress
 from rag.profiles.profile import Profile

@@ -15,9 +15,9 @@ from limits.aio.strategies import MovingWindowRateLimiter
 
 from rag.errors import AskbookError
 from rag.types import Event
+from rag.web.api_keys import Person
 from rag.web.hosting import Limits
 from rag.web.http_errors import RequestRefusedError
-from rag.web.people import Person
 
 _END: Final = None
 

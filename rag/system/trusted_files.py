@@ -12,9 +12,9 @@ import os
 import shlex
 from pathlib import Path
 
-from rag.disk import private_folder
 from rag.errors import UsageError
-from rag.program import program
+from rag.system.private_files import private_folder
+from rag.system.program_name import program
 
 
 def is_trusted(path: Path, content: bytes) -> bool:

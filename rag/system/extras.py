@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from rag.errors import UsageError
-from rag.program import PACKAGE
+from rag.system.program_name import PACKAGE
 
 
 def _is_installed(library: str) -> bool:

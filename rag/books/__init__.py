@@ -1,0 +1,1 @@
+"""The books of an index: list, show, rename, delete and fill them."""
