@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -76,7 +77,7 @@ async def suggestions(index: ChunkIndex, embedder: Embedder, sparse: SparseEncod
         found = await retriever.retrieve(question, k=PASSAGES, threshold=THRESHOLD)
         wanted = next((p.number for p in found.passages if p.heading == chunk.heading and p.title == chunk.title), 0)
         prompt = f"{format_passages(found.passages, new_boundary())}\n\n{format_question(question)}"
-        answer = str(model.invoke(prompt).text)
+        answer = str((await asyncio.to_thread(model.invoke, prompt)).text)  # it computes, while others are served
         if wanted and answer != REFUSAL and f"[{wanted}]" in answer:
             answered.append(question)
     return answered

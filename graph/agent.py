@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.errors import GraphRecursionError
 from langgraph.store.base import BaseStore
 
-from graph.book_reader import BookReader
-from graph.build import STEPS, build_graph
+from graph.book_reader import read_book
+from graph.build import build_graph
 from graph.compiled import CompiledMachine, exclusive, observed, thread_config
 from graph.conversations import Asked, take_back
 from graph.memory import Memory, MemoryOptions, open_memory
-from graph.request import Request, checked_metadata, interrupted_question, interrupted_request
+from graph.turn_run import Request, TurnRuns, checked_metadata, interrupted_question, interrupted_request, response_of
 from nodes.retry_limits import USUAL, Patience
 from rag.caller_parts import Given
 from rag.conversation.retrieval_context import RetrievalContext
 from rag.conversation.turns import (
     check_question,
     check_thread_id,
-    failed_response,
-    next_number,
     unknown_thread,
 )
-from rag.errors import AskbookError, InvalidQuestionError, MemoryFailureError, UsageError
-from rag.ingest.ingestion import IngestOptions
-from rag.ingest.patterns import Selection
-from rag.ingest.report import IngestProgress, IngestReport
+from rag.errors import AskbookError, UsageError
 from rag.observing.observers import observers_of
 from rag.ports import Services
 from rag.search.retriever import parse_filter
 from rag.services import Progress, open_services
 from rag.settings import Settings
 from rag.types import Event, Response, new_id
-from state import Context, InputState
+from state import Context
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -49,10 +43,8 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from qdrant_client import AsyncQdrantClient
 
+    from rag.ingest.report import IngestProgress, IngestReport
     from rag.ports import Judge
-
-# The events that are passed on to the caller.
-_EVENT_TYPES: Final = frozenset({"phase", "retrieval", "waiting", "checking", "sentence", "retract"})
 
 
 class Agent:
@@ -73,21 +65,16 @@ class Agent:
         patience: Patience = USUAL,
         observers: Sequence[BaseCallbackHandler] = (),
         *,
-        reader: BookReader | None = None,
+        reader: Callable[..., Awaitable[IngestReport]] | None = None,
     ) -> None:
         self._reader = reader
-        graph = observed(graph, observers)
-        self._observers = observers
-        self.graph = exclusive(graph, memory.turn)
-        self._graph = graph  # takes no lock: for a turn that holds it already
-        self._patience = patience
+        self._graph = observed(graph, observers)  # takes no lock: for a turn that holds it already
+        self.graph = exclusive(self._graph, memory.turn)
+        self._runs = TurnRuns(
+            self._graph, services, memory, lambda: observed(build_graph(services, patience).compile(), observers)
+        )
         self.services = services
         self.memory = memory
-
-    @cached_property
-    def _forgetful(self) -> CompiledMachine:
-        """The machine without a checkpointer, for a conversation that the caller keeps."""
-        return observed(build_graph(self.services, self._patience).compile(), self._observers)
 
     async def ask(
         self,
@@ -101,10 +88,7 @@ class Agent:
 
         Without `thread_id` the turn belongs to the profile's own conversation if it has one, else to a new one.
         """
-        async for event in self.stream(question, thread_id=thread_id, context=context, metadata=metadata):
-            if event.response is not None:
-                return event.response
-        raise AssertionError("the stream ended without a response")
+        return await response_of(self.stream(question, thread_id=thread_id, context=context, metadata=metadata))
 
     async def stream(
         self,
@@ -120,18 +104,7 @@ class Agent:
         else:
             thread = check_thread_id(thread_id)
         request = Request(thread, context or Context(), checked_metadata(metadata))
-        async with aclosing(self._asking(question, request)) as events:
-            async for event in events:
-                yield event
-
-    async def _asking(self, question: str, request: Request) -> AsyncGenerator[Event, None]:
-        profile = self.services.parts(request.context.profile).profile
-        try:
-            check_question(question, profile.limits.max_question_characters)
-        except InvalidQuestionError as error:
-            yield _event(await self._failed(error, request))
-            return
-        async with aclosing(self._exclusive(request, self._run(request, request.asking(question)))) as events:
+        async with aclosing(self._runs.ask(request, question)) as events:
             async for event in events:
                 yield event
 
@@ -148,15 +121,7 @@ class Agent:
         """
         request = Request(new_id(), context or Context(), metadata or {})
         question = messages[-1].text if messages else ""
-        profile = self.services.parts(request.context.profile).profile
-        try:
-            check_question(question, profile.limits.max_question_characters)
-        except InvalidQuestionError as error:
-            yield _event(await self._failed(error, request))
-            return
-        asked = HumanMessage(id=request.request_id, content=question)
-        given = InputState(messages=[*messages[:-1], asked], metadata=request.metadata)
-        async with aclosing(self._run(request, given, graph=self._forgetful)) as events:
+        async with aclosing(self._runs.ask(request, question, messages[:-1], stored=False)) as events:
             async for event in events:
                 yield event
 
@@ -170,102 +135,13 @@ class Agent:
         if interrupted_question(snapshot) is None:
             raise UsageError("There is no turn to finish.", code="nothing_to_resume")
         request = interrupted_request(thread_id, snapshot.values.get("turn"), context)
-        async with aclosing(self._exclusive(request, self._run(request, None))) as events:
+        async with aclosing(self._runs.exclusive(request, self._runs.run(request, None))) as events:
             async for event in events:
                 yield event
 
     async def unfinished(self, thread_id: str) -> str | None:
         """The question of an interrupted turn, which `resume` can finish; None when there is none."""
         return interrupted_question(await self._graph.aget_state(thread_config(thread_id)))
-
-    async def _exclusive(
-        self, request: Request, events: AsyncGenerator[Event, None], *, raises: bool = False
-    ) -> AsyncGenerator[Event, None]:
-        """The events of a turn that runs under the thread's lock; the last one is always a response.
-
-        With `raises`, a memory that fails before the run begins raises `MemoryFailureError` instead.
-        The lock is released before the response is yielded, since the caller may never resume this generator.
-        """
-        last = None
-        try:
-            async with self.memory.turn(request.thread_id), aclosing(events):
-                async for event in events:
-                    if event.response is None:
-                        yield event
-                    else:
-                        last = event
-        except MemoryFailureError as error:
-            if raises and last is None:
-                raise
-            last = last or _event(await self._failed(error, request))
-        if last is not None:
-            yield last
-
-    async def _answered(self, request: Request, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-        """The events of a run, with a response at the end also when the run could not give one."""
-        last = None
-        try:
-            async with aclosing(events):
-                async for event in events:
-                    last = event
-                    yield event
-        except MemoryFailureError as error:
-            failure: AskbookError = error
-        except GraphRecursionError:
-            failure = AskbookError("api_error", "too_many_steps", f"The turn did not end within {STEPS} steps.")
-        else:
-            failure = AskbookError("api_error", "internal", "The turn failed, and its error could not be recorded.")
-        if last is None or last.response is None:
-            yield _event(await self._failed(failure, request))
-
-    def _run(
-        self, request: Request, given: InputState | None, graph: CompiledMachine | None = None
-    ) -> AsyncGenerator[Event, None]:
-        """One run of the graph as events. The caller holds the thread's lock."""
-        return self._answered(request, self._steps(request, given, graph))
-
-    async def _steps(
-        self, request: Request, given: InputState | None, graph: CompiledMachine | None
-    ) -> AsyncGenerator[Event, None]:
-        values: Mapping[str, Any] = {}
-        # A process that is killed resumes where it was, and loses no question. LangGraph allows no durability without
-        # a checkpointer.
-        stored: dict[str, Any] = {} if graph is not None else {"durability": "sync"}
-        steps: Any = (graph or self._graph).astream(  # a generator, typed as an iterator
-            given,
-            {**thread_config(request.thread_id), "recursion_limit": STEPS},
-            context=request.context,
-            stream_mode=["custom", "values"],
-            **stored,
-        )
-        async with aclosing(steps):  # a stopped turn has ended before its lock is released
-            async for mode, data in steps:
-                if not isinstance(data, dict):
-                    continue
-                if mode == "values":
-                    values = data
-                elif data.get("type") in _EVENT_TYPES:
-                    yield Event(data["type"], {name: value for name, value in data.items() if name != "type"})
-        if values.get("response"):
-            yield _event(Response.model_validate(values["response"]))
-
-    async def _failed(self, failure: AskbookError, request: Request) -> Response:
-        """The response to a question that the machine never saw or could not finish."""
-        parts = self.services.parts(request.context.profile)
-        number = 1
-        if isinstance(failure, InvalidQuestionError):
-            with suppress(MemoryFailureError):  # report the invalid question; its number matters less
-                values = (await self._graph.aget_state(thread_config(request.thread_id))).values
-                number = next_number(values.get("messages", []), values.get("turn_number"))
-        return failed_response(
-            failure,
-            profile=parts.profile.name,
-            model=parts.model_name,
-            request_id=request.request_id,
-            thread_id=request.thread_id,
-            turn_number=number,
-            metadata=request.metadata,
-        )
 
     async def undo(self, thread_id: str) -> str | None:
         """Remove the last turn, answered or not. Returns its question, or None when there is no turn.
@@ -281,10 +157,7 @@ class Agent:
 
         Raises `UsageError` when there is none.
         """
-        async for event in self.stream_retry(thread_id, context=context):
-            if event.response is not None:
-                return event.response
-        raise AssertionError("a stream ends with its response")
+        return await response_of(self.stream_retry(thread_id, context=context))
 
     async def stream_retry(self, thread_id: str, *, context: Context | None = None) -> AsyncGenerator[Event, None]:
         """As `retry`, and yield the events of the new turn. The answer is replaced under one lock.
@@ -293,7 +166,7 @@ class Agent:
         thread is busy.
         """
         request = Request(thread_id, context or Context(), {})
-        async with aclosing(self._exclusive(request, self._asking_again(request), raises=True)) as events:
+        async with aclosing(self._runs.exclusive(request, self._asking_again(request), raises=True)) as events:
             async for event in events:
                 yield event
 
@@ -303,7 +176,7 @@ class Agent:
         if asked is None:
             raise UsageError("There is no question to ask again.", code="nothing_to_retry")
         request = replace(request, metadata=asked.metadata, request_id=asked.request_id)
-        async with aclosing(self._run(request, request.asking(asked.question))) as events:
+        async with aclosing(self._runs.run(request, request.asking(asked.question))) as events:
             async for event in events:
                 yield event
 
@@ -368,6 +241,9 @@ class Agent:
         """
         if self._reader is None:
             raise UsageError("This agent was made without a reader of books.", code="no_reader")
+        from rag.ingest.ingestion import IngestOptions
+        from rag.ingest.patterns import Selection
+
         given = [sources] if isinstance(sources, Path | str) else list(sources)
         options = IngestOptions(
             base_url=base_url,
@@ -376,7 +252,7 @@ class Agent:
             rebuild=rebuild,
             dry_run=dry_run,
         )
-        return await self._reader.read(given, options, collection, watch)
+        return await self._reader(given, options, collection, watch)
 
     async def check_health(self) -> dict[str, str]:
         """What fails, by part ("index", "memory"), in one sentence each; empty when everything answers."""
@@ -406,10 +282,6 @@ class Agent:
             return None
         ids = [chunk["chunk_id"] for chunk in searched[-1]["retrieved_chunks"] or []]
         return RetrievalContext.of_turn(searched[-1], await self.services.index.fetch(ids))
-
-
-def _event(response: Response) -> Event:
-    return Event("response", response.model_dump(mode="json"), response)
 
 
 @asynccontextmanager
@@ -444,5 +316,5 @@ async def open_agent(
             settings.home, persistent=persistent, options=options, checkpointer=checkpointer, store=store
         ) as memory:
             graph = memory.compile(build_graph(services, patience))
-            reader = BookReader(settings, name, services, given)
+            reader = partial(read_book, settings, name, services, given)
             yield Agent(graph, services, memory, patience, observers_of(settings), reader=reader)

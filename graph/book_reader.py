@@ -1,4 +1,4 @@
-"""Reads books for an agent: the same ingestion as the command, with the agent's own parts."""
+"""An agent's ingestion of a book: the same as the command's, with the agent's own parts."""
 
 from __future__ import annotations
 
@@ -17,43 +17,37 @@ if TYPE_CHECKING:
     from rag.ingest.report import IngestProgress, IngestReport
 
 
-class BookReader:
-    """Ingestions with the settings, the profile and the given objects of an agent."""
+async def read_book(
+    settings: Settings,
+    profile_name: str,
+    services: LiveServices,
+    given: Given,
+    sources: Sequence[Path | str],
+    options: IngestOptions,
+    collection: str | None,
+    watch: Callable[[IngestProgress], None] | None,
+) -> IngestReport:
+    """Run an ingestion with the parts of an agent, as `graph.agent.Agent.ingest` describes it."""
+    from rag.books.book_ingestion import begin_ingestion
 
-    def __init__(self, settings: Settings, profile: str, services: LiveServices, given: Given) -> None:
-        self._settings = settings
-        self._profile = profile
-        self._services = services
-        self._given = given
+    loop, current = asyncio.get_running_loop(), services.index.collection
 
-    async def read(
-        self,
-        sources: Sequence[Path | str],
-        options: IngestOptions,
-        collection: str | None,
-        watch: Callable[[IngestProgress], None] | None,
-    ) -> IngestReport:
-        """Run an ingestion, as `graph.agent.Agent.ingest` describes it."""
-        from rag.books.book_ingestion import begin_ingestion
+    def told(progress: IngestProgress) -> None:
+        if watch is not None:  # steps are told from worker threads too
+            loop.call_soon_threadsafe(watch, progress)
 
-        loop, current = asyncio.get_running_loop(), self._services.index.collection
-
-        def told(progress: IngestProgress) -> None:
-            if watch is not None:  # steps are told from worker threads too
-                loop.call_soon_threadsafe(watch, progress)
-
-        profile = await asyncio.to_thread(profile_of, self._settings, self._profile)
-        ingestion = await asyncio.to_thread(
-            begin_ingestion,
-            self._settings,
-            profile,
-            sources,
-            options,
-            collection=collection or (None if current == MANUAL else current),
-            given=self._given,
-            watch=told,
-        )
-        report = await ingestion.run()
-        if current == MANUAL and collection is None and not options.dry_run:
-            await self._services.turn_to(report.collection)
-        return report
+    profile = await asyncio.to_thread(profile_of, settings, profile_name)
+    ingestion = await asyncio.to_thread(
+        begin_ingestion,
+        settings,
+        profile,
+        sources,
+        options,
+        collection=collection or (None if current == MANUAL else current),
+        given=given,
+        watch=told,
+    )
+    report = await ingestion.run()
+    if current == MANUAL and collection is None and not options.dry_run:
+        await services.turn_to(report.collection)
+    return report

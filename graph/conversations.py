@@ -73,7 +73,8 @@ async def conversation(saver: KeptSaver, store: BaseStore | None, thread_id: str
 async def summary(saver: KeptSaver, thread_id: str) -> dict[str, Any] | None:
     """A conversation's entry in a list; None when there is none. Reads no archived turns, so its cost is constant.
 
-    `collections` are the books of the turns that are not archived, the newest last.
+    `collections` are the books of the turns that are not archived, the newest last. `profile` is the one that answered
+    last, None before any answer.
 
     Raises `MemoryFailureError`.
     """
@@ -93,6 +94,7 @@ async def summary(saver: KeptSaver, thread_id: str) -> dict[str, Any] | None:
             "first_question": first or unanswered(messages),
             "unanswered": unanswered(messages),
             "collections": _books(finished, values.get("turn")),
+            "profile": finished[-1]["profile"] if finished else None,
         }
 
 
@@ -193,6 +195,6 @@ async def _with_older_turns(
     if not number or len(turns(messages)) >= WINDOW:
         return list(messages), past
     blocks = await get_blocks(store, thread_id, range(number, number + 1)) if store else []
-    if not blocks:
+    if not any(blocks):
         raise broken_conversation(thread_id, saver.place)
     return [*blocks[0], *messages], without_block(past, blocks[0])

@@ -16,9 +16,10 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from nodes.turn import Update
-from rag.conversation.turns import NOTHING, cut, history, with_blocks
+from rag.conversation.turns import BLOCK, NOTHING, cut, history, with_blocks
 from rag.ports import Parts
 from rag.prompt.budget import history_cost, history_room
+from rag.types import AnsweredQuestion
 from state import AgentState, Context
 
 log: Final = logging.getLogger("askbook")
@@ -54,22 +55,31 @@ async def archive_old_turns(state: AgentState, runtime: Runtime[Context], update
     return update | {"messages": [*gone, *update.get("messages", [])], "past": with_blocks(past, leaving)}
 
 
-async def older_turns(state: AgentState, runtime: Runtime[Context], parts: Parts) -> list[BaseMessage]:
-    """Archived messages for the prompt, in whole blocks, as far as the budget of the history has room for them.
+async def older_turns(
+    state: AgentState, runtime: Runtime[Context], parts: Parts, newer: Sequence[AnsweredQuestion]
+) -> list[AnsweredQuestion]:
+    """Archived turns for the prompt, in whole blocks, as far as the budget has room for them beside the `newer` ones.
 
     Empty without a store, while the store fails, and for the quoting answerer, which reads no history.
     """
     past, info, store = state.get("past") or NOTHING, runtime.execution_info, runtime.store
     if not past["blocks"] or parts.quotes or store is None or info is None or info.thread_id is None:
         return []
-    room = history_room(parts.profile.model.context_window, parts.profile.budget)
-    room -= history_cost(history(state.get("messages", [])[:-1]))
-    found: list[BaseMessage] = []
-    for number in range(past["blocks"], max(0, past["blocks"] - _MOST), -1):
-        if room <= 0 or not (block := await _block(store, info.thread_id, number)):
-            break  # a block before a gap would read as if it came just before
-        found, room = [*block, *found], room - history_cost(history(block))
-    return found
+    room = history_room(parts.profile.model.context_window, parts.profile.budget) - history_cost(newer)
+    turns, cost = len(newer), history_cost(newer)
+    found: list[list[AnsweredQuestion]] = []
+    while room > 0 and (left := min(past["blocks"], _MOST) - len(found)):
+        number = past["blocks"] - len(found)
+        # As many as will probably fit: blocks of one request take much less time than one by one.
+        fit = 1 + room * turns // (cost * BLOCK) if cost else left
+        for block in await _newest_first(store, info.thread_id, number, min(left, fit)):
+            if room > 0 and block:
+                found.append(answered := history(block))
+                spent = history_cost(answered)
+                room, turns, cost = room - spent, turns + len(answered), cost + spent
+            else:
+                room = 0  # a block before a gap would read as if it came just before
+    return [turn for block in reversed(found) for turn in block]
 
 
 async def put_blocks(store: BaseStore, thread_id: str, blocks: Sequence[Sequence[AnyMessage]], *, after: int) -> None:
@@ -84,12 +94,12 @@ async def put_blocks(store: BaseStore, thread_id: str, blocks: Sequence[Sequence
 
 
 async def get_blocks(store: BaseStore, thread_id: str, numbers: range) -> list[list[BaseMessage]]:
-    """The messages of archived blocks, one list each; a missing block is left out."""
+    """The messages of archived blocks, one list each; that of a missing block is empty."""
     space, wanted = namespace_of(thread_id), [str(number) for number in numbers]
     found: list[list[BaseMessage]] = []
     for begin in range(0, len(wanted), _AT_ONCE):
         results = await store.abatch([GetOp(space, key) for key in wanted[begin : begin + _AT_ONCE]])
-        found += [messages_from_dict(item.value["messages"]) for item in results if isinstance(item, Item)]
+        found += [messages_from_dict(item.value["messages"]) if isinstance(item, Item) else [] for item in results]
     return found
 
 
@@ -101,11 +111,12 @@ def _after(messages: Sequence[AnyMessage], update: Sequence[BaseMessage]) -> lis
     return [*kept, *added]  # type: ignore[list-item]  # an AIMessage
 
 
-async def _block(store: BaseStore, thread_id: str, number: int) -> list[BaseMessage]:
-    """A block of the archive; empty when it is missing or cannot be read."""
+async def _newest_first(store: BaseStore, thread_id: str, newest: int, count: int) -> list[list[BaseMessage]]:
+    """The blocks from the number `newest` downwards, at least one; an empty one is missing or cannot be read."""
     try:
-        blocks = await get_blocks(store, thread_id, range(number, number + 1))
+        return (await get_blocks(store, thread_id, range(newest - count + 1, newest + 1)))[::-1]
     except Exception as failure:  # of any database: an answer without older turns is better than none
+        if count > 1:  # one of them may be damaged
+            return await _newest_first(store, thread_id, newest, 1)
         log.warning("older turns are missing from the prompt: %s", type(failure).__name__)
-        return []
-    return blocks[0] if blocks else []
+        return [[]]

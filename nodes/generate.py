@@ -172,14 +172,14 @@ async def _fit(parts: Parts, state: AgentState, question: str, runtime: Runtime[
     """
     profile, exchange = parts.profile, exchange_of(state)
     passages = [Passage.model_validate(data) for data in state.get("passages", [])]
-    earlier = [*await older_turns(state, runtime, parts), *state.get("messages", [])[:-1]]
+    newer = history(state.get("messages", [])[:-1])
     stay = passages_in_results(exchange)
     fitted = fit(
         window=profile.model.context_window,
         max_tokens=profile.model.max_tokens,
         system=fixed_text(profile) + exchange_text(exchange),
         question=question,
-        history=history(earlier),
+        history=[*await older_turns(state, runtime, parts, newer), *newer],
         passages=[passage for passage in passages if passage.number not in stay],
         budget=profile.budget,
         enough=bool(stay),

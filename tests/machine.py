@@ -25,7 +25,7 @@ class Machine:
     """One machine with what it is made of, and all that its runs have streamed.
 
     `script` is what the model says, call by call; `passages` what every search finds. A judge is asked
-    if `judged` is set, and `judge` is one at the port.
+    if `judged` is set, and `judge` is one at the port. `collection` is the book's name.
     """
 
     def __init__(
@@ -40,10 +40,12 @@ class Machine:
         judged: bool = False,
         judge: Judge | None = None,
         patience: Patience = AT_ONCE,
+        collection: str = "",
     ) -> None:
         self.model = ScriptedModel(script=list(script))
         self.searcher = FakeSearcher(passages, failures, later)
         self.services = FakeServices(self.model, self.searcher, profile, quotes=quotes, judged=judged, judge=judge)
+        self.services.collection = collection
         self.memory = memory or local_memory()
         self.graph = self.memory.compile(build_graph(self.services, patience))
         self.agent = Agent(self.graph, self.services, self.memory)

@@ -9,6 +9,7 @@ import pytest
 from langgraph.store.base import PutOp
 
 from graph.memory import Memory
+from graph.serializing import SealedStore
 from nodes import archive
 from nodes.archive import namespace_of
 from rag.conversation.turns import BLOCK, WINDOW
@@ -56,6 +57,34 @@ async def test_the_archive_is_not_read_for_what_has_no_room(monkeypatch: pytest.
     numbers = await talked(Machine(profile=windowed(800)))  # the state's turns alone are more than it has room for
     assert read == []
     assert numbers == list(range(MANY + 1 - len(numbers), MANY + 1))
+
+
+async def test_the_archive_is_read_in_few_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each block was a request of its own, so a turn took longer with every block of the conversation."""
+    machine, asked, real = Machine(), [], archive.get_blocks
+    numbers = await talked(machine, WINDOW + 12 * BLOCK)
+
+    async def counts(*arguments: Any) -> Any:
+        asked.append(arguments)
+        return await real(*arguments)
+
+    monkeypatch.setattr(archive, "get_blocks", counts)
+    machine.model.script += [ANSWER]
+    await machine.agent.ask("One more?", thread_id="t")
+    assert len(known(machine)) == len(numbers) == WINDOW + 12 * BLOCK
+    assert 1 <= len(asked) <= 2
+
+
+async def test_a_damaged_block_hides_only_what_came_before_it(memory: Memory) -> None:
+    machine = Machine(memory=memory)
+    await talked(machine)
+    store = memory.database.store
+    assert store is not None
+    broken = PutOp(namespace_of("t"), "2", {"type": "msgpack", "data": "AAAA"})
+    await (store.inner if isinstance(store, SealedStore) else store).abatch([broken])
+    machine.model.script += [ANSWER]
+    await machine.agent.ask("One more?", thread_id="t")
+    assert known(machine) == list(range(2 * BLOCK + 1, MANY + 1))
 
 
 async def test_while_the_archive_cannot_be_read_the_turns_of_the_state_are_known(

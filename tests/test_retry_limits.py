@@ -9,7 +9,7 @@ import pytest
 from graph.build import retry_policies
 from nodes.retry_limits import USUAL, Patience
 from rag.errors import AskbookError, RetrievalError
-from rag.types import Found
+from rag.search_records import Found
 from tests.fakes import AT_ONCE, tool_call
 from tests.machine import ANSWER, Machine
 

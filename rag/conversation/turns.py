@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -27,6 +28,7 @@ _REMEMBERED: Final = (
 )  # fmt: skip
 _WARN_BEFORE: Final = 2  # turns before the limit
 _LONGEST_THREAD: Final = 255  # code points
+_KEPT_LENGTH: Final = 4000  # code points of an answer that is kept without its markers; 512 of them take 4 MB at most
 WINDOW: Final = 10  # turns in the state; more than the history's share of an 8,192-token window can hold
 BLOCK: Final = 4  # turns archived together; archived one by one they would take a third more space
 NOTHING: Final = Past(blocks=0, turns=0, messages=0, first_question="")
@@ -185,9 +187,17 @@ def history(messages: Sequence[BaseMessage]) -> list[AnsweredQuestion]:
             data = message.response_metadata
             if data.get("status", "success") == "success" and message.text:
                 shown = (data.get("plain_content") or message.text).replace(f" {UNCONFIRMED_MARK}", "")
-                found.append(AnsweredQuestion(question, without_markers(shown)))
+                found.append(AnsweredQuestion(question, _remembered(shown)))
             question = None
     return found
+
+
+def _remembered(answer: str) -> str:
+    """The answer without citation markers. The stages of a turn, and later turns, ask for the same answers again."""
+    return _bare(answer) if len(answer) <= _KEPT_LENGTH else without_markers(answer)
+
+
+_bare: Final = lru_cache(maxsize=512)(without_markers)
 
 
 def messages_from_json(data: Any) -> list[AnyMessage]:

@@ -1,0 +1,206 @@
+"""One turn as a run of the graph: its request, its events, and a response at the end in any case."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+from langchain_core.messages import AnyMessage, HumanMessage
+from langgraph.errors import GraphRecursionError
+from langgraph.types import StateSnapshot
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from graph.build import STEPS
+from graph.compiled import CompiledMachine, thread_config
+from graph.conversations import unanswered
+from graph.memory import Memory
+from rag.conversation.turns import check_question, failed_response, next_number
+from rag.errors import AskbookError, InvalidQuestionError, MemoryFailureError, UsageError
+from rag.ports import Services
+from rag.types import Event, Response, new_id
+from state import Context, InputState
+
+# The events that are passed on to the caller.
+_EVENT_TYPES: Final = frozenset({"phase", "retrieval", "waiting", "checking", "sentence", "retract"})
+
+Events = AsyncGenerator[Event, None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A question's thread, context, metadata and id, which its response repeats."""
+
+    thread_id: str
+    context: Context
+    metadata: Mapping[str, Any]
+    request_id: str = field(default_factory=new_id)
+
+    def asking(self, question: str, before: Sequence[AnyMessage] = ()) -> InputState:
+        """The input of a run that asks the question after the messages `before`."""
+        asked = HumanMessage(id=self.request_id, content=question)
+        return InputState(messages=[*before, asked], metadata=self.metadata)
+
+
+def checked_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The metadata, if they can be stored and given back as JSON. Raises `UsageError`."""
+    try:
+        if metadata:
+            form = TypeAdapter(dict[str, JsonValue])
+            form.dump_json(form.validate_python(metadata, strict=True))
+    except (ValidationError, ValueError):  # a value that JSON does not have
+        raise UsageError("The metadata are not a mapping from text to JSON values.") from None
+    return metadata or {}
+
+
+def interrupted_request(thread_id: str, turn: object, context: Context | None) -> Request:
+    """The request of an interrupted turn. A client of the graph may have written anything into its record."""
+    record = turn if isinstance(turn, dict) else {}
+    metadata, request_id = record.get("metadata"), record.get("request_id")
+    try:
+        begun_with = Context.model_validate(record["context"]) if record.get("context") else None
+    except ValidationError:
+        begun_with = None
+    return Request(
+        thread_id,
+        begun_with or context or Context(),
+        metadata if isinstance(metadata, dict) else {},
+        request_id if isinstance(request_id, str) else new_id(),
+    )
+
+
+def interrupted_question(snapshot: StateSnapshot) -> str | None:
+    """The question that the machine stopped at. Not by `next`, which omits a task whose writes are already stored."""
+    return unanswered(snapshot.values.get("messages", [])) if snapshot.tasks else None
+
+
+class TurnRuns:
+    """Runs the graph for requests. `forgetful` builds it without a checkpointer, for what the caller keeps itself."""
+
+    def __init__(
+        self, graph: CompiledMachine, services: Services, memory: Memory, forgetful: Callable[[], CompiledMachine]
+    ) -> None:
+        self._graph = graph
+        self._services = services
+        self._memory = memory
+        self._build_forgetful = forgetful
+
+    @cached_property
+    def _forgetful(self) -> CompiledMachine:
+        return self._build_forgetful()
+
+    async def ask(
+        self, request: Request, question: str, before: Sequence[AnyMessage] = (), *, stored: bool = True
+    ) -> Events:
+        """The events of a turn, or only the response that says why its question is refused."""
+        profile = self._services.parts(request.context.profile).profile
+        try:
+            check_question(question, profile.limits.max_question_characters)
+        except InvalidQuestionError as error:
+            yield response_event(await self._failed(error, request))
+            return
+        run = self.run(request, request.asking(question, before), stored=stored)
+        async with aclosing(self.exclusive(request, run) if stored else run) as events:
+            async for event in events:
+                yield event
+
+    async def exclusive(self, request: Request, events: Events, *, raises: bool = False) -> Events:
+        """The events of a turn that runs under the thread's lock; the last one is always a response.
+
+        With `raises`, a memory that fails before the run begins raises `MemoryFailureError` instead.
+        The lock is released before the response is yielded, since the caller may never resume this generator.
+        """
+        last = None
+        try:
+            async with self._memory.turn(request.thread_id), aclosing(events):
+                async for event in events:
+                    if event.response is None:
+                        yield event
+                    else:
+                        last = event
+        except MemoryFailureError as error:
+            if raises and last is None:
+                raise
+            last = last or response_event(await self._failed(error, request))
+        if last is not None:
+            yield last
+
+    async def run(self, request: Request, given: InputState | None, *, stored: bool = True) -> Events:
+        """The events of one run of the graph, with a response at the end also when the run could not give one.
+
+        `given` is None to finish a turn that was interrupted. The caller holds the thread's lock, unless nothing is to
+        be `stored`.
+        """
+        last = None
+        failure: AskbookError | None = None
+        try:
+            async with aclosing(self._steps(request, given, stored=stored)) as events:
+                async for event in events:
+                    last = event
+                    yield event
+        except MemoryFailureError as error:
+            failure = error
+        except GraphRecursionError:
+            failure = AskbookError("api_error", "too_many_steps", f"The turn did not end within {STEPS} steps.")
+        if last is None or last.response is None:
+            message = "The turn failed, and its error could not be recorded."
+            failure = failure or AskbookError("api_error", "internal", message)
+            yield response_event(await self._failed(failure, request))
+
+    async def _steps(self, request: Request, given: InputState | None, *, stored: bool) -> Events:
+        """The events of the run's steps; the last one holds the response, if the run has given one."""
+        values: Mapping[str, Any] = {}
+        # A process that is killed resumes where it was, and loses no question. LangGraph allows no durability without
+        # a checkpointer.
+        options: dict[str, Any] = {"durability": "sync"} if stored else {}
+        graph = self._graph if stored else self._forgetful
+        steps: Any = graph.astream(  # a generator, typed as an iterator
+            given,
+            {**thread_config(request.thread_id), "recursion_limit": STEPS},
+            context=request.context,
+            stream_mode=["custom", "values"],
+            **options,
+        )
+        async with aclosing(steps):  # a stopped turn has ended before its lock is released
+            async for mode, data in steps:
+                if not isinstance(data, dict):
+                    continue
+                if mode == "values":
+                    values = data
+                elif data.get("type") in _EVENT_TYPES:
+                    yield Event(data["type"], {name: value for name, value in data.items() if name != "type"})
+        if values.get("response"):
+            yield response_event(Response.model_validate(values["response"]))
+
+    async def _failed(self, failure: AskbookError, request: Request) -> Response:
+        """The response to a question that the machine never saw or could not finish."""
+        parts = self._services.parts(request.context.profile)
+        number = 1
+        if isinstance(failure, InvalidQuestionError):
+            with suppress(MemoryFailureError):  # report the invalid question; its number matters less
+                values = (await self._graph.aget_state(thread_config(request.thread_id))).values
+                number = next_number(values.get("messages", []), values.get("turn_number"))
+        return failed_response(
+            failure,
+            profile=parts.profile.name,
+            model=parts.model_name,
+            request_id=request.request_id,
+            thread_id=request.thread_id,
+            turn_number=number,
+            metadata=request.metadata,
+        )
+
+
+def response_event(response: Response) -> Event:
+    """The last event of a turn."""
+    return Event("response", response.model_dump(mode="json"), response)
+
+
+async def response_of(events: Events) -> Response:
+    """The response of a turn, of whose events nothing else is wanted."""
+    async for event in events:
+        if event.response is not None:
+            return event.response
+    raise AssertionError("a turn ends with its response")
