@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
@@ -28,7 +29,7 @@ from tests.postgres import Cluster, cluster, programs
 
 # Workers share the tests by files. These take longest, so they begin, and none of them is left over for the end.
 LONGEST: Final = (
-    "test_style.py",
+    "test_types.py",
     "test_serve_many.py",
     "test_terminal.py",
     "test_memory_postgres.py",
@@ -144,10 +145,17 @@ def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def _data_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A path for the data of each test, where nothing is yet."""
+    folder = tmp_path_factory.mktemp("data")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def _nothing_is_trusted(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _nothing_is_trusted(_data_folders: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the files that the user of this machine trusts, nor those of another test."""
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+    monkeypatch.setenv("XDG_DATA_HOME", str(next(_data_folders)))
 
 
 @pytest.fixture(autouse=True)

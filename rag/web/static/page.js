@@ -96,7 +96,7 @@ function handle(view, type, data) {
       say(`Found ${data.results_count} ${data.results_count === 1 ? "passage" : "passages"}.`);
       break;
     case "waiting":
-      say(`The service asks to wait. Trying again in ${Math.round(data.seconds)} s.`);
+      say(`That failed. Trying again in ${Math.round(data.seconds)} s.`);
       break;
     case "sentence":
       view.add(data.text);
