@@ -157,10 +157,14 @@ def _faults(block: QuoteBlock, reading: Reading) -> float:
     if _EMPHASIS.fullmatch(block.text):
         fault += 0.3
     fault += LINKS * _linked(block.text)
+    return fault + (OTHER_PLATFORM if is_about_another_platform(block, reading) else 0.0)
+
+
+def is_about_another_platform(block: QuoteBlock, reading: Reading) -> bool:
+    """Whether the question names a platform, such as macOS, and the block only others."""
     named = _platforms(reading.question)
-    if named and not named & (there := _platforms(f"{block.heading}\n{block.text}")) and there:
-        fault += OTHER_PLATFORM
-    return fault
+    there = _platforms(f"{block.heading}\n{block.text}") if named else set()
+    return bool(there) and not named & there
 
 
 def _linked(text: str) -> float:
