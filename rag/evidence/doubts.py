@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from rag.evidence.evidence import Sources
+from rag.evidence.word_overlap import Sources
 from rag.evidence.negation import REACH, SCOPE, cues, implied, opposites, scopes
 from rag.evidence.numbers import Quantity, counts_items, points_back
 from rag.evidence.passages import SourceLine
-from rag.evidence.slots import Slots
+from rag.evidence.word_contexts import Slots
 from rag.evidence.words import Token
 from rag.text.english.word_lists import (
     COMMON_ENDINGS,
@@ -49,7 +49,7 @@ _REASONS: Final[dict[Kind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A word of the sentence at token `index`, and how well it fits, 0 to 1 each (see `rag.evidence.slots`).
+    """A word of the sentence at token `index`, and how well it fits, 0 to 1 each (see `rag.evidence.word_contexts`).
 
     `own`: the best place of the same word in the passages. `rival`: the best place of another word of its kind.
     `usual`: the best places of the words around it.

@@ -9,12 +9,12 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
-from rag.evidence.absence import MOST_CODE, absent
+from rag.evidence.absent_facts import MOST_CODE, absent
 from rag.evidence.code_words import unstated_lines
 from rag.evidence.doubts import Comparison
-from rag.evidence.evidence import Sources, Support, Word, support, words_of
+from rag.evidence.word_overlap import Sources, Support, Word, support, words_of
 from rag.evidence.passages import SourceLine, line, read
-from rag.evidence.slots import Slots
+from rag.evidence.word_contexts import Slots
 from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.text.language import is_foreign, words_of_text

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, islice
 from typing import Final
 
-from rag.evidence.evidence import Sources, Word
+from rag.evidence.word_overlap import Sources, Word
 from rag.evidence.negation import scopes
 from rag.evidence.passages import SourceLine
 
