@@ -20,7 +20,7 @@ def mcp(options: argparse.Namespace) -> int:
 
 async def _mcp(options: argparse.Namespace, settings: Settings) -> int:
     from graph.book_agents import open_book_agents
-    from rag.profiles.offered import offer_of
+    from rag.profiles.offered_profiles import offer_of
     from rag.web.book_access import BookAccess
     from rag.web.hosting import Hosting
     from rag.web.mcp_server import build_mcp

@@ -61,7 +61,7 @@ async def _serve(
     import uvicorn
 
     from graph.book_agents import open_book_agents
-    from rag.profiles.offered import offer_of
+    from rag.profiles.offered_profiles import offer_of
     from rag.web.app import build_app
     from rag.web.hosting import Hosting, Limits
     from state import Context

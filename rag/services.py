@@ -19,9 +19,7 @@ from rag.index.field_mapping import Layout, layout_of
 from rag.index.server_client import Server
 from rag.ingest.manual import VECTORS, index_manual, is_current
 from rag.model.endpoint import Answerer, build_model, close_model, endpoint_of
-from rag.model.entailment import build_judge
 from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, Searcher, SparseEncoder
-from rag.profiles.offered import offered_models
 from rag.profiles.profile import Profile, profile_files, profile_of
 from rag.profiles.schema import PromptSection
 from rag.prompt.budget import check_system
@@ -85,7 +83,7 @@ class LiveServices:
         self._closed_later: list[ChunkIndex] = []  # a turn may still be searching them
         self._given = given
         self._default_profile = profile.name
-        self._offered = offered_models(settings)
+        self._offered = settings.model_names
         files = profile_files(settings, profile.name)
         self._parts = {profile.name: _Kept(self._build(profile.in_environment(settings)), files, _stamp(files))}
 
@@ -312,7 +310,8 @@ async def build_services(
     services of another book, which stay open longer and whose models are shared. The result is not bound to an event
     loop yet. Raises `UsageError` for a wrong configuration.
     """
-    given.check()
+    if given != NOTHING_GIVEN:
+        given.check()
     chosen = await asyncio.to_thread(profile_of, settings, profile)
     if given.retriever is not None or given.qdrant_client is not None:
         book = collection or settings.qdrant_collection_name or chosen.book.collection or BOOK
@@ -337,7 +336,7 @@ def _build(
     if beside is not None:
         return LiveServices(settings, chosen, embedder, index, beside.reranker, beside.judge, given, beside)
     reranker = None if settings.rerank == "off" else build_reranker(settings)
-    return LiveServices(settings, chosen, embedder, index, reranker, given.judge or build_judge(settings.judge), given)
+    return LiveServices(settings, chosen, embedder, index, reranker, given.judge or _judge_of(settings), given)
 
 
 def _embedder_of(settings: Settings, chosen: Profile, book: str, beside: LiveServices | None) -> Embedder:
@@ -349,6 +348,14 @@ def _embedder_of(settings: Settings, chosen: Profile, book: str, beside: LiveSer
         if choice == embedding_choice.local(settings):
             return beside.local_embedder
     return build_embedder(settings, chosen, book)
+
+
+def _judge_of(settings: Settings) -> Judge | None:
+    if settings.judge_folder is None:
+        return None
+    from rag.model.entailment import EntailmentJudge
+
+    return EntailmentJudge(settings.judge_folder)
 
 
 def index_of(settings: Settings, book: str, profile: Profile, given: Given) -> ChunkIndex:

@@ -111,6 +111,16 @@ class Settings(BaseSettings):
 
     _file: EnvFile = PrivateAttr(default=EnvFile(FOUND, {}, trusted=True))  # what is no setting; it may hold other keys
 
+    @property
+    def judge_folder(self) -> Path | None:
+        """The folder of the judge's model, if ASKBOOK_JUDGE names one."""
+        return None if self.judge in (None, "auto", "none") else Path(self.judge)
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """The models in ASKBOOK_MODELS, besides the profile's own; none if it is not set."""
+        return tuple(dict.fromkeys(name.strip() for name in (self.models or "").split(",") if name.strip()))
+
     @model_validator(mode="before")
     @classmethod
     def _by_field_name(cls, data: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import itertools
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -237,7 +238,8 @@ def two_books(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     home = copied(tiny_book, tmp_path_factory.mktemp("two-books"))
     source = tmp_path_factory.mktemp("kettles")
     (source / "kettles.md").write_text(KETTLES, encoding="utf-8")
-    asyncio.run(index_book(source, home, collection="kettles"))
+    with ThreadPoolExecutor() as thread:  # Playwright keeps a loop running in the thread of its tests
+        thread.submit(lambda: asyncio.run(index_book(source, home, collection="kettles"))).result()
     return home
 
 

@@ -15,7 +15,7 @@ from mcp.server.mcpserver import MCPServer
 from graph.agent import open_agent
 from graph.book_agents import open_book_agents
 from rag.errors import AskbookError
-from rag.profiles.offered import Offer
+from rag.profiles.offered_profiles import Offer
 from rag.settings import Settings
 from rag.web.hosting import Hosting
 from rag.web.mcp_server import build_mcp

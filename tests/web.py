@@ -11,7 +11,7 @@ import httpx2 as httpx  # the version that OpenAI's client takes
 
 from graph.agent import Agent
 from rag.errors import unknown_book
-from rag.profiles.offered import Offer
+from rag.profiles.offered_profiles import Offer
 from rag.web.api_keys import People
 from rag.web.app import build_app
 from rag.web.book_access import BookAccess

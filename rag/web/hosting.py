@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from langchain_core.messages import AnyMessage
 from pydantic import BaseModel
 
-from rag.profiles.offered import Offer
+from rag.profiles.offered_profiles import Offer
 from rag.types import Event
 from rag.web.api_keys import People
 from rag.web.book_access import BookAccess

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from rag.errors import UsageError
-from rag.profiles.offered import Offer
+from rag.profiles.offered_profiles import Offer
 from rag.web.http_errors import RequestRefusedError
 
 ANY: Final = "askbook"  # in the place of a profile: whichever is usual
