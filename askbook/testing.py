@@ -28,8 +28,9 @@ from rag.book import Where
 from rag.ports import ChunkIndex, Parts, PartsOf
 from rag.profiles.profile import Profile, load_profile
 from rag.search.given_retriever import SeenPassages
+from rag.search_records import Found, Trace
 from rag.text.terms import Term, keys, terms
-from rag.types import AnsweredQuestion, Found, Passage, Retrieval, Trace
+from rag.types import AnsweredQuestion, Passage, Retrieval
 from state import AgentState, Context, Turn
 
 __all__ = ["MemoryIndex", "Recorder", "ScriptedModel", "ScriptedServices", "node", "open_state", "passage", "tool_call"]

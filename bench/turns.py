@@ -27,8 +27,8 @@ from bench.model_server import KEY, ScriptedModel, model_server
 from bench.table import Row, print_table
 from graph.agent import Agent, open_agent
 from rag.ports import Searcher
+from rag.search_records import Found
 from rag.settings import Settings
-from rag.types import Found
 
 QUESTIONS: Final = (
     "How do I delete a conversation?",

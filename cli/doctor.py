@@ -120,7 +120,7 @@ async def _profile(options: argparse.Namespace, settings: Settings) -> tuple[Any
 
 
 async def _offer(settings: Settings) -> tuple[Any, str, str]:
-    from rag.profiles.offered import offer_of
+    from rag.profiles.offered_profiles import offer_of
 
     offer = offer_of(settings)
     return offer, f"others may choose {', '.join(offer.names)}; the default is {offer.usual}", ""
@@ -162,11 +162,11 @@ async def _rerank(settings: Settings) -> tuple[Any, str, str]:
 
 async def _judge(settings: Settings) -> tuple[Any, str, str]:
     """Load the judge, and put to it a sentence with a passage that states it word for word."""
-    from rag.model.entailment import build_judge
-
-    judge = build_judge(settings.judge)
-    if judge is None:
+    if settings.judge_folder is None:
         return None, "off", ""
+    from rag.model.entailment import EntailmentJudge
+
+    judge = EntailmentJudge(settings.judge_folder)
     sentence = "Nodes exchange messages over topics."
     (verdict,) = await asyncio.to_thread(judge.judge, [(sentence, [sentence])])
     if verdict is not True:

@@ -14,9 +14,10 @@ from cli.terminal import counted, print_json, printable, progress_bar, say
 from rag.errors import UsageError
 from rag.evaluation.dataset import Conversation, Dataset, Labels, Place, read_dataset
 from rag.evaluation.grading import DEPTH, GradedAnswer, grade, ranking_of
+from rag.search_records import Candidate
 from rag.settings import Settings
 from rag.system.extras import need
-from rag.types import Candidate, Event, Response
+from rag.types import Event, Response
 
 if TYPE_CHECKING:
     from graph.agent import Agent

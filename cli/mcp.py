@@ -19,11 +19,14 @@ def mcp(options: argparse.Namespace) -> int:
 
 
 async def _mcp(options: argparse.Namespace, settings: Settings) -> int:
-    from rag.profiles.offered import offer_of
+    from graph.book_agents import open_book_agents
+    from rag.profiles.offered_profiles import offer_of
+    from rag.web.book_access import BookAccess
     from rag.web.hosting import Hosting
     from rag.web.mcp_server import build_mcp
     from state import Context
 
-    async with opened(options, settings) as agent:
-        await build_mcp(Hosting(agent, Context, offer_of(settings))).run_stdio_async()
+    offer, access = offer_of(settings), BookAccess.parse(settings.books)
+    async with opened(options, settings) as agent, open_book_agents(settings, agent, offer.names) as books:
+        await build_mcp(Hosting(books, Context, offer, access=access)).run_stdio_async()
     return 0

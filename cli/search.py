@@ -16,8 +16,9 @@ from rag.ports import Parts
 from rag.profiles.profile import profile_of
 from rag.search.followups import REWRITE_SECONDS, rewrite_prompt, wants_rewrite
 from rag.search.retriever import parse_filter
+from rag.search_records import nothing_found
 from rag.settings import Settings
-from rag.types import AnsweredQuestion, nothing_found
+from rag.types import AnsweredQuestion
 
 
 def search(options: argparse.Namespace) -> int:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import socket
-from contextlib import suppress
-from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cli.terminal import number, opened, preload, say
-from rag.errors import AskbookError, UsageError
+from rag.errors import UsageError
 from rag.ports import Services
 from rag.settings import Settings
 from rag.system.extras import need
+
+if TYPE_CHECKING:
+    from rag.web.api_keys import People
+    from rag.web.book_access import BookAccess
 
 _LOCAL: Final = ("127.0.0.1", "localhost", "::1")
 _SUGGESTED: Final = 3  # questions on the page of a first visitor
@@ -27,6 +29,7 @@ def serve(options: argparse.Namespace) -> int:
     for library in ("mcp", "starlette", "uvicorn", "sse_starlette", "limits", "prometheus_client"):
         need(library, "serve", "The command serve")
     from rag.web.api_keys import People
+    from rag.web.book_access import BookAccess
 
     people = People.parse(settings.api_keys.get_secret_value() if settings.api_keys else None)
     if not people.have_keys and options.host not in _LOCAL:
@@ -34,8 +37,9 @@ def serve(options: argparse.Namespace) -> int:
             f"Without keys, serve listens on 127.0.0.1 only, not on {options.host}.",
             hint="Set ASKBOOK_API_KEYS=name:key.",
         )
+    access = BookAccess.parse(settings.books, people.names)
     preload()
-    return asyncio.run(_serve(options, settings, _listening(options.host, port)))
+    return asyncio.run(_serve(options, settings, _listening(options.host, port), people, access))
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -51,28 +55,24 @@ def _listening(host: str, port: int) -> socket.socket:
     return listening
 
 
-async def _serve(options: argparse.Namespace, settings: Settings, listening: socket.socket) -> int:
+async def _serve(
+    options: argparse.Namespace, settings: Settings, listening: socket.socket, people: People, access: BookAccess
+) -> int:
     import uvicorn
 
-    from rag.books.stored_books import books_on_offer
-    from rag.profiles.offered import offer_of
-    from rag.web.api_keys import People
+    from graph.book_agents import open_book_agents
+    from rag.profiles.offered_profiles import offer_of
     from rag.web.app import build_app
     from rag.web.hosting import Hosting, Limits
     from state import Context
 
-    people = People.parse(settings.api_keys.get_secret_value() if settings.api_keys else None)
-    async with opened(options, settings) as agent:
+    offer = offer_of(settings)
+    async with (
+        opened(options, settings) as agent,
+        open_book_agents(settings, agent, offer.names, suggest=_suggested) as books,
+    ):
         limits = Limits(turns_per_minute=settings.turns_per_minute, concurrent_turns=settings.concurrent_turns)
-        hosting = Hosting(
-            agent,
-            Context,
-            offer_of(settings),
-            people,
-            limits,
-            origins=_origins(settings),
-            books=partial(books_on_offer, settings),
-        )
+        hosting = Hosting(books, Context, offer, people, limits, origins=_origins(settings), access=access)
         config = uvicorn.Config(
             build_app(hosting),
             log_config=None,
@@ -83,23 +83,20 @@ async def _serve(options: argparse.Namespace, settings: Settings, listening: soc
         server = uvicorn.Server(config)
         host, port = listening.getsockname()[:2]
         say(f"askbook answers at http://{f'[{host}]' if ':' in host else host}:{port}/ . Ctrl-C stops it.")
-        suggesting = asyncio.create_task(_suggest(agent.services, hosting.questions))
-        try:
-            await server.serve([listening])
-        finally:
-            suggesting.cancel()
+        await books.questions(books.usual)  # begins to look for them
+        await server.serve([listening])
     return 0
 
 
-async def _suggest(services: Services, questions: list[str]) -> None:
-    """Fill the list with questions that the book answers. A hosted embedder would bill the searches that try them."""
+async def _suggested(services: Services) -> list[str]:
+    """Questions that the book answers. A hosted embedder would bill the searches that try them."""
     from cli.suggestion import suggestions
     from rag.embedding.choice import is_local
     from rag.services import LiveServices
 
-    if isinstance(services, LiveServices) and is_local(services.embedder):
-        with suppress(AskbookError):  # a courtesy: the page works without
-            questions += await suggestions(services.index, services.embedder, services.sparse, most=_SUGGESTED)
+    if not isinstance(services, LiveServices) or not is_local(services.embedder):
+        return []
+    return await suggestions(services.index, services.embedder, services.sparse, most=_SUGGESTED)
 
 
 def _origins(settings: Settings) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from uuid import NAMESPACE_URL, uuid5
 import httpx
 
 from rag.errors import UsageError
-from rag.profiles.offered import offer_of
+from rag.profiles.offered_profiles import offer_of
 from rag.profiles.profile import profile_of
 from rag.settings import Settings
 from rag.text.visible import visible

@@ -73,7 +73,8 @@ async def conversation(saver: KeptSaver, store: BaseStore | None, thread_id: str
 async def summary(saver: KeptSaver, thread_id: str) -> dict[str, Any] | None:
     """A conversation's entry in a list; None when there is none. Reads no archived turns, so its cost is constant.
 
-    `collections` are the books of the turns that are not archived, the newest last.
+    `collections` are the books of the turns that are not archived, the newest last. `profile` is the one that answered
+    last, None before any answer.
 
     Raises `MemoryFailureError`.
     """
@@ -93,6 +94,7 @@ async def summary(saver: KeptSaver, thread_id: str) -> dict[str, Any] | None:
             "first_question": first or unanswered(messages),
             "unanswered": unanswered(messages),
             "collections": _books(finished, values.get("turn")),
+            "profile": finished[-1]["profile"] if finished else None,
         }
 
 

@@ -17,7 +17,7 @@ from graph.compiled import CompiledMachine, observed
 from rag.errors import UsageError
 from rag.observing.observers import observers_of
 from rag.ports import ChunkIndex, Parts
-from rag.profiles.offered import Offer, offer_of, offered_models
+from rag.profiles.offered_profiles import Offer, offer_of
 from rag.services import LiveServices, build_services
 from rag.settings import Settings
 from state import Context
@@ -92,7 +92,7 @@ def _offered() -> tuple[tuple[str, ...], tuple[str, ...], Sequence[BaseCallbackH
     """
     try:
         settings = Settings.from_env()
-        return offer_of(settings).names, offered_models(settings), observers_of(settings)
+        return offer_of(settings).names, settings.model_names, observers_of(settings)
     except UsageError:
         return (), (), ()
 

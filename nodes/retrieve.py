@@ -29,8 +29,8 @@ from rag.ports import Parts, PartsOf
 from rag.search.followups import REWRITE_TOKENS, read_rewrite, rewrite_prompt
 from rag.search.langchain_retriever import search
 from rag.search.retriever import parse_filter
+from rag.search_records import Found
 from rag.text.spelling import is_strange, respelt, vocabulary
-from rag.types import Found
 from state import AgentState, Context, Turn
 
 log: Final = logging.getLogger("askbook")

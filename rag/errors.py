@@ -109,6 +109,11 @@ class MemoryFailureError(AskbookError):
         super().__init__("memory_error", code, message, hint=hint)
 
 
+def unknown_book(name: str, hint: str = "The list of books has those that can be asked.") -> UsageError:
+    """The error for a book that does not exist, or not for whoever asks; nobody can tell the two apart."""
+    return UsageError(f'There is no book "{name[:100]}".', code="unknown_book", hint=hint)
+
+
 def told(failure: ErrorInfo, *, in_chat: bool = False) -> str:
     """The `user_message` without advice that does not help here.
 

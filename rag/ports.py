@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from rag.profiles.profile import Profile
-    from rag.types import AnsweredQuestion, Found
+    from rag.search_records import Found
+    from rag.types import AnsweredQuestion
 
 
 Ranked = TypeVar("Ranked")

@@ -19,9 +19,7 @@ from rag.index.field_mapping import Layout, layout_of
 from rag.index.server_client import Server
 from rag.ingest.manual import VECTORS, index_manual, is_current
 from rag.model.endpoint import Answerer, build_model, close_model, endpoint_of
-from rag.model.entailment import build_judge
 from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, Searcher, SparseEncoder
-from rag.profiles.offered import offered_models
 from rag.profiles.profile import Profile, profile_files, profile_of
 from rag.profiles.schema import PromptSection
 from rag.prompt.budget import check_system
@@ -59,7 +57,8 @@ def _stamp(files: Sequence[Path]) -> tuple[tuple[int, int], ...]:
 class LiveServices:
     """The implementation of `rag.ports.Services`. Use `open_services` to build one. `profile` is the default one.
 
-    `embedder` is the book's; `local_embedder` always runs in this process.
+    `embedder` is the book's; `local_embedder` always runs in this process. Both are those of the services `beside` it
+    where the models are the same, so that a process loads each model once, however many books it has open.
     """
 
     def __init__(
@@ -71,8 +70,10 @@ class LiveServices:
         reranker: Reranker | None = None,
         judge: Judge | None = None,
         given: Given = NOTHING_GIVEN,
+        beside: LiveServices | None = None,
     ) -> None:
         self.settings = settings
+        self._beside = beside
         self.embedder = embedder
         self.reranker = reranker
         self.judge = judge
@@ -82,7 +83,7 @@ class LiveServices:
         self._closed_later: list[ChunkIndex] = []  # a turn may still be searching them
         self._given = given
         self._default_profile = profile.name
-        self._offered = offered_models(settings)
+        self._offered = settings.model_names
         files = profile_files(settings, profile.name)
         self._parts = {profile.name: _Kept(self._build(profile.in_environment(settings)), files, _stamp(files))}
 
@@ -91,11 +92,21 @@ class LiveServices:
         """The index of the book."""
         return self._index
 
+    @property
+    def embedding(self) -> embedding_choice.Embedding | None:
+        """Which model the embedder is; None for one that the caller brought."""
+        if self._given.embeddings is not None and self.index.collection != MANUAL:
+            return None
+        profile = profile_of(self.settings, self._default_profile)
+        return embedding_of_book(self.settings, profile, self.index.collection)
+
     @cached_property
     def local_embedder(self) -> Embedder:
         """The book's embedder if it runs in this process, else the local one."""
         if embedding_choice.is_local(self.embedder):
             return self.embedder
+        if self._beside is not None:
+            return self._beside.local_embedder
         return embedding_choice.build_embedder(embedding_choice.local(self.settings), self.settings)
 
     def parts(self, profile: str | None) -> Parts:
@@ -191,11 +202,17 @@ def build_embedder(
 
     Raises `UsageError` if the model is missing or unusable.
     """
-    if collection == MANUAL:
-        choice = embedding_choice.local(settings)
-    else:
-        choice = embedding_choice.embedding_of(settings, profile, collection)
+    choice = embedding_of_book(settings, profile, collection)
     return embedding_choice.build_embedder(choice, settings, lazy=lazy)
+
+
+def embedding_of_book(
+    settings: Settings, profile: Profile | None, collection: str | None
+) -> embedding_choice.Embedding:
+    """The embedding model that `build_embedder` builds. Raises `UsageError` for one that askbook does not know."""
+    if collection == MANUAL:
+        return embedding_choice.local(settings)
+    return embedding_choice.embedding_of(settings, profile, collection)
 
 
 def vector_cache(settings: Settings) -> SqliteVectorCache:
@@ -285,34 +302,60 @@ async def build_services(
     collection: str | None = None,
     progress: Progress | None = None,
     given: Given = NOTHING_GIVEN,
+    beside: LiveServices | None = None,
 ) -> LiveServices:
     """Everything a turn needs. If the book is the manual, it is first indexed if it is new or has changed.
 
-    `progress` is called with (done, total) chunks of that. `given` are parts that the caller brings. The result is not
-    bound to an event loop yet. Raises `UsageError` for a wrong configuration.
+    `progress` is called with (done, total) chunks of that. `given` are parts that the caller brings. `beside` are
+    services of another book, which stay open longer and whose models are shared. The result is not bound to an event
+    loop yet. Raises `UsageError` for a wrong configuration.
     """
-    given.check()
+    if given != NOTHING_GIVEN:
+        given.check()
     chosen = await asyncio.to_thread(profile_of, settings, profile)
     if given.retriever is not None or given.qdrant_client is not None:
         book = collection or settings.qdrant_collection_name or chosen.book.collection or BOOK
         return await asyncio.to_thread(_build, settings, chosen, book, given)
     book = await choose_collection(settings, chosen, collection)
-    services = await asyncio.to_thread(_build, settings, chosen, book, given)
+    services = await asyncio.to_thread(_build, settings, chosen, book, given, beside)
     if book == MANUAL:
         await _index_manual(settings, services, progress)
     return services
 
 
-def _build(settings: Settings, chosen: Profile, book: str, given: Given) -> LiveServices:
+def _build(
+    settings: Settings, chosen: Profile, book: str, given: Given, beside: LiveServices | None = None
+) -> LiveServices:
     """The blocking part of `build_services`: it reads files and loads libraries."""
     close_to_others(settings.home)
     if given.embeddings is not None and book != MANUAL:
         embedder = as_embedder(given.embeddings)
     else:
-        embedder = build_embedder(settings, chosen, book)
+        embedder = _embedder_of(settings, chosen, book, beside)
+    index = index_of(settings, book, chosen, given)
+    if beside is not None:
+        return LiveServices(settings, chosen, embedder, index, beside.reranker, beside.judge, given, beside)
     reranker = None if settings.rerank == "off" else build_reranker(settings)
-    index, judge = index_of(settings, book, chosen, given), given.judge or build_judge(settings.judge)
-    return LiveServices(settings, chosen, embedder, index, reranker, judge, given)
+    return LiveServices(settings, chosen, embedder, index, reranker, given.judge or _judge_of(settings), given)
+
+
+def _embedder_of(settings: Settings, chosen: Profile, book: str, beside: LiveServices | None) -> Embedder:
+    """The book's embedder: one that the services beside it have already, if it is the same model."""
+    if beside is not None:
+        choice = embedding_of_book(settings, chosen, book)
+        if choice == beside.embedding:
+            return beside.embedder
+        if choice == embedding_choice.local(settings):
+            return beside.local_embedder
+    return build_embedder(settings, chosen, book)
+
+
+def _judge_of(settings: Settings) -> Judge | None:
+    if settings.judge_folder is None:
+        return None
+    from rag.model.entailment import EntailmentJudge
+
+    return EntailmentJudge(settings.judge_folder)
 
 
 def index_of(settings: Settings, book: str, profile: Profile, given: Given) -> ChunkIndex:

@@ -97,6 +97,7 @@ class Settings(BaseSettings):
     traces: Literal["off", "otel"] = _env("ASKBOOK_TRACES", "off", description="spans of turns: off or otel")
 
     api_keys: SecretStr | None = _env("ASKBOOK_API_KEYS", description="keys of serve: name:key, comma-separated")
+    books: str | None = _env("ASKBOOK_BOOKS", description="books that people may choose: BOOK or NAME:BOOK")
     allowed_origins: str | None = _env(
         "ASKBOOK_ALLOWED_ORIGINS", description="sites whose pages may call serve, comma-separated"
     )
@@ -109,6 +110,16 @@ class Settings(BaseSettings):
     )
 
     _file: EnvFile = PrivateAttr(default=EnvFile(FOUND, {}, trusted=True))  # what is no setting; it may hold other keys
+
+    @property
+    def judge_folder(self) -> Path | None:
+        """The folder of the judge's model, if ASKBOOK_JUDGE names one."""
+        return None if self.judge in (None, "auto", "none") else Path(self.judge)
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """The models in ASKBOOK_MODELS, besides the profile's own; none if it is not set."""
+        return tuple(dict.fromkeys(name.strip() for name in (self.models or "").split(",") if name.strip()))
 
     @model_validator(mode="before")
     @classmethod

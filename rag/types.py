@@ -1,4 +1,4 @@
-"""The records of a turn: passages, citations, searches and the response.
+"""The records of a turn: passages, citations, the response and its events.
 
 They are pydantic models. The graph's state holds them as JSON (`model_dump(mode="json")`), and `ask --json` prints a
 `Response`.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, NamedTuple
 from uuid import uuid4
@@ -39,10 +39,6 @@ Footer = Literal["list", "files", "scores", "none"]
 ErrorType = Literal[
     "rate_limit", "api_error", "retrieval_error", "auth_error", "invalid_input", "context_overflow", "memory_error"
 ]
-Outcome = Literal["kept", "neighbour", "below_threshold", "duplicate", "beyond_k"]
-Kind = Literal["question", "context", "rewrite"]
-
-SHOWN: Final = 20  # candidates of a trace that are printed
 
 
 def new_id() -> str:
@@ -313,88 +309,6 @@ class Event:
     type: Literal["phase", "retrieval", "waiting", "checking", "sentence", "retract", "response"]
     data: Mapping[str, Any] = field(default_factory=dict)
     response: Response | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """How a search went: its queries with their weights, its legs, and its candidates, best first.
-
-    `queries`, `kinds` and `weights` are parallel. `legs` are "dense" and "sparse" for the raw question, then "dense"
-    for each other query; a candidate's `scores` are in the same order.
-    """
-
-    queries: tuple[str, ...]
-    kinds: tuple[Kind, ...]
-    weights: tuple[float, ...]
-    legs: tuple[str, ...]
-    threshold: float
-    candidates: tuple[Candidate, ...]
-
-    def as_data(self, most: int = SHOWN) -> dict[str, Any]:
-        """The trace as JSON data, with the best `most` candidates."""
-        return {
-            "queries": [
-                {"kind": kind, "text": text, "weight": weight}
-                for kind, text, weight in zip(self.kinds, self.queries, self.weights, strict=True)
-            ],
-            "legs": list(self.legs),
-            "threshold": self.threshold,
-            "candidates": [asdict(candidate) for candidate in self.candidates[:most]],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The passages found for a question, with the record and the trace of the search."""
-
-    passages: list[Passage]
-    retrieval: Retrieval
-    trace: Trace
-
-    def as_data(self, prefix: str | None) -> dict[str, Any]:
-        """The object that `search --json` prints; `prefix` is the filter as it was given."""
-        names = (
-            "chunk_id", "chunk_index", "text", "title", "heading", "breadcrumb", "url", "source_file_path", "score",
-        )  # fmt: skip
-        results = [
-            {"rank": passage.number} | {name: getattr(passage, name) for name in names} for passage in self.passages
-        ]
-        return nothing_found(self.retrieval.query, prefix) | {
-            "total_results": len(results),
-            "retrieval_time_ms": self.retrieval.retrieval_time_ms,
-            "results": results,
-            "trace": self.trace.as_data(),
-        }
-
-
-def nothing_found(query: str, prefix: str | None) -> dict[str, Any]:
-    """The object that `search --json` prints when there is no result."""
-    return {
-        "query": query,
-        "filter_applied": prefix,
-        "total_results": 0,
-        "error": None,
-        "retrieval_time_ms": 0.0,
-        "results": [],
-        "trace": None,
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One chunk found by a leg, and its outcome.
-
-    `cosine` is compared with the threshold. `scores` has one score per leg: a cosine, or BM25 for the sparse leg, where
-    0 means that no term matches. Candidates are ordered by `fused`.
-    """
-
-    chunk_id: str
-    title: str
-    heading: str
-    cosine: float
-    scores: tuple[float, ...]
-    fused: float
-    outcome: Outcome
 
 
 class AnsweredQuestion(NamedTuple):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -20,13 +22,14 @@ from rag.services import BOOK, build_embedder, collection_index, vector_cache
 from rag.settings import Settings, variables
 from tests import fakes, wire
 from tests.command_line import QUESTION, CommandLine, Done
+from tests.homes import copied
 from tests.openai_server import OPENAI_KEY, Endpoint, openai_server
 from tests.package import Package, build, install
 from tests.postgres import Cluster, cluster, programs
 
 # Workers share the tests by files. These take longest, so they begin, and none of them is left over for the end.
 LONGEST: Final = (
-    "test_style.py",
+    "test_types.py",
     "test_serve_many.py",
     "test_terminal.py",
     "test_memory_postgres.py",
@@ -73,6 +76,16 @@ A gadget is a machine made of twelve widgets. Gadgets are painted blue at the fa
 Clean a gadget with warm water once a month. Never use alcohol on the paint.
 """,
 }
+
+
+KETTLES = """# Kettles
+
+A kettle boils one litre of water in three minutes. Every kettle has a lid of copper.
+
+## Descaling a kettle
+
+Descale a kettle with two spoons of citric acid, then boil it empty once.
+"""
 
 
 def pytest_configure() -> None:
@@ -132,10 +145,17 @@ def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def _data_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A path for the data of each test, where nothing is yet."""
+    folder = tmp_path_factory.mktemp("data")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def _nothing_is_trusted(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _nothing_is_trusted(_data_folders: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the files that the user of this machine trusts, nor those of another test."""
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+    monkeypatch.setenv("XDG_DATA_HOME", str(next(_data_folders)))
 
 
 @pytest.fixture(autouse=True)
@@ -167,6 +187,17 @@ def tiny_book(tiny_source: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     before = sorted(path.name for path in home.iterdir())
     yield home
     assert sorted(path.name for path in home.iterdir()) == before, "a test has written to the home that all share"
+
+
+@pytest.fixture(scope="session")
+def two_books(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home folder with the tiny book and a second one, "kettles"."""
+    home = copied(tiny_book, tmp_path_factory.mktemp("two-books"))
+    source = tmp_path_factory.mktemp("kettles")
+    (source / "kettles.md").write_text(KETTLES, encoding="utf-8")
+    with ThreadPoolExecutor() as thread:  # Playwright keeps a loop running in the thread of its tests
+        thread.submit(lambda: asyncio.run(index_book(source, home, collection="kettles"))).result()
+    return home
 
 
 @pytest.fixture(scope="session")

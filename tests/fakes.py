@@ -19,8 +19,9 @@ from rag.book import SparseVector, Where
 from rag.errors import UsageError
 from rag.ports import ChunkIndex, Judge, Parts
 from rag.profiles.profile import Profile, load_profile
+from rag.search_records import Found, Trace
 from rag.text.spelling import vocabulary
-from rag.types import AnsweredQuestion, Found, Passage, Retrieval, Trace
+from rag.types import AnsweredQuestion, Passage, Retrieval
 
 AT_ONCE = Patience(pace=0)  # what fails is tried again without waiting
 UNFORESEEN: list[str] = []  # calls of models beyond their scripts; `conftest.py` fails the test that made one
@@ -180,6 +181,7 @@ class FakeServices:
         self.quotes = quotes
         self.judge = judge
         self.models: tuple[str, ...] = ()
+        self.collection = ""
 
     @property
     def index(self) -> ChunkIndex:
@@ -196,6 +198,7 @@ class FakeServices:
             self.searcher,
             judge=self.judge,
             models=self.models,
+            collection=self.collection,
         )
 
 

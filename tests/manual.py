@@ -53,6 +53,11 @@ def tokens(page: Path) -> list[Token]:
     return MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8"))
 
 
+def examples(page: Path) -> list[str]:
+    """The blocks of Python on a page."""
+    return [token.content for token in tokens(page) if token.type == "fence" and token.info == "python"]
+
+
 def sections(page: Path) -> list[Section]:
     found: list[Section] = []
     heading, begun = "", list[Token]()

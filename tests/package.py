@@ -17,6 +17,23 @@ from typing import Final
 ROOT: Final = Path(__file__).parent.parent
 _UV: Final = (sys.executable, "-m", "uv")
 
+PROGRAM: Final = """\
+import asyncio
+
+import graph
+import state
+from askbook import Context, Settings, open_agent
+
+
+async def main() -> None:
+    async with open_agent(Settings.from_env()) as agent:
+        response = await agent.ask("How many teeth does a widget have?", context=Context(top_k=graph.PASSAGES))
+        print(state.BEFORE, response.content, response.citations[0].quote)
+
+
+asyncio.run(main())
+"""
+
 
 @dataclass(frozen=True)
 class Package:
@@ -56,9 +73,22 @@ class Stranger:
         )
 
     def mypy(self, *files: str) -> subprocess.CompletedProcess[str]:
-        """`mypy --strict` over files of that folder, with the package as any other library."""
-        options = ["--strict", "--python-executable", str(self.package.python), "--cache-dir", "mypy-cache"]
+        """`mypy --strict` over files of that folder, with the package as any other library.
+
+        The libraries are known already where mypy has read them for the repository.
+        """
+        environment = ["--python-executable", str(self.package.python)]
+        options = ["--strict", "--cache-dir", str(ROOT / ".mypy_cache"), *environment]
         return self.python_run([sys.executable, "-m", "mypy", *options, *files])
+
+
+def project(package: Package, folder: Path) -> Stranger:
+    """A program in that folder, with a `state.py` and a `graph` of its own beside it."""
+    (folder / "state.py").write_text('BEFORE = "Answer:"\n')
+    (folder / "graph").mkdir()
+    (folder / "graph" / "__init__.py").write_text("PASSAGES = 3\n")
+    (folder / "mine.py").write_text(PROGRAM)
+    return Stranger(package, folder)
 
 
 def build(folder: Path, *kind: str, source: Path = ROOT) -> Path:

@@ -19,8 +19,9 @@ from graph.memory import local_memory, open_memory
 from rag.model.endpoint import build_model
 from rag.ports import ChunkIndex, Dialect, Parts
 from rag.profiles.profile import Profile, load_profile
+from rag.search_records import Found
 from rag.settings import Settings, variables
-from rag.types import Event, Found, Passage, Response
+from rag.types import Event, Passage, Response
 from tests.fake_index import FakeIndex
 from tests.fakes import AT_ONCE, FakeEmbedder, FakeSearcher, passage, unjudged
 from tests.openai_server import Endpoint, Reply, Request

@@ -10,7 +10,7 @@ import pytest
 
 from graph.agent import open_agent
 from rag.errors import AskbookError, UsageError
-from rag.model.entailment import EntailmentJudge, build_judge
+from rag.model.entailment import EntailmentJudge
 from rag.ports import Judge
 from rag.profiles.profile import profile_of
 from rag.services import build_services
@@ -87,7 +87,7 @@ def test_a_folder_without_a_file_is_named_at_the_start(tmp_path: Path, missing: 
     entailment_folder.write(tmp_path, WORDS)
     (tmp_path / missing).unlink()
     with pytest.raises(UsageError, match=f"The judge has no {missing}") as caught:
-        build_judge(str(tmp_path))
+        EntailmentJudge(tmp_path)
     assert "ASKBOOK_JUDGE" in caught.value.hint
 
 
@@ -96,12 +96,12 @@ def test_a_configuration_that_is_not_understood_is_named_at_the_start(tmp_path: 
     entailment_folder.write(tmp_path, WORDS)
     (tmp_path / "config.json").write_text(config)
     with pytest.raises(UsageError):
-        build_judge(str(tmp_path))
+        EntailmentJudge(tmp_path)
 
 
 @pytest.mark.parametrize("name", [None, "auto", "none"])
 def test_without_a_folder_no_model_of_one_judges(name: str | None) -> None:
-    assert build_judge(name) is None
+    assert Settings(judge=name).judge_folder is None
 
 
 async def test_the_process_does_not_start_with_a_wrong_folder(tmp_path: Path) -> None:

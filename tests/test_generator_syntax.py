@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from rag.ingest.chunking import chunk
 from rag.ingest.loaders import load_source
+from rag.ingest.page import parsed
 from tests.books_on_disk import loaded, pages, written
 
 
@@ -29,6 +31,17 @@ def text(folder: Path, generator: str, body: str, files: dict[str, str] | None =
         ("/// note | Title\nInner.\n///\n\nB", "Title:\n\nInner.\n\nB"),
         ("[x](https://a.org){ .md-button } :material-check:{ .x } y{: #z }", "[x](https://a.org) y"),
         ("```md\n!!! note\n    no\n{: #x }\n```", "```md\n!!! note\n    no\n{: #x }\n```"),
+        ('```py hl_lines="1 3" linenums="1" title="a.py"\nx\n```', '```py title="a.py"\nx\n```'),
+        ("``` { .py .annotate }\nx\n```", "```py\nx\n```"),
+        (
+            '<div class="termy">\n\n```console\n$ a\n<b>bold</b> <font color="#A5">c</font> <file>\n```\n\n</div>',
+            "```console\n$ a\nbold c <file>\n```",
+        ),
+        ("A\n\n```python exec=\"1\"\nprint('x')\n```\n\nB", "A\n\nB"),
+        ('```python exec="1" source="above"\nprint()\n```', "```python\nprint()\n```"),
+        ("[](){#format-3.x}\n\nB", "B"),
+        ('<a href="https://a.org">\nwords without an end', "words without an end"),
+        ("Vec<T> and <angle> stay", "Vec<T> and <angle> stay"),
     ],
 )
 def test_mkdocs(body: str, expected: str, tmp_path: Path) -> None:
@@ -45,18 +58,65 @@ def test_mkdocs_puts_in_snippets_and_files_of_code(tmp_path: Path) -> None:
     assert document.text == 'x = 1\n\n```python\ny = 2\n```\n\n--8<-- "x"'.replace("python", "py")
 
 
-@pytest.mark.parametrize("cloned", [True, False])
+def test_mkdocs_puts_a_file_into_the_block_of_code_that_names_it(tmp_path: Path) -> None:
+    body = 'A:\n\n```py hl_lines="1"\n{!> docs/one.py [ln:1-2] !}\n```\n\nB:\n\n```py\n{! docs/gone.py !}\n```\n\n# C'
+    book = {"mkdocs.yml": "site_name: a", "docs/page.md": body, "docs/one.py": "x = 1\ny = 2\nz = 3\n"}
+    (document,) = load_source(written(tmp_path, book)).documents
+    assert document.text == "A:\n\n```py\nx = 1\ny = 2\n```\n\nB:\n\n# C"
+
+
+def test_loops_of_a_page_that_is_a_template_are_removed_with_what_they_repeat(tmp_path: Path) -> None:
+    loop = "{% for one in people %}\n* {{ one.name }} by {{ one.x }}\n{% endfor %}"
+    body = f"A\n\n{{% if people %}}\nShown.\n{loop}\n{{% endif %}}"
+    book = {"mkdocs.yml": "plugins: [markdownextradata]", "docs/page.md": body}
+    assert load_source(written(tmp_path, book)).documents[0].text == "A\n\nShown."
+
+
+@pytest.mark.parametrize(
+    ("plugins", "expected"),
+    [("[mkdocstrings]", "The class `A`: b, c.D and [e](https://e.org)."), ("[search]", None)],
+)
+def test_references_to_objects_are_text_where_a_plugin_resolves_them(
+    plugins: str, expected: str | None, tmp_path: Path
+) -> None:
+    body = "The class [`A`][a.A]: [b][], [][c.D] and [e][]."
+    book = {"mkdocs.yml": f"plugins: {plugins}", "docs/page.md": f"{body}\n\n[e]: https://e.org\n"}
+    (document,) = load_source(written(tmp_path, book)).documents
+    assert document.text == (expected or body.replace("[e][]", "[e](https://e.org)"))
+
+
+def test_zensical_is_configured_in_toml(tmp_path: Path) -> None:
+    config = (
+        '[project]\ndocs_dir = "pages"\nuse_directory_urls = false\nnav = [{ "One" = [{ "First" = "a.md" }] }]\n'
+        "[project.markdown_extensions.pymdownx.keys]\n[project.plugins.mkdocstrings]\n"
+    )
+    book = {"zensical.toml": config, "pages/a.md": "Press ++ctrl+c++ for [x][y].", "README.md": "no page"}
+    result = load_source(written(tmp_path, book), base_url="https://a.org")
+    (document,) = result.documents
+    assert (result.generator, document.url, document.title) == ("mkdocs", "https://a.org/a.html", "First")
+    assert (document.breadcrumb, document.text) == (("One",), "Press Ctrl+C for x.")
+
+
+def test_a_heading_of_mkdocs_that_is_an_image_has_no_word_in_its_anchor(tmp_path: Path) -> None:
+    book = {"mkdocs.yml": "a: b", "docs/index.md": "# ![Logo](a.png)\n\nWords.\n\n## A ![i](b.png)\n\nMore."}
+    (document,) = load_source(written(tmp_path, book), base_url="https://a.org").documents
+    first, second = chunk(document, count_tokens=len, max_tokens=400)
+    assert (document.title, first.heading, second.anchor, second.heading) == ("Logo", "", "a", "A i")
+    assert {block.anchor for block in parsed(document).blocks if block.level == 1} == {"_1"}
+
+
+@pytest.mark.parametrize("marker", [".git/config", "pyproject.toml", ""])
 def test_mkdocs_reads_examples_above_its_configuration_only_in_the_repository_of_the_source(
-    cloned: bool, tmp_path: Path
+    marker: str, tmp_path: Path
 ) -> None:
     body = "{* ../../docs_src/a.py *}\n\n{* ../../../docs_src/b.py *}\n\n{* ../../secret.py *}\n\nSome words."
     book = {"repo/docs/en/mkdocs.yml": "site_name: a", "repo/docs/en/docs/page.md": body}
     examples = {"repo/docs_src/a.py": "x = 1", "docs_src/b.py": "secret", "repo/secret.py": "secret"}
     folder = written(tmp_path / "disk", book | examples)
-    if cloned:
-        (folder / "repo" / ".git").mkdir()
+    if marker:
+        written(folder / "repo", {marker: ""})
     (document,) = load_source(folder / "repo" / "docs" / "en").documents
-    assert document.text == ("```py\nx = 1\n```\n\nSome words." if cloned else "Some words.")
+    assert document.text == ("```py\nx = 1\n```\n\nSome words." if marker else "Some words.")
 
 
 @pytest.mark.parametrize(
@@ -161,3 +221,31 @@ def test_a_paragraph_of_marks_is_refused_before_docutils_takes_hours(tmp_path: P
     result = loaded(tmp_path, {"a.rst": "`a " * 100_000, "b.rst": "B"})
     assert [document.path for document in result.documents] == ["b.rst"]
     assert "marks of reStructuredText" in result.failures[0].reason
+
+
+def test_links_of_myst_name_labels_and_pages_anywhere_in_the_book(tmp_path: Path) -> None:
+    body = (
+        "# B\n\nSee [how](labels/limit), [](#labels/limit), [](a.md), <project:a.md>, [own](#here) "
+        "and [out](https://o.org).\n\n(here)=\n## There"
+    )
+    book = {
+        "conf.py": "extensions = ['myst_parser']",
+        "a.md": "# A\n\n(labels/limit)=\n## The limit\n\nIs 3.",
+        "b.md": body,
+    }
+    text = pages(tmp_path, book, base_url="https://s.org")["b.md"].text
+    limit = "https://s.org/a.html#labels-limit"
+    assert f"See [how]({limit}), [The limit]({limit}), [A](https://s.org/a.html), [A](https://s.org/a.html)" in text
+    assert "[own](https://s.org/b.html#here) and [out](https://o.org)." in text
+
+
+def test_a_directive_of_sphinx_that_only_marks_a_place_is_not_shown(tmp_path: Path) -> None:
+    body = "A\n=\n\n.. setting:: LIMIT\n\nWords.\n\n.. option:: --all\n\n.. py:function:: f(x)\n\n.. click:: a:b\n"
+    assert text(tmp_path, "sphinx", body, suffix=".rst") == "# A {#a}\n\nWords.\n\n`--all`\n\n`f(x)`"
+
+
+def test_a_numbered_id_is_not_given_on_a_page_with_docstrings(tmp_path: Path) -> None:
+    body = "A\n=\n\nB\n-\n\nOne.\n\n{}B\n-\n\nTwo.\n"
+    plain = text(tmp_path / "one", "sphinx", body.format(""), suffix=".rst")
+    assert "## B {#id1}" in plain
+    assert "## B {#}" in text(tmp_path / "two", "sphinx", body.format(".. autoclass:: a.B\n\n"), suffix=".rst")

@@ -12,17 +12,22 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.server.mcpserver import MCPServer
 
+from graph.agent import open_agent
+from graph.book_agents import open_book_agents
 from rag.errors import AskbookError
-from rag.profiles.offered import Offer
+from rag.profiles.offered_profiles import Offer
+from rag.settings import Settings
 from rag.web.hosting import Hosting
 from rag.web.mcp_server import build_mcp
 from state import Context
+from tests.homes import copied
 from tests.machine import ANSWER, Machine
 from tests.rooms import ROOT
+from tests.web import Books
 
 
 def server(machine: Machine) -> MCPServer:
-    return build_mcp(Hosting(machine.agent, Context, Offer(("default",), "default")))
+    return build_mcp(Hosting(Books({"book": machine}), Context, Offer(("default",), "default")))
 
 
 async def test_the_tools_are_described_and_take_only_what_they_need() -> None:
@@ -31,7 +36,7 @@ async def test_the_tools_are_described_and_take_only_what_they_need() -> None:
     assert set(tools) == {"ask_book", "search_book", "list_books"}
     schema: Any = tools["ask_book"].input_schema
     assert (set(schema["properties"]), schema["required"]) == (
-        {"question", "thread_id", "filter", "top_k"},
+        {"question", "thread_id", "filter", "top_k", "book"},
         ["question"],
     )
     assert all(tool.description for tool in tools.values())
@@ -73,6 +78,29 @@ async def test_a_failure_is_a_result_that_says_what_to_do(
     assert result.is_error
     assert said in result.content[0].text
     assert result.structured_content["error"]["code"]
+
+
+async def test_a_tool_uses_the_book_that_is_named(two_books: Path, tmp_path: Path) -> None:
+    settings = Settings(home=copied(two_books, tmp_path / "home"))
+    async with open_agent(settings) as agent, open_book_agents(settings, agent, ["default"]) as books:
+        served = build_mcp(Hosting(books, Context, Offer(("default",), "default")))
+        async with Client(served) as client:
+            listed: Any = await client.call_tool("list_books", {})
+            names = {book["name"]: book["current"] for book in listed.structured_content["books"]}
+            assert names == {"book": True, "kettles": False}
+            asked = {"question": "What is the lid of a kettle made of?", "book": "kettles", "thread_id": "t"}
+            answer: Any = await client.call_tool("ask_book", asked)
+            assert "copper" in answer.structured_content["plain_content"]
+            found: Any = await client.call_tool("search_book", {"query": "lid", "book": "kettles", "top_k": 1})
+            (passage,) = found.structured_content["results"]
+            address = f"askbook://passage/{passage['chunk_id']}?book=kettles"
+            assert [one.uri for one in found.content if one.type == "resource_link"] == [address]
+            read: Any = await client.read_resource(address)
+            assert read.contents[0].text == passage["text"]
+            for tool, arguments in (("ask_book", {"question": "What?"}), ("search_book", {"query": "What?"})):
+                refused: Any = await client.call_tool(tool, arguments | {"book": "none"})
+                assert refused.is_error
+                assert refused.structured_content["error"]["code"] == "unknown_book"
 
 
 async def test_the_command_serves_a_client_over_standard_input(tiny_book: Path, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import sys
 import tarfile
 import tomllib
 from pathlib import Path
-from textwrap import indent
 
 import pytest
 
@@ -16,38 +15,17 @@ from build_backend.backend import rewritten
 from rag.errors import UsageError
 from rag.system.extras import need
 from tests.homes import copied
-from tests.manual import DOCS, tokens
-from tests.package import ROOT, Package, Stranger, build
+from tests.manual import DOCS, examples
+from tests.package import ROOT, Package, Stranger, build, project
 from tests.rooms import product_files
-
-PROGRAM = """\
-import asyncio
-
-import graph
-import state
-from askbook import Context, Settings, open_agent
-
-
-async def main() -> None:
-    async with open_agent(Settings.from_env()) as agent:
-        response = await agent.ask("How many teeth does a widget have?", context=Context(top_k=graph.PASSAGES))
-        print(state.BEFORE, response.content, response.citations[0].quote)
-
-
-asyncio.run(main())
-"""
 
 
 @pytest.fixture(scope="module")
 def stranger(package: Package, tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Stranger:
     """A project that has a `state.py` and a `graph` of its own, and a book."""
-    folder = tmp_path_factory.mktemp("stranger")
-    copied(tiny_book, folder / "home")
-    (folder / "state.py").write_text('BEFORE = "Answer:"\n')
-    (folder / "graph").mkdir()
-    (folder / "graph" / "__init__.py").write_text("PASSAGES = 3\n")
-    (folder / "mine.py").write_text(PROGRAM)
-    return Stranger(package, folder)
+    made = project(package, tmp_path_factory.mktemp("stranger"))
+    copied(tiny_book, made.folder / "home")
+    return made
 
 
 def test_the_wheel_holds_every_file_of_the_product_under_one_name(package: Package) -> None:
@@ -104,32 +82,14 @@ def test_a_program_uses_the_package_beside_its_own_modules(stranger: Stranger) -
     assert done.stdout.startswith("Answer: A widget is a small part")
 
 
-def test_mypy_finds_the_types(stranger: Stranger) -> None:
-    (stranger.folder / "wrong.py").write_text(PROGRAM.replace("response.content", "response.text"))
-    done = stranger.mypy("mine.py", "wrong.py")
-    assert done.stdout.splitlines() == [
-        'wrong.py:11: error: "Response" has no attribute "text"  [attr-defined]',
-        "Found 1 error in 1 file (checked 2 source files)",
-    ]
-
-
-def test_the_lines_of_the_manual_for_python_have_the_right_types(stranger: Stranger) -> None:
-    """Each example stands in a function that has what the page has introduced before: an agent and the settings."""
-    head = ["from collections.abc import AsyncIterator", "from askbook import Agent, Settings, open_agent"]
-    names = []
-    for number, token in enumerate(token for token in tokens(DOCS / "python.md") if token.type == "fence"):
-        if token.info != "python":
-            continue
-        if "asyncio.run" in token.content:
-            (stranger.folder / f"whole{number}.py").write_text(token.content)
-            names.append(f"whole{number}.py")
-        else:
-            given = "" if "agent = " in token.content else "agent: Agent"
-            head.append(f"async def example{number}({given}) -> None:\n{indent(token.content, '    ')}")
-    (stranger.folder / "lines.py").write_text("\n".join(head))
-    done = stranger.mypy("lines.py", *names)
-    assert done.stdout.startswith("Success"), done.stdout
-    assert len(head) > 8
+def test_a_stranger_runs_the_tests_of_the_page_about_testing(stranger: Stranger) -> None:
+    folder = stranger.folder / "tests"
+    folder.mkdir()
+    for number, block in enumerate(examples(DOCS / "testing.md")):
+        (folder / f"test_{number}.py").write_text(block)
+    options = ["-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", "--rootdir", "."]
+    done = stranger.script("-m", "pytest", *options, "tests")
+    assert (done.returncode, "3 passed" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
 def test_importing_the_package_loads_nothing(stranger: Stranger) -> None:

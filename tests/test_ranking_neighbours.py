@@ -8,9 +8,9 @@ from pathlib import Path
 from rag.book import Chunk
 from rag.profiles.profile import effective, load_profile
 from rag.search.ranking import AMONG, BESIDE, joined
+from rag.search_records import Candidate, Outcome
 from rag.services import open_services
 from rag.settings import Settings
-from rag.types import Candidate, Outcome
 from tests.index_cases import make_point
 
 Row = tuple[str, int, Outcome]

@@ -13,8 +13,9 @@ from rag.index.edge import EdgeIndex
 from rag.ports import Reranker
 from rag.search.rerank import MOST, build_reranker
 from rag.search.retriever import Retriever
+from rag.search_records import Found
 from rag.settings import Settings
-from rag.types import AnsweredQuestion, Found
+from rag.types import AnsweredQuestion
 from tests.cohere_server import CohereServer, cohere_server, reshaped, says
 from tests.fakes import FakeReranker
 from tests.index_cases import INFO, make_point

@@ -1,4 +1,4 @@
-"""Style and types are tests too, so that the one test command is all that has to be run."""
+"""Style is a test too, as types are, so that the one test command is all that has to be run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize("command", ["ruff check .", "ruff format --check .", "mypy"])
+@pytest.mark.parametrize("command", ["ruff check .", "ruff format --check ."])
 def test_the_checkers_find_nothing(command: str) -> None:
     name, *arguments = command.split()
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The page "Test a node" as a stranger uses it: its tests, in a folder outside the repository, with the wheel."""
+"""What the page "Test a node" is about; `test_package.py` runs its tests, and `test_types.py` checks their types."""
 
 from __future__ import annotations
 
@@ -8,34 +8,20 @@ import pytest
 
 from askbook.testing import MemoryIndex, ScriptedModel, ScriptedServices, passage, tool_call
 from graph.build import build_graph
-from tests.manual import DOCS, tokens
-from tests.package import Package, Stranger
+from tests.manual import DOCS, examples
 
-BLOCKS = [token.content for token in tokens(DOCS / "testing.md") if token.type == "fence" and token.info == "python"]
 QUESTION = "How many teeth does a widget have?"
 
 
 def test_the_page_has_three_tests_of_at_most_ten_lines() -> None:
-    tests = [node for block in BLOCKS for node in ast.parse(block).body if isinstance(node, ast.AsyncFunctionDef)]
+    tests = [
+        node
+        for block in examples(DOCS / "testing.md")
+        for node in ast.parse(block).body
+        if isinstance(node, ast.AsyncFunctionDef)
+    ]
     assert len(tests) == 3
     assert all((one.end_lineno or 0) - one.lineno < 10 for one in tests)
-
-
-def test_a_stranger_runs_the_tests_of_the_page(package: Package, tmp_path_factory: pytest.TempPathFactory) -> None:
-    stranger = Stranger(package, tmp_path_factory.mktemp("builder"))
-    for number, block in enumerate(BLOCKS):
-        (stranger.folder / f"test_{number}.py").write_text(block)
-    options = ["-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", "--rootdir", "."]
-    done = stranger.script("-m", "pytest", *options)
-    assert (done.returncode, "3 passed" in done.stdout) == (0, True), done.stdout + done.stderr
-
-
-def test_a_stranger_s_tests_have_the_right_types(package: Package, tmp_path_factory: pytest.TempPathFactory) -> None:
-    stranger = Stranger(package, tmp_path_factory.mktemp("typed"))
-    for number, block in enumerate(BLOCKS):
-        (stranger.folder / f"test_{number}.py").write_text(block)
-    done = stranger.mypy(*(f"test_{number}.py" for number in range(len(BLOCKS))))
-    assert done.stdout.startswith("Success"), done.stdout
 
 
 async def test_a_whole_turn_runs_over_the_services() -> None:

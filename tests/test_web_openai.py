@@ -7,7 +7,7 @@ from typing import Any
 import openai
 import pytest
 from langchain_openai import ChatOpenAI
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
 from rag.errors import AskbookError
 from tests.fakes import passage
@@ -152,6 +152,42 @@ async def test_options_that_askbook_does_not_know_are_ignored() -> None:
     async with client(Machine(ANSWER)) as http:
         answer = await http.post("/v1/chat/completions", json=unknown | {"messages": parts})
     assert answer.status_code == 200
+
+
+TITLE = (
+    "Analyze this conversation and provide:\n1. The detected language of the conversation\n2. A concise title\n\n"
+    "User: What is a node?\nAssistant: A."
+)
+
+
+class Titled(BaseModel):
+    """The object that LibreChat wants for a title."""
+
+    language: str
+    title: str
+
+
+@pytest.mark.parametrize("method", ["function_calling", "json_schema"])
+async def test_a_title_is_given_in_the_form_that_the_client_reads(method: Any) -> None:
+    async with client(Machine()) as http:
+        model = ChatOpenAI(
+            model="default", base_url=f"{LOCAL}/v1", api_key=SecretStr("unused"), http_async_client=http, max_retries=0
+        )
+        found = await model.with_structured_output(Titled, method=method).ainvoke(TITLE)
+    assert found == Titled(language="unknown", title="What is a node?")
+
+
+async def test_a_title_without_a_language_has_only_what_is_asked_for() -> None:
+    parameters = {"type": "object", "properties": {"title": {"type": "string"}}}
+    tool = {"type": "function", "function": {"name": "extract", "parameters": parameters}}
+    body = {"messages": [{"role": "user", "content": TITLE}], "tools": [tool], "tool_choice": "required"}
+    async with client(Machine()) as http:
+        (choice,) = (await http.post("/v1/chat/completions", json=body)).json()["choices"]
+        streamed = events((await http.post("/v1/chat/completions", json=body | {"stream": True})).text)
+    assert choice["finish_reason"] == "tool_calls"
+    (call,) = choice["message"]["tool_calls"]
+    assert call["function"] == {"name": "extract", "arguments": '{"title": "What is a node?"}'}
+    assert streamed[0][1]["choices"][0]["delta"]["tool_calls"][0]["function"] == call["function"]
 
 
 async def test_langchain_s_client_gets_the_answer() -> None:

@@ -1,15 +1,20 @@
-"""The HTTP application over a scripted machine, with a client in the same process."""
+"""The HTTP application over scripted machines, with a client in the same process."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2 as httpx  # the version that OpenAI's client takes
 
-from rag.profiles.offered import Offer
+from graph.agent import Agent
+from rag.errors import unknown_book
+from rag.profiles.offered_profiles import Offer
 from rag.web.api_keys import People
 from rag.web.app import build_app
+from rag.web.book_access import BookAccess
 from rag.web.hosting import Hosting, Limits
 from state import Context
 from tests.machine import Machine
@@ -18,10 +23,45 @@ LOCAL = "http://127.0.0.1:8000"
 KEYS = "ann:key-of-ann-1,bob:key-of-bob-2"
 
 
-def client(machine: Machine, *, keys: str = "", base: str = LOCAL, limits: Limits | None = None) -> httpx.AsyncClient:
-    """A client of an application that offers two profiles."""
-    offer = Offer(("default", "book-agent"), "default")
-    hosting = Hosting(machine.agent, Context, offer, People.parse(keys), limits or Limits())
+class Books:
+    """Books whose agents are scripted machines over one memory. The first is the usual one."""
+
+    def __init__(self, machines: Mapping[str, Machine]) -> None:
+        self.machines = dict(machines)
+        self.usual = next(iter(machines))
+        self.asked: list[str] = []
+
+    @property
+    def main(self) -> Agent:
+        return self.machines[self.usual].agent
+
+    async def listed(self) -> list[dict[str, Any]]:
+        return [{"name": name, "title": name.title()} for name in self.machines]
+
+    @asynccontextmanager
+    async def agent(self, book: str) -> AsyncIterator[Agent]:
+        self.asked.append(book)
+        if book not in self.machines:
+            raise unknown_book(book)
+        yield self.machines[book].agent
+
+    async def questions(self, book: str) -> list[str]:
+        return []
+
+
+def client(
+    machine: Machine | Books,
+    *,
+    keys: str = "",
+    base: str = LOCAL,
+    limits: Limits | None = None,
+    books: str | None = None,
+) -> httpx.AsyncClient:
+    """A client of an application that offers two profiles; `books` says which key may see which book."""
+    offer, people = Offer(("default", "book-agent"), "default"), People.parse(keys)
+    shelf = machine if isinstance(machine, Books) else Books({"book": machine})
+    access = BookAccess.parse(books, people.names)
+    hosting = Hosting(shelf, Context, offer, people, limits or Limits(), access=access)
     transport = httpx.ASGITransport(build_app(hosting), raise_app_exceptions=False)
     return httpx.AsyncClient(transport=transport, base_url=base)
 

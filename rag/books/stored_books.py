@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Literal
 
 from pydantic import Field
 
 from rag.book import IndexEntry, IndexInfo
-from rag.errors import RetrievalError, UsageError
+from rag.errors import RetrievalError, UsageError, unknown_book
 from rag.index.catalog import list_collections, rename_collection
 from rag.profiles.layers import profile_folders, profile_names
 from rag.profiles.profile import Profile, profile_of
@@ -65,11 +65,29 @@ async def list_books(settings: Settings) -> list[BookRecord]:
     return list(await asyncio.gather(*(_record(settings, name, owners, counted=False) for name in names)))
 
 
-async def books_on_offer(settings: Settings) -> list[dict[str, Any]]:
-    """The books that can be asked, as JSON data for remote users, who see neither folders nor profiles."""
+async def books_on_offer(settings: Settings, profiles: Collection[str] = ()) -> list[dict[str, Any]]:
+    """The books that can be asked, as JSON data for remote users, who see neither folders nor profiles.
+
+    A collection that another program made is among them if one of `profiles` says how to read it.
+    """
     shown = {"name", "title", "pages", "passages", "embedding_model", "date"}
-    ready = [book for book in await list_books(settings) if book.state == "ready"]
-    return [book.model_dump(mode="json", include=shown) for book in ready]
+    found = [book for book in await list_books(settings) if _can_be_asked(book, profiles)]
+    return [book.model_dump(mode="json", include=shown) for book in found]
+
+
+async def book_to_ask(settings: Settings, name: str, profiles: Collection[str] = ()) -> BookRecord | None:
+    """The book of that name if it can be asked, as `books_on_offer` decides; None for any other name."""
+    owners = await asyncio.to_thread(_owners, settings)
+    try:
+        found = await _record(settings, name, owners, counted=False)
+    except UsageError:  # it cannot be the name of a collection
+        return None
+    return found if _can_be_asked(found, profiles) else None
+
+
+def _can_be_asked(book: BookRecord, profiles: Collection[str]) -> bool:
+    mapped = book.state == "foreign" and not book.problem and not set(profiles).isdisjoint(book.profiles)
+    return book.state == "ready" or mapped
 
 
 async def show_book(settings: Settings, name: str) -> BookRecord:
@@ -123,7 +141,7 @@ async def _ours(settings: Settings, name: str, done: str) -> BookRecord:
 
 
 def _unknown(name: str) -> UsageError:
-    return UsageError(f'There is no book "{name}".', code="unknown_book", hint=f'See "{program()} books list".')
+    return unknown_book(name, f'See "{program()} books list".')
 
 
 def _owners(settings: Settings) -> Mapping[str, list[Profile]]:

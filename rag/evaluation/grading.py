@@ -10,8 +10,9 @@ from typing import Final
 from pydantic import Field
 
 from rag.evaluation.dataset import Conversation, Labels, Place
+from rag.search_records import Candidate
 from rag.text.terms import keys
-from rag.types import Candidate, Citation, Record, Response
+from rag.types import Citation, Record, Response
 
 DEPTH: Final = 20  # passages of a ranking
 _SHOWN_CHARACTERS: Final = 4_000  # of an answer in the records

@@ -17,6 +17,11 @@ _HTML_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _HTML_HEADING: Final = Span(r"^[ \t]*+<(h[1-6])((?:\s[^<>]*+)?)>", r"</{}>")
 _INVISIBLE: Final = Span(r"<(script|style)\b[^<>]*+>", r"(?i:</{}>)")
 _PRE: Final = Span(r"<pre\b[^<>]*+>", r"(?i:</pre>)")
+_OPENING: Final = re.compile(
+    r"\A(?P<mark>[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3,}|~{3,}))[ \t]*(?P<info>[^`\n]+)"
+)
+_LANGUAGE: Final = re.compile(r"(?:\{[ ]*\.?)?(?P<name>[^\s,{}=]*)(?=[\s,{}]|$)")
+_CODE_TITLE: Final = re.compile(r"\btitle=(?:\"[^\"]*\"|'[^']*')")
 _TABLE_RULE: Final = re.compile(r"[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+")
 
 
@@ -46,10 +51,22 @@ def finish(draft: PageDraft, description: str = "") -> MarkdownText:
 
     A draft that was not changed keeps the blocks that were parsed for masking.
     """
+    draft.rewrite_code(_without_options)
     plain = draft.restored(_tidy(_squeeze_tables(draft.text))).strip("\n")
     if description and _words(description) not in _words(plain[: 2 * len(description) + 500]):
         plain = f"{description}\n\n{plain}".strip("\n")
     return draft.source if plain == draft.source.text else MarkdownText(plain, draft.source.rule)
+
+
+def _without_options(code: str) -> str:
+    """A fenced block that opens with its language and its title; a reader does not see `hl_lines="3"` and `{1,4}`."""
+    opening = _OPENING.match(code)
+    if opening is None:
+        return code
+    language = _LANGUAGE.match(opening["info"])
+    title = _CODE_TITLE.search(opening["info"])
+    shown = " ".join(filter(None, (language["name"] if language else "", title[0] if title else "")))
+    return opening["mark"] + shown + code[opening.end() :]
 
 
 def _words(text: str) -> str:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from rag.ingest.masking import PageDraft
 
 Resolve = Callable[[str], str]
+Unknown = Callable[[str, str], str | None]
 
 _UNSAFE: Final = re.compile(r"[\s()<>]")  # what would end the target of a link
 NOTE: Final = 400  # most characters of a footnote that is put into the text; a longer one becomes a paragraph
@@ -32,7 +33,9 @@ _DEFINITION: Final = re.compile(
 _INLINE: Final = re.compile(
     rf"(?<=\])\((?P<space>[ \t\n]{{0,3}})(?P<target>{_TARGET})(?P<title>{_TITLE})[ \t\n]{{0,3}}\)"
 )
-_REFERENCE: Final = re.compile(rf"(?<![\\!\]])\[(?P<text>{_LABEL})\](?:\[(?P<label>[^\[\]\n]{{0,300}})\])?(?![(\[:])")
+_REFERENCE: Final = re.compile(
+    rf"(?<![\\!\]])\[(?P<text>{_LABEL})\](?:\[(?P<label>[^\[\]\n]{{0,300}})\](?!\[)|(?![(\[:]))"
+)
 _NOTE: Final = re.compile(
     r"^\[\^(?P<name>[^\[\]\s]{1,100})\]:[ \t]*(?P<text>[^\n]*(?:\n(?:[ \t]{2,}[^\n]+|[ \t]*(?=\n(?: {4}|\t)\S)))*)\n?",
     re.MULTILINE,
@@ -40,13 +43,16 @@ _NOTE: Final = re.compile(
 _NOTE_MARK: Final = re.compile(r"[ \t]?\[\^(?P<name>[^\[\]\s]{1,100})\]")
 
 
-def rewrite_links(draft: PageDraft, resolve: Resolve) -> None:
-    """Rewrite every link of the draft; `resolve` returns the address of a destination as the page writes it."""
+def rewrite_links(draft: PageDraft, resolve: Resolve, unknown: Unknown = lambda *_: None) -> None:
+    """Rewrite every link of the draft; `resolve` returns the address of a destination as the page writes it.
+
+    `unknown` returns what a reference becomes whose label is not defined, from its text and its label; None leaves it.
+    """
     if "[" not in draft.text:
         return
     text = _footnotes(draft.text) if "[^" in draft.text else draft.text
     text = _IMAGE.sub(lambda image: " ".join(image["alt"].split()), text)
-    text = _references(draft, text)
+    text = _references(draft, text, unknown)
     text = _INLINE.sub(lambda link: _inline(link, resolve), text)
     text = re.sub(rf"(?<!\\)\[({_LABEL})\]\(\)", r"\1", text)
     draft.text = re.sub(r"(?<!\\)\[\s*\]\([^()\n]*\)", "", text)  # what was only an image without a description
@@ -60,7 +66,7 @@ def _inline(link: re.Match[str], resolve: Resolve) -> str:
     return f"({re.sub(_UNSAFE, lambda sign: quote(sign[0]), resolved)})"
 
 
-def _references(draft: PageDraft, text: str) -> str:
+def _references(draft: PageDraft, text: str, unknown: Unknown) -> str:
     """The text with its reference links as inline links, and without the definitions that they name."""
     targets: dict[str, str] = {}
 
@@ -71,10 +77,13 @@ def _references(draft: PageDraft, text: str) -> str:
     def refer(link: re.Match[str]) -> str:
         label = link["label"] or link["text"]
         target = targets.get(_key(draft.restored(label)))
-        return link[0] if target is None else f"[{link['text']}]({target})"
+        if target is not None:
+            return f"[{link['text']}]({target})"
+        shown = unknown(link["text"], label) if link["label"] is not None else None
+        return link[0] if shown is None else shown
 
     text = _DEFINITION.sub(define, text)
-    return _REFERENCE.sub(refer, text) if targets else text
+    return _REFERENCE.sub(refer, text) if targets or "][" in text else text
 
 
 def _key(label: str) -> str:

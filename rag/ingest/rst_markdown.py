@@ -25,10 +25,14 @@ _PROBLEM: Final = re.compile(r":?[\w:+.-]*:?`([^`<]*?)(?:\s*<[^`]*>)?`_{0,2}")
 
 
 class RstMarkdown:
-    """The Markdown of one page; `link` returns the address of a destination as the page writes it."""
+    """The Markdown of one page; `link` returns the address of a destination as the page writes it.
 
-    def __init__(self, document: Node, link: Callable[[str], str]) -> None:
+    Unless they are `numbered`, headings whose id is only a number get none: the site counts also what is not read here.
+    """
+
+    def __init__(self, document: Node, link: Callable[[str], str], *, numbered: bool = True) -> None:
         self._link = link
+        self._numbered = numbered
         self._notes = {
             id_: note
             for note in document.findall(lambda node: node.__class__.__name__ == "footnote")
@@ -59,7 +63,7 @@ class RstMarkdown:
         title = next((child for child in node.children if child.__class__.__name__ == "title"), None)
         # Sphinx prefers the id of a label to one that is only a number.
         id_ = next((one for one in node["ids"] if not re.fullmatch(r"id\d+", one)), (*node["ids"], "")[0])
-        ids = f" {{#{id_}}}"
+        ids = f" {{#{id_ if self._numbered or not re.fullmatch(r'id[0-9]+', id_) else ''}}}"
         words = " ".join(self._inlines(title, escaped=True).split()) if title is not None else ""
         head = f"{'#' * min(level, 6)} {words}{ids}" if words else ""
         return f"{head}\n\n{self._blocks(node.children, level + 1, depth)}"

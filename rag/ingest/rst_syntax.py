@@ -31,7 +31,7 @@ _CODE_ROLES: Final = frozenset(_CODE_ROLES_NAMES.split())
 _NOTHING_NAMES: Final = """
 toctree contents highlight currentmodule default-domain default-role index tabularcolumns sectnum autosummary
 py:currentmodule raw meta role testsetup testcleanup rst-class cssclass only-html mermaid graphviz plot image-sg
-acks include-html title ifconfig bibliography minigallery program
+acks include-html title ifconfig bibliography minigallery program module command-output program-output
 """
 _NOTHING: Final = frozenset(_NOTHING_NAMES.split())
 _CODE: Final = frozenset(
@@ -54,6 +54,11 @@ admonition figure image table list-table csv-table math epigraph highlights pull
 parsed-literal replace unicode date line-block class
 """
 _BUILT_IN: Final = ADMONITIONS.union(_BUILT_IN_NAMES.split())
+_OBJECTS_NAMES: Final = """
+function class method classmethod staticmethod attribute property data exception decorator decoratormethod type macro
+var member enum enumerator struct union concept alias option cmdoption envvar object describe confval token
+"""
+_OBJECTS: Final = frozenset(_OBJECTS_NAMES.split())
 _PLAIN_NAMES: Final = """
 grid tab-set tabs tab-set-code compound container only hlist centered cssclass div rst-class aside glossary
 productionlist currentmodule card-carousel grid-item
@@ -183,10 +188,14 @@ def _directives() -> dict[str, Any]:
             found, messages = self.state.inline_text(text, self.lineno)
             return [nodes.paragraph("", "", *found), *messages]
 
+        def _is_object(self, last: str) -> bool:
+            """Whether the directive describes its argument. `.. setting:: X` without a text only marks a place."""
+            return ":" in self.name or last in _OBJECTS or last.startswith("auto")
+
         def run(self) -> list[nodes.Node]:
             """Keep the content. What is described, such as the signature of a function, becomes code."""
             last = self.name.rpartition(":")[2]
-            if not self.arguments or last in _PLAIN:
+            if not self.arguments or last in _PLAIN or not (self.content or self._is_object(last)):
                 return self.nested()
             lines = [line.strip() for line in self.arguments[0].split("\n") if line.strip()]
             return [*(nodes.paragraph("", "", nodes.literal("", line)) for line in lines), *self.nested()]

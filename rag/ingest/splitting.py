@@ -27,6 +27,7 @@ _OPENER: Final = re.compile(
     r"(?P<mark>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3,}|~{3,}))[ \t]*(?P<language>[^\s,{]{0,20})"
 )
 _NOT_PROSE: Final = re.compile(r"[`~|>]|(?:[-*+]|\d{1,9}[.)])\s")
+_ITEM: Final = re.compile(r"\A(?:[-*+]|\d{1,9}[.)])[ \t]+(?!.*\n[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t])", re.DOTALL)
 _MARK: Final = re.compile(r"\w{1,6}|[^\w\s]")
 _LINE: Final = re.compile(r"([^\n]*)\n?")
 
@@ -116,11 +117,14 @@ class Packer:
 
 
 def is_lead_in(text: str) -> bool:
-    """Whether a text only introduces what follows: `The node:`, `**Key points**`, `Listing 3-1: A node`.
+    """Whether a text only introduces what follows: `The node:`, `**Key points**`, `Listing 3-1: A node`, `- main.py:`.
 
-    It is short, one paragraph, no list, table or code, and does not end like a sentence.
+    It is short, one paragraph, no list, table or code, and does not end like a sentence. A list of one item is one if
+    it ends with a colon.
     """
     stripped = text.strip()
+    if stripped.endswith(":"):
+        stripped = _ITEM.sub("", stripped)
     if not stripped or len(stripped) > LEAD_IN or "\n\n" in stripped or _NOT_PROSE.match(stripped):
         return False
     return stripped.rstrip("*_ ")[-1:] not in set(".!?…)]`|。！？")

@@ -122,7 +122,7 @@ def strip_tags(text: str, *, mdx: bool, inline: Callable[[str], str | None] = la
     pieces: list[str] = []
     at = 0
     for n, tag in enumerate(tags):
-        if tag.begin < at or not (n in pairs or tag.alone or tag.name in VOID or (mdx and _fills_line(text, tag))):
+        if tag.begin < at or not (n in pairs or _stands_alone(text, tag, mdx=mdx)):
             continue
         before = text[at : tag.begin]
         if starts := not before.rpartition("\n")[2].strip() and (at == 0 or "\n" in before or pieces[-1:] == [""]):
@@ -154,6 +154,13 @@ def _pairs(tags: list[Tag]) -> set[int]:
             if tags[partner].name == tag.name:
                 found |= {partner, n}
     return found
+
+
+def _stands_alone(text: str, tag: Tag, *, mdx: bool) -> bool:
+    """Whether a tag without a partner is markup all the same, since prose has no `</div>` and no `<a href="…">`."""
+    if tag.alone or tag.name in VOID or (mdx and _fills_line(text, tag)):
+        return True
+    return tag.name in HTML and (any(tag.attributes.values()) or (tag.closing and _fills_line(text, tag)))
 
 
 def _fills_line(text: str, tag: Tag) -> bool:

@@ -37,10 +37,13 @@ class EntailmentJudge:
 
     A sentence is confirmed if one of its passages entails it, or all of them joined do. A long passage is read in
     windows. With the label "neutral", a sentence that is neither entailed nor contradicted gets no verdict; without
-    it, what is not supported is rejected. Raises `UsageError` for a folder that lacks a file or has unknown labels.
+    it, what is not supported is rejected. Raises `UsageError` for a folder that is missing, lacks a file or has unknown
+    labels.
     """
 
     def __init__(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise _unusable(f"ASKBOOK_JUDGE names no folder: {folder}.")
         self._folder = folder
         for name in ("model.onnx", "tokenizer.json"):
             if not (folder / name).is_file():
@@ -127,15 +130,6 @@ class EntailmentJudge:
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares = powers / powers.sum(axis=1, keepdims=True)
         return [{label: float(share) for label, share in zip(labels, row, strict=True)} for row in shares]
-
-
-def build_judge(name: str | None) -> EntailmentJudge | None:
-    """The judge that `ASKBOOK_JUDGE` names; None unless it is a folder. Raises `UsageError` for an unusable one."""
-    if name is None or name in ("auto", "none"):
-        return None
-    if not Path(name).is_dir():
-        raise _unusable(f"ASKBOOK_JUDGE names no folder: {name}.")
-    return EntailmentJudge(Path(name))
 
 
 def _verdict(windows: Sequence[Mapping[Meaning, float]]) -> bool | None:

@@ -16,7 +16,8 @@ from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
 from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.index.server_requests import FILTERS
 from rag.search.retriever import gated, queries_of
-from rag.types import AnsweredQuestion, Candidate, Found, Passage, Retrieval, Trace
+from rag.search_records import Candidate, Found, Trace
+from rag.types import AnsweredQuestion, Passage, Retrieval
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document

@@ -11,7 +11,8 @@ from pydantic import PrivateAttr
 
 from rag.ports import Parts, Searcher
 from rag.search.retriever import parse_filter
-from rag.types import Found, Passage
+from rag.search_records import Found
+from rag.types import Passage
 
 
 class BookRetriever(BaseRetriever):

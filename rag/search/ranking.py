@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rag.book import Chunk, Matches
 from rag.search.followups import context_weight, rewrite_weight
-from rag.types import Candidate, Kind, Outcome
+from rag.search_records import Candidate, Outcome, QueryKind
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -49,13 +49,13 @@ def fuse(similarities: ArrayLike, weights: ArrayLike, bm25: ArrayLike, words: Ar
 class Query:
     """A text that is searched for, its vector, and the weight of its cosine; the raw question has a weight of 1."""
 
-    kind: Kind
+    kind: QueryKind
     text: str
     vector: NDArray[float64]
     weight: float = 1.0
 
 
-def weighed(texts: Sequence[tuple[Kind, str]], matches: Matches) -> list[Query]:
+def weighed(texts: Sequence[tuple[QueryKind, str]], matches: Matches) -> list[Query]:
     """The queries with their weights, in the order of `texts`: the raw question, its contexts, its rewrite.
 
     The legs of `matches` are the raw question's dense leg, its sparse leg, and the dense leg of each other text.

@@ -15,8 +15,8 @@ from rag.embedding.hosted_errors import Service, hosted_faults
 from rag.ports import Reranker
 
 if TYPE_CHECKING:
+    from rag.search_records import Candidate
     from rag.settings import Settings
-    from rag.types import Candidate
 
 MODEL: Final = "rerank-v3.5"
 MOST: Final = 50  # passages of one request: up to 100 are billed as one search, few good ones rank lower than 50

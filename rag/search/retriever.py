@@ -16,9 +16,10 @@ from rag.search.followups import contexts
 from rag.search.overview import overview
 from rag.search.ranking import Fingerprint, Query, joined, ranked, weighed
 from rag.search.rerank import reranked
+from rag.search_records import SHOWN, Candidate, Found, Outcome, QueryKind, Trace
 from rag.text.english.requests import about_book
 from rag.text.spelling import vocabulary
-from rag.types import SHOWN, AnsweredQuestion, Candidate, Found, Kind, Outcome, Passage, Retrieval, Trace
+from rag.types import AnsweredQuestion, Passage, Retrieval
 
 FIELDS: Final = ("title", "heading", "file", "chapter")
 LONGEST_FILTER: Final = 2_000  # most characters of a filter
@@ -152,7 +153,7 @@ class Retriever:
         return Found(passages, retrieval, trace)
 
     async def _search(
-        self, texts: Sequence[tuple[Kind, str]], where: Where | None, *, k: int, threshold: float
+        self, texts: Sequence[tuple[QueryKind, str]], where: Where | None, *, k: int, threshold: float
     ) -> Gated:
         """The legs are the raw question's, dense and sparse, then the other texts', dense."""
         refused: IndexInfo | None = None
@@ -205,9 +206,9 @@ class Retriever:
             ) from error
 
 
-def queries_of(question: str, history: Sequence[AnsweredQuestion], rewrite: str) -> list[tuple[Kind, str]]:
+def queries_of(question: str, history: Sequence[AnsweredQuestion], rewrite: str) -> list[tuple[QueryKind, str]]:
     """The texts to search for, the raw question first. A rewrite that repeats the question is left out."""
-    texts: list[tuple[Kind, str]] = [("question", question)]
+    texts: list[tuple[QueryKind, str]] = [("question", question)]
     texts += [("context", text) for text in contexts(question, history)]
     new = rewrite.strip() and rewrite.split() != question.split()
     return [*texts, ("rewrite", rewrite)] if new else texts

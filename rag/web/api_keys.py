@@ -62,6 +62,11 @@ class People:
     def have_keys(self) -> bool:
         return bool(self._digests)
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the keys, in their order."""
+        return [person.name for _, person in self._digests]
+
     def of(self, key: str) -> Person | None:
         """The person with this key, or None. The time taken does not depend on how much of a key is right."""
         if not self._digests:

@@ -23,9 +23,10 @@ from starlette.staticfiles import StaticFiles
 from rag.errors import AskbookError
 from rag.web import openai_api, threads_api
 from rag.web.access_control import AccessControl
+from rag.web.book_choice import own_book, own_books
 from rag.web.hosting import Hosting
 from rag.web.http_errors import RequestRefusedError, error_response
-from rag.web.http_requests import hosting_of
+from rag.web.http_requests import hosting_of, person_of
 from rag.web.mcp_server import build_mcp
 from rag.web.metrics import Measured, metrics
 from rag.web.openapi import description
@@ -42,7 +43,7 @@ log: Final = logging.getLogger("askbook")
 
 
 def build_app(hosting: Hosting) -> Starlette:
-    """The application for an agent. The caller opens and closes the agent."""
+    """The application for the agents of some books. The caller opens and closes them."""
     # `AccessControl` checks host and key. Nothing is kept between two requests, so any process can answer the next one.
     assistants = build_mcp(hosting)
     tools = assistants.streamable_http_app(stateless_http=True, json_response=True, transport_security=_CHECKED)
@@ -111,17 +112,22 @@ async def openapi(request: Request) -> Response:
 
 
 async def book(request: Request) -> Response:
-    """The book that this server answers from, and questions that it answers."""
+    """A book, by default the one that answers when none is named, and questions that it answers."""
     hosting = hosting_of(request)
-    return JSONResponse(await hosting.agent.book() | {"questions": hosting.questions})
+    name = _book_of(request)
+    async with hosting.books.agent(name) as agent:
+        found = await agent.book()
+    return JSONResponse(found | {"questions": await hosting.books.questions(name)})
 
 
 async def books(request: Request) -> Response:
-    """The books of this installation; `current` marks the one that this server answers from."""
-    hosting = hosting_of(request)
-    current = (await hosting.agent.book())["collection"]
-    found = await hosting.books() if hosting.books else [{"name": current}]
-    return JSONResponse({"books": [one | {"current": one["name"] == current} for one in found]})
+    """The books that this key may ask; `current` marks the one that answers when none is named."""
+    return JSONResponse({"books": await own_books(hosting_of(request), person_of(request))})
+
+
+def _book_of(request: Request) -> str:
+    """The book in the query of the address, or this person's usual one."""
+    return own_book(hosting_of(request), person_of(request), request.query_params.get("book"))
 
 
 async def profiles(request: Request) -> Response:
@@ -131,7 +137,8 @@ async def profiles(request: Request) -> Response:
 
 async def passage(request: Request) -> Response:
     """A stored passage, whole, as `run.py passages` prints it."""
-    found = await hosting_of(request).agent.passages([request.path_params["chunk_id"]])
+    async with hosting_of(request).books.agent(_book_of(request)) as agent:
+        found = await agent.passages([request.path_params["chunk_id"]])
     if not found:
         raise RequestRefusedError(404, "unknown_chunk", "There is no such passage in the book.")
     return JSONResponse(found[0])

@@ -2,15 +2,16 @@
 
 Open WebUI and LibreChat send them to the model of the conversation, as a message that quotes it. They are no questions
 about the book, so a search and a refusal would be the wrong answer. The conversation's first question is its title;
-tags and follow-up questions stay empty, since the book says nothing about them.
+tags and follow-up questions stay empty, since the book says nothing about them. LibreChat may ask for the title as an
+object, by a tool that must be called or by a JSON schema.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
@@ -25,16 +26,50 @@ _FIRST_QUESTION: Final = re.compile(r"^\s*(?:USER|User): *(?P<text>[^\n]+)", re.
 _WORDS: Final = 8  # of a title
 
 
-def task_answer(question: str, history: Sequence[AnyMessage]) -> str | None:
-    """What such a request gets, or None for a question of a reader.
+class TaskAnswer(NamedTuple):
+    """What such a request gets: a text, or the arguments of the tool that it wants to be called."""
+
+    text: str
+    tool: str = ""
+
+
+def task_answer(
+    question: str, history: Sequence[AnyMessage], request: Mapping[str, Any] | None = None
+) -> TaskAnswer | None:
+    """What such a request gets, or None for a question of a reader. `request` is the body of the request.
 
     >>> task_answer("### Task:\\nGenerate 1-3 broad tags\\n<chat_history>\\nUSER: Hi\\n</chat_history>", [])
-    '{"tags": []}'
+    TaskAnswer(text='{"tags": []}', tool='')
     >>> task_answer("What is a title?", []) is None
     True
     """
     if _LIBRECHAT.match(question.lstrip()):
-        return _title(question, history)
+        return _structured(_title(question, history), request or {})
+    text = _for_open_webui(question, history)
+    return None if text is None else TaskAnswer(text)
+
+
+def _structured(title: str, request: Mapping[str, Any]) -> TaskAnswer:
+    """The title in the form that the request wants: an object that a tool takes, an object of a schema, or a text."""
+    tools, form = request.get("tools"), request.get("response_format")
+    functions = [tool.get("function") for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, list) else []
+    called = next((one for one in functions if isinstance(one, Mapping) and isinstance(one.get("name"), str)), None)
+    if called is not None and request.get("tool_choice") not in (None, "none"):
+        return TaskAnswer(_object(title, called.get("parameters")), called["name"])
+    if isinstance(form, Mapping) and form.get("type") in ("json_schema", "json_object"):
+        described = form.get("json_schema")
+        return TaskAnswer(_object(title, described.get("schema") if isinstance(described, Mapping) else None))
+    return TaskAnswer(title)
+
+
+def _object(title: str, schema: Any) -> str:
+    wanted = schema.get("properties") if isinstance(schema, Mapping) else None
+    # A few words do not tell a language, and LibreChat does not use it.
+    language = {"language": "unknown"} if isinstance(wanted, Mapping) and "language" in wanted else {}
+    return json.dumps(language | {"title": title}, ensure_ascii=False)
+
+
+def _for_open_webui(question: str, history: Sequence[AnyMessage]) -> str | None:
     found = _OPEN_WEBUI.match(question)
     if found is None:
         return None

@@ -1,17 +1,19 @@
-"""What the HTTP application is given: the agent as a port, the profiles on offer, the keys and the limits."""
+"""What the HTTP application is given: the agents as ports, the profiles on offer, the keys and the limits."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from langchain_core.messages import AnyMessage
 from pydantic import BaseModel
 
-from rag.profiles.offered import Offer
+from rag.profiles.offered_profiles import Offer
 from rag.types import Event
 from rag.web.api_keys import People
+from rag.web.book_access import BookAccess
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 
@@ -60,6 +62,35 @@ class HostedAgent(Protocol):
         ...
 
 
+class HostedBooks(Protocol):
+    """The books of the application, each with an agent of its own. All agents know the same conversations.
+
+    `graph.book_agents.BookAgents` is the implementation.
+    """
+
+    @property
+    def main(self) -> HostedAgent:
+        """The agent of the usual book, for whatever is not about one book."""
+        ...
+
+    @property
+    def usual(self) -> str:
+        """The book that answers when none is named."""
+        ...
+
+    async def listed(self) -> list[dict[str, Any]]:
+        """The books that can be asked, as JSON data with a `name` each. Raises `RetrievalError`."""
+        ...
+
+    def agent(self, book: str) -> AbstractAsyncContextManager[HostedAgent]:
+        """The agent of a book, which stays open for the block. Raises `UsageError` "unknown_book"."""
+        ...
+
+    async def questions(self, book: str) -> list[str]:
+        """Questions for a first visitor; empty until some are known."""
+        ...
+
+
 @dataclass(frozen=True)
 class Limits:
     """Bounds of a request and of a person. `turns_per_minute` and `concurrent_turns` hold for each key."""
@@ -74,17 +105,20 @@ class Hosting:
     """Everything the application needs. `context_type` validates the options of one turn that a client may set.
 
     Without keys the application answers only requests that name one of `hosts`, so that no page of another site can use
-    it through the reader's browser. `origins` are the sites whose pages may call it. `questions` are suggested to a
-    first visitor; the caller may fill the list while the server runs. `books` lists the books as JSON data; without it
-    there is only the agent's.
+    it through the reader's browser. `origins` are the sites whose pages may call it. `access` says which books each
+    key may see.
     """
 
-    agent: HostedAgent
+    books: HostedBooks
     context_type: type[BaseModel]
     offer: Offer
     people: People = field(default_factory=People)
     limits: Limits = field(default_factory=Limits)
     hosts: Sequence[str] = LOCAL_HOSTS
     origins: Sequence[str] = ()
-    questions: list[str] = field(default_factory=list)
-    books: Callable[[], Awaitable[list[dict[str, Any]]]] | None = None
+    access: BookAccess = field(default_factory=BookAccess)
+
+    @property
+    def agent(self) -> HostedAgent:
+        """The agent for conversations, which all agents share."""
+        return self.books.main

@@ -22,6 +22,7 @@ _STATUS_OF_CODE: Final = {
     "thread_busy": 409,
     "unknown_thread": 404,
     "unknown_profile": 404,
+    "unknown_book": 404,
     "nothing_to_retry": 409,
     "question_too_long": 413,
 }

@@ -1,9 +1,10 @@
-"""The agent as a server of the Model Context Protocol: three tools, and passages as resources."""
+"""The agents as a server of the Model Context Protocol: three tools, and passages as resources."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Annotated, Any, Final
+from urllib.parse import quote
 
 from langchain_core.messages import HumanMessage
 from mcp.server.mcpserver import Context, MCPServer
@@ -11,9 +12,10 @@ from mcp.types import CallToolResult, ContentBlock, ResourceLink, TextContent, T
 from pydantic import Field
 
 from rag.errors import AskbookError, told
-from rag.types import ErrorInfo, Response
+from rag.types import ErrorInfo, Event, Response
 from rag.web.api_keys import Person
-from rag.web.hosting import Hosting
+from rag.web.book_choice import choose, events_of, own_book, own_books
+from rag.web.hosting import HostedAgent, Hosting
 from rag.web.http_requests import options_of
 
 PASSAGE: Final = "askbook://passage/"
@@ -30,6 +32,7 @@ Question = Annotated[str, Field(description="The question, in the reader's words
 Query = Annotated[str, Field(description="What to search for")]
 Thread = Annotated[str | None, Field(description="A conversation to begin or to continue, any id; stored")]
 Filter = Annotated[str | None, Field(description="Only pages whose address begins with this, or title:PREFIX")]
+Book = Annotated[str | None, Field(description="One of list_books; without it, the usual book or the conversation's")]
 Count = Annotated[int | None, Field(description="Number of passages", ge=1, le=20)]
 
 
@@ -38,64 +41,89 @@ class BookTools:
 
     def __init__(self, hosting: Hosting) -> None:
         self._hosting = hosting
-        self._agent = hosting.agent
 
     async def ask_book(
-        self, question: Question, ctx: Context, thread_id: Thread = None, filter: Filter = None, top_k: Count = None
+        self,
+        question: Question,
+        ctx: Context,
+        thread_id: Thread = None,
+        filter: Filter = None,
+        top_k: Count = None,
+        book: Book = None,
     ) -> CallToolResult:
         """Ask the book a question. Returns an answer whose sentences were checked, with its citations."""
         person = _person(ctx)
         stored = person.stored(thread_id) if thread_id else None
         knobs = {name: value for name, value in (("filter", filter), ("top_k", top_k)) if value is not None}
         try:
-            context = options_of(self._hosting, knobs)
-            if stored is None:
-                events = self._agent.stream_messages([HumanMessage(question)], context=context)
-            else:
-                events = self._agent.stream(question, thread_id=stored, context=context)
+            chosen = await choose(self._hosting, person, stored, book=book)
+            context = options_of(self._hosting, knobs | {"profile": chosen.profile})
+
+            def asked(agent: HostedAgent) -> AsyncGenerator[Event, None]:
+                if stored is None:
+                    return agent.stream_messages([HumanMessage(question)], context=context)
+                return agent.stream(question, thread_id=stored, context=context)
+
+            events = events_of(self._hosting, chosen.book, asked)
             responses = [event.response async for event in events if event.response is not None]
         except AskbookError as error:
             return _failed(error)
-        return _answer(responses[-1], person)
+        return _answer(responses[-1], person, self._named(person, chosen.book))
 
-    async def search_book(self, query: Query, filter: Filter = None, top_k: Count = None) -> CallToolResult:
+    def _named(self, person: Person, book: str) -> str:
+        """The book for a link to a passage; empty for the one that is read without a name."""
+        return "" if book == self._hosting.access.usual(person.name, self._hosting.books.usual) else book
+
+    async def search_book(
+        self, query: Query, ctx: Context, filter: Filter = None, top_k: Count = None, book: Book = None
+    ) -> CallToolResult:
         """Search the book. Returns passages with their text and address."""
+        person = _person(ctx)
         try:
-            found = await self._agent.search(query, k=top_k, filter=filter)
+            chosen = own_book(self._hosting, person, book)
+            async with self._hosting.books.agent(chosen) as agent:
+                found = await agent.search(query, k=top_k, filter=filter)
         except AskbookError as error:
             return _failed(error)
         texts: list[ContentBlock] = [
             TextContent(text=f"[{one['rank']}] {one['breadcrumb'] or one['title']}\n{one['text']}")
             for one in found["results"]
         ]
-        links = [_link(one) for one in found["results"]]
+        links = [_link(one, self._named(person, chosen)) for one in found["results"]]
         return CallToolResult(content=[*texts, *links], structured_content=found)
 
-    async def list_books(self) -> CallToolResult:
-        """List the books that the tools answer from."""
+    async def list_books(self, ctx: Context) -> CallToolResult:
+        """List the books that the tools answer from; `current` marks the one that answers when none is named."""
         try:
-            books = [await self._agent.book()]
+            books = await own_books(self._hosting, _person(ctx))
         except AskbookError as error:
             return _failed(error)
-        lines = "\n".join(f"{book['collection']}: {book['passages']} passages" for book in books)
+        books = [book | {"collection": book["name"]} for book in books]
+        lines = "\n".join(f"{book['name']}: {book.get('title') or book['name']}" for book in books)
         return CallToolResult(content=[TextContent(text=lines)], structured_content={"books": books})
 
-    async def passage(self, chunk_id: str) -> str:
-        """A stored passage, whole. Raises `ValueError` for an unknown id."""
-        found = await self._agent.passages([chunk_id])
+    async def passage(self, chunk_id: str, ctx: Context, book: str = "") -> str:
+        """A stored passage, whole. Raises `ValueError` for an unknown id or book."""
+        try:
+            async with self._hosting.books.agent(own_book(self._hosting, _person(ctx), book or None)) as agent:
+                found = await agent.passages([chunk_id])
+        except AskbookError as error:
+            raise ValueError(error.message) from error
         if not found:
             raise ValueError("There is no such passage in the book.")
         return str(found[0]["text"])
 
 
 def build_mcp(hosting: Hosting) -> MCPServer:
-    """A server with the tools of `BookTools`, and passages as the resources `askbook://passage/ID`."""
+    """A server with the tools of `BookTools`, and passages as the resources `askbook://passage/ID?book=NAME`."""
     server: MCPServer = MCPServer("askbook", instructions=_INSTRUCTIONS, log_level="CRITICAL")
     tools = BookTools(hosting)
     server.add_tool(tools.ask_book, annotations=_ASKS)
     server.add_tool(tools.search_book, annotations=_READS)
     server.add_tool(tools.list_books, annotations=_READS)
-    server.resource(f"{PASSAGE}{{chunk_id}}", title="A passage of the book", mime_type="text/markdown")(tools.passage)
+    server.resource(f"{PASSAGE}{{chunk_id}}{{?book}}", title="A passage of the book", mime_type="text/markdown")(
+        tools.passage
+    )
     return server
 
 
@@ -106,20 +134,19 @@ def _person(ctx: Context) -> Person:
     return person if isinstance(person, Person) else Person()
 
 
-def _answer(response: Response, person: Person) -> CallToolResult:
+def _answer(response: Response, person: Person, book: str) -> CallToolResult:
     if response.error is not None:
         return _failed(response.error)
     own = person.own(response.thread_id) or response.thread_id
     data = response.model_copy(update={"thread_id": own}).model_dump(mode="json")
-    links = [_link(citation) for citation in data["citations"]]
+    links = [_link(citation, book) for citation in data["citations"]]
     return CallToolResult(content=[TextContent(text=response.content), *links], structured_content=data)
 
 
-def _link(record: Mapping[str, Any]) -> ResourceLink:
+def _link(record: Mapping[str, Any], book: str) -> ResourceLink:
     title = record["breadcrumb"] or record["heading"] or record["title"]
-    return ResourceLink(
-        uri=f"{PASSAGE}{record['chunk_id']}", name=title, description=record["url"], mime_type="text/markdown"
-    )
+    address = f"{PASSAGE}{record['chunk_id']}" + (f"?book={quote(book, safe='')}" if book else "")
+    return ResourceLink(uri=address, name=title, description=record["url"], mime_type="text/markdown")
 
 
 def _failed(failure: AskbookError | ErrorInfo) -> CallToolResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -16,13 +17,15 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
 
 from rag.conversation.turns import check_thread_id
-from rag.errors import UsageError
+from rag.errors import RetrievalError, UsageError
 from rag.types import Event, Response, Tokens, new_id
 from rag.web.api_keys import Person
-from rag.web.client_tasks import task_answer
-from rag.web.hosting import Hosting
-from rag.web.http_errors import RequestRefusedError, error_body, error_response, status_of
+from rag.web.book_choice import choose, events_of, own_books
+from rag.web.client_tasks import TaskAnswer, task_answer
+from rag.web.hosting import HostedAgent
+from rag.web.http_errors import error_body, error_response, status_of
 from rag.web.http_requests import hosting_of, json_object, metadata_of, options_of, person_of
+from rag.web.model_names import ModelChoice, model_choice, model_names
 from rag.web.running_turns import RunningTurn, Turns
 
 _WITHDRAWN: Final = "\n\n(The text above was withdrawn.)\n\n"
@@ -31,68 +34,87 @@ _PING_SECONDS: Final = 15
 
 
 async def list_models(request: Request) -> HttpResponse:
-    hosting = hosting_of(request)
-    return JSONResponse({"object": "list", "data": [_model(name) for name in hosting.offer.names]})
+    """The profiles, and where there are several books, one model for each of them."""
+    hosting, books = hosting_of(request), []
+    with suppress(RetrievalError):  # the profiles are known all the same
+        books = [book["name"] for book in await own_books(hosting, person_of(request))]
+    return JSONResponse({"object": "list", "data": [_model(name) for name in model_names(hosting.offer, books)]})
 
 
 async def read_model(request: Request) -> HttpResponse:
-    return JSONResponse(_model(_profile(hosting_of(request), request.path_params["model"])))
+    hosting = hosting_of(request)
+    chosen = model_choice(hosting.offer, request.path_params["model"])
+    if chosen.book:
+        listed = await own_books(hosting, person_of(request))
+        if chosen.book not in [book["name"] for book in listed]:
+            raise chosen.missing(hosting.offer)
+    return JSONResponse(_model(request.path_params["model"]))
 
 
 def _model(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": 0, "owned_by": "askbook"}
 
 
-def _profile(hosting: Hosting, model: Any) -> str:
-    if model is not None and not isinstance(model, str):
-        raise UsageError("model is not a string.", code="invalid_option")
-    try:
-        return hosting.offer.choose(model or None)
-    except UsageError as error:
-        hint = f"Models: {', '.join(hosting.offer.names)}."
-        raise RequestRefusedError(
-            404, "model_not_found", f'There is no model "{str(model)[:64]}".', hint=hint
-        ) from error
-
-
 async def complete(request: Request) -> HttpResponse:
     """A chat completion. Options that askbook does not know are ignored, as other servers of this format do."""
-    hosting, person = hosting_of(request), person_of(request)
-    data = await json_object(request)
+    hosting, data = hosting_of(request), await json_object(request)
     question, history = conversation_of(data.get("messages"))
-    profile = _profile(hosting, data.get("model"))
-    if (done := task_answer(question, history)) is not None:
-        return _chore(done, profile, stream=bool(data.get("stream")))
-    metadata = metadata_of(data)
-    thread_id = metadata.get("thread_id")
-    context = options_of(hosting, _knobs(data) | {"profile": profile})
-    stored = None
-    if thread_id is not None:
-        if not isinstance(thread_id, str):
-            raise UsageError("metadata.thread_id is not a string.", code="thread_id")
-        stored = person.stored(check_thread_id(thread_id))
-        events = hosting.agent.stream(question, thread_id=stored, context=context, metadata=metadata)
-    else:
-        messages = [*history, HumanMessage(question)]
-        events = hosting.agent.stream_messages(messages, context=context, metadata=metadata)
+    model = model_choice(hosting.offer, data.get("model"))
+    if (done := task_answer(question, history, data)) is not None:
+        return _chore(done, model.name or hosting.offer.usual, stream=bool(data.get("stream")))
+    try:
+        return await _turn(request, data, model, [*history, HumanMessage(question)])
+    except UsageError as error:
+        raise model.missing(hosting.offer) if model.book and error.code == "unknown_book" else error from None
+
+
+async def _turn(
+    request: Request, data: Mapping[str, Any], model: ModelChoice, messages: Sequence[AnyMessage]
+) -> HttpResponse:
+    hosting, person, metadata = hosting_of(request), person_of(request), metadata_of(data)
+    stored = _stored_thread(metadata, person)
+    options_of(hosting, _knobs(data))  # what is not valid is refused before anything is looked up
+    chosen = await choose(hosting, person, stored, book=model.book, profile=model.profile)
+    context = options_of(hosting, _knobs(data) | {"profile": chosen.profile})
+
+    def asked(agent: HostedAgent) -> AsyncGenerator[Event, None]:
+        if stored is None:
+            return agent.stream_messages(messages, context=context, metadata=metadata)
+        return agent.stream(messages[-1].text, thread_id=stored, context=context, metadata=metadata)
+
+    events, name = events_of(hosting, chosen.book, asked), model.name if model.book else ""
     if data.get("stream"):
         counting = data.get("stream_options")
         with_usage = isinstance(counting, Mapping) and bool(counting.get("include_usage"))
-        return await _stream(request, stored, events, _Form(person, context, with_usage=with_usage))
+        return await _stream(request, stored, events, _Form(person, context, name, with_usage=with_usage))
     turns: Turns = request.app.state.turns
     async with turns.begun(person, stored, events) as turn:
         response = [event.response async for event in turn if event.response is not None][-1]
-    return _whole(_as_seen(response, person))
+    return _whole(_as_seen(response, person), name)
 
 
-def _chore(text: str, profile: str, *, stream: bool) -> HttpResponse:
+def _stored_thread(metadata: Mapping[str, Any], person: Person) -> str | None:
+    thread_id = metadata.get("thread_id")
+    if thread_id is None:
+        return None
+    if not isinstance(thread_id, str):
+        raise UsageError("metadata.thread_id is not a string.", code="thread_id")
+    return person.stored(check_thread_id(thread_id))
+
+
+def _chore(done: TaskAnswer, model: str, *, stream: bool) -> HttpResponse:
     """A completion that no turn made."""
-    body = _envelope(new_id(), "chat.completion.chunk" if stream else "chat.completion", profile)
-    message = {"role": "assistant", "content": text}
+    body = _envelope(new_id(), "chat.completion.chunk" if stream else "chat.completion", model)
+    message: dict[str, Any] = {"role": "assistant", "content": done.text}
+    if done.tool:
+        call = {"name": done.tool, "arguments": done.text}
+        message = {"role": "assistant", "content": None}
+        message["tool_calls"] = [{"index": 0, "id": f"call_{new_id()}", "type": "function", "function": call}]
+    finish = "tool_calls" if done.tool else "stop"
     if not stream:
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
         return JSONResponse(body | {"choices": [choice], "usage": _usage(Tokens())})
-    choices = ({"index": 0, "delta": message}, {"index": 0, "delta": {}, "finish_reason": "stop"})
+    choices = ({"index": 0, "delta": message}, {"index": 0, "delta": {}, "finish_reason": finish})
     chunks = [json.dumps(body | {"choices": [choice]}, ensure_ascii=False) for choice in choices]
     return HttpResponse("".join(f"data: {chunk}\n\n" for chunk in (*chunks, "[DONE]")), media_type="text/event-stream")
 
@@ -151,13 +173,13 @@ def _as_seen(response: Response, person: Person) -> Response:
     return response.model_copy(update={"thread_id": person.own(response.thread_id) or response.thread_id})
 
 
-def _whole(response: Response) -> HttpResponse:
+def _whole(response: Response, model: str) -> HttpResponse:
     if response.error is not None:
         return error_response(response.error, response)
     full = response.model_dump(mode="json")
     message = {"role": "assistant", "content": response.content, "refusal": None, "askbook": full}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-    body = _envelope(response.id, "chat.completion", response.profile)
+    body = _envelope(response.id, "chat.completion", model or response.profile)
     return JSONResponse(body | {"choices": [choice], "usage": _usage(response.tokens_used)})
 
 
@@ -172,10 +194,11 @@ def _usage(tokens: Tokens) -> dict[str, int]:
 class _Form:
     """How one streamed completion is written."""
 
-    def __init__(self, person: Person, context: BaseModel, *, with_usage: bool) -> None:
+    def __init__(self, person: Person, context: BaseModel, model: str, *, with_usage: bool) -> None:
         self.person = person
         self.with_usage = with_usage
-        self._envelope = _envelope(new_id(), "chat.completion.chunk", str(getattr(context, "profile", "")))
+        name = model or str(getattr(context, "profile", ""))
+        self._envelope = _envelope(new_id(), "chat.completion.chunk", name)
         self._shown = ""
 
     def text(self, delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:

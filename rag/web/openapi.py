@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from rag.web.model_names import ANY
+
 _TEXT: Final = {"type": "string"}
 _OBJECT: Final = {"type": "object"}
 _NAMES: Final = {"type": "array", "items": _TEXT}
@@ -43,6 +45,7 @@ _THREAD: Final = {
     "description": "An id of your choice: 1 to 255 printable characters, none of them a slash, and not only dots.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^(?!\.+$)[^/]*$"},
 }
+_MODEL: Final = f"A profile, {ANY}/BOOK, or PROFILE/BOOK."
 _LISTED: Final = {"type": "object", "required": ["threads", "more"], "properties": {"threads": {"type": "array"}}}
 _HEALTH: Final = {"type": "object", "required": ["status", "failing"], "properties": {"status": _TEXT}}
 # Each operation may fail like this, besides its own failures.
@@ -76,14 +79,15 @@ def _options(context_type: type[BaseModel], profiles: Sequence[str]) -> dict[str
 
 def _paths(options: dict[str, Any], profiles: Sequence[str]) -> dict[str, Any]:
     context = {"type": "object", "properties": options, "additionalProperties": False}
-    asked = {"question": _TEXT | {"minLength": 1}, "metadata": {"type": ["object", "null"]}}
+    book = {"type": ["string", "null"], "description": "One of /api/books; a conversation stays with its book."}
+    asked = {"question": _TEXT | {"minLength": 1}, "book": book, "metadata": {"type": ["object", "null"]}}
     turn = _body({**asked, **options, "context": context}, ["question"])
-    again = _body({**options, "context": context})
+    again = _body({"book": book, **options, "context": context})
     completion = {
         "type": "object",
         "required": ["messages"],
         "properties": {
-            "model": {"anyOf": [{"enum": list(profiles)}, {"type": "null"}]},
+            "model": {"anyOf": [{"enum": [*profiles, ANY]}, _TEXT | {"description": _MODEL}, {"type": "null"}]},
             "messages": {"type": "array", "items": _MESSAGE, "minItems": 1},
             "stream": {"type": "boolean"},
             "metadata": {"type": ["object", "null"]},
@@ -92,13 +96,14 @@ def _paths(options: dict[str, Any], profiles: Sequence[str]) -> dict[str, Any]:
     thread = "/api/threads/{thread_id}"
     chunk = {"name": "chunk_id", "in": "path", "required": True, "schema": _TEXT}
     model = {"name": "model", "in": "path", "required": True, "schema": _TEXT}
+    of_book = {"name": "book", "in": "query", "required": False, "schema": _TEXT}
     before = {"name": "before", "in": "query", "required": False, "schema": _TEXT}
     return {
         "/healthz": {"get": _operation("whether the index and the memory answer", answer=_HEALTH) | _unhealthy()},
-        "/api/book": {"get": _operation("the book")},
-        "/api/books": {"get": _operation("the books of this installation", answer=_has(books={"type": "array"}))},
+        "/api/book": {"get": _operation("a book", [of_book])},
+        "/api/books": {"get": _operation("the books of this key", answer=_has(books={"type": "array"}))},
         "/api/profiles": {"get": _operation("the profiles on offer", answer=_has(profiles=_NAMES, default=_TEXT))},
-        "/api/passages/{chunk_id}": {"get": _operation("a stored passage", [chunk])},
+        "/api/passages/{chunk_id}": {"get": _operation("a stored passage", [chunk, of_book])},
         "/api/threads": {"get": _operation("the newest conversations", [before], answer=_LISTED)},
         thread: {
             "get": _operation("a conversation", [_THREAD], answer=_has(thread_id=_TEXT, turns={"type": "array"})),
@@ -108,7 +113,7 @@ def _paths(options: dict[str, Any], profiles: Sequence[str]) -> dict[str, Any]:
         f"{thread}/retry": {"post": _operation("ask the last question again", [_THREAD], again, answer=_TEXT)},
         f"{thread}/undo": {"post": _operation("remove the last turn", [_THREAD])},
         f"{thread}/clear": {"post": _operation("delete a conversation", [_THREAD])},
-        "/v1/models": {"get": _operation("the profiles as models", answer=_has(data={"type": "array"}))},
+        "/v1/models": {"get": _operation("the profiles and books as models", answer=_has(data={"type": "array"}))},
         "/v1/models/{model}": {"get": _operation("one model", [model], answer=_has(id=_TEXT))},
         "/v1/chat/completions": {"post": _completion(completion)},
     }

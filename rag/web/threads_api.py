@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, Final
 
+from pydantic import BaseModel
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -15,6 +16,7 @@ from rag.conversation.turns import unknown_thread
 from rag.errors import MemoryFailureError, UsageError
 from rag.types import Event
 from rag.web.api_keys import Person
+from rag.web.book_choice import choose, events_of
 from rag.web.hosting import Hosting
 from rag.web.http_errors import error_response
 from rag.web.http_requests import hosting_of, json_object, metadata_of, options_of, person_of, thread_of
@@ -44,7 +46,10 @@ async def _row(hosting: Hosting, person: Person, thread: str) -> dict[str, Any] 
         if error.code not in _DAMAGED:
             raise
         return {"thread_id": person.own(thread), "error": error.code}
-    return summary | {"thread_id": person.own(thread)} if summary and summary["first_question"] else None
+    if summary is None or not summary["first_question"]:
+        return None
+    book = summary["collections"][-1] if summary["collections"] else None
+    return summary | {"thread_id": person.own(thread), "book": book}
 
 
 async def read_thread(request: Request) -> Response:
@@ -92,7 +97,7 @@ async def undo_turn(request: Request) -> Response:
 
 
 async def take_turn(request: Request) -> Response:
-    """One turn: `question`, optional `metadata`, and the options of a turn, at the top level or in `context`."""
+    """One turn: `question`, optional `book` and `metadata`, and the options of a turn, there or in `context`."""
     hosting, stored = hosting_of(request), thread_of(request)
     data = await json_object(request)
     question = data.pop("question", None)
@@ -100,9 +105,19 @@ async def take_turn(request: Request) -> Response:
         raise UsageError("question is not a string.", code="invalid_option")
     metadata = metadata_of(data)
     data.pop("metadata", None)
-    context = options_of(hosting, _knobs(data))
-    events = hosting.agent.stream(question, thread_id=stored, context=context, metadata=metadata)
+    book, context = await _book_and_options(request, stored, data)
+    events = events_of(
+        hosting, book, lambda agent: agent.stream(question, thread_id=stored, context=context, metadata=metadata)
+    )
     return await stream_events(request, stored, events)
+
+
+async def _book_and_options(request: Request, stored: str, data: dict[str, Any]) -> tuple[str, BaseModel]:
+    """The book and the options of a turn, of the body's remaining fields and of the conversation."""
+    hosting, named = hosting_of(request), data.pop("book", None)
+    context = options_of(hosting, _knobs(data))
+    chosen = await choose(hosting, person_of(request), stored, book=named, profile=_knobs(data).get("profile"))
+    return chosen.book, context.model_copy(update={"profile": hosting.offer.choose(chosen.profile)})
 
 
 async def retry_turn(request: Request) -> Response:
@@ -110,8 +125,9 @@ async def retry_turn(request: Request) -> Response:
     hosting, stored = hosting_of(request), thread_of(request)
     if stored not in await hosting.agent.threads():
         raise _unknown(person_of(request).own(stored) or "")
-    context = options_of(hosting, _knobs(await json_object(request, required=False)))
-    return await stream_events(request, stored, hosting.agent.stream_retry(stored, context=context))
+    book, context = await _book_and_options(request, stored, await json_object(request, required=False))
+    events = events_of(hosting, book, lambda agent: agent.stream_retry(stored, context=context))
+    return await stream_events(request, stored, events)
 
 
 def _knobs(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from rag.ingest.source_files import is_folder, read_inside
 
 GeneratorName = Literal["docusaurus", "mkdocs", "mdbook", "hugo", "sphinx", "jekyll", "plain"]
 GENERATORS: Final = get_args(GeneratorName)
+_DOCSTRINGS: Final = re.compile(r"^[ \t]*\.\. auto[a-z]+::", re.MULTILINE)
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _ENDINGS: Final = ("", ".md", ".mdx", "/index.md", "/README.md", "/index.mdx", "/index.html", ".html")
 _FOLDER_PAGES: Final = frozenset({"index", "readme"})
@@ -192,7 +193,7 @@ class Generator(ABC):
         else:
             self.rewrite(draft, page)
             strip_html(draft)
-            rewrite_links(draft, partial(self.link, page))
+            rewrite_links(draft, partial(self.link, page), self.unknown_reference)
         return finish(draft, description)
 
     def _plain_text(self, page: PageFile) -> MarkdownText:
@@ -206,7 +207,8 @@ class Generator(ABC):
     def rst_text(self, text: str, page: PageFile, allowance: Allowance) -> MarkdownText:
         """A text of reStructuredText as Markdown. Raises `ValueError` if it includes too much."""
         document = parse_rst(text, self.rst_place(page, allowance))
-        markdown = RstMarkdown(document, partial(self.link, page)).text
+        # A docstring may have sections and footnotes, which take numbers too.
+        markdown = RstMarkdown(document, partial(self.link, page), numbered=not _DOCSTRINGS.search(text)).text
         return MarkdownText(unicode_text(markdown), self.anchors)  # the directive `unicode` can make any character
 
     def rst_place(self, page: PageFile, allowance: Allowance) -> RstPlace:
@@ -258,6 +260,10 @@ class Generator(ABC):
         if (missing := self._missing(page, unquote(path))) is not None:
             return self.url(missing) + hash_ + fragment
         return urljoin(self.url(page), destination)
+
+    def unknown_reference(self, text: str, label: str) -> str | None:
+        """What a reader sees of `[text][label]` where the page does not define the label; None for its source."""
+        return None
 
     def link_in(self, page: PageFile, file: Path, destination: str) -> str:
         """The address that a link of a file leads to which the page includes. A partial names pages from its place."""

@@ -1,4 +1,7 @@
-"""MkDocs, with Material's extensions of Markdown: mkdocs.org/user-guide and squidfunk.github.io/mkdocs-material."""
+"""MkDocs and Zensical, with Material's extensions of Markdown.
+
+Described at mkdocs.org/user-guide, squidfunk.github.io/mkdocs-material and zensical.org/docs.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +25,30 @@ from rag.ingest.patterns import is_ignored
 from rag.ingest.source_files import is_file, is_folder, resolved
 
 _LEFT_OUT: Final = ".*\n/templates/"  # what MkDocs itself leaves out
-_UNICODE_SLUGS: Final = re.compile(r"slugify:\s*!!python/\S*(?:pymdownx\.slugs|slugify_unicode)")
+_UNICODE_SLUGS: Final = re.compile(
+    r"slugify:\s*!!python/\S*(?:pymdownx\.slugs|slugify_unicode)|slugify\b.{0,50}pymdownx\.slugs"
+)
+_PACKAGES: Final = frozenset({"pymdownx", "markdown"})
 _EXAMPLES: Final = "docs_src"  # the folder beside the docs in which FastAPI and its family keep their examples
+_REPOSITORY: Final = (".git", "pyproject.toml", "setup.py", "package.json", "Cargo.toml", "go.mod")
+_REFERENCES: Final = frozenset({"autorefs", "mkdocstrings"})  # plugins for which `[text][name]` names an object
+_VARIABLES: Final = ("macros", "markdownextradata")  # plugins that take a page as a template of Jinja
 
 
 class MkDocs(Generator):
     """A folder for each page, titles from `nav`, and anchors of Python-Markdown."""
 
     name = "mkdocs"
-    configurations = ("mkdocs.yml", "mkdocs.yaml")
+    configurations = ("mkdocs.yml", "mkdocs.yaml", "zensical.toml")
 
     @cached_property
     def options(self) -> dict[str, Any]:
         """The configuration, empty where there is none that can be read."""
-        return config_options(self.config)
+        options = config_options(self.config)
+        if self.config is None or self.config.suffix != ".toml":
+            return options
+        project = options.get("project")
+        return project if isinstance(project, dict) else {}
 
     @cached_property
     def content(self) -> Path:
@@ -104,14 +117,17 @@ class MkDocs(Generator):
         """The folders of examples above the configuration, in the repository that the source belongs to."""
         home = self.config.parent if self.config is not None else self.content
         sources = (self.source, *self.source.parents)
-        marked = (one for one in sources if is_folder(one / ".git") or is_file(one / ".git"))  # a file in a worktree
-        repository = next(marked, self.source)
+        repository = next((one for one in sources if any(map(_exists, (one / n for n in _REPOSITORY)))), self.source)
         above = [folder / _EXAMPLES for folder in home.parents if folder.is_relative_to(repository)]
         return [folder for folder in above if is_folder(folder)]
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
-        rewrite_mkdocs(draft, self._variable if "macros" in self.plugins else None, self.extensions)
+        templated = any(name in self.plugins for name in _VARIABLES)
+        rewrite_mkdocs(draft, self._variable if templated else None, self.extensions)
         draft.text = alerts(draft.text)
+
+    def unknown_reference(self, text: str, label: str) -> str | None:
+        return (text or label) if _REFERENCES & self.plugins.keys() else None
 
     def _variable(self, name: str) -> str:
         """The value of a variable of the macros plugin; empty for one that is computed."""
@@ -121,6 +137,11 @@ class MkDocs(Generator):
         return value if isinstance(value, str) else ""
 
 
+def _exists(path: Path) -> bool:
+    """Whether there is such a file or folder; `.git` is a file in a worktree."""
+    return is_file(path) or is_folder(path)
+
+
 def _named(listed: Any) -> dict[str, Any]:
     """The options of plugins or extensions, which are a list of names and of mappings, or one mapping."""
     found: dict[str, Any] = {}
@@ -128,6 +149,8 @@ def _named(listed: Any) -> dict[str, Any]:
         for name, options in one.items() if isinstance(one, dict) else [(one, {})]:
             if isinstance(name, str):
                 found[name] = options if isinstance(options, dict) else {}
+    for package in _PACKAGES & found.keys():  # `[markdown_extensions.pymdownx.keys]` of TOML is nested
+        found |= {f"{package}.{name}": one if isinstance(one, dict) else {} for name, one in found[package].items()}
     return found
 
 

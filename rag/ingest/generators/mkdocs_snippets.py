@@ -1,6 +1,8 @@
-"""Files that an MkDocs page puts into its text: `--8<--` of pymdownx.snippets, and `{* file *}` of mdx_include.
+"""Files that an MkDocs page puts into its text.
 
-Described at facelessuser.github.io/pymdown-extensions/extensions/snippets.
+`--8<--` of pymdownx.snippets and `{! file !}` of mdx_include put in the text as it is, also inside code; FastAPI's
+`{* file *}` puts in a block of code. Described at facelessuser.github.io/pymdown-extensions/extensions/snippets and
+pypi.org/project/mdx-include.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from rag.ingest.includes import Allowance
+from rag.ingest.masking import fences
 from rag.ingest.source_files import read_inside
 
 DEPTH: Final = 5  # levels of snippets in snippets
@@ -24,10 +27,11 @@ _SECTION: Final = re.compile(
 _PART: Final = re.compile(
     r"(?P<file>.*?)(?P<lines>(?::-?\d*){1,2}(?:,-?\d*(?::-?\d*)?){0,50})?(?::(?P<section>[a-zA-Z][-\w]*))?$"
 )
-_CODE_FILE: Final = re.compile(
-    r"^(?P<indent>[ \t]*)\{(?:\*|!>?)[ \t]*(?P<name>[^\s*{}!]+)(?P<options>[^{}\n]*?)(?:\*|!)\}[ \t]*$"
+_FILE: Final = re.compile(
+    r"^(?P<indent>[ \t]*)\{(?P<kind>\*|![<>]{0,2})[ \t]*"
+    r"(?P<name>[^\s*{}!]+)(?P<options>[^{}\n]*?)[<>]?(?:\*|!)\}[ \t]*$"
 )
-_LINES: Final = re.compile(r"\bln\[(?P<ranges>[\d:,\s]*)\]")
+_LINES: Final = re.compile(r"\bln\[(?P<ranges>[\d:,\s]*)\]|\[ln:(?P<dashed>[\d.,\s-]*)\]")
 _LANGUAGES: Final = {"yml": "yaml", "htm": "html", "jsonc": "json", "sh": "bash"}
 
 
@@ -59,7 +63,7 @@ def with_snippets(text: str, folders: SnippetFolders, allowance: Allowance, dept
     block = False
     for line in text.split("\n"):
         snippet = _SNIPPET.match(line)
-        code = None if snippet or block else _CODE_FILE.match(line)
+        file = None if snippet or block else _FILE.match(line)
         if snippet and snippet["escape"]:
             found.append(line.replace(";", "", 1))
         elif snippet and not snippet["name"]:
@@ -68,11 +72,19 @@ def with_snippets(text: str, folders: SnippetFolders, allowance: Allowance, dept
             name = snippet["name"] if snippet else line.strip().removeprefix(";")
             indent = snippet["indent"] if snippet else ""
             found += [indent + one for one in _snippet(name, folders, allowance, depth)]
-        elif code:
-            found += [code["indent"] + one for one in _code_file(code, folders, allowance)]
+        elif file:
+            found += [file["indent"] + one for one in _file(file, folders, allowance, depth)]
         elif not block and not _SECTION.search(line):
             found.append(line)
-    return "\n".join(found)
+    return "\n".join(_without_empty_fences(found))
+
+
+def _without_empty_fences(lines: list[str]) -> list[str]:
+    """The lines without the blocks of code that have nothing inside, since their files are missing."""
+    for block in reversed(fences(lines)):
+        if not any(line.strip() for line in lines[block.begin + 1 : block.end - block.closed]):
+            lines = [*lines[: block.begin], *lines[block.end :]]
+    return lines
 
 
 def _snippet(name: str, folders: SnippetFolders, allowance: Allowance, depth: int) -> list[str]:
@@ -117,15 +129,18 @@ def _span(lines: list[str], span: str) -> list[str]:
     return lines[begin - 1 : end]
 
 
-def _code_file(code: re.Match[str], folders: SnippetFolders, allowance: Allowance) -> list[str]:
-    """A file of code as a fenced block. `ln[1:5,8]` chooses its lines."""
-    content = folders.read(code["name"])
+def _file(match: re.Match[str], folders: SnippetFolders, allowance: Allowance, depth: int) -> list[str]:
+    """The lines of `{* file *}`, as a fenced block, or of `{! file !}`. `ln[1:5,8]` and `[ln:1-5,8]` choose them."""
+    content = folders.read(match["name"]) if depth else None
     if content is None:
         return []
     allowance.take(content)
     lines = content.rstrip("\n").split("\n")
-    ranges = _LINES.search(code["options"])
-    if ranges:
-        lines = [line for span in ranges["ranges"].split(",") if span.strip() for line in _span(lines, span.strip())]
-    suffix = Path(code["name"]).suffix.lstrip(".").lower()
+    if ranges := _LINES.search(match["options"]):
+        # In `[ln:1.4-5.2]` the numbers after the dots are columns.
+        spans = ranges["ranges"] or re.sub(r"\.\d+", "", ranges["dashed"] or "").replace("-", ":")
+        lines = [line for span in spans.split(",") if span.strip() for line in _span(lines, span.strip())]
+    if match["kind"] != "*":
+        return with_snippets("\n".join(lines), folders, allowance, depth - 1).split("\n")
+    suffix = Path(match["name"]).suffix.lstrip(".").lower()
     return [f"```{_LANGUAGES.get(suffix, suffix)}", *lines, "```"]

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from rag.ingest.admonitions import titled
 from rag.ingest.masking import PageDraft
+from rag.ingest.spans import Span
 
 DEPTH: Final = 12  # levels of blocks inside blocks
 INDENT: Final = 4  # columns by which the text of a block is indented
@@ -24,7 +25,10 @@ _SLASHES: Final = re.compile(
 )
 _SLASHES_END: Final = re.compile(r"[ ]*/{3,}[ ]*")
 _UNTITLED: Final = frozenset({"html", "define", "caption", "figure-caption", "table-caption"})
-_ITEM: Final = r"(?:[#.][^\s{}#.=\"']+|[\w:-]+=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s{}\"']+)|(?:markdown|data-[\w-]+))"
+_ITEM: Final = (
+    r"(?:#[^\s{}#=\"']+|\.[^\s{}#.=\"']+"
+    r"|[\w:-]+=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s{}\"']+)|(?:markdown|data-[\w-]+))"
+)
 _ATTRIBUTES: Final = re.compile(rf"\{{:?[ ]*(?P<list>{_ITEM}(?:[ ]+{_ITEM}){{0,20}})[ ]*\}}")
 _LINE_END: Final = re.compile(r"[ ]*#*[ ]*(?:$|\n(?P<setext>=+|-+)?)")
 _ICON: Final = re.compile(
@@ -34,11 +38,24 @@ _KEYS: Final = re.compile(r"\+\+(?P<keys>[\w\"][\w\" -]{0,40}(?:\+[\w\"][\w\" -]
 _DEFINITION: Final = re.compile(r"^[ ]{0,3}:[ ]{1,3}(?=\S)", re.MULTILINE)
 _ABBREVIATION: Final = re.compile(r"^\*\[[^\]\n]{1,100}\]:[^\n]*\n?", re.MULTILINE)
 _CONTENTS: Final = re.compile(r"^\[\[?(?:TOC|toc|_TOC_)\]\]?[ ]*$", re.MULTILINE)
-_OBJECT: Final = re.compile(r"^:::[ ]+[\w.:-]+[ ]*$(?:\n(?:[ ]{4}[^\n]*|[ ]*(?=\n[ ]{4})))*", re.MULTILINE)
+_OBJECT: Final = re.compile(
+    r"^(?:#{1,6}[ ]+)?:::[ ]+[\w.:-]+[ ]*$(?:\n(?:[ ]{4}[^\n]*|[ ]*(?=\n[ ]{4})))*", re.MULTILINE
+)
 _MARKS: Final = {
     "mark": re.compile(r"(?<![=\w])==(?=\S)([^=\n]{1,500})(?<=\S)==(?![=\w])"),
     "caret": re.compile(r"\^\^(?=\S)([^^\n]{1,500})(?<=\S)\^\^"),
 }
+_LOOP: Final = Span(r"\{%-?[ ]*(for)\b[^%\n]{0,1000}%\}", r"\{%-?[ ]*endfor[ ]*-?%\}")
+# Termynal shows such a block as a terminal, with the colours that its HTML sets.
+_TERMINAL: Final = re.compile(
+    r"(<div[^<>\n]{0,200}\bclass=[\"']?[^<>\"'\n]{0,200}\btermy\b[^<>\n]{0,200}>\s{0,20})(\0\d+\0)"
+)
+_IMAGE: Final = re.compile(r"!\[[^\[\]\n]{0,300}\](?:\([^()\n]{0,1000}\)|\[[^\[\]\n]{0,200}\])")
+_IMAGE_HEADING: Final = re.compile(r"^#{1,6}[ ]+((?=[^\n]*!\[)[^\n]{1,2000})$", re.MULTILINE)
+_BLOCK_OF_CODE: Final = re.compile(r"^\0\d+\0$", re.MULTILINE)
+_RUN: Final = re.compile(r"\bexec=[\"']?(?:1|true|yes|on)\b", re.IGNORECASE)
+_SOURCE: Final = re.compile(r"\bsource=[\"']?\w")
+_TAG: Final = re.compile(r"</?(?:font|span|b|i|u|strong|em)(?:\s[^<>\n]{0,200})?>")
 _LANGUAGE_MARK: Final = re.compile(r"^(`+)[ ]?#!\S+[ ]+")
 
 
@@ -147,7 +164,10 @@ def rewrite_mkdocs(draft: PageDraft, extra: Callable[[str], str] | None, extensi
     `extra` returns the value of a variable of the macros plugin; None where the plugin is not used. `extensions` are
     the configured ones, by their names.
     """
-    text = _ATTRIBUTES.sub(_attributes, draft.text)
+    text = _TERMINAL.sub(lambda block: block[1] + draft.keep(_TAG.sub("", draft.code(block[2]))), draft.text)
+    text = _ATTRIBUTES.sub(_attributes, text)
+    text = _IMAGE_HEADING.sub(_without_alt, text)
+    text = _BLOCK_OF_CODE.sub(lambda block: "" if _only_runs(draft.code(block[0])) else block[0], text)
     text = _OBJECT.sub("", _CONTENTS.sub("", _ABBREVIATION.sub("", _ICON.sub("", text))))
     if "pymdownx.keys" in extensions:
         text = _KEYS.sub(lambda keys: "+".join(map(_key, keys["keys"].split("+"))), text)
@@ -157,11 +177,23 @@ def rewrite_mkdocs(draft: PageDraft, extra: Callable[[str], str] | None, extensi
         if f"pymdownx.{name}" in extensions:
             text = pattern.sub(r"\1", text)
     if extra is not None:
+        text = _LOOP.replaced(lambda *_: "", text)  # what it goes through is computed when the site is made
         text = re.sub(r"\{\{[ ]*([\w.]{1,200})[^{}\n]{0,300}\}\}", lambda match: extra(match[1]), text)
         text = re.sub(r"\{%[^%\n]{0,1000}%\}\n?", "", text)
     draft.text = text
     if "pymdownx.inlinehilite" in extensions:
         draft.rewrite_code(lambda code: _LANGUAGE_MARK.sub(r"\1", code))
+
+
+def _without_alt(heading: re.Match[str]) -> str:
+    """A heading that says what its anchor is made of: its text without the descriptions of its images."""
+    return heading[0] if "{#" in heading[0] else f"{heading[0].rstrip()} {{#~{_IMAGE.sub('', heading[1]).strip()}}}"
+
+
+def _only_runs(code: str) -> bool:
+    """Whether markdown-exec runs a block of code when the site is made, and shows only its output."""
+    opening = _FENCE.match(code)
+    return opening is not None and bool(_RUN.search(opening["info"])) and not _SOURCE.search(opening["info"])
 
 
 def _attributes(found: re.Match[str]) -> str:
@@ -175,7 +207,7 @@ def _attributes(found: re.Match[str]) -> str:
 
 def _own_id(attributes: str) -> str:
     """The id in an attribute list, as it stands after a heading."""
-    found = re.search(r"(?:^|[ ])(?:#([^\s{}#.=\"']+)|id=[\"']?([^\s\"'{}]+))", attributes)
+    found = re.search(r"(?:^|[ ])(?:#([^\s{}#=\"']+)|id=[\"']?([^\s\"'{}]+))", attributes)
     return f" {{#{found[1] or found[2]}}}" if found else ""
 
 

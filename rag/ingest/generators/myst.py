@@ -43,6 +43,8 @@ _ATTRIBUTE_LINE: Final = re.compile(rf"^[ ]{{0,3}}{_ATTRIBUTES}[ \t]*$\n?", re.M
 _INLINE_ATTRIBUTES: Final = re.compile(r"(?<=[)\]\0])\{[ ]*[#.][^{}\n]{1,200}\}")
 _VARIABLE: Final = re.compile(r"\{\{[ ]*([\w-]{1,100})[^{}\n]{0,200}\}\}")
 _DEFINITION: Final = re.compile(r"^[ ]{0,3}:[ ]{1,3}(?=\S)", re.MULTILINE)
+_AUTOLINK: Final = re.compile(r"<(project:[^\s<>]{1,300})>")
+_UNTITLED_LINK: Final = re.compile(r"(?<!\!)\[\]\(<?([^\s()<>]{1,300})>?\)")
 _ROLE_TARGET: Final = re.compile(r"(?P<title>.*?)\s*<(?P<target>[^<>]+)>\s*", re.DOTALL)
 
 Found = Callable[[str], tuple[str, str] | None]
@@ -50,13 +52,17 @@ Found = Callable[[str], tuple[str, str] | None]
 
 @dataclass(frozen=True, slots=True)
 class MystPlace:
-    """What a page knows of its book: files to include, reStructuredText, labels, pages and substitutions."""
+    """What a page knows of its book: files to include, reStructuredText, labels, pages and substitutions.
+
+    `named` returns the title and the address of what a link such as `[](#label)` names.
+    """
 
     read: Callable[[str], str | None]
     restructured: Callable[[str], str]
     label: Found
     document: Found
     values: Mapping[str, Any]
+    named: Found
     depth: int = DEPTH
 
 
@@ -148,9 +154,17 @@ def rewrite_myst(draft: PageDraft, place: MystPlace) -> None:
     text = _COMMENT.sub("", _TARGET.sub("", text))
     text = _HEADING_ATTRIBUTES.sub(_with_id, text)
     text = _INLINE_ATTRIBUTES.sub("", _ATTRIBUTE_LINE.sub("", text))
+    text = _AUTOLINK.sub(lambda link: f"[]({link[1]})", text)
+    text = _UNTITLED_LINK.sub(lambda link: _with_title(link, place), text)
     text = _ROLE.sub(lambda role: _role(role["name"], draft.code(role["code"]).strip("`").strip(), draft, place), text)
     text = _VARIABLE.sub(lambda name: str(place.values.get(name[1], "")), text)
     draft.text = _DEFINITION.sub("", text)
+
+
+def _with_title(link: re.Match[str], place: MystPlace) -> str:
+    """`[](#label)` with the title of what it names."""
+    found = place.named(link[1])
+    return f"[{found[0]}]({link[1]})" if found and found[0] else link[0]
 
 
 def _with_id(found: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 from rag.ingest.anchors import HeadingText, docutils_anchors, docutils_id
 from rag.ingest.data_values import unicode_values
@@ -131,6 +132,18 @@ class Sphinx(Generator):
         target = self.target(page, name)
         return (self._title(target) or name, self.url(target)) if target else None
 
+    def link(self, page: PageFile, destination: str) -> str:
+        """The address of a link, which may name a label, as MyST allows: `(labels/x)` or `(#x)`."""
+        return super().link(page, destination) if (found := self._named(page, destination)) is None else found[1]
+
+    def _named(self, page: PageFile, destination: str) -> tuple[str, str] | None:
+        """The title and the address of the label or of the page that a link of MyST names."""
+        name = destination.removeprefix("project:")
+        label = self.label(" ".join(unquote(name).removeprefix("#").lower().split()))
+        if label is not None and label[1] and (name.startswith("#") or self.target(page, name) is None):
+            return label
+        return self.document(page, name) if name != destination or name.endswith((".md", ".rst")) else None
+
     def target(self, page: PageFile, path: str) -> PageFile | None:
         file = path[1:] if path.startswith("/") else posixpath.join(posixpath.dirname(self.inner(page.file)), path)
         bare = posixpath.normpath(file).removesuffix(".html")
@@ -166,7 +179,8 @@ class Sphinx(Generator):
             **(own if isinstance(own, dict) else {}),
         }
         read = partial(self._included, page, allowance)
-        return MystPlace(read, restructured, self.label, partial(self.document, page), values)
+        documents = partial(self.document, page)
+        return MystPlace(read, restructured, self.label, documents, values, named=partial(self._named, page))
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
         rewrite_myst(draft, self._myst_place(page, Allowance()))

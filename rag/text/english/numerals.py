@@ -35,8 +35,6 @@ MULTIPLIERS: Final = {
     "thousand": 3, "thousands": 3, "million": 6, "millions": 6, "billion": 9, "billions": 9, "trillion": 12,
     "trillions": 12, "lakh": 5, "crore": 7, "k": 3, "bn": 9, "mn": 6,
 }  # fmt: skip
-# What may stand between the two numbers of a range.
-RANGE_WORDS: Final = frozenset({"-", "–", "—", "to", "or", "and", "through", "until", "−", "‐", "‑"})
 # What separates the items of a list within a sentence.
 LIST_SEPARATORS: Final = frozenset({",", ";", "and", "or"})
 POINTERS: Final = frozenset({"the", "these", "those"})  # before a number that counts what was named: "the two"

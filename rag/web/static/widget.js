@@ -57,7 +57,7 @@ async function ask(text) {
   const draw = (markdown, citations) => body.replaceChildren(render(markdown, hooks(citations)));
   try {
     const path = `/api/threads/${encodeURIComponent(thread)}/turns`;
-    for await (const { type, data } of events(path, { question: text, citation_style: "numbered" }, running.signal)) {
+    for await (const { type, data } of events(path, { question: text, citation_style: "numbered", book: own?.dataset.book }, running.signal)) {
       if (type === "sentence") draw(shown += data.text, []);
       else if (type === "retract") draw(shown = "", []);
       else if (type === "response" && data.error) throw new Failure(0, { message: data.error.user_message });

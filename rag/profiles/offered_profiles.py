@@ -1,4 +1,4 @@
-"""What remote users may choose: the profiles in ASKBOOK_PROFILES, or all, and the models in ASKBOOK_MODELS."""
+"""The profiles that remote users may choose: those in ASKBOOK_PROFILES, or all."""
 
 from __future__ import annotations
 
@@ -21,11 +21,6 @@ class Offer(NamedTuple):
             hint = f"Profiles: {', '.join(self.names)}."
             raise UsageError(f'There is no profile "{name[:64]}".', code="unknown_profile", hint=hint)
         return name or self.usual
-
-
-def offered_models(settings: Settings) -> tuple[str, ...]:
-    """The models in ASKBOOK_MODELS, besides the profile's own; none if it is not set."""
-    return tuple(dict.fromkeys(name.strip() for name in (settings.models or "").split(",") if name.strip()))
 
 
 def offer_of(settings: Settings) -> Offer:

@@ -14,7 +14,7 @@ from graph.build import build_graph
 from graph.server import SharedServices
 from rag.errors import UsageError
 from rag.profiles.layers import profile_names
-from rag.profiles.offered import Offer, offer_of, offered_models
+from rag.profiles.offered_profiles import Offer, offer_of
 from rag.settings import Settings, variables
 from state import Context
 from tests.fakes import FakeSearcher, FakeServices, ScriptedModel, passage
@@ -120,5 +120,5 @@ async def test_the_server_refuses_a_profile_that_is_not_on_offer_and_the_thread_
 
 
 def test_the_offered_models_are_a_list_without_repetition() -> None:
-    assert offered_models(Settings(models=" a, b,,a ")) == ("a", "b")
-    assert offered_models(Settings()) == ()
+    assert Settings(models=" a, b,,a ").model_names == ("a", "b")
+    assert Settings().model_names == ()
