@@ -330,7 +330,10 @@ class AnswerWriter:
         """Check a line by its own markers, else by inherited ones, which it then gets unless they stand elsewhere."""
         if line.kind == "code":
             finding = self._check.code(line.text, inherited)
-            line.marked = line.marked.changed(self._composer.code(line.text, set(finding.quotes)))
+            if strange := self._composer.strange_addresses(line.text, set(finding.quotes)):
+                self._left_out.links += len(strange)
+                line.marked = MarkedText("")
+                finding = finding._replace(reasons=tuple(f"address: {url} is not in the passages" for url in strange))
         else:
             taken, unknown = self._left_out.links, self.grounding.unknown_markers
             self._compose(line, inherited)

@@ -9,12 +9,12 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
-from rag.evidence.absence import MOST_CODE, absent
+from rag.evidence.absent_facts import MOST_CODE, absent
 from rag.evidence.code_words import unstated_lines
 from rag.evidence.doubts import Comparison
-from rag.evidence.evidence import Sources, Support, Word, support, words_of
 from rag.evidence.passages import SourceLine, line, read
-from rag.evidence.slots import Slots
+from rag.evidence.word_contexts import WordContexts
+from rag.evidence.word_overlap import Sources, Support, Word, support, words_of
 from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.text.language import is_foreign, words_of_text
@@ -137,7 +137,7 @@ def _judged_foreign(text: str, claim: SourceLine, passages: Sequence[str], known
     words = words_of(claim, sources)
     found = support(words, sources)
     doubts = [] if found.share >= QUOTED else ["language: it is not in English, so it was not checked"]
-    numbers = [*doubts, *Comparison(claim, Slots(claim, words, sources)).absent()]
+    numbers = [*doubts, *Comparison(claim, WordContexts(claim, words, sources)).absent()]
     certain = tuple(absent(text, claim, passages, known, numbers, names=False))
     passage, start, end = _evidence(found, words, sources)
     verdict = _verdict(certain, doubts, "claim")
@@ -229,9 +229,9 @@ def _pieces(text: str, sentence: SourceLine) -> list[SourceLine]:
 def _judged(text: str, claim: SourceLine, sources: Sources) -> tuple[Support, list[str]]:
     """Where the passages support the claim best, and the reasons to doubt that they do."""
     words = words_of(claim, sources)
-    slots = Slots(claim, words, sources)
+    contexts = WordContexts(claim, words, sources)
     found = support(words, sources)
-    reasons = list(Comparison(claim, slots).doubts())
+    reasons = list(Comparison(claim, contexts).doubts())
     if found.share < CLOSE or not sources.sites or _speaks_of_itself(claim, sources):
         reasons.append("distant: the passages say nothing like it")
     elif any(support(clause, sources).share < CLAUSE_CLOSE for clause in _clauses(text, claim, words)):
