@@ -54,7 +54,10 @@ class LineCheck:
         """Check a line by its own markers, else by inherited ones, which it then gets unless they stand elsewhere."""
         if line.kind == "code":
             finding = self.support.code(line.text, inherited)
-            line.marked = line.marked.changed(self.composer.code(line.text, set(finding.quotes)))
+            if strange := self.composer.strange_addresses(line.text, set(finding.quotes)):
+                self._left_out.links += len(strange)
+                line.marked = MarkedText("")
+                finding = finding._replace(reasons=tuple(f"address: {url} is not in the passages" for url in strange))
         else:
             taken, unknown = self._left_out.links, self._counts.unknown_markers
             self.compose(line, inherited)

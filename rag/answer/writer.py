@@ -201,10 +201,14 @@ class AnswerWriter:
                 self._lead = (line.run, line)
 
     def _is_beside_the_book(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
-        """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer."""
+        """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer.
+
+        A heading that the book has itself, such as "What this page does not cover", is neither.
+        """
         bare = line.marked.bare.strip()
         exact = words(bare) in self._refusal
-        if (numbers and not exact) or not (exact or line.kind in ("sentence", "lead", "item")):
+        may_be = line.kind in ("sentence", "lead", "item") or (line.kind == "heading" and self._denies(bare))
+        if (numbers and not exact) or not (exact or may_be):
             return False
         if exact and not self.grounding.sentences and not self._held.statements():
             self.refused = "model_refused"
@@ -217,6 +221,10 @@ class AnswerWriter:
         self._check.compose(line, ())
         self._held.add(line)
         return True
+
+    def _denies(self, heading: str) -> bool:
+        plain = heading.strip("*_ ")
+        return is_refusal(plain) and not self._check.support.has_written(plain)
 
     def _enter(self, line: AnswerLine) -> None:
         """A new block begins. A list, table or code block under a lead-in inherits the lead-in's citations."""
