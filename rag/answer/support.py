@@ -139,6 +139,12 @@ class SupportCheck:
             for word in re.findall(r"\w+(?:['’-]\w+)*", heading)
         )
 
+    def has_written(self, heading: str) -> bool:
+        """Whether a passage, or what stands around it, has the heading word for word."""
+        wanted = " ".join(heading.casefold().split())
+        held = (f"{source.text}\n{source.known}" for source in self._sources.values())
+        return any(wanted in " ".join(text.casefold().split()) for text in held)
+
     def quote(self, text: str, number: int) -> Quote:
         """The stretch of a passage that is nearest to a text."""
         return best_quote(text, self._sources[number].text)
