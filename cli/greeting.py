@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from cli.session import ChatSession
 from cli.terminal import counted, printable, say, say_field
@@ -14,6 +15,9 @@ from rag.system.program_name import program
 
 if TYPE_CHECKING:
     from rag.ports import Parts
+
+
+_PATIENCE: Final = 5.0  # seconds for the headings of a book on a server
 
 
 def is_first_run(settings: Settings) -> bool:
@@ -76,15 +80,18 @@ def _index(session: ChatSession) -> str:
 async def questions_to_try(session: ChatSession) -> list[str]:
     """Two questions that the book answers. They are tried once for each state of a book, and remembered.
 
-    None where a hosted model embeds the book, which would bill the trials.
+    Where a hosted model embeds the book, which would bill the trials, they are headings that were not tried. None if
+    the book does not tell its headings in a few seconds.
     """
     from cli.suggestion import remembered
     from rag.embedding.choice import is_local
     from rag.services import LiveServices
 
     services = session.agent.services
-    if not isinstance(services, LiveServices) or not is_local(services.embedder):
+    if not isinstance(services, LiveServices):
         return []
+    trying = services.embedder if is_local(services.embedder) else None
     with suppress(AskbookError, OSError):  # a courtesy: the chat works without
-        return await remembered(session.settings.home, services.index, services.embedder, services.sparse)
+        async with asyncio.timeout(_PATIENCE):
+            return await remembered(session.settings.home, services.index, trying, services.sparse)
     return []

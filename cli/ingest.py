@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-from cli.ingest_progress import duration, ingest_progress
+from cli.ingest_progress import ingest_progress
 from cli.suggestion import FALLBACK, foreign_language, suggested
-from cli.terminal import counted, in_line, print_json, say
+from cli.terminal import counted, duration, in_line, print_json, say
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings

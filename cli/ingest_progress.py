@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.terminal import console, counted, say
+from cli.terminal import EVERY, animated, console, counted, how_far, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rag.ingest.report import IngestProgress
 
-EVERY: Final = 10.0  # seconds between two lines
 _DOING: Final = {
     "load": ("Reading", "source"),
     "chunk": ("Reading", "page"),
@@ -29,7 +27,7 @@ _DOING: Final = {
 @contextmanager
 def ingest_progress() -> Iterator[Callable[[IngestProgress], None]]:
     """Yields the function to tell about each step. It may be called from any thread."""
-    if not sys.stderr.isatty():
+    if not animated():
         yield ProgressLines()
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -73,23 +71,7 @@ class ProgressLines:
                 say(_waiting(progress.waiting))
             elif moment - self._said >= self._every and progress.total:
                 self._said = moment
-                say(self._line(progress, moment - self._begun))
-
-    def _line(self, progress: IngestProgress, seconds: float) -> str:
-        doing, noun = _DOING[progress.step]
-        line = f"{doing}: {progress.done:,} of {counted(progress.total, noun)}"
-        if not progress.done or progress.done == progress.total:
-            return f"{line}."
-        return f"{line}, {duration(seconds / progress.done * (progress.total - progress.done))} left."
-
-
-def duration(seconds: float) -> str:
-    """A time in words: "about 40 seconds", "about 3 minutes", "about 2.5 hours"."""
-    if seconds < 90:
-        return f"about {counted(max(1, round(seconds)), 'second')}"
-    if seconds < 5400:
-        return f"about {round(seconds / 60)} minutes"
-    return f"about {seconds / 3600:.1f} hours"
+                say(how_far(*_DOING[progress.step], progress.done, progress.total, moment - self._begun))
 
 
 def _waiting(seconds: int) -> str:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from markdown_it.token import Token
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.markdown import CodeBlock, Heading, ImageItem, Markdown, TableElement
@@ -17,9 +16,10 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from cli.blocks import AnswerBlock
+from cli.marks import GLUE, MARK, hold_marks, with_marks
 
-_MARK: Final = re.compile(r"(\[(?:\d+|\?)\])")
 _CELLS: Final = re.compile(r"(?<!\\)\|")
+_INDENT: Final = 8  # columns that nested lists may take from the width
 _MARGIN: Final = 2  # columns before code, and between the columns of a table
 # Terminals that open OSC 8 links, by the variables that they set.
 _LINKING: Final = ("VTE_VERSION", "KITTY_WINDOW_ID", "WT_SESSION", "KONSOLE_VERSION", "DOMTERM", "WEZTERM_PANE")
@@ -41,10 +41,6 @@ def links_work(console: Console) -> bool:
     )
 
 
-def is_web_address(url: str) -> bool:
-    return url.startswith(("https://", "http://"))
-
-
 def rendered(block: AnswerBlock, links: Mapping[int, str] | None, width: int) -> RenderableType:
     """The block for a terminal of `width` columns. `links` are the addresses of the passages by number.
 
@@ -53,10 +49,10 @@ def rendered(block: AnswerBlock, links: Mapping[int, str] | None, width: int) ->
     text = block.text
     if block.is_table and (not block.has_head or not _fits(text, width)):
         text = _as_list(text)
-    parts: list[RenderableType] = [_Answer(text, links)]
+    parts: list[RenderableType] = [_Answer(text, links, width)]
     if block.markers:
         indent = _MARGIN if block.is_code else 0
-        parts.append(Padding(_Answer(block.markers, links), (0, 0, 0, indent)))
+        parts.append(Padding(_Answer(block.markers, links, width), (0, 0, 0, indent)))
     return Group(*parts)
 
 
@@ -71,7 +67,7 @@ def _fits(table: str, width: int) -> bool:
     longest = [0] * columns
     for row in rows:
         for place, cell in enumerate(row):
-            words = re.sub(r"[`*]", "", cell).split()
+            words = MARK.sub(rf"{GLUE}\1", re.sub(r"[`*]", "", cell)).replace(f" {GLUE}", GLUE).split()
             longest[place] = max([longest[place], *map(cell_len, words)])
     return sum(longest) + _MARGIN * (columns + 1) <= width
 
@@ -82,7 +78,7 @@ def _as_list(table: str) -> str:
     has_head = len(rows) > 1 and all(re.fullmatch(r":?-+:?", cell) for cell in rows[1])
     items = []
     for row in rows[2:] if has_head else rows:
-        marks = row.pop() if row and _MARK.sub("", row[-1]).strip() == "" and row[-1] else ""
+        marks = row.pop() if row and MARK.sub("", row[-1]).strip() == "" and row[-1] else ""
         items.append(f"- {' · '.join(filter(None, row))} {marks}".rstrip())
     return "\n".join(items)
 
@@ -135,11 +131,12 @@ class _Answer(Markdown):
     }  # fmt: skip
     inlines = {*Markdown.inlines, "mark"}  # noqa: RUF012
 
-    def __init__(self, text: str, links: Mapping[int, str] | None) -> None:
+    def __init__(self, text: str, links: Mapping[int, str] | None, width: int) -> None:
         super().__init__(text, hyperlinks=links is not None)
         for token in self.parsed:
             if token.children:
-                token.children = [part for child in token.children for part in _marked(child, links or {})]
+                token.children = with_marks(token.children, links or {})
+                hold_marks(token.children, width - _INDENT, addresses=links is None)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The elements, without the empty line that rich puts before a table at the beginning."""
@@ -147,23 +144,4 @@ class _Answer(Markdown):
         for part in super().__rich_console__(console, options):
             if began or part != Segment.line():
                 began = True
-                yield part
-
-
-def _marked(token: Token, links: Mapping[int, str]) -> list[Token]:
-    """The token, or where it is text with citation marks in it, the tokens that show them."""
-    if token.type != "text" or not _MARK.search(token.content):
-        return [token]
-    parts: list[Token] = []
-    for piece in filter(None, _MARK.split(token.content)):
-        text = Token("text", "", 0, content=piece)
-        if not _MARK.fullmatch(piece):
-            parts.append(text)
-            continue
-        shown = [Token("mark_open", "mark", 1), text, Token("mark_close", "mark", -1)]
-        address = links.get(int(piece[1:-1]), "") if piece != "[?]" else ""
-        if is_web_address(address):
-            link = Token("link_open", "a", 1, attrs={"href": address})
-            shown = [link, *shown, Token("link_close", "a", -1)]
-        parts += shown
-    return parts
+                yield part._replace(text=part.text.replace(GLUE, " ")) if isinstance(part, Segment) else part

@@ -93,8 +93,8 @@ def _zsh(main: _Words, commands: dict[str, _Words], profiles: list[str]) -> Iter
     yield "  esac"
     yield '  case "$command" in'
     for name, one in commands.items():
-        yield f"    {name}) compadd -- {' '.join((*one.words, *one.options))} ;;"
-    yield f"    *) compadd -- {' '.join((*main.words, *main.options))} ;;"
+        yield f"    {name}) compadd -- {' '.join((*one.words, *one.options))} && return ;;"
+    yield f"    *) compadd -- {' '.join((*main.words, *main.options))} && return ;;"
     yield "  esac"
     yield "  _files"
     yield "}"

@@ -26,8 +26,11 @@ _HOW_TO: Final = re.compile(r"how to (?=\w)", re.IGNORECASE)
 _PLAIN: Final = re.compile(r"[^\W\d_][\w ,'’?-]{8,70}")  # a heading of words, without code and markup
 
 
-async def remembered(home: Path, index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> list[str]:
-    """Two `suggestions` for the book in its present state, found once and kept in the home."""
+async def remembered(home: Path, index: ChunkIndex, embedder: Embedder | None, sparse: SparseEncoder) -> list[str]:
+    """Two `suggestions` for the book in its present state, found once and kept in the home.
+
+    Without an embedder they are `untried` ones.
+    """
     info = await index.info()
     if info is None:
         return []
@@ -40,7 +43,8 @@ async def remembered(home: Path, index: ChunkIndex, embedder: Embedder, sparse: 
         kept, entry = {}, {}
     if isinstance(entry, dict) and entry.get("state") == state:
         return [question for question in entry["questions"] if isinstance(question, str)]
-    questions = await suggestions(index, embedder, sparse, most=2)
+    most = 2
+    questions = await (suggestions(index, embedder, sparse, most=most) if embedder else untried(index, most=most))
     write_private(path, json.dumps(kept | {index.collection: {"state": state, "questions": questions}}))
     return questions
 
@@ -61,14 +65,15 @@ async def suggestions(index: ChunkIndex, embedder: Embedder, sparse: SparseEncod
     from rag.quoting.answerer import REFUSAL, QuotingChatModel
     from rag.search.retriever import Retriever
 
-    ids = sorted(entry.id for entry in await index.entries())  # ids are hashes, so the first ones are from everywhere
-    chunks = await index.fetch(ids[:LOOKED_AT])
+    chunks = await _sample(index)
     local = embedder if isinstance(embedder, OnnxEmbeddings) else None  # a hosted model would bill every block
     model, retriever = QuotingChatModel(embedder=local), Retriever(embedder, sparse, index)
     answered: list[str] = []
     for question, chunk in list(_candidates(chunks))[:TRIED]:
         if len(answered) == most:
             break
+        if question in answered:  # two pages have the heading
+            continue
         found = await retriever.retrieve(question, k=PASSAGES, threshold=THRESHOLD)
         wanted = next((p.number for p in found.passages if p.heading == chunk.heading and p.title == chunk.title), 0)
         prompt = f"{format_passages(found.passages, new_boundary())}\n\n{format_question(question)}"
@@ -76,6 +81,20 @@ async def suggestions(index: ChunkIndex, embedder: Embedder, sparse: SparseEncod
         if wanted and answer != REFUSAL and f"[{wanted}]" in answer:
             answered.append(question)
     return answered
+
+
+async def untried(index: ChunkIndex, *, most: int) -> list[str]:
+    """Questions made of headings with some text below them, where each trial would be billed. Raises what the index
+    raises.
+    """
+    chunks = [chunk for chunk in await _sample(index) if len(chunk.text) >= PROSE]
+    return list(dict.fromkeys(question for question, _ in _candidates(chunks)))[:most]
+
+
+async def _sample(index: ChunkIndex) -> list[Chunk]:
+    """Chunks from all over the book: ids are hashes, so the first ones are from everywhere."""
+    ids = sorted(entry.id for entry in await index.entries())
+    return await index.fetch(ids[:LOOKED_AT])
 
 
 async def foreign_language(index: ChunkIndex) -> str:

@@ -6,19 +6,23 @@ import argparse
 import errno
 import json
 import logging
+import re
 import shutil
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
 from rag.text.visible import UNPRINTABLE, visible
 
+EVERY: Final = 10.0  # seconds between two lines of progress where no bar can be drawn
 _UNWRAPPED: Final = 10_000  # columns of a pipe
+_FILLING: Final = re.compile(r"[ \t]+(?=\n)")
 _NAMES: Final = 9  # columns for the name of a field
 # No colour has a background, so the text can be read on light and dark terminals.
 _STYLES: Final = {
@@ -99,11 +103,11 @@ def say_field(name: str, text: str) -> None:
 
 def waiting(data: Mapping[str, Any]) -> str:
     """The line for the data of a `waiting` event."""
-    return f"{waited_for(data)} and asks to wait. Trying again in {counted(data['seconds'], 'second')}."
+    return f"{waited_for(data)}. Trying again in {counted(data['seconds'], 'second')}."
 
 
 def waited_for(data: Mapping[str, Any]) -> str:
-    """What happened to the service that asks to wait."""
+    """What happened to the service that is tried again."""
     return f"The service {'is busy' if 'rate_limit' in data['reason'] else 'failed'}"
 
 
@@ -117,9 +121,23 @@ def console(**options: Any) -> Console:
     from rich.console import Console
     from rich.theme import Theme
 
-    if not (sys.stderr if options.get("stderr") else sys.stdout).isatty():
-        options = {"width": _UNWRAPPED} | options  # a pipe gets lines as they are
+    file = sys.stderr if options.get("stderr") else sys.stdout
+    if not file.isatty():  # a pipe gets lines as they are
+        options = {"width": _UNWRAPPED, "file": _WithoutFilling(file)} | options
     return Console(highlight=False, theme=Theme(_STYLES), **options)
+
+
+class _WithoutFilling:
+    """A text file to which no spaces are written at the ends of lines. rich fills the columns of a table with them."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        return self._file.write(_FILLING.sub("", text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
 
 @contextmanager
@@ -193,22 +211,46 @@ def number(text: str | None, name: str, low: float, high: float, *, whole: bool)
     return value
 
 
+def animated() -> bool:
+    """Whether standard error is a terminal on which a bar can move."""
+    return sys.stderr.isatty() and not console(stderr=True).is_dumb_terminal
+
+
+def how_far(doing: str, noun: str, done: int, total: int, seconds: float) -> str:
+    """For example "Indexing: 640 of 2,000 passages, about 40 seconds left.", after so many `seconds`."""
+    line = f"{doing}: {done:,} of {counted(total, noun)}"
+    return f"{line}, {duration(seconds / done * (total - done))} left." if 0 < done < total else f"{line}."
+
+
+def duration(seconds: float) -> str:
+    """A time in words: "about 40 seconds", "about 3 minutes", "about 2.5 hours"."""
+    if seconds < 90:
+        return f"about {counted(max(1, round(seconds)), 'second')}"
+    if seconds < 5400:
+        return f"about {round(seconds / 60)} minutes"
+    return f"about {seconds / 3600:.1f} hours"
+
+
 @contextmanager
 def progress_bar(label: str, noun: str = "passage") -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on standard error, shown from the first report on; one line if that is not a terminal.
+    """A progress bar on standard error, shown from the first report on; a line now and then if it cannot be drawn.
 
     Yields the function to report to, with (done, total) as arguments.
     """
-    if not sys.stderr.isatty():
-        printed = False
+    if not animated():
+        begun = said = 0.0
 
-        def once(_done: int, total: int) -> None:
-            nonlocal printed
-            if not printed and total:
+        def tell(done: int, total: int) -> None:
+            nonlocal begun, said
+            moment = time.monotonic()
+            if not begun and total:
+                begun = said = moment
                 say(f"{label}: {counted(total, noun)}")
-                printed = True
+            elif begun and moment - said >= EVERY:
+                said = moment
+                say(how_far(label, noun, done, total, moment - begun))
 
-        yield once
+        yield tell
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -68,8 +68,12 @@ class BookAgents:
         return self._services.index.collection
 
     async def listed(self) -> list[dict[str, Any]]:
-        """The books that can be asked, as `rag.books.books_on_offer` lists them. Raises `RetrievalError`."""
-        return await books_on_offer(self._settings, self._profiles)
+        """The books that can be asked, as `books_on_offer` lists them, and the usual one. Raises `RetrievalError`."""
+        found = await books_on_offer(self._settings, self._profiles)
+        if self.usual not in [book["name"] for book in found]:  # for example a collection of another program
+            usual = await self.main.book()
+            found += [{"name": self.usual, "title": self.usual} | usual] if usual["passages"] else []
+        return found
 
     @asynccontextmanager
     async def agent(self, book: str) -> AsyncIterator[Agent]:

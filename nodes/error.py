@@ -44,7 +44,7 @@ def named_failures(node: str, runtime: Runtime[Context], patience: Patience | No
     """Let nothing but an `AskbookError` leave the block.
 
     LangGraph keeps the `repr` of what a node raises in the checkpoint, and the text of a foreign exception may hold a
-    key. With `patience` the node is retried, and the stream is told when the wait is long.
+    key. With `patience` the node is retried, and the stream is told how long the wait will be.
     """
     try:
         yield
@@ -157,7 +157,7 @@ def last_resort(state: AgentState, error: NodeError) -> Command[str]:
 
 
 def _tell_wait(failure: AskbookError, runtime: Runtime[Context], patience: Patience) -> None:
-    """Tell the stream how long LangGraph's retry policy now waits, when the service named a time."""
+    """Tell the stream how long LangGraph's retry policy now waits: exactly, or at most where chance is in it."""
     info = runtime.execution_info  # absent when a node is called outside a graph, where nothing retries
     seconds = patience.wait_before_retry(failure, info.node_attempt) if info is not None else None
     if seconds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +15,7 @@ class Patience:
 
     If a service names a wait, the step waits exactly that long; it is not retried if the wait exceeds
     `longest_requested_wait`, which is as long as a user at a terminal will wait. Otherwise the wait doubles from
-    `first` up to `longest`. `pace` multiplies every wait; tests use 0.
+    `first` up to `longest`, and up to `JITTER` seconds are added by chance. `pace` multiplies every wait; tests use 0.
     """
 
     attempts: int = 3
@@ -34,13 +35,18 @@ class Patience:
         return attempt < self.attempts and self.may_retry(failure)
 
     def wait_before_retry(self, failure: BaseException, attempt: int) -> int | None:
-        """The wait in seconds that a service named, after attempt number `attempt`, which counts from 1.
+        """The wait after attempt number `attempt`, which counts from 1, in whole seconds.
 
-        None if the service named none or no attempt is left.
+        It is exactly the time that a service named, else the longest that chance can make it. None if no attempt is
+        left.
         """
-        return (
-            failure.requested_wait if isinstance(failure, AskbookError) and self.tries_again(failure, attempt) else None
-        )
+        if not isinstance(failure, AskbookError) or not self.tries_again(failure, attempt):
+            return None
+        if failure.requested_wait is not None:
+            return failure.requested_wait
+        interval = min(self.longest, self.first * 2.0 ** (attempt - 1))
+        return math.ceil(interval * self.pace + (JITTER if self.pace > 0 else 0))
 
 
+JITTER: Final = 1.0  # seconds; LangGraph adds a random number from 0 to 1 to an interval with jitter
 USUAL: Final = Patience()

@@ -11,6 +11,7 @@ from graph.agent import Agent
 from graph.build import build_graph
 from graph.compiled import thread_config
 from graph.memory import Memory, local_memory
+from nodes.retry_limits import Patience
 from rag.ports import Judge
 from rag.profiles.profile import Profile
 from rag.types import Passage, Response
@@ -38,6 +39,7 @@ class Machine:
         quotes: bool = False,
         judged: bool = False,
         judge: Judge | None = None,
+        patience: Patience = AT_ONCE,
         collection: str = "",
     ) -> None:
         self.model = ScriptedModel(script=list(script))
@@ -45,7 +47,7 @@ class Machine:
         self.services = FakeServices(self.model, self.searcher, profile, quotes=quotes, judged=judged, judge=judge)
         self.services.collection = collection
         self.memory = memory or local_memory()
-        self.graph = self.memory.compile(build_graph(self.services, AT_ONCE))
+        self.graph = self.memory.compile(build_graph(self.services, patience))
         self.agent = Agent(self.graph, self.services, self.memory)
         self.events: list[dict[str, Any]] = []
 

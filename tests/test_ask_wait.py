@@ -16,7 +16,7 @@ from rag.types import Event
 from state import Context
 
 WAIT = Event("waiting", {"seconds": 7, "reason": "rate_limit"})
-LINE = "The service is busy and asks to wait. Trying again in 7 seconds."
+LINE = "The service is busy. Trying again in 7 seconds."
 
 
 class Waits:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 
 from cli.blocks import AnswerBlock, BlockReader
 from cli.markdown import rendered
+from cli.marks import GLUE
 from cli.sources import print_compact
 from cli.terminal import console
 from rag.types import Citation
@@ -93,6 +95,32 @@ def test_a_table_that_is_too_wide_for_the_terminal_becomes_a_list() -> None:
     narrow = drawn(table, width=40).split("\n")
     assert narrow[0] == " • ASKBOOK_EMBEDDING_MODEL ·"
     assert narrow[1].strip() == "the-model-that-embeds-books"
+
+
+@pytest.mark.parametrize("links", [None, {1: "https://book.example/widgets"}])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Every widget has exactly four teeth [1]. It turns once a minute. [?]",
+        "Every widget has\n[1]\n[2] exactly **four** [1], `five` [2] or [six](https://book.example/t) [3] teeth.",
+        "- Every widget has exactly four teeth [1] [2]\n  - And every gadget has twelve of them [3]",
+        "> Every widget has exactly four teeth [1]",
+        "| widget | teeth |\n| --- | --- |\n| Every widget in the world | exactly four [1] |",
+        "歯車には歯が四つあります 歯車 [1] כל גלגל שיניים [2]",
+    ],
+)
+def test_no_line_begins_with_a_citation(text: str, links: dict[int, str] | None) -> None:
+    """At any width at which the words themselves are whole."""
+    for width in range(40, 100):
+        shown = drawn(text, width=width, links=links)
+        assert not [line for line in shown.split("\n") if re.match(r"[ •▌]*\[[\d?]", line)], shown
+        assert GLUE not in shown
+
+
+def test_a_word_that_fills_the_line_is_not_broken_for_its_citation() -> None:
+    assert drawn(f"{'w' * 38} [1]", width=40) == f"{'w' * 38}\n[1]"
+    link = f"(https://book.example/{'w' * 15})"
+    assert drawn(f"[The teeth of a widget]{link} [1]", width=40).split("\n") == ["The teeth of a widget", link, "[1]"]
 
 
 def test_a_citation_opens_its_page_where_the_terminal_can() -> None:

@@ -205,6 +205,80 @@ def test_the_page_has_no_serious_fault_of_access_and_fits_its_width(
     assert next(opening, None) is None
 
 
+# --- several books ---------------------------------------------------------------------------------------------------
+
+COPPER: Final = "Every kettle has a lid of copper [1]."
+
+
+@pytest.fixture(scope="module")
+def library(two_books: Path, endpoint: Endpoint) -> Iterator[str]:
+    """The address of a server with two books."""
+    variables = {"OPENAI_API_KEY": OPENAI_KEY, "OPENAI_BASE_URL": endpoint.address, "OPENAI_MODEL": "scripted"}
+    with serving(two_books, variables) as found:
+        yield found
+
+
+@pytest.fixture
+def shelf(browser: Any, library: str, endpoint: Endpoint) -> Iterator[Any]:
+    """The page of a server with two books, at its first visit."""
+    endpoint.script.clear()
+    yield from _opened(browser, library, viewport={"width": 1280, "height": 800})
+
+
+def test_with_one_book_there_is_nothing_to_choose(page: Any) -> None:
+    assert page.is_hidden("#book")
+    assert page.inner_text("#only-book").startswith("book · ")
+
+
+def test_a_chosen_book_answers_shows_its_passages_and_is_named_in_the_list(shelf: Any, endpoint: Endpoint) -> None:
+    endpoint.script.append(answer(COPPER))
+    shelf.select_option("#book", "kettles")
+    assert "Kettles" in shelf.inner_text(".welcome")
+    ask(shelf, "What is the lid of a kettle made of?")
+    answered(shelf)
+    shelf.click("button.citation")
+    shelf.wait_for_selector("#passage mark")
+    assert shelf.inner_text("#passage mark") == "Every kettle has a lid of copper."
+    shelf.wait_for_selector("#thread-list [aria-current]")
+    assert shelf.inner_text("#thread-list [aria-current] small") == "Kettles"
+
+
+def test_another_book_begins_another_conversation_and_the_first_keeps_its_own(shelf: Any, endpoint: Endpoint) -> None:
+    endpoint.script.append(answer(COPPER))
+    shelf.select_option("#book", "kettles")
+    ask(shelf, "What is the lid of a kettle made of, please?")
+    answered(shelf)
+    first = shelf.url
+    shelf.select_option("#book", "book")
+    shelf.wait_for_selector(".welcome")
+    assert "A new conversation begins with the book" in shelf.inner_text("#state")
+    endpoint.script.append(answer(GOOD))
+    ask(shelf)
+    answered(shelf)
+    assert shelf.url != first
+    shelf.click("#thread-list button.thread >> text=lid of a kettle made of, please")
+    shelf.wait_for_selector(".last .sources")
+    assert shelf.input_value("#book") == "kettles"
+    shelf.click(".last .sources button")
+    shelf.wait_for_selector("#passage mark")
+    assert shelf.inner_text("#passage mark") == "Every kettle has a lid of copper."
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 820, 390])
+def test_the_choice_of_a_book_fits_and_has_no_serious_fault_of_access(
+    browser: Any, library: str, width: int, scheme: str
+) -> None:
+    opening = _opened(browser, library, viewport={"width": width, "height": 844}, color_scheme=scheme)
+    page = next(opening)
+    page.wait_for_selector("#book", state="visible")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run()")
+    assert [rule["id"] for rule in found["violations"] if rule["impact"] in ("serious", "critical")] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert next(opening, None) is None
+
+
 def test_no_request_leaves_the_server(browser: Any, address: str, endpoint: Endpoint) -> None:
     endpoint.script[:] = [answer(GOOD)]
     context = browser.new_context()

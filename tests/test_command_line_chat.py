@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cli.commands import COMMANDS
 from rag.profiles.layers import profile_names
 from tests.command_line import QUESTION, CommandLine, Done
 
@@ -47,6 +48,13 @@ def test_a_chat_answers_shows_its_sources_and_takes_a_turn_back(run: CommandLine
     assert "searched  How many teeth" in done.out
     assert "weight    1.00  How many teeth" in done.out
     assert "Removed from the conversation: How many teeth" in done.err
+
+
+def test_no_command_of_a_chat_writes_spaces_at_the_end_of_a_line(run: CommandLine) -> None:
+    commands = [f"/{name}" for name in COMMANDS if name not in ("clear", "quit", "retry", "resume", "undo")]
+    done = chat(run, QUESTION, *commands)
+    assert [line for line in (done.out + done.err).splitlines() if line != line.rstrip()] == []
+    assert "default  " in done.out, "the columns stay columns"
 
 
 def test_a_filter_holds_for_every_question_of_a_chat(run: CommandLine) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cli.ingest_progress import ProgressLines, duration
+from cli.ingest_progress import ProgressLines
+from cli.terminal import duration, progress_bar
 from rag.ingest.report import IngestProgress
 
 
@@ -24,6 +25,23 @@ def test_a_line_is_printed_every_so_often_with_the_time_that_is_left(
         "Indexing: 200 of 1,000 passages, about 80 seconds left.",
         "Indexing: 300 of 1,000 passages, about 70 seconds left.",
         "The embedding service asks to wait. Going on in 7 seconds.",
+    ]
+
+
+def test_the_manual_is_indexed_with_the_time_that_is_left_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("cli.terminal.time.monotonic", lambda: clock[0])
+    with progress_bar("Indexing the manual") as tell:
+        tell(0, 0)
+        for second in range(1, 23):
+            clock[0] = float(second)
+            tell((second - 1) * 10, 500)
+    assert capsys.readouterr().err.splitlines() == [
+        "Indexing the manual: 500 passages",
+        "Indexing the manual: 100 of 500 passages, about 40 seconds left.",
+        "Indexing the manual: 200 of 500 passages, about 30 seconds left.",
     ]
 
 

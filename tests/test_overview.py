@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.suggestion import suggested
+from cli.suggestion import remembered, suggested
 from graph.agent import open_agent
 from rag.book import Point, SparseVector
 from rag.embedding.local import OnnxEmbeddings
@@ -20,7 +20,7 @@ from rag.text.english.requests import about_book
 from tests.command_line import CommandLine
 from tests.fake_index import FakeIndex
 from tests.fakes import FakeVectors
-from tests.index_cases import make_chunk
+from tests.index_cases import INFO, make_chunk
 
 PAGES = {
     "index.md": "# The Widget Handbook\n\nThe widget handbook describes how widgets are built and repaired.\n",
@@ -51,6 +51,17 @@ def handbook(tmp_path: Path) -> Path:
 )
 def test_questions_about_the_book_are_told_from_others(question: str, kind: str) -> None:
     assert about_book(question) == kind
+
+
+async def test_where_trials_would_be_billed_the_questions_are_headings_that_were_not_tried(tmp_path: Path) -> None:
+    headings = ["How many teeth does a widget have?", "How to mount a widget", "Repair", "Repair"]
+    index = FakeIndex(info=INFO)
+    for number, heading in enumerate(headings):
+        chunk = replace(make_chunk(str(number), "A widget turns. " * 20), heading=heading)
+        index.points[chunk.id] = Point(chunk, [1.0], SparseVector([], []))
+    offered = await remembered(tmp_path, index, None, Bm25Encoder())
+    assert offered == ["How many teeth does a widget have?", "How do I mount a widget?"]
+    assert await remembered(tmp_path, index, None, Bm25Encoder()) == offered
 
 
 async def test_a_book_says_what_it_is_about_and_suggests_a_question(tmp_path: Path, handbook: Path) -> None:

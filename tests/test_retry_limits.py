@@ -18,6 +18,10 @@ def busy(seconds: float | None = None) -> AskbookError:
     return AskbookError("rate_limit", "rate_limit", "It answered 429.", retry_after=seconds, retryable=True)
 
 
+def broken_off() -> AskbookError:
+    return AskbookError("api_error", "stream_cut", "The model's answer ended early.", retryable=True)
+
+
 def wait(failure: Exception, patience: Patience = USUAL) -> float | None:
     """The interval of the policy that LangGraph goes by, the first that says yes; None: the step is not retried."""
     for policy in retry_policies(patience):
@@ -64,6 +68,35 @@ async def test_the_stream_shows_each_wait_that_was_asked_for() -> None:
         {"type": "waiting", "seconds": 7, "reason": "rate_limit"},
         {"type": "waiting", "seconds": 3, "reason": "rate_limit"},
     ]
+
+
+@pytest.mark.parametrize(("attempt", "longest"), [(1, 2), (2, 2), (3, None)])
+def test_a_wait_that_no_service_named_is_told_as_the_longest_that_it_can_be(attempt: int, longest: int | None) -> None:
+    assert USUAL.wait_before_retry(busy(), attempt) == longest
+    policy = retry_policies(USUAL)[-1]
+    interval = min(policy.max_interval, policy.initial_interval * policy.backoff_factor ** (attempt - 1))
+    assert longest is None or longest - 1 < interval + policy.jitter <= longest
+
+
+@pytest.fixture
+def without_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("random.uniform", lambda least, _most: least)
+
+
+@pytest.mark.usefixtures("without_chance")
+async def test_the_stream_shows_a_wait_that_no_service_named_before_the_step_is_tried_again() -> None:
+    machine = Machine(broken_off(), ANSWER, patience=Patience(pace=0.01))
+    assert (await machine.ask("What is a node?")).status == "success"
+    told = [event for event in machine.events if event["type"] in ("waiting", "phase")]
+    place = told.index({"type": "waiting", "seconds": 2, "reason": "stream_cut"})
+    assert [told[place - 1]["phase"], told[place + 1]["phase"]] == ["GENERATING", "GENERATING"]
+
+
+@pytest.mark.usefixtures("without_chance")
+async def test_a_wait_before_another_search_is_told_when_no_service_named_it() -> None:
+    machine = Machine(ANSWER, failures=[embedder_down()], patience=Patience(pace=0.01))
+    assert (await machine.ask("What is a node?")).status == "success"
+    assert {"type": "waiting", "seconds": 2, "reason": "embedding_server"} in machine.events
 
 
 async def test_after_the_last_attempt_no_wait_is_shown() -> None:

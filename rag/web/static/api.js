@@ -34,6 +34,9 @@ async function send(path, options = {}) {
   throw new Failure(answer.status, body.error, body.askbook);
 }
 
+// The query that names a book; empty for the usual one.
+export const inBook = (book) => (book ? `?book=${encodeURIComponent(book)}` : "");
+
 export async function getJson(path) {
   return (await send(path)).json();
 }

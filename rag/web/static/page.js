@@ -1,7 +1,8 @@
 // The page: asks, shows what comes, and keeps the address in step with the conversation.
 
 import { TurnView } from "./answer.js";
-import { events, getJson, postJson, useKey } from "./api.js";
+import { events, getJson, inBook, postJson, useKey } from "./api.js";
+import { bookTitle, chosen, lock, offer, settle, useChoice } from "./choice.js";
 import { element } from "./markdown.js";
 import { closePassage, openPassage } from "./passage.js";
 import { refresh, useThreads } from "./threads.js";
@@ -17,8 +18,9 @@ let views = [];
 const api = (rest = "") => `/api/threads/${encodeURIComponent(thread)}${rest}`;
 const say = (text) => { at("state").textContent = text; };
 
-function add(text) {
-  const view = new TurnView(text, openPassage, (name) => (name === "retry" ? retry(view) : undo(view)));
+function add(text, book = chosen().book) {
+  const show = (record, from) => openPassage(record, from, book);
+  const view = new TurnView(text, show, (name) => (name === "retry" ? retry(view) : undo(view)));
   talk.querySelector(".welcome")?.remove();
   views.at(-1)?.node.classList.remove("last");
   view.node.classList.add("last");
@@ -35,7 +37,7 @@ async function ask(text) {
   await run(add(text), api("/turns"), { question: text, ...options() });
 }
 
-const options = () => ({ citation_style: "numbered", profile: at("profile").value || undefined });
+const options = () => ({ citation_style: "numbered", ...chosen() });
 
 async function retry(view) {
   if (running) return;
@@ -61,21 +63,23 @@ async function undo(view) {
 
 async function run(view, path, body) {
   running = new AbortController();
+  lock(true);
   send.textContent = "Stop";
   send.classList.add("stop");
   say("Searching the book…");
   view.node.scrollIntoView({ block: "start", behavior: "smooth" });
   try {
     for await (const { type, data } of events(path, body, running.signal)) handle(view, type, data);
-    say("");
+    if (views.includes(view)) say("");
   } catch (failure) {
-    say("");
+    if (views.includes(view)) say("");
     if (failure.name === "AbortError") view.stopped();
     else if (failure.status === 401) await askForKey();
     else if (failure.response?.error) view.finish(failure.response);
     else view.fail(failure.message, []);
   } finally {
     running = null;
+    lock(false);
     send.textContent = "Ask";
     send.classList.remove("stop");
     question.focus();
@@ -92,7 +96,7 @@ function handle(view, type, data) {
       say(`Found ${data.results_count} ${data.results_count === 1 ? "passage" : "passages"}.`);
       break;
     case "waiting":
-      say(`The service asks to wait. Trying again in ${Math.round(data.seconds)} s.`);
+      say(`That failed. Trying again in ${Math.round(data.seconds)} s.`);
       break;
     case "sentence":
       view.add(data.text);
@@ -115,7 +119,10 @@ async function open(id) {
   views = [];
   await guarded(async () => {
     const conversation = await getJson(api());
-    for (const turn of conversation.turns) add(turn.question).finish(turn);
+    const last = conversation.turns.at(-1);
+    const gone = last?.collection && !settle(last.collection, last.profile);
+    say(gone ? `The book “${last.collection}” is not here any more. The conversation can be read, but not continued.` : "");
+    for (const turn of conversation.turns) add(turn.question, turn.collection).finish(turn);
     if (conversation.unanswered) add(conversation.unanswered).stopped();
     await refresh(id);
     talk.lastElementChild?.scrollIntoView({ block: "start" });
@@ -139,16 +146,32 @@ function fresh() {
   guarded(() => refresh(""));
 }
 
-async function welcome() {
-  const book = await getJson("/api/book").catch(() => ({}));
-  const suggestions = (book.questions || []).map((text) => {
+function welcome() {
+  const title = bookTitle(chosen().book);
+  const lines = [element("h2", {}, "What would you like to know?"),
+    element("p", {}, `Answers come from ${title ? `“${title}”` : "the book"} alone. Each one shows the passages that prove it.`)];
+  const section = element("section", { className: "welcome" }, ...lines);
+  talk.replaceChildren(section);
+  suggest(section, chosen().book, 4);
+}
+
+// The server looks for questions when a book is first opened, so the first answers may have none.
+async function suggest(section, book, tries) {
+  const { questions = [] } = await getJson(`/api/book${inBook(book)}`).catch(() => ({}));
+  if (!section.isConnected) return;
+  section.append(...questions.map((text) => {
     const button = element("button", { className: "suggestion", type: "button" }, text);
     button.addEventListener("click", () => ask(text));
     return button;
-  });
-  const lines = [element("h2", {}, "What would you like to know?"),
-    element("p", {}, "Answers come from the book alone. Each one shows the passages that prove it.")];
-  talk.replaceChildren(element("section", { className: "welcome" }, ...lines, ...suggestions));
+  }));
+  if (!questions.length && tries) setTimeout(() => section.isConnected && suggest(section, book, tries - 1), 1500);
+}
+
+// A conversation stays with its book and its profile, so another choice begins another conversation.
+function changed(what) {
+  const began = views.length > 0;
+  fresh();
+  if (began) say(`A new conversation begins with ${what}. The other one stays as it was, in the list.`);
 }
 
 async function guarded(work) {
@@ -180,9 +203,8 @@ function grow() {
 
 async function start() {
   await guarded(async () => {
-    const [{ profiles, default: usual }, book] = await Promise.all([getJson("/api/profiles"), getJson("/api/book")]);
-    at("profile").replaceChildren(...profiles.map((name) => element("option", { value: name, selected: name === usual }, name)));
-    at("book").textContent = `${book.collection} · ${book.passages.toLocaleString("en")} passages`;
+    const [{ profiles, default: usual }, { books }] = await Promise.all([getJson("/api/profiles"), getJson("/api/books")]);
+    offer(books, profiles, usual);
     const id = decodeURIComponent(location.hash.slice(1));
     await (id ? open(id) : fresh());
   });
@@ -215,5 +237,6 @@ addEventListener("popstate", () => {
   const id = decodeURIComponent(location.hash.slice(1));
   if (id !== thread) (id ? open(id) : fresh());
 });
-useThreads({ open, gone: (id) => { if (id === thread) fresh(); } });
+useChoice(changed);
+useThreads({ open, title: bookTitle, gone: (id) => { if (id === thread) fresh(); } });
 start();

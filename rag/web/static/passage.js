@@ -1,6 +1,6 @@
 // The passage beside the answer: the stored chunk, with the cited quotes marked and the link into the book.
 
-import { getJson } from "./api.js";
+import { getJson, inBook } from "./api.js";
 import { element } from "./markdown.js";
 
 const panel = document.getElementById("passage");
@@ -9,7 +9,8 @@ const place = document.getElementById("passage-place");
 const body = document.getElementById("passage-text");
 let opener = null;
 
-export async function openPassage(record, from) {
+// `book` is the one that the answer is about; without it, the usual one.
+export async function openPassage(record, from, book) {
   opener = from;
   panel.hidden = false;
   document.body.classList.add("reading");
@@ -18,7 +19,7 @@ export async function openPassage(record, from) {
   body.replaceChildren(element("p", { className: "notice" }, "Loading…"));
   title.focus();
   try {
-    const passage = await getJson(`/api/passages/${encodeURIComponent(record.chunk_id)}`);
+    const passage = await getJson(`/api/passages/${encodeURIComponent(record.chunk_id)}${inBook(book)}`);
     const spans = [record, ...(record.occurrences || [])].filter((span) => Number.isInteger(span.start));
     const changed = record.chunk_sha256 && record.chunk_sha256 !== passage.sha256;
     const notice = changed ? [element("p", { className: "notice" }, "The book has changed since this answer.")] : [];

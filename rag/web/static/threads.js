@@ -9,7 +9,8 @@ let rows = [];
 let hooks = null;
 let current = "";
 
-// `given.open(id)` shows a conversation; `given.gone(id)` is called after its deletion.
+// `given.open(id)` shows a conversation; `given.gone(id)` is called after its deletion. `given.title(book)` is shown below
+// its question, and empty where there is only one book.
 export function useThreads(given) {
   hooks = given;
   filter.addEventListener("input", draw);
@@ -23,14 +24,17 @@ export async function refresh(id = current) {
 
 function draw() {
   const wanted = filter.value.trim().toLowerCase();
-  const found = rows.filter((row) => !wanted || (row.first_question || "").toLowerCase().includes(wanted));
+  const text = (row) => `${row.first_question || ""} ${hooks.title(row.book)}`.toLowerCase();
+  const found = rows.filter((row) => !wanted || text(row).includes(wanted));
   const empty = element("li", { className: "none" }, rows.length ? "No conversation matches." : "No conversations yet.");
   list.replaceChildren(...(found.length ? found.map(item) : [empty]));
 }
 
 function item(row) {
   const label = row.error ? "A damaged conversation" : row.first_question;
-  const open = element("button", { className: "thread", type: "button", title: label }, label);
+  const book = hooks.title(row.book);
+  const below = book ? [element("small", {}, book)] : [];
+  const open = element("button", { className: "thread", type: "button", title: label }, label, ...below);
   if (row.thread_id === current) open.setAttribute("aria-current", "page");
   open.addEventListener("click", () => hooks.open(row.thread_id));
   const save = tool("Export", "M10 3v9m-4-4 4 4 4-4M4 16h12", label, () => exportMarkdown(row.thread_id));
