@@ -315,7 +315,8 @@ class Ingestion:
             pages=plan.pages,
             updated_at=now(),
         )
-        replaced = {entry.id for entry in self._held} if options.rebuild else set()
+        written = {chunk.id for chunk in plan.write}
+        replaced = {entry.id for entry in self._held if options.rebuild or entry.id in written}
         self._written = {_identity(one.id, one.sha256) for one in plan.write}
         points = self._told(first, self._vectors.consumed(deque(plan.write[BATCH:])), len(plan.write))
         self._plan = plan = replace(plan, write=())  # a chunk is freed once it is stored: texts take most of the memory
