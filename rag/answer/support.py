@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from rag.answer.citations import best_quote, clip
@@ -52,7 +53,7 @@ class SupportCheck:
 
     def __init__(self, passages: Iterable[Passage], question: str = "") -> None:
         self._sources = {passage.number: CitedPassage(passage) for passage in passages}
-        self._question = keys(question)
+        self._question = question
 
     def claim(self, sentence: str, numbers: Sequence[int]) -> Finding:
         """What the passages with these numbers say of the sentence.
@@ -64,12 +65,12 @@ class SupportCheck:
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence or len(sentence) > LONGEST_CLAIM:
             return Finding("contradicted", (), {}, reasons=("citation: no passage is cited for it",))
-        alone = {one.number: quote for one in sources if (quote := _says(one, sentence))}
+        alone = {one.number: quote for one in sources if (quote := _says(one, sentence, self._turn))}
         if alone:
             verbatim = any(one.has(sentence) for one in sources)
             return Finding("supported", tuple(alone), alone | self._beside(sentence, sources, alone), verbatim)
         quotes = {one.number: best_quote(sentence, one.text) for one in sources}
-        found, where = _checked(sentence, sources)
+        found, where = _checked(sentence, sources, self._turn)
         if found.supported and where is not None:
             return Finding("supported", tuple(quotes), quotes | {where[0]: where[1]})
         standing: Standing = "unconfirmed" if found.supported else found.standing  # no sentence of a passage says it
@@ -120,19 +121,19 @@ class SupportCheck:
             if wanted and all(line in source.lines for line in wanted):
                 return Finding("supported", (number,), {number: best_quote(block, source.text)})
         quotes = {number: best_quote(block, self._sources[number].text) for number in numbers}
-        verdict = check(block, [self._sources[number].evidence for number in numbers])
+        verdict = check(block, [self._sources[number].evidence for number in numbers], beside=self._turn)
         standing: Standing = "unconfirmed" if verdict.supported else verdict.standing
         return Finding(standing, (), quotes, reasons=verdict.reasons)
 
     def frame(self, text: str, numbers: Sequence[int]) -> Finding:
         """Whether a heading or lead-in holds something that stands nowhere in the passages, or an order."""
-        found, _ = _checked(text, [self._sources[number] for number in numbers or self.numbers])
+        found, _ = _checked(text, [self._sources[number] for number in numbers or self.numbers], self._turn)
         return Finding(found.standing, (), {}, reasons=found.reasons)
 
     def stands(self, heading: str, numbers: Sequence[int] = (), more: frozenset[str] = frozenset()) -> bool:
         """May the text stand as a heading? Each word must come from the passages, the question or `more`."""
         chosen = numbers or list(self._sources)
-        known = self._question.union(*(self._sources[number].stated for number in chosen))
+        known = keys(self._question).union(*(self._sources[number].stated for number in chosen))
         return all(
             word.casefold() in STOP_WORDS or word.casefold() in more or not keys(word).isdisjoint(known)
             for word in re.findall(r"\w+(?:['’-]\w+)*", heading)
@@ -147,6 +148,12 @@ class SupportCheck:
     def quote(self, text: str, number: int) -> Quote:
         """The stretch of a passage that is nearest to a text."""
         return best_quote(text, self._sources[number].text)
+
+    @cached_property
+    def _turn(self) -> tuple[str, ...]:
+        """What a sentence may have a word from without citing it: every passage of the turn, and the question."""
+        around = [text for one in self._sources.values() for text in (one.evidence, one.known)]
+        return (*around, self._question)
 
     @property
     def numbers(self) -> list[int]:
@@ -164,15 +171,17 @@ class SupportCheck:
         return found
 
 
-def _says(source: CitedPassage, sentence: str) -> Quote | None:
+def _says(source: CitedPassage, sentence: str, beside: Sequence[str]) -> Quote | None:
     """The stretch of a passage that says it: the same sentence, or one that the check finds."""
     if verbatim := source.stretch_of(sentence):
         return verbatim
-    _, found = _checked(sentence, [source])
+    _, found = _checked(sentence, [source], beside)
     return found[1] if found else None
 
 
-def _checked(sentence: str, sources: Sequence[CitedPassage]) -> tuple[Verdict, tuple[int, Quote] | None]:
+def _checked(
+    sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str]
+) -> tuple[Verdict, tuple[int, Quote] | None]:
     """The verdict of the passages together; with the passage and its stretch that support the sentence, if one does.
 
     Questions and tasks such as "Write a poem" state nothing. When only one of them supports the sentence, the check is
@@ -181,7 +190,7 @@ def _checked(sentence: str, sources: Sequence[CitedPassage]) -> tuple[Verdict, t
     texts = [one.stating(sentence) for one in sources]
     known = "\n".join(one.known for one in sources)
     order = is_order(sentence) or is_garbled(sentence, "\n".join([*texts, known]).casefold())
-    verdict = check(sentence, texts, known=known)
+    verdict = check(sentence, texts, known=known, beside=beside)
     if order:
         return _contradicted(verdict, "order: it follows an order to the writer of the answer"), None
     if any(_is_asked_for(task, sources, known) for task in joined_tasks(sentence)):
@@ -194,7 +203,7 @@ def _checked(sentence: str, sources: Sequence[CitedPassage]) -> tuple[Verdict, t
         if all(texts[place][a:b].isspace() for a, b in questions):
             return verdict, (sources[place].number, clip(sources[place].text, start, end))
         texts[place] = blanked(texts[place], questions)
-        verdict = check(sentence, texts, known=known)
+        verdict = check(sentence, texts, known=known, beside=beside)
     return _contradicted(verdict, ASKED_FOR), None
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from rag.evidence.mentions import is_name
 from rag.evidence.negation import REACH, SCOPE, cues, implied, opposites, scopes
 from rag.evidence.numbers import Quantity, counts_items, points_back
 from rag.evidence.passages import SourceLine
@@ -17,17 +18,14 @@ from rag.evidence.word_contexts import WordContexts
 from rag.evidence.word_overlap import Sources
 from rag.evidence.words import Token
 from rag.text.english.word_lists import (
-    COMMON_ENDINGS,
     CUES,
     DATES,
     EXTREMES,
     TIME_SPANS,
-    TITLES,
 )
 from rag.text.terms import is_english
 
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
-UNCOMMON: Final = 0.8  # least weight of a name at the beginning of a sentence
 OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of the passages stands in this place
 LEAST: Final = 0.2  # fit up to which an opposite, or a denial, is about something else
 OTHER_WORD: Final = 0.95  # factor on the fit of another word of the same or the opposite side
@@ -79,8 +77,12 @@ class Comparison:
         self._forms = {word.index: word.forms for word in contexts.words}
 
     def doubts(self) -> Iterator[str]:
-        """Reasons of a `Verdict`."""
-        yield from self.absent()
+        """Reasons of a `Verdict`, beside the numbers that are absent."""
+        for index in self._name_tokens():
+            token = self._said.tokens[index]
+            held = self._sources.forms(token.key) or token.key in self._sources.known
+            if not held and not (token.first and is_english(token.word)):
+                yield f"name: {token.word} is not in the passages"
         for one in self.compared():
             if one.doubtful:
                 yield _REASONS[one.kind].format(self._said.tokens[one.index].word)
@@ -93,18 +95,13 @@ class Comparison:
         for index in cues(self._said.tokens):
             yield self._denial(index)
 
-    def absent(self) -> Iterator[str]:
-        """Reasons for the numbers, units and names that no passage has."""
+    def absent(self) -> Iterator[tuple[int, str, bool]]:
+        """The numbers that no passage has: where each begins, its words, and whether only its unit is missing."""
         for quantity in self._said.quantities:
             same, fitting, rivals = self._places(quantity)
             titled = f"#{quantity.value}" in self._sources.known
             if not (fitting or titled or quantity.vague or self._counts(quantity, rivals)):
-                yield f"{'unit' if same else 'number'}: {self._said.text_of(quantity)} is not in the passages"
-        for index in self._name_tokens():
-            token = self._said.tokens[index]
-            held = self._sources.forms(token.key) or token.key in self._sources.known
-            if not held and not (token.first and is_english(token.word)):
-                yield f"name: {token.word} is not in the passages"
+                yield self._said.tokens[quantity.first].start, self._said.text_of(quantity), bool(same)
 
     def _counts(self, quantity: Quantity, rivals: Places) -> bool:
         """Whether the number counts things of the text, and no other number stands in its place."""
@@ -206,18 +203,6 @@ class Comparison:
     def _affirmed(self, keys: Iterable[str]) -> list[tuple[int, int]]:
         """The places of the keys that the passages do not deny."""
         return [(number, at) for number, at in self._contexts.sites(keys) if at not in self._contexts.denied(number)]
-
-
-def is_name(token: Token) -> bool:
-    """Whether a token is taken for a name: a capitalized content word, and uncommon if it begins a sentence."""
-    if not token.capital or token.digits or not token.content or len(token.word) < 2 or token.word in TITLES:
-        return False
-    return not token.first or (token.weight >= UNCOMMON and not _is_common(token.word))
-
-
-def _is_common(word: str) -> bool:
-    """Whether a word merely begins a sentence, by its ending: "Landlords", "Negotiation"."""
-    return word.endswith(COMMON_ENDINGS) or (word.endswith("s") and is_english(word[:-1]))
 
 
 def _compares_nothing(tokens: tuple[Token, ...], index: int) -> bool:
