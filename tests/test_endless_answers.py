@@ -21,7 +21,7 @@ from nodes.generate import spent_before
 from nodes.model_call import ModelRequest, Unseen, call_model
 from rag.errors import AskbookError
 from rag.model import received, responses
-from rag.model.received import AnswerLimits, AnswerMeter
+from rag.model.received_answer import AnswerLimits, AnswerMeter
 from rag.types import Response
 from tests import wire
 from tests.fakes import AT_ONCE, ScriptedModel, tool_call
