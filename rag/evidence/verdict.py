@@ -12,7 +12,7 @@ from typing import Final, Literal
 from rag.evidence.code_words import unstated_lines
 from rag.evidence.doubts import Comparison
 from rag.evidence.mentions import MOST_CODE, Mentions
-from rag.evidence.passages import SourceLine, line, read
+from rag.evidence.passages import SourceLine, line, read, whole_line
 from rag.evidence.word_contexts import WordContexts
 from rag.evidence.word_overlap import Sources, Support, Word, support, words_of
 from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
@@ -98,7 +98,7 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     if len(sentence) > LONGEST_TEXT:
         return Verdict("contradicted", ("distant: it is too long for one sentence",), "claim", None, 0, 0, 0.0)
     sort, text = claim_of(sentence)
-    claim = line(text, 0, len(text))
+    claim = whole_line(text)
     sources = _sources(tuple(passages), known)
     if _is_foreign(text, (*passages, known)):
         return _judged_foreign(text, claim, mentions, sources)
@@ -116,7 +116,7 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
 @lru_cache(maxsize=32)
 def _sources(passages: tuple[str, ...], known: str) -> Sources:
     """The passages, indexed. The result is cached, since the sentences of a paragraph cite the same few."""
-    return Sources([read(passage) for passage in passages], frozenset(line(known, 0, len(known)).places))
+    return Sources([read(passage) for passage in passages], frozenset(whole_line(known).places))
 
 
 def _verdict(found: Sequence[Reason], sort: Sort) -> Verdict:
