@@ -49,7 +49,6 @@ LONGEST: Final = (
     "test_contract_index.py",
     "test_citations.py",
     "test_server_turns.py",
-    "test_evaluation_standard.py",
     "test_command_line.py",
     "test_memory_kill.py",
     "test_books.py",
@@ -261,11 +260,9 @@ def physical_ai(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = SHARED / "books" / "physical-ai" / "docs"
     if not source.is_dir():
         pytest.skip("the textbook is not beside this checkout (../shared/data/books/physical-ai)")
-
-    def index(home: Path) -> None:
-        asyncio.run(index_book(source, home, "https://book.example.org/docs"))
-
-    return copied(once(tmp_path_factory, "physical-ai", index), tmp_path_factory.mktemp("physical-ai"))
+    home = tmp_path_factory.mktemp("physical-ai")
+    asyncio.run(index_book(source, home, "https://book.example.org/docs"))
+    return home
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from rag.evidence.code_words import unstated_lines
 from rag.evidence.doubts import Comparison
 from rag.evidence.mentions import MOST_CODE, Mentions
-from rag.evidence.passages import SourceLine, line, read
+from rag.evidence.passages import SourceLine, line, read, whole_line
 from rag.evidence.word_contexts import WordContexts
 from rag.evidence.word_overlap import Sources, Support, Word, support, words_of
 from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
@@ -98,8 +98,8 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     if len(sentence) > LONGEST_TEXT:
         return Verdict("contradicted", ("distant: it is too long for one sentence",), "claim", None, 0, 0, 0.0)
     sort, text = claim_of(sentence)
-    claim = line(text, 0, len(text))
-    sources = Sources([read(passage) for passage in passages], frozenset(line(known, 0, len(known)).places))
+    claim = whole_line(text)
+    sources = Sources([read(passage) for passage in passages], frozenset(whole_line(known).places))
     if _is_foreign(text, (*passages, known)):
         return _judged_foreign(text, claim, mentions, sources)
     if sort != "claim":

@@ -13,7 +13,6 @@ from typing import Final
 from rag.book import Document
 from rag.errors import UsageError
 from rag.ingest.formats.file_format import LoadedText
-from rag.ingest.formats.known_formats import BY_SUFFIX
 from rag.ingest.generators.crawled_site import CrawledSite
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.known_generators import generator_of
@@ -106,7 +105,7 @@ def _read_pages(
             others[suffix] += 1
             continue
         path = file.relative_to(found.root).as_posix()
-        loader = BY_SUFFIX[suffix]
+        loader = rules.loader(suffix)
         try:
             path.encode()  # a name that is not UTF-8 can be neither stored nor printed
             raw = read_file(file, found.root, hard_links=own, largest=loader.largest)

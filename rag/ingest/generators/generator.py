@@ -17,11 +17,11 @@ from typing import Any, ClassVar, Final, Literal, get_args
 from urllib.parse import quote, unquote, urljoin
 
 from rag.ingest.admonitions import admonitions, alerts
-from rag.ingest.anchors import HeadingText, github_anchors
+from rag.ingest.anchors import AnchorRule, HeadingText, github_anchors
 from rag.ingest.cleaning import begin, finish, strip_html
 from rag.ingest.data_values import unicode_text
-from rag.ingest.formats.file_format import Syntax
-from rag.ingest.formats.known_formats import MARKUP
+from rag.ingest.formats.file_format import Loader, Syntax
+from rag.ingest.formats.known_formats import BY_SUFFIX, MARKUP
 from rag.ingest.generators.config_files import is_true
 from rag.ingest.headings import readable, without_number
 from rag.ingest.includes import Allowance
@@ -36,7 +36,6 @@ from rag.ingest.source_files import is_folder, read_inside
 
 GeneratorName = Literal["docusaurus", "mkdocs", "mdbook", "hugo", "sphinx", "jekyll", "plain"]
 GENERATORS: Final = get_args(GeneratorName)
-_DOCSTRINGS: Final = re.compile(r"^[ \t]*\.\. auto[a-z]+::", re.MULTILINE)
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _ENDINGS: Final = ("", ".md", ".mdx", "/index.md", "/README.md", "/index.mdx", "/index.html", ".html")
 _FOLDER_PAGES: Final = frozenset({"index", "readme"})
@@ -106,6 +105,10 @@ class Generator(ABC):
     def reads(self, suffix: str) -> bool:
         """Whether files with this ending can be pages of the site."""
         return suffix in MARKUP
+
+    def loader(self, suffix: str) -> Loader:
+        """What reads the files with this ending."""
+        return BY_SUFFIX[suffix]
 
     def covers(self) -> bool:
         """Whether the source is a part of the site, or the site a part of the source."""
@@ -177,6 +180,10 @@ class Generator(ABC):
         """The anchors of all headings of a page, in order."""
         return github_anchors(headings)
 
+    def anchor_rule(self, page: PageFile) -> AnchorRule:
+        """The rule for the anchors of one page, where it depends on the kind of its file."""
+        return self.anchors
+
     def convert(self, page: PageFile) -> MarkdownText:
         """The page as plain Markdown. Raises `ValueError` if it includes too much."""
         description = page.text_field("description")
@@ -186,7 +193,7 @@ class Generator(ABC):
             return self._plain_text(page)
         allowance = Allowance()
         mdx = self.is_mdx(page)
-        draft = begin(self.expanded(page, allowance), self.anchors, indented=not mdx)
+        draft = begin(self.expanded(page, allowance), self.anchor_rule(page), indented=not mdx)
         if mdx:
             links = partial(partial, self.link_in, page)
             rewrite_mdx(draft, MdxPage(page.file, self.include_root, allowance), links)
@@ -207,8 +214,8 @@ class Generator(ABC):
     def rst_text(self, text: str, page: PageFile, allowance: Allowance) -> MarkdownText:
         """A text of reStructuredText as Markdown. Raises `ValueError` if it includes too much."""
         document = parse_rst(text, self.rst_place(page, allowance))
-        # A docstring may have sections and footnotes, which take numbers too.
-        markdown = RstMarkdown(document, partial(self.link, page), numbered=not _DOCSTRINGS.search(text)).text
+        rule = self.anchor_rule(page)
+        markdown = RstMarkdown(document, partial(self.link, page), numbered=rule == self.anchors).text
         return MarkdownText(unicode_text(markdown), self.anchors)  # the directive `unicode` can make any character
 
     def rst_place(self, page: PageFile, allowance: Allowance) -> RstPlace:

@@ -42,7 +42,7 @@ class Hugo(Generator):
             if file.name == "_index.md":
                 return file.relative_to(source).as_posix()
         for file in files:
-            if _SHORTCODE.search(read_inside(source, file) or ""):
+            if file.suffix.lower() != ".rst" and _SHORTCODE.search(read_inside(source, file) or ""):
                 return f"a shortcode in {file.relative_to(source).as_posix()}"
         return ""
 

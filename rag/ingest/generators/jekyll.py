@@ -47,7 +47,7 @@ class Jekyll(Generator):
             if file.parent.name == "_posts":
                 return file.relative_to(source).as_posix()
         for file in files:
-            if _TAG.search(read_inside(source, file) or ""):
+            if file.suffix.lower() != ".rst" and _TAG.search(read_inside(source, file) or ""):
                 return f"a tag of Liquid or kramdown in {file.relative_to(source).as_posix()}"
         return ""
 
