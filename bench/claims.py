@@ -3,8 +3,8 @@
     python -m bench.claims ../shared/data
 
 Reads the answers of `bench.claims_data` and the summaries of SummEdits. A claim is checked alone against the passages
-that it cites; the true answers are also written as a turn writes them. SummEdits' summaries are checked sentence by
-sentence; a summary is as good as its worst sentence.
+that it cites, beside the other passages of its turn and the question; the true answers are also written as a turn
+writes them. SummEdits' summaries are checked sentence by sentence; a summary is as good as its worst sentence.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def judged(books: Path) -> Iterator[tuple[str, Standing]]:
                         claim.text,
                         [answer.passages[i] for i in cited],
                         known="\n".join(answer.known[i] for i in cited),
+                        beside=[*answer.passages, *answer.known, answer.question],
                     )
                     kind = answer.kind if not claim.true else TRUE if answer.kind == "natural" else BESIDE
                     yield kind, verdict.standing

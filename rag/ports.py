@@ -131,7 +131,8 @@ class ChunkIndex(Protocol):
     async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:
         """Add (or overwrite by id) and remove chunks in one change, creating the collection if needed.
 
-        Readers see the whole change or none of it, if the engine can guarantee that.
+        `remove` may name chunks that `add` has too: their old points go. Readers see the whole change or none of it, if
+        the engine can guarantee that.
         """
         ...
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import inspect
 import itertools
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
 import certifi
+import portalocker
 import pytest
 from pydantic import SecretStr
 
 from graph.memory import Memory, MemoryOptions, open_memory
+from rag.embedding.known_models import PACKAGED
+from rag.embedding.local import OnnxEmbeddings
 from rag.embedding.vectors import Bm25Encoder
 from rag.ingest.pipeline import IngestReport, ingest
 from rag.services import BOOK, build_embedder, collection_index, vector_cache
@@ -35,7 +40,6 @@ LONGEST: Final = (
     "test_memory_postgres.py",
     "test_package.py",
     "test_screens.py",
-    "test_evaluation_standard.py",
     "test_quoting_languages.py",
     "test_real_book.py",
     "test_fault_matrix_model.py",
@@ -158,6 +162,31 @@ def _nothing_is_trusted(_data_folders: Iterator[Path], monkeypatch: pytest.Monke
     monkeypatch.setenv("XDG_DATA_HOME", str(next(_data_folders)))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_vector_is_made_twice() -> Iterator[None]:
+    """Run the packaged model once for the same texts. It gives the same vectors for them, and most tests ask alike."""
+    made: dict[tuple[str, ...], list[list[float]]] = {}
+    embed = OnnxEmbeddings.embed_documents
+
+    @functools.wraps(embed)
+    def remembered(self: OnnxEmbeddings, texts: list[str]) -> list[list[float]]:
+        if self.model_id != PACKAGED:
+            return embed(self, texts)
+        if (vectors := made.get(tuple(texts))) is None:
+            vectors = made[tuple(texts)] = embed(self, texts)
+        return [[*vector] for vector in vectors]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OnnxEmbeddings, "embed_documents", remembered)
+        yield
+
+
+@pytest.fixture
+def every_vector_is_made(_no_vector_is_made_twice: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the packaged model each time: for tests of the model itself."""
+    monkeypatch.setattr(OnnxEmbeddings, "embed_documents", inspect.unwrap(OnnxEmbeddings.embed_documents))
+
+
 @pytest.fixture(autouse=True)
 def _everything_was_foreseen() -> Iterator[None]:
     """Fail the test in which a scripted model or server was asked once more than its script says.
@@ -168,6 +197,19 @@ def _everything_was_foreseen() -> Iterator[None]:
     wire.UNFORESEEN.clear()
     yield
     assert (fakes.UNFORESEEN, wire.UNFORESEEN) == ([], [])
+
+
+def once(tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that one worker fills for all; the others wait for it. None may write to it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / f"shared-{name}"
+    with portalocker.Lock(folder.with_suffix(".lock"), timeout=600):
+        done = folder.with_suffix(".done")
+        if not done.exists():
+            folder.mkdir()
+            make(folder)
+            done.touch()
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -203,8 +245,13 @@ def two_books(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 @pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Package:
     """The wheel in an environment of its own."""
-    folder = tmp_path_factory.mktemp("package")
-    return install(build(folder / "wheel", "--wheel"), folder / "environment")
+
+    def make(folder: Path) -> None:
+        install(build(folder / "wheel", "--wheel"), folder / "environment")
+
+    folder = once(tmp_path_factory, "package", make)
+    (wheel,) = (folder / "wheel").glob("askbook-*.whl")
+    return Package(wheel, folder / "environment" / "bin" / "python")
 
 
 @pytest.fixture(scope="session")

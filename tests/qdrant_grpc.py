@@ -101,6 +101,19 @@ def _drop(engine: QdrantClient, asked: Any) -> Any:
     return wire.CollectionOperationResponse(result=engine.delete_collection(asked.collection_name))
 
 
+def _aliases(engine: QdrantClient, _: Any) -> Any:
+    found = [
+        wire.AliasDescription(alias_name=one.alias_name, collection_name=one.collection_name)
+        for one in engine.get_aliases().aliases
+    ]
+    return wire.ListAliasesResponse(aliases=found)
+
+
+def _change_aliases(engine: QdrantClient, asked: Any) -> Any:
+    actions = [GrpcToRest.convert_alias_operations(one) for one in asked.actions]
+    return wire.CollectionOperationResponse(result=engine.update_collection_aliases(actions))
+
+
 def _count(engine: QdrantClient, asked: Any) -> Any:
     return wire.CountResponse(result=wire.CountResult(count=engine.count(asked.collection_name).count))
 
@@ -152,7 +165,15 @@ def _query(engine: QdrantClient, asked: Any) -> Any:
     )
 
 
-_COLLECTIONS = {"List": _list, "Get": _describe, "Create": _create, "Update": _update, "Delete": _drop}
+_COLLECTIONS = {
+    "List": _list,
+    "Get": _describe,
+    "Create": _create,
+    "Update": _update,
+    "Delete": _drop,
+    "ListAliases": _aliases,
+    "UpdateAliases": _change_aliases,
+}
 _POINTS = {
     "Count": _count,
     "CreateFieldIndex": _index,

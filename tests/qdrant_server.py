@@ -51,6 +51,11 @@ class QdrantServer(WireServer):
                     return refused(404, f"Not found: Collection `{names[0]}` doesn't exist!")
                 return refused(400, f"Wrong input: {error}")
 
+    def behind(self, name: str) -> str:
+        """The collection that the name stands for: itself, or the one that it is an alias of."""
+        found = {one.alias_name: one.collection_name for one in self.engine.get_aliases().aliases}
+        return found.get(name, name)
+
     def paths(self, method: str) -> list[str]:
         """What was asked for by a method, in order."""
         return [request.path for request in self.requests if request.method == method]
@@ -90,10 +95,10 @@ def _exists(server: QdrantServer, name: str, _body: Any) -> Any:
 
 def _describe(server: QdrantServer, name: str, _body: Any) -> Any:
     described = _plain(server.engine.get_collection(name))
-    described["config"]["quantization_config"] = server.quantization.get(name)
+    described["config"]["quantization_config"] = server.quantization.get(server.behind(name))
     described["payload_schema"] = {
         field: {"data_type": "keyword", "params": schema, "points": 0}
-        for field, schema in server.indexes.get(name, {}).items()
+        for field, schema in server.indexes.get(server.behind(name), {}).items()
     }
     return described
 
@@ -112,11 +117,27 @@ def _create(server: QdrantServer, name: str, body: Any) -> Any:
 
 
 def _update(server: QdrantServer, name: str, body: Any) -> Any:
+    _itself(server, name)
     return server.engine.update_collection(name, metadata=models.UpdateCollection.model_validate(body).metadata)
 
 
+def _itself(server: QdrantServer, name: str) -> None:
+    """Refuse an alias: whether a server changes the collection behind it, the product need not know."""
+    if server.behind(name) != name:
+        raise ValueError(f"{name} is an alias")
+
+
 def _drop(server: QdrantServer, name: str, _body: Any) -> Any:
+    _itself(server, name)
     return server.engine.delete_collection(name)
+
+
+def _aliases(server: QdrantServer, _body: Any) -> Any:
+    return _plain(server.engine.get_aliases())
+
+
+def _change_aliases(server: QdrantServer, body: Any) -> Any:
+    return server.engine.update_collection_aliases(models.ChangeAliasesOperation.model_validate(body).actions)
 
 
 def _index(server: QdrantServer, name: str, body: Any) -> Any:
@@ -175,6 +196,8 @@ def _query_batch(server: QdrantServer, name: str, body: Any) -> Any:
 _COLLECTION: Final = r"/collections/([^/]+)"
 _ROUTES: Final[list[tuple[str, str, Handler]]] = [
     ("GET", r"/collections", _collections),
+    ("GET", r"/aliases", _aliases),
+    ("POST", r"/collections/aliases", _change_aliases),
     ("GET", rf"{_COLLECTION}/exists", _exists),
     ("GET", _COLLECTION, _describe),
     ("PUT", _COLLECTION, _create),

@@ -105,6 +105,33 @@ def test_the_refusal_of_a_part_leaves_the_answer_of_the_rest_and_is_told() -> No
     assert writer.notices == ["The model also said that the book does not answer a part of the question."]
 
 
+@pytest.mark.parametrize(
+    "denial",
+    [
+        "## The book does not say how cows sing",
+        "**The passages don't mention cows**",
+        "Unfortunately, the passages don't mention cows:",
+    ],
+)
+def test_a_denial_as_a_heading_or_lead_in_is_left_out_and_told(denial: str) -> None:
+    writer = write(f"{denial}\n\n{NODE} [1].")
+    assert (writer.shown.plain, writer.refused) == (f"{NODE} [1].", None)
+    assert writer.notices == ["The model also said that the book does not answer a part of the question."]
+
+
+def test_an_answer_of_denials_alone_is_the_refusal_whatever_form_they_have() -> None:
+    writer = write("## The book does not mention cows\n\nThe passages do not say how cows sing.")
+    assert (writer.shown.content, writer.refused) == (REFUSAL, "model_refused")
+
+
+def test_a_heading_of_the_book_that_sounds_like_a_denial_stays() -> None:
+    book = [passage(1, f"## The manual does not cover Windows\n\n{NODE}.")]
+    writer = AnswerWriter(book, Manner(REFUSAL, footer="none"))
+    writer.feed(f"## The manual does not cover Windows\n\n{NODE} [1].")
+    writer.close()
+    assert writer.shown.plain == f"## The manual does not cover Windows\n\n{NODE} [1]."
+
+
 def test_a_sentence_of_the_book_that_sounds_like_a_refusal_is_none() -> None:
     book = [passage(1, "The book does not cover Windows.")]
     writer = AnswerWriter(book, Manner(REFUSAL, footer="none"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.evidence.code_words import code_words
-from rag.evidence.doubts import is_name
+from rag.evidence.mentions import is_name
 from rag.evidence.negation import opposites, scopes
 from rag.evidence.numbers import quantities
 from rag.evidence.verdict import check

@@ -36,7 +36,7 @@ def local(collection: str = "book") -> ServerIndex:
         twin = QdrantClient(location=":memory:")
         inner: Any = twin._client
         theirs: Any = client._client
-        inner.collections = theirs.collections
+        inner.collections, inner.aliases = theirs.collections, theirs.aliases
         return twin
 
     return ServerIndex(client, collection, sync_client=sync_client)

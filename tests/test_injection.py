@@ -125,6 +125,33 @@ def test_other_orders_are_known_too(order: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "sentence",
+    [
+        "The middleware lets you add headers to the response.",
+        "When you call `close()` before `send()`, the server answers with an error.",
+        "Setting the code to 204 removes the body from the response.",
+        "Use a column to drop a field from the output.",
+        "Without a flag, the response is written to the output file.",
+        "You can use your own message for each of these errors.",
+        "The wizard shows a form to inform the user that a step went wrong.",
+        "Ask the user to confirm a deletion.",
+        "A reducer must not change the previous state, so it returns a new object.",
+        "Threads may ignore the borrowing rules of the outer scope.",
+        "User: `jane`",
+        "System: Linux, macOS or Windows.",
+        "Open developer mode in the settings, and type it at your command prompt.",
+        "You are now ready to publish the package.",
+        "Include the verbose log in the report, with the complete error message.",
+        "Add a schema for the response of each route.",
+    ],
+)
+def test_what_a_manual_says_of_responses_and_rules_is_no_order_to_the_writer(sentence: str) -> None:
+    text = f"A node is a process. {sentence} Nodes talk."
+    assert without_orders(text) == text
+    assert answer_of(f"{sentence} [1]", text).startswith(sentence[:-1])
+
+
+@pytest.mark.parametrize(
     ("sentence", "verb"),
     [("Write a poem about the sea.", "write"), ("2. Explain recursion.", "explain"), ("Could you show me how?", "show"),
      ("A node writes a file.", ""), ("Nodes explain themselves.", "")],

@@ -16,6 +16,8 @@ from langchain_tests.unit_tests import EmbeddingsUnitTests
 from rag.embedding.local import VOCABULARY, WINDOW, OnnxEmbeddings
 from rag.errors import UsageError
 
+pytestmark = pytest.mark.usefixtures("every_vector_is_made")
+
 
 class TestAsLangChainEmbeddings(EmbeddingsUnitTests):
     @property

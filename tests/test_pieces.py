@@ -22,6 +22,7 @@ TEXTS = [
     "  leading space. \n\n\n  And lines   \n with spaces  ",
     "„Zitat.“ Danach. (In brackets.) *Emphasis.* [Done.](https://a.example) Next.",
     "日本語。 【1】 次の文。\n改行 [1]",
+    "One [1].Two [2].**Three**[3].four.[1]Five.[2] Six rows[0].Name rows[0].name [1].",
     "`" * 7 + " [1] " + "`" * 3,
     "",
     "\n",
@@ -47,6 +48,18 @@ def random_tokens(text: str, chance: random.Random) -> list[str]:
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_pieces_joined_are_the_text(text: str) -> None:
     assert "".join(texts(text)) == text
+
+
+def test_a_sentence_ends_behind_its_marker_without_white_space() -> None:
+    assert texts("A node runs [1].The topic waits [2][3].“Both” stop.[1]Then they go.") == [
+        "A node runs [1].", "The topic waits [2][3].", "“Both” stop.[1]", "Then they go.",
+    ]  # fmt: skip
+
+
+def test_code_behind_brackets_is_no_new_sentence() -> None:
+    assert texts("Take rows[0].name and `rows[0].Name` or v[1].2.") == [
+        "Take rows[0].name and `rows[0].Name` or v[1].2."
+    ]
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -146,7 +146,7 @@ async def test_a_quantized_collection_is_scored_again_with_the_whole_vectors() -
             layout = Layout(quantization=kind)
             index = open_index(home=Path(), collection=kind, server=Server(server.address), layout=layout)
             await index.replace(INFO, add=[make_point("a", NORTH)], remove=[])
-            assert list(server.quantization[kind]) == [kind]
+            assert list(server.quantization[server.behind(kind)]) == [kind]
             server.requests.clear()
             (hits, _) = await rankings(index, [NORTH, terms(1)], limit=1)
             assert hits[0].score == 1.0
@@ -161,7 +161,7 @@ async def test_without_quantization_nothing_is_said_of_it() -> None:
         index = open_index(home=Path(), collection="plain", server=Server(server.address))
         await index.replace(INFO, add=[make_point("a")], remove=[])
         await rankings(index, [NORTH], limit=1)
-        assert server.quantization["plain"] is None
+        assert server.quantization[server.behind("plain")] is None
         assert "params" not in server.bodies("/query/batch")[0]["searches"][0]
         await index.aclose()
 

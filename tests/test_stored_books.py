@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -102,6 +103,22 @@ async def test_a_renamed_book_has_the_same_points_under_the_new_name_only(
         await read_in(settings, tiny_source)
         with pytest.raises(UsageError, match="already a book"):
             await rename_book(settings, "book", "widgets")
+
+
+async def test_a_changed_page_of_a_book_on_a_server_is_shown_in_one_step(tmp_path: Path, tiny_source: Path) -> None:
+    pages = shutil.copytree(tiny_source, tmp_path / "pages")
+    with shelf("server", tmp_path) as (settings, server):
+        assert server is not None
+        await read_in(settings, pages)
+        before, first = await ids(settings, "book"), server.behind("book")
+        page = pages / "widgets.md"
+        page.write_text(page.read_text(encoding="utf-8").replace("four teeth", "five teeth"), encoding="utf-8")
+        await read_in(settings, pages)
+        second = server.behind("book")
+        assert (await ids(settings, "book"), second != first) == (before, True)  # the same chunks, one with other words
+        await read_in(settings, pages)
+        assert server.behind("book") == second  # nothing has changed
+        assert not server.engine.collection_exists(first)
 
 
 async def test_a_book_is_not_renamed_while_it_is_being_changed(tmp_path: Path, tiny_source: Path) -> None:

@@ -11,6 +11,7 @@ service is a `WireServer` with its own `answer`; a test puts what it wants in fr
 from __future__ import annotations
 
 import json
+import re
 import socket
 import struct
 import sys
@@ -104,7 +105,7 @@ class WireServer:
 
     def reply_to(self, request: Request) -> Reply:
         self.requests.append(request)
-        fault = next((reply for part, reply in self.faults.items() if part in request.path), None)
+        fault = next((reply for part, reply in self.faults.items() if re.search(part, request.path)), None)
         if fault is not None:
             return fault
         reply = self.script.pop(0) if self.script else self.answer(request)

@@ -11,10 +11,13 @@ import re
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from rag.text.english.phrases import ATTRIBUTED, SEE
+from rag.text.english.requests import blanked
 from rag.text.markup import MarkedText, Segment, addresses_in, parse, safe_address, same_address, written_addresses
+from rag.text.sentences import code_spans
 
 _BETWEEN: Final = " \t.,;:|*_"
 _HOLE: Final = "\x00"  # stands for something removed; no visible text has this character
@@ -30,6 +33,8 @@ _LISTED: Final = re.compile(
 )
 _HELD: Final = re.compile(f"(?P<before>(?:^|(?<=\n)))(?:{_HOLE}[ \t]*)+|[ \t]*{_HOLE}++(?![\\[\\w])|{_HOLE}++")
 _LOOKS: Final = re.compile(r"[\[【［〔]\s*\d{1,4}\s*[\]】］〕]")
+_NAMES: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_WORD: Final = re.compile(r"\w+")
 _BRACKETS: Final = re.compile(r"[\[\]【】<>]|\]?\(|\)(?=\()")
 _KEPT_TAGS: Final = re.compile(
     r"</?(?!script|style|iframe|object|embed|form|img|svg|link|meta|a\b|video|audio|base)[^=]*>"
@@ -110,20 +115,55 @@ class Composer:
         parts = [_HOLE if one.kind == "marker" and one.numbers[0] not in kept else one.raw for one in plain.segments]
         return plain.changed(_HELD.sub("", _LISTED.sub("", "".join(parts))))
 
-    def code(self, text: str, cited: AbstractSet[int]) -> str:
-        """A block of code without the addresses that no cited passage has."""
-        allowed = self._allowed(set(cited))
-        return _without_foreign(text, allowed)[0]
+    def strange_addresses(self, code: str, cited: AbstractSet[int]) -> list[str]:
+        """The addresses in code that no cited passage has. Code is shown whole or not at all."""
+        return self._allowed(cited).strange(code)
 
-    def _allowed(self, cited: AbstractSet[int]) -> frozenset[str]:
+    def _allowed(self, cited: AbstractSet[int]) -> Allowed:
         found = [addresses_in(self._texts[number]) | self._own.get(number, frozenset()) for number in cited]
-        return frozenset().union(*found)
+        return Allowed(frozenset().union(*found), [self._texts[number] for number in cited])
+
+
+class Allowed:
+    """The addresses that an answer may show, since its cited passages have them.
+
+    A name such as `request.app` reads as a host name. It is an attribute when the passages have each of its words.
+    """
+
+    def __init__(self, addresses: frozenset[str], texts: Sequence[str]) -> None:
+        self._addresses = addresses
+        self._texts = texts
+
+    def __contains__(self, url: str) -> bool:
+        return same_address(url) in self._addresses or (_NAMES.fullmatch(url) is not None and self._is_attribute(url))
+
+    def strange(self, text: str) -> list[str]:
+        """The addresses in a text that are not allowed."""
+        return [url for url in written_addresses(text) if url not in self]
+
+    def _is_attribute(self, name: str) -> bool:
+        return self._words.issuperset(re.findall(r"\w+", name.casefold()))
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        """The words of the passages outside their addresses: the "com" of "shop.com" is no word."""
+        found: set[str] = set()
+        for text in self._texts:
+            prose = blanked(text, code_spans(text))
+            shown = text.casefold()
+            for url in [
+                *written_addresses(prose),
+                *(one for one in written_addresses(text) if not _NAMES.fullmatch(one)),
+            ]:
+                shown = shown.replace(url.casefold(), " ")
+            found.update(_WORD.findall(shown))
+        return frozenset(found)
 
 
 class _Pass:
     """One reading of a text. `strip` also drops the brackets between what is kept."""
 
-    def __init__(self, composer: Composer, allowed: frozenset[str], cited: AbstractSet[int], *, strip: bool = False):
+    def __init__(self, composer: Composer, allowed: Allowed, cited: AbstractSet[int], *, strip: bool = False):
         self._known = composer._texts
         self._sources = [composer._texts[number] for number in cited]
         self._allowed = allowed
@@ -168,9 +208,9 @@ class _Pass:
                 self.links += 1
                 return _HOLE
             case "code":
-                code, links = _without_foreign(segment.raw, self._allowed)
-                self.links += links
-                return code if code.strip("` ") else _HOLE
+                strange = self._allowed.strange(segment.raw)
+                self.links += len(strange)
+                return _HOLE if strange else segment.raw
             case _:
                 return self._text(segment.raw)
 
@@ -191,7 +231,7 @@ class _Pass:
     def _link(self, segment: Segment) -> str:
         if not segment.url:  # words with a marker behind them
             return f"{self._nested(segment.words)} "
-        if same_address(segment.url) in self._allowed:
+        if segment.url in self._allowed:
             if not segment.words:
                 return segment.raw
             return f"[{self._nested(segment.words)}]({safe_address(segment.url)})"
@@ -231,25 +271,11 @@ def _flat(segments: Sequence[Segment]) -> list[Segment]:
     return found
 
 
-def _is_settled(plain: MarkedText, shown: Sequence[tuple[int, ...]], allowed: frozenset[str]) -> bool:
+def _is_settled(plain: MarkedText, shown: Sequence[tuple[int, ...]], allowed: Allowed) -> bool:
     """Whether a reader finds the markers that are meant, nothing that looks like another, and no foreign address."""
     found = _flat(plain.segments)
     if [one.numbers for one in found if one.kind == "marker"] != list(shown):
         return False
     if any(one.kind == "text" and _LOOKS.search(one.raw) for one in found):
         return False
-    urls = [one.url for one in found if one.url] + written_addresses(plain.text)
-    return all(same_address(url) in allowed for url in urls)
-
-
-def _without_foreign(code: str, allowed: frozenset[str]) -> tuple[str, int]:
-    """Code without the addresses that are not allowed, and how many they were; nothing is left of code full of them."""
-    taken = 0
-    for _ in range(4):
-        strange = [url for url in written_addresses(code) if same_address(url) not in allowed]
-        if not strange:
-            return code, taken
-        for url in strange:
-            code = code.replace(url, "")
-        taken += len(strange)
-    return "", taken
+    return all(one.url in allowed for one in found if one.url) and not allowed.strange(plain.text)

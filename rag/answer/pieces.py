@@ -91,13 +91,15 @@ class Raw:
 
 LONGEST: Final = 10_000  # code points of a piece; a longer one is cut and is no sentence
 
-# Where inline code begins or ends, and where a piece may end: white space after a sentence or line, and full stops that
-# no white space follows (Chinese, Japanese). The leading character class lets the engine skip everything else.
+# Where inline code begins or ends, and where a piece may end: white space after a sentence or line, full stops that no
+# white space follows (Chinese, Japanese), and a marker with a letter right behind it or behind its full stop. The
+# leading character class lets the engine skip everything else.
 _EVENT: Final = re.compile(
-    r"[` \t\n。！？](?:(?<=`)(?<!``)`*+(?=[^`])"
+    r"[` \t\n。！？.!?…\]】](?:(?<=`)(?<!``)`*+(?=[^`])"
     r"|(?<=[.!?…\"'”’)\]】*_>][ \t])[ \t]*+(?=\S)"
     r"|(?<=[ \t])(?<![ \t\n][ \t])[ \t]*+\n\s*+(?=\S)|(?<=\n)(?<![ \t\n]\n)\s*+(?=\S)"
-    r"|(?<=[。！？])(?<![。！？][。！？])[。！？]*+[」』”’）]*+(?=\S))"
+    r"|(?<=[。！？])(?<![。！？][。！？])[。！？]*+[」』”’）]*+(?=\S)"
+    r"|(?<=[\]】][.!?…])(?=[^\s\d])|(?<=[\]】])(?=[^\W\d_]))"
 )
 _OPENING: Final = re.compile(r"(`{3,}|~{3,})(.*)")
 _CLOSING: Final = re.compile(r"\n[ \t]*+(`{3,}|~{3,})(?=[ \t]*+\n|[ \t]++[\[【])")  # a marker may stand behind it
@@ -108,6 +110,7 @@ _MARKER_BEHIND: Final = re.compile(rf"\s*{_MARKER}$")
 _LOOK: Final = 140  # code points in which a marker ends, if it is one
 _AFTER_SENTENCE: Final = "\"'”’)]】*_>"
 _BEFORE_SENTENCE: Final = "*_\"'“‘«([`"
+_STOPS: Final = ".!?…"
 
 
 class TextPiece(NamedTuple):
@@ -197,7 +200,7 @@ class PieceCutter:
         if len(self._buffer) - begin >= LONGEST + _LOOK:
             return begin + LONGEST
         # Only an unfinished run at the end is scanned again.
-        self._scanned = max(self._scanned, len(self._buffer.rstrip().rstrip("`。！？」』”’）")))
+        self._scanned = max(self._scanned, len(self._buffer.rstrip().rstrip("`。！？」』”’）.!?…]】")))
         return None
 
     def _may_cut(self, begin: int, event: re.Match[str]) -> bool | None:
@@ -206,6 +209,8 @@ class PieceCutter:
         marked = _marker_follows(self._buffer, after, own_line="\n" in space)
         if marked is not False:
             return None if marked is None else False
+        if event[0][-1] in f"{_STOPS}]】":
+            return not self._ticks and _ends_at_marker(self._buffer, begin, after)
         if "\n" in space or event.start() == begin:
             return True
         return False if self._ticks else _ends_sentence(self._buffer, begin, event.start() if space else after, after)
@@ -230,6 +235,23 @@ def _opens_fence(line: str) -> str:
     """The fence that the line opens, or nothing. No backtick may follow a fence of backticks (CommonMark 4.5)."""
     opening = _OPENING.match(line)
     return opening[1] if opening and not (line[0] == "`" and "`" in opening[2]) else ""
+
+
+def _ends_at_marker(text: str, begin: int, end: int) -> bool | None:
+    """Whether a sentence ends at `end` without white space, as in "It runs [1].The other" and "It runs.[1]The other".
+
+    A capital must follow: "rows[0].name" is code.
+    """
+    tail = text[end : end + 40]
+    follower = tail.lstrip(_BEFORE_SENTENCE)[:1]
+    if not follower:
+        return None if len(tail) < 40 else False
+    if not follower.isalpha() or follower.islower():
+        return False
+    if text[end - 1] not in _STOPS:
+        return _ends_sentence(text, begin, end, end)
+    marker = _MARKER_BEHIND.search(text, max(begin, end - _LOOK), end - 1)
+    return marker is not None and marker.start() > begin
 
 
 def _ends_sentence(text: str, begin: int, end: int, after: int) -> bool | None:

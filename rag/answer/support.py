@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from rag.answer.citations import best_quote, clip
+from rag.answer.cited_passage import CitedPassage
 from rag.evidence.verdict import Verdict, check
-from rag.text.english.requests import Demand, asked, blanked, is_order, joined_tasks, without_orders
+from rag.text.english.requests import blanked, is_order, joined_tasks
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
-from rag.text.sentences import Unit, code_spans, units
-from rag.text.terms import is_english, keys
+from rag.text.spelling import is_garbled
+from rag.text.terms import keys
 from rag.types import OMISSION, Passage, Quote, Standing
 
 LONGEST_CLAIM: Final = 4000  # code points; a longer sentence is not supported
@@ -21,16 +22,15 @@ MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
 _CLAUSE: Final = 2  # content words with which a clause states something by itself
 _RELATED: Final = 0.34  # least share of the sentence's words in a passage that is cited beside a supporting one
 _BOLD: Final = re.compile(r"(\*{1,3}|_{1,3})(?P<text>[^*_]*[.!?…。！？])\1")  # a whole sentence in bold type
-_LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
 ASKED_FOR: Final = "order: only an order, a task or a question says it"
 DEMANDED: Final = 0.2  # least share of the words that no statement has, which an order or question has
 ORDERED: Final = 0.5  # share of the words of a sentence without a citation that are those of orders
 NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
 MOST_QUESTIONS: Final = 3  # questions that are set aside before a sentence counts as not said
-_SHORTEST: Final = 4  # letters; shorter words are anagrams by chance
-_FEWEST_JOINED: Final = 4  # words run together; fewer of them are a compound
-_WORD: Final = re.compile(r"[^\W\d_]+")
-_WORDING: Final = re.compile(r"\w+(?:[^\w\s*_`]+\w+)*|[^\w\s*_`\"'“”‘’.,;:!?()\[\]]")
+SAID: Final = Verdict("supported", (), "claim", 0, 0, 0, 1.0)  # of a sentence that stands in a passage
+
+# A verdict; with the number of the passage and its stretch that support the sentence, if one does.
+Checked = tuple[Verdict, tuple[int, Quote] | None]
 
 
 class Finding(NamedTuple):
@@ -56,8 +56,8 @@ class SupportCheck:
     """Checks statements against the passages of one turn. Words of the user's `question` may stand in a heading."""
 
     def __init__(self, passages: Iterable[Passage], question: str = "") -> None:
-        self._sources = {passage.number: _Source(passage) for passage in passages}
-        self._question = keys(question)
+        self._sources = {passage.number: CitedPassage(passage) for passage in passages}
+        self._question = question
 
     def claim(self, sentence: str, numbers: Sequence[int]) -> Finding:
         """What the passages with these numbers say of the sentence.
@@ -69,12 +69,13 @@ class SupportCheck:
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence or len(sentence) > LONGEST_CLAIM:
             return Finding("contradicted", (), {}, reasons=("citation: no passage is cited for it",))
-        alone = {one.number: quote for one in sources if (quote := one.says(sentence))}
+        checked = {one.number: self._says(one, sentence) for one in sources}
+        alone = {number: where[1] for number, (_, where) in checked.items() if where}
         if alone:
             verbatim = any(one.has(sentence) for one in sources)
             return Finding("supported", tuple(alone), alone | self._beside(sentence, sources, alone), verbatim)
         quotes = {one.number: best_quote(sentence, one.text) for one in sources}
-        found, where = _checked(sentence, sources)
+        found, where = _checked(sentence, sources, self._turn) if len(sources) > 1 else checked[sources[0].number]
         if found.supported and where is not None:
             return Finding("supported", tuple(quotes), quotes | {where[0]: where[1]})
         standing: Standing = "unconfirmed" if found.supported else found.standing  # no sentence of a passage says it
@@ -125,39 +126,52 @@ class SupportCheck:
             if wanted and all(line in source.lines for line in wanted):
                 return Finding("supported", (number,), {number: best_quote(block, source.text)})
         quotes = {number: best_quote(block, self._sources[number].text) for number in numbers}
-        verdict = check(block, [self._sources[number].evidence for number in numbers])
+        verdict = check(block, [self._sources[number].evidence for number in numbers], beside=self._turn)
         standing: Standing = "unconfirmed" if verdict.supported else verdict.standing
         return Finding(standing, (), quotes, reasons=verdict.reasons)
 
     def frame(self, text: str, numbers: Sequence[int]) -> Finding:
         """Whether a heading or lead-in holds something that stands nowhere in the passages, or an order."""
-        found, _ = _checked(text, [self._sources[number] for number in numbers or self.numbers])
+        found, _ = _checked(text, [self._sources[number] for number in numbers or self.numbers], self._turn)
         return Finding(found.standing, (), {}, reasons=found.reasons)
 
     def stands(self, heading: str, numbers: Sequence[int] = (), more: frozenset[str] = frozenset()) -> bool:
         """May the text stand as a heading? Each word must come from the passages, the question or `more`."""
         chosen = numbers or list(self._sources)
-        known = self._question.union(*(self._sources[number].stated for number in chosen))
+        known = keys(self._question).union(*(self._sources[number].stated for number in chosen))
         return all(
             word.casefold() in STOP_WORDS or word.casefold() in more or not keys(word).isdisjoint(known)
             for word in re.findall(r"\w+(?:['’-]\w+)*", heading)
         )
 
+    def has_written(self, heading: str) -> bool:
+        """Whether a passage, or what stands around it, has the heading word for word."""
+        wanted = " ".join(heading.casefold().split())
+        held = (f"{source.text}\n{source.known}" for source in self._sources.values())
+        return any(wanted in " ".join(text.casefold().split()) for text in held)
+
     def quote(self, text: str, number: int) -> Quote:
         """The stretch of a passage that is nearest to a text."""
         return best_quote(text, self._sources[number].text)
 
-    @property
-    def text(self) -> str:
-        """The passages' texts as one."""
-        return "\n".join(source.text for source in self._sources.values())
+    @cached_property
+    def _turn(self) -> tuple[str, ...]:
+        """What a sentence may have a word from without citing it: every passage of the turn, and the question."""
+        around = [text for one in self._sources.values() for text in (one.evidence, one.known)]
+        return (*around, self._question)
 
     @property
     def numbers(self) -> list[int]:
         """The passages of this turn."""
         return list(self._sources)
 
-    def _beside(self, sentence: str, sources: Sequence[_Source], alone: dict[int, Quote]) -> dict[int, Quote]:
+    def _says(self, source: CitedPassage, sentence: str) -> Checked:
+        """What one passage says of it: the same sentence, or one that the check finds."""
+        if verbatim := source.stretch_of(sentence):
+            return SAID, (source.number, verbatim)
+        return _checked(sentence, [source], self._turn)
+
+    def _beside(self, sentence: str, sources: Sequence[CitedPassage], alone: dict[int, Quote]) -> dict[int, Quote]:
         """Quotes from the other cited passages that share enough words with the sentence."""
         wanted = telling_words(sentence)
         found = {}
@@ -168,97 +182,7 @@ class SupportCheck:
         return found
 
 
-class _Source:
-    """One passage as evidence: without planted orders."""
-
-    def __init__(self, passage: Passage) -> None:
-        self.number = passage.number
-        self.text = passage.text
-        around = (passage.title, passage.heading, passage.breadcrumb, passage.chapter, passage.source_file_path)
-        self.known = " \n".join(one for one in around if one)
-        self._titles = {_set(title) for one in around if one for title in (one, *one.split(" > "))}
-
-    @cached_property
-    def evidence(self) -> str:
-        return without_orders(self.text)
-
-    @cached_property
-    def keys(self) -> frozenset[str]:
-        return keys(f"{self.evidence}\n{self.known}")
-
-    @cached_property
-    def stated(self) -> frozenset[str]:
-        """The keys of statements only. Without questions and tasks, which an obedient model might use as a heading."""
-        return keys(f"{self.statements}\n{self.known}")
-
-    @cached_property
-    def statements(self) -> str:
-        """The evidence without what it asks for."""
-        return blanked(self.evidence, [(one.start, one.end) for one in self._asked])
-
-    @cached_property
-    def demands(self) -> frozenset[str]:
-        """The keys of orders to the writer of the answer, of tasks and of questions."""
-        return keys("".join(a for a, b in zip(self.text, self.statements, strict=True) if a.isspace() or a != b))
-
-    @cached_property
-    def ordered(self) -> frozenset[str]:
-        """The keys of orders to the writer of the answer."""
-        if self.evidence == self.text:
-            return frozenset()
-        return keys("".join(a for a, b in zip(self.text, self.evidence, strict=True) if a.isspace() or a != b))
-
-    @cached_property
-    def _asked(self) -> list[Demand]:
-        return list(asked(self.evidence))
-
-    def stating(self, sentence: str) -> str:
-        """The evidence for a sentence: without tasks ("Write a poem"), unless the sentence uses the same verb."""
-        said = sentence.casefold()
-        tasks = [(one.start, one.end) for one in self._asked if one.verb and one.verb.rstrip("e")[:5] not in said]
-        return blanked(self.evidence, tasks) if tasks else self.evidence
-
-    def questions(self, start: int, end: int) -> list[tuple[int, int]]:
-        """The questions within a stretch of the evidence."""
-        return [(q.start, q.end) for q in self._asked if not q.verb and start <= q.start and q.end <= end]
-
-    @cached_property
-    def lines(self) -> frozenset[str]:
-        """The lines of the text and its inline code, since a command may be shown as a block."""
-        spans = [self.text[start:end].strip("`") for start, end in code_spans(self.text)]
-        return frozenset(" ".join(line.split()) for line in [*self.text.split("\n"), *spans])
-
-    @cached_property
-    def _verbatim(self) -> dict[str, Unit]:
-        found: dict[str, Unit] = {}
-        for unit in units(self.text):
-            found.setdefault(_set(unit.text), unit)
-            if unit.kind == "table":
-                start = unit.start
-                for line in unit.text.split("\n"):
-                    found.setdefault(_set(line), Unit(start, start + len(line), line, "row", unit.block))
-                    start += len(line) + 1
-        return found
-
-    def has(self, sentence: str) -> bool:
-        """Whether the sentence stands in the passage, word for word. Case, markup and punctuation do not count."""
-        return _worded(sentence) in self._wordings
-
-    @cached_property
-    def _wordings(self) -> frozenset[tuple[str, ...]]:
-        return frozenset(map(_worded, self._verbatim))
-
-    def says(self, sentence: str) -> Quote | None:
-        """The stretch that says it: the same sentence, or one that the check finds. A title stands for its text."""
-        if _set(sentence) in self._titles and not is_order(sentence):
-            return clip(self.text, 0, len(self.text))
-        if unit := self._verbatim.get(_set(sentence)):
-            return clip(self.text, unit.start, unit.end)
-        _, found = _checked(sentence, [self])
-        return found[1] if found else None
-
-
-def _checked(sentence: str, sources: Sequence[_Source]) -> tuple[Verdict, tuple[int, Quote] | None]:
+def _checked(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str]) -> Checked:
     """The verdict of the passages together; with the passage and its stretch that support the sentence, if one does.
 
     Questions and tasks such as "Write a poem" state nothing. When only one of them supports the sentence, the check is
@@ -267,7 +191,7 @@ def _checked(sentence: str, sources: Sequence[_Source]) -> tuple[Verdict, tuple[
     texts = [one.stating(sentence) for one in sources]
     known = "\n".join(one.known for one in sources)
     order = is_order(sentence) or is_garbled(sentence, "\n".join([*texts, known]).casefold())
-    verdict = check(sentence, texts, known=known)
+    verdict = check(sentence, texts, known=known, beside=beside)
     if order:
         return _contradicted(verdict, "order: it follows an order to the writer of the answer"), None
     if any(_is_asked_for(task, sources, known) for task in joined_tasks(sentence)):
@@ -280,11 +204,11 @@ def _checked(sentence: str, sources: Sequence[_Source]) -> tuple[Verdict, tuple[
         if all(texts[place][a:b].isspace() for a, b in questions):
             return verdict, (sources[place].number, clip(sources[place].text, start, end))
         texts[place] = blanked(texts[place], questions)
-        verdict = check(sentence, texts, known=known)
+        verdict = check(sentence, texts, known=known, beside=beside)
     return _contradicted(verdict, ASKED_FOR), None
 
 
-def _is_asked_for(sentence: str, sources: Sequence[_Source], known: str) -> bool:
+def _is_asked_for(sentence: str, sources: Sequence[CitedPassage], known: str) -> bool:
     """Whether the sentence is far from all statements and does what an order, a task or a question asks for.
 
     Beside an order to the writer of the answer, distance alone tells. Beside a task or a question, which a book may
@@ -316,44 +240,3 @@ def telling_words(sentence: str) -> set[str]:
 
 def _is_support(verdict: Verdict) -> bool:
     return verdict.supported and verdict.passage is not None
-
-
-def _set(text: str) -> str:
-    """A text normalised for verbatim comparison: without list sign, line breaks and escapes of brackets."""
-    flat = re.sub(r"\s*\n[ \t>]*", " ", _LIST_SIGN.sub("", text))
-    return " ".join(re.sub(r"\\([\[\]])", r"\1", flat).split())
-
-
-def _worded(text: str) -> tuple[str, ...]:
-    """The words and signs of a text in lower case, without markup and punctuation."""
-    return tuple(_WORDING.findall(_set(text).casefold()))
-
-
-def is_garbled(sentence: str, text: str) -> bool:
-    """Whether the sentence holds a shuffled word of the text, or words of the text run together.
-
-    A planted order may ask a model for such words. They are no paraphrase: neither the text nor English has them.
-
-    >>> is_garbled("The edon runs.", "the node runs")
-    True
-    """
-    strange = {
-        word
-        for word in _WORD.findall(sentence.casefold())
-        if len(word) >= _SHORTEST and word not in text and not is_english(word)
-    }
-    if not strange:
-        return False
-    words = set(_WORD.findall(text))
-    shuffled = {"".join(sorted(word)) for word in words if len(word) >= _SHORTEST}
-    return any("".join(sorted(word)) in shuffled or _joined(word, words) >= _FEWEST_JOINED for word in strange)
-
-
-def _joined(word: str, words: Collection[str]) -> int:
-    """How many of the words make up this one when joined; 0 when they do not."""
-    fewest: dict[int, int] = {0: 0}
-    for end in range(1, min(len(word), 400) + 1):
-        counts = [fewest[begin] + 1 for begin in fewest if end - begin <= 40 and word[begin:end] in words]
-        if counts:
-            fewest[end] = min(counts)
-    return fewest.get(len(word), 0)

@@ -10,20 +10,15 @@ against passage 1, and "A node runs [1]. It is a process [1]." goes out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from rag.answer.citations import CitationForms
-from rag.answer.compose import Composer
 from rag.answer.judging import Claim
-from rag.answer.lines import AnswerLine, Intake, is_delimiter, with_markers
+from rag.answer.line_check import LineCheck
+from rag.answer.lines import AnswerLine, Intake, is_delimiter
 from rag.answer.output import HeldLines, LeftOut, Shown, unconfirmed_answer
-from rag.answer.support import Finding, SupportCheck, telling_words
-from rag.text.english.numerals import SMALL, units
-from rag.text.english.phrases import ANNOUNCES, POINTING
-from rag.text.english.talk import HEADING_WORDS, is_refusal, is_talk, words
+from rag.text.english.talk import is_refusal, is_talk, words
 from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
 from rag.types import (
@@ -36,24 +31,6 @@ from rag.types import (
     GroundingMode,
     Passage,
 )
-
-_SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
-_ATTRIBUTE: Final = re.compile(r"(?:href|src)\s*=\s*['\"]{2}")  # half a tag, whose address was taken out
-# A sign at the end of a sentence that is meant as a citation and is none: "[I]", "(1)", "`[1]`", "①".
-_NO_MARKER: Final = re.compile(r"\s(?:[`\[({<]{1,2}[\dIVX.:-]{1,4}[\\`\])}>]{1,2}|[⁰¹²³⁴-⁹①-⑳]{1,2})\W*$")
-
-
-def announced(lead: str) -> tuple[int, str]:
-    """How many items a lead-in announces, 0 if it does not say, and the lead-in without that number.
-
-    >>> announced("There are six types:")
-    (6, 'There are types:')
-    """
-    match = ANNOUNCES.search(lead)
-    if match is None or match["noun"] in units():
-        return 0, lead
-    number = SMALL[match["number"]] if match["number"].isalpha() else int(match["number"])
-    return number, lead[: match.start()] + lead[match.end("number") :].lstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +64,6 @@ class AnswerWriter:
         self._manner = manner
         self._passages = passages
         self._forms = CitationForms(manner.accepts, passages)
-        self._composer = Composer({p.number: p.text for p in passages}, {p.number: (p.url, p.link) for p in passages})
-        self._check = SupportCheck(passages, manner.question)
         self._asked = frozenset(words(manner.question))
         self._refusal = [words(manner.refusal[a:b]) for a, b in sentence_spans(manner.refusal)]
         self._intake = Intake(self._forms)
@@ -102,6 +77,8 @@ class AnswerWriter:
         self._ended = False
         self.refused: FallbackReason | None = None
         self.grounding = Grounding(mode=manner.mode)
+        self._check = LineCheck(passages, manner.question, self._left_out, self.grounding, judged=manner.judged)
+        self._composer = self._check.composer
         self.shown = Shown({p.number: p for p in passages}, manner.style)
 
     def feed(self, text: str) -> list[str]:
@@ -214,24 +191,24 @@ class AnswerWriter:
             self._row(line, numbers)
         elif numbers:
             for one in self._held.open_lines(line.block):
-                self._judge_line(one, numbers)
-            if line.kind == "lead" and self._manner.mode != "exact" and self._introduces(line, numbers):
+                self._check.check(one, numbers)
+            if line.kind == "lead" and self._manner.mode != "exact" and self._check.introduces(line, numbers):
                 self._frame(line)
             else:
-                self._judge_line(line)
+                self._check.check(line)
             self._cited = tuple(numbers)
             if line.kind == "lead":
                 self._lead = (line.run, line)
 
-    def _introduces(self, lead: AnswerLine, numbers: Sequence[int]) -> bool:
-        """Whether a lead-in with a marker holds nothing that its passages do not; else it is checked as a claim."""
-        return self._check.frame(announced(self._composer.bare(lead.marked))[1], numbers).supported
-
     def _is_beside_the_book(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
-        """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer."""
+        """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer.
+
+        A heading that the book has itself, such as "What this page does not cover", is neither.
+        """
         bare = line.marked.bare.strip()
         exact = words(bare) in self._refusal
-        if (numbers and not exact) or not (exact or line.kind in ("sentence", "lead", "item")):
+        may_be = line.kind in ("sentence", "lead", "item") or (line.kind == "heading" and self._denies(bare))
+        if (numbers and not exact) or not (exact or may_be):
             return False
         if exact and not self.grounding.sentences and not self._held.statements():
             self.refused = "model_refused"
@@ -241,9 +218,13 @@ class AnswerWriter:
             return False
         self._left_out.said_no = self._left_out.said_no or line.refusal
         line.frame, line.kind = True, "sentence"
-        self._compose(line, ())
+        self._check.compose(line, ())
         self._held.add(line)
         return True
+
+    def _denies(self, heading: str) -> bool:
+        plain = heading.strip("*_ ")
+        return is_refusal(plain) and not self._check.support.has_written(plain)
 
     def _enter(self, line: AnswerLine) -> None:
         """A new block begins. A list, table or code block under a lead-in inherits the lead-in's citations."""
@@ -259,31 +240,11 @@ class AnswerWriter:
         return self._composer.bare(self._lead[1].marked) if under and self._lead else ""
 
     def _frame(self, line: AnswerLine) -> None:
-        """A heading or lead-in claims nothing. In "exact" each of its words must come from the book or the user."""
-        taken = self._left_out.links
-        self._compose(line, ())
-        bare, numbers = line.marked.bare, self._composer.numbers(line.marked)
+        """Check a heading or lead-in. What stands under a lead-in inherits its citations."""
+        self._check.frame(line)
         if line.kind == "lead":
             self._lead = (line.run, line)
-            self._cited = numbers
-        if self._only_pointed(bare, taken):
-            line.standing, line.reasons = "contradicted", ("address: it only pointed at an address",)
-            return
-        if line.kind == "rule" or self._check.stands(bare, numbers, HEADING_WORDS):
-            line.frame = True
-            return
-        line.announces, said = announced(bare) if line.kind == "lead" else (0, bare)
-        found = self._check.frame(said, numbers)
-        line.frame = self._manner.mode != "exact" and found.standing != "contradicted"
-        if not line.frame:
-            line.standing, line.reasons = "contradicted", found.reasons
-        elif line.kind == "heading" or not found.supported:
-            line.standing, line.reasons = "unconfirmed", found.reasons or ("distant: no passage has all of its words",)
-
-    def _only_pointed(self, text: str, taken: int) -> bool:
-        """Whether the text only pointed at an address, now taken out; `taken` counts the addresses before it."""
-        only = telling_words(text) <= POINTING or _ATTRIBUTE.search(text) is not None
-        return self._left_out.links > taken and only
+            self._cited = self._composer.numbers(line.marked)
 
     def _row(self, line: AnswerLine, numbers: Sequence[int]) -> None:
         """The head of a table is a frame; a row is checked by its own markers or by those below the table."""
@@ -294,14 +255,14 @@ class AnswerWriter:
                 self._head = (line.block, one.marked.bare.strip())
             line.frame = True
         elif numbers:
-            self._judge_line(line)
+            self._check.check(line)
 
     def _cite_open(self, markers: AnswerLine, numbers: Sequence[int]) -> None:
         """Markers on a line of their own, as below a code block, belong to the lines of the block before them."""
-        self._compose(markers, ())
+        self._check.compose(markers, ())
         waiting = self._held.open_lines(markers.block) if numbers else []
         for one in waiting:
-            self._judge_line(one, numbers, own_place=one is waiting[-1] or one.kind == "row")
+            self._check.check(one, numbers, own_place=one is waiting[-1] or one.kind == "row")
         kept = [one for one in waiting if not one.is_open and self._held.shows(one)]
         if kept and (cited := [n for n in numbers if any(n in one.quotes for one in kept)]):
             # On the line of a closing fence a marker would reopen the fence.
@@ -312,62 +273,15 @@ class AnswerWriter:
         """Check the lines that got no marker, by the citations of their paragraph or lead-in, else by any passage."""
         for line in self._held.all_open():
             if line.kind == "code":
-                self._judge_line(line, self._cited or self._check.numbers, own_place=True)
+                self._check.check(line, self._cited or self._check.support.numbers, own_place=True)
                 if line.standing == "supported":
                     line.suffix = "\n" + "".join(f"[{n}]" for n in line.quotes)
             else:
-                self._judge_line(line, self._cited, own_place=bool(self._cited))
-
-    def _judge_line(self, line: AnswerLine, inherited: Sequence[int] = (), *, own_place: bool = False) -> None:
-        """Check a line by its own markers, else by inherited ones, which it then gets unless they stand elsewhere."""
-        if line.kind == "code":
-            finding = self._check.code(line.text, inherited)
-            line.marked = line.marked.changed(self._composer.code(line.text, set(finding.quotes)))
-        else:
-            taken, unknown = self._left_out.links, self.grounding.unknown_markers
-            self._compose(line, inherited)
-            line.unresolved = line.unresolved or self.grounding.unknown_markers > unknown
-            own, bare = self._composer.numbers(line.marked), self._composer.bare(line.marked)
-            if self._only_pointed(bare, taken) or (line.kind != "row" and not _SAYS.search(bare)):
-                bare = ""
-            finding = self._finding(line, bare, own, inherited)
-            if not finding.supported:
-                if is_refusal(bare):
-                    self._left_out.said_no = True
-                    reasons = (*finding.reasons, "refusal: it says that the book has no answer")
-                    finding = finding._replace(standing="contradicted", reasons=reasons)
-            else:
-                line.marked = self._composer.only(line.marked, finding.quotes)
-                if not own and (not own_place or not set(finding.by) & set(inherited)):
-                    line.marked = MarkedText(with_markers(line.text, finding.by))
-        line.quotes, line.reasons = finding.quotes, finding.reasons
-        line.standing = finding.standing if line.text else "contradicted"
-        line.waits = self._manner.judged and line.kind != "code" and not finding.verbatim
-        line.waits = line.waits and line.standing != "contradicted"
-
-    def _finding(self, line: AnswerLine, bare: str, own: Sequence[int], inherited: Sequence[int]) -> Finding:
-        """What the passages say of a line. Without a citation of its own, any passage of the turn may say it."""
-        if not own and (line.unresolved or _NO_MARKER.search(bare)):
-            return Finding("contradicted", (), {}, reasons=("citation: no passage of this answer is meant",))
-        cited = own or inherited
-        finding = self._check.claim(bare, cited) if cited else self._check.anywhere(bare)
-        if finding.supported and (clauses := self._composer.clauses(line.marked)):
-            return self._check.clauses(finding, clauses)
-        if not finding.supported and not own and inherited:
-            elsewhere = self._check.anywhere(bare)
-            return elsewhere if elsewhere.supported or finding.standing == "contradicted" else finding
-        return finding
+                self._check.check(line, self._cited, own_place=bool(self._cited))
 
     def _waiting(self) -> list[AnswerLine]:
         waiting = [line for line in self._held.waiting() if not line.asked]
         return waiting if self._ended or self._intake.paused else [line for line in waiting if line.run != self._run]
-
-    def _compose(self, line: AnswerLine, cited: Sequence[int]) -> None:
-        """Make the line fit to be shown, and count what was taken out of it."""
-        composed = self._composer.compose(line.marked, frozenset(cited))
-        self.grounding.unknown_markers += composed.unknown
-        self._left_out.links += composed.links
-        line.marked = composed.plain
 
     # --- lines go out -----------------------------------------------------------------------------------------------
 
@@ -403,7 +317,7 @@ class AnswerWriter:
     def _show(self, line: AnswerLine) -> None:
         numbers = self._numbers(line)
         for number in numbers:
-            line.quotes.setdefault(number, self._check.quote(line.text, number))
+            line.quotes.setdefault(number, self._check.support.quote(line.text, number))
         doubtful = line.standing != "supported" and not (line.frame and line.standing is None)
         doubtful = doubtful and self._manner.mode != "off"
         self.shown.put(line, numbers, flagged=doubtful)

@@ -1,5 +1,1 @@
-"""The support check: do the passages say what a sentence of the answer says?"""
-
-from rag.evidence.verdict import Verdict, check
-
-__all__ = ["Verdict", "check"]
+"""Whether passages support a sentence: its words, numbers, names and denials compared with theirs."""

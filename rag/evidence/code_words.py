@@ -25,27 +25,17 @@ _LONGEST: Final = 4000  # code points of a sentence that are searched
 
 
 def code_words(sentence: str) -> list[str]:
-    """The inline code of a sentence, then other words that must be code: paths, flags, names with `_` or `::`.
+    """The inline code of a sentence, then other words that must be code (paths, flags, names with `_`), each once.
 
     >>> code_words("Run `ros2 topic` with --verbose in src/main.rs.")
     ['ros2 topic', '--verbose', 'src/main.rs']
     """
     text = sentence[:_LONGEST]
-    return [
+    found = [
         *(m[2].strip() for m in _SPAN.finditer(text)),
         *(m[0].strip("_") for m in _BARE.finditer(_SPAN.sub(" ", text))),
     ]
-
-
-def unstated_code(sentence: str, passages: Sequence[str]) -> Iterator[str]:
-    """The code words of the sentence that no passage holds, each once."""
-    words = [word for word in dict.fromkeys(code_words(sentence)) if any(c.isalnum() for c in word)]
-    if not words:
-        return
-    held = [" ".join(passage.split()) for passage in passages]
-    for word in words:
-        if not any(_holds(passage, form) for form in _forms(word) for passage in held):
-            yield word
+    return list(dict.fromkeys(found))
 
 
 def unstated_lines(block: str, passages: Sequence[str]) -> Iterator[str]:
@@ -58,6 +48,11 @@ def unstated_lines(block: str, passages: Sequence[str]) -> Iterator[str]:
         plain = " ".join(line.split())
         if plain not in held and _PROMPT.sub("", plain) not in held:
             yield plain
+
+
+def holds_code(passage: str, word: str) -> bool:
+    """Whether a passage, its white space made single spaces, holds a code word in one of its forms."""
+    return any(_holds(passage, form) for form in _forms(word))
 
 
 def _forms(word: str) -> list[str]:

@@ -10,24 +10,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from rag.evidence.evidence import Sources
+from rag.evidence.mentions import is_name
 from rag.evidence.negation import REACH, SCOPE, cues, implied, opposites, scopes
 from rag.evidence.numbers import Quantity, counts_items, points_back
 from rag.evidence.passages import SourceLine
-from rag.evidence.slots import Slots
+from rag.evidence.word_contexts import WordContexts
+from rag.evidence.word_overlap import Sources
 from rag.evidence.words import Token
 from rag.text.english.word_lists import (
-    COMMON_ENDINGS,
     CUES,
     DATES,
     EXTREMES,
     TIME_SPANS,
-    TITLES,
 )
 from rag.text.terms import is_english
 
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
-UNCOMMON: Final = 0.8  # least weight of a name at the beginning of a sentence
 OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of the passages stands in this place
 LEAST: Final = 0.2  # fit up to which an opposite, or a denial, is about something else
 OTHER_WORD: Final = 0.95  # factor on the fit of another word of the same or the opposite side
@@ -49,7 +47,7 @@ _REASONS: Final[dict[Kind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A word of the sentence at token `index`, and how well it fits, 0 to 1 each (see `rag.evidence.slots`).
+    """A word of the sentence at token `index`, and how well it fits, 0 to 1 each (see `rag.evidence.word_contexts`).
 
     `own`: the best place of the same word in the passages. `rival`: the best place of another word of its kind.
     `usual`: the best places of the words around it.
@@ -71,16 +69,20 @@ class Compared:
 class Comparison:
     """The words of one sentence, `said`, that are compared with their places in the passages."""
 
-    def __init__(self, said: SourceLine, slots: Slots) -> None:
+    def __init__(self, said: SourceLine, contexts: WordContexts) -> None:
         self._said = said
-        self._slots = slots
-        self._sources: Sources = slots.sources
+        self._contexts = contexts
+        self._sources: Sources = contexts.sources
         self._denied = scopes(said.tokens)
-        self._forms = {word.index: word.forms for word in slots.words}
+        self._forms = {word.index: word.forms for word in contexts.words}
 
     def doubts(self) -> Iterator[str]:
-        """Reasons of a `Verdict`."""
-        yield from self.absent()
+        """Reasons of a `Verdict`, beside the numbers that are absent."""
+        for index in self._name_tokens():
+            token = self._said.tokens[index]
+            held = self._sources.forms(token.key) or token.key in self._sources.known
+            if not held and not (token.first and is_english(token.word)):
+                yield f"name: {token.word} is not in the passages"
         for one in self.compared():
             if one.doubtful:
                 yield _REASONS[one.kind].format(self._said.tokens[one.index].word)
@@ -93,23 +95,18 @@ class Comparison:
         for index in cues(self._said.tokens):
             yield self._denial(index)
 
-    def absent(self) -> Iterator[str]:
-        """Reasons for the numbers, units and names that no passage has."""
+    def absent(self) -> Iterator[tuple[int, str, bool]]:
+        """The numbers that no passage has: where each begins, its words, and whether only its unit is missing."""
         for quantity in self._said.quantities:
             same, fitting, rivals = self._places(quantity)
             titled = f"#{quantity.value}" in self._sources.known
             if not (fitting or titled or quantity.vague or self._counts(quantity, rivals)):
-                yield f"{'unit' if same else 'number'}: {self._said.text_of(quantity)} is not in the passages"
-        for index in self._name_tokens():
-            token = self._said.tokens[index]
-            held = self._sources.forms(token.key) or token.key in self._sources.known
-            if not held and not (token.first and is_english(token.word)):
-                yield f"name: {token.word} is not in the passages"
+                yield self._said.tokens[quantity.first].start, self._said.text_of(quantity), bool(same)
 
     def _counts(self, quantity: Quantity, rivals: Places) -> bool:
         """Whether the number counts things of the text, and no other number stands in its place."""
-        slots, forms, said = self._slots, self._sources.forms, self._said.tokens
-        another = slots.best(quantity.first, quantity.last, rivals) >= OF_ANOTHER * slots.usual(quantity.first)
+        contexts, forms, said = self._contexts, self._sources.forms, self._said.tokens
+        another = contexts.best(quantity.first, quantity.last, rivals) >= OF_ANOTHER * contexts.usual(quantity.first)
         return not another and (
             points_back(quantity, said) or counts_items(quantity, said, lambda key: bool(forms(key)))
         )
@@ -126,15 +123,17 @@ class Comparison:
         same = [(site.number, q) for site in sites for q in site.line.quantities if quantity.same(q)]
         rivals = [
             (number, q.first)
-            for number in self._slots.lines
+            for number in self._contexts.lines
             for q in sites[number].line.quantities
             if quantity.rivals(q) and not any(q.same(own) for own in self._said.quantities)
         ]
         return [(number, q.first) for number, q in same], [(n, q.first) for n, q in same if quantity.fits(q)], rivals
 
     def _compared(self, kind: Kind, first: int, last: int, own: Places, rivals: Places) -> Compared:
-        slots = self._slots
-        return Compared(kind, first, slots.best(first, last, own), slots.best(first, last, rivals), slots.usual(first))
+        contexts = self._contexts
+        return Compared(
+            kind, first, contexts.best(first, last, own), contexts.best(first, last, rivals), contexts.usual(first)
+        )
 
     def _name_tokens(self) -> list[int]:
         inside = {index for q in self._said.quantities for index in range(q.first, q.last + 1)}
@@ -142,14 +141,14 @@ class Comparison:
 
     def _names(self) -> Iterator[Compared]:
         """The names. A name of the titles alone has no place that could be compared."""
-        slots, sites = self._slots, self._sources.sites
-        held = [(n, at, t) for n in slots.lines for at, t in enumerate(sites[n].line.tokens) if is_name(t)]
+        contexts, sites = self._contexts, self._sources.sites
+        held = [(n, at, t) for n in contexts.lines for at, t in enumerate(sites[n].line.tokens) if is_name(t)]
         for index in self._name_tokens():
             token = self._said.tokens[index]
             if forms := self._sources.forms(token.key):
                 dated = token.word in DATES
                 rivals = [(n, at) for n, at, t in held if t.key not in forms and (t.word in DATES) == dated]
-                yield self._compared("name", index, index, slots.sites(forms), rivals)
+                yield self._compared("name", index, index, contexts.sites(forms), rivals)
 
     def _turns(self) -> Iterator[Compared]:
         """The words that the passages deny or replace by an opposite. Words that the sentence denies are no such.
@@ -166,7 +165,7 @@ class Comparison:
             forms = self._forms.get(index, _NONE) | {token.key}
             own = self._sides(index, forms | same, True)
             turned = self._sides(index, other - forms, False)
-            rival, usual = max(own[1], turned[1]), self._slots.usual(index)
+            rival, usual = max(own[1], turned[1]), self._contexts.usual(index)
             kind: Kind = "negation" if own[1] >= turned[1] else "comparison"
             if rival > max(LEAST, OF_ANOTHER * usual) and not (kind == "negation" and index in self._denied):
                 yield Compared(kind, index, max(own[0], turned[0]), rival, usual)
@@ -176,19 +175,19 @@ class Comparison:
 
         `same`: the keys are on the sentence's side. An opposite that is denied says the same.
         """
-        slots, best = self._slots, [0.0, 0.0]
-        for number, at in slots.sites(keys):
-            fit = slots.fit(index, index, number, at)
-            if slots.sources.sites[number].line.tokens[at].key != self._said.tokens[index].key:
+        contexts, best = self._contexts, [0.0, 0.0]
+        for number, at in contexts.sites(keys):
+            fit = contexts.fit(index, index, number, at)
+            if contexts.sources.sites[number].line.tokens[at].key != self._said.tokens[index].key:
                 fit *= OTHER_WORD
-            side = 0 if same == ((at in slots.denied(number)) == (index in self._denied)) else 1
+            side = 0 if same == ((at in contexts.denied(number)) == (index in self._denied)) else 1
             best[side] = max(best[side], fit)
         return best[0], best[1]
 
     def _denial(self, cue: int) -> Compared:
         """A "not": its own places are denials of the passages, its rivals places that affirm what it denies."""
-        slots, tokens = self._slots, self._said.tokens
-        lines = [(number, self._sources.sites[number].line.tokens) for number in slots.lines]
+        contexts, tokens = self._contexts, self._said.tokens
+        lines = [(number, self._sources.sites[number].line.tokens) for number in contexts.lines]
         denied = [at for at in range(cue + 1, cue + 1 + REACH) if at in self._denied][:SCOPE]
         keys = _NONE.union(*(self._forms.get(at, {tokens[at].key}) for at in denied))
         opposite = _NONE.union(*(opposites().get(t.key, (_NONE, _NONE))[1] for t in tokens[cue + 1 : cue + 3]))
@@ -196,26 +195,14 @@ class Comparison:
         hidden = [(number, at) for number, line in lines for at, token in enumerate(line) if token.key in implied()]
         for number, line in lines:
             for at in cues(line):
-                reach = slots.denied(number).intersection(range(at + 1, at + 1 + REACH))
+                reach = contexts.denied(number).intersection(range(at + 1, at + 1 + REACH))
                 (hidden if keys.isdisjoint(line[index].key for index in reach) else stated).append((number, at))
-        own = max(slots.best(cue, cue, stated), IMPLIED * slots.best(cue, cue, hidden))
-        return Compared("denial", cue, own, slots.best(cue, cue, self._affirmed(keys)), slots.usual(cue))
+        own = max(contexts.best(cue, cue, stated), IMPLIED * contexts.best(cue, cue, hidden))
+        return Compared("denial", cue, own, contexts.best(cue, cue, self._affirmed(keys)), contexts.usual(cue))
 
     def _affirmed(self, keys: Iterable[str]) -> list[tuple[int, int]]:
         """The places of the keys that the passages do not deny."""
-        return [(number, at) for number, at in self._slots.sites(keys) if at not in self._slots.denied(number)]
-
-
-def is_name(token: Token) -> bool:
-    """Whether a token is taken for a name: a capitalized content word, and uncommon if it begins a sentence."""
-    if not token.capital or token.digits or not token.content or len(token.word) < 2 or token.word in TITLES:
-        return False
-    return not token.first or (token.weight >= UNCOMMON and not _is_common(token.word))
-
-
-def _is_common(word: str) -> bool:
-    """Whether a word merely begins a sentence, by its ending: "Landlords", "Negotiation"."""
-    return word.endswith(COMMON_ENDINGS) or (word.endswith("s") and is_english(word[:-1]))
+        return [(number, at) for number, at in self._contexts.sites(keys) if at not in self._contexts.denied(number)]
 
 
 def _compares_nothing(tokens: tuple[Token, ...], index: int) -> bool:

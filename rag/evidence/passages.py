@@ -64,6 +64,12 @@ def line(text: str, start: int, end: int, heading: bool = False) -> SourceLine:
     return SourceLine(start, end, heading, found, counted, {key: tuple(at) for key, at in places.items()})
 
 
+@lru_cache(maxsize=128)
+def whole_line(text: str) -> SourceLine:
+    """Read the text as one line. The result is cached, since a sentence is compared with one passage after another."""
+    return line(text, 0, len(text))
+
+
 def _lines(text: str) -> Iterator[SourceLine]:
     begin = _title_end(text)
     if begin:

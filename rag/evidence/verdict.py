@@ -6,20 +6,21 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final, Literal
 
-from rag.evidence.absence import MOST_CODE, absent
 from rag.evidence.code_words import unstated_lines
 from rag.evidence.doubts import Comparison
-from rag.evidence.evidence import Sources, Support, Word, support, words_of
-from rag.evidence.passages import SourceLine, line, read
-from rag.evidence.slots import Slots
+from rag.evidence.mentions import MOST_CODE, Mentions
+from rag.evidence.passages import SourceLine, line, read, whole_line
+from rag.evidence.word_contexts import WordContexts
+from rag.evidence.word_overlap import Sources, Support, Word, support, words_of
 from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.text.language import is_foreign, words_of_text
 from rag.types import Standing
 
+Reason = tuple[Standing, str]
 Sort = Literal["claim", "heading", "lead", "code", "remark"]
 
 LONGEST: Final = 100  # tokens of a sentence that are checked at once
@@ -36,7 +37,6 @@ CLAUSE_WORDS: Final = 2  # content words with which a clause states something by
 _FIRST_WORD: Final = re.compile(r"\A[a-z]+(?![\w.(:/=]|-[\w-])")  # and no code word, such as `state_text` or `uv.lock`
 _MARKER: Final = re.compile(r"(`[^`\n]*`)|[\[【]\^?\d{1,3}(?:[,\s–-]{1,3}\^?\d{1,3}){0,20}[\]】]")
 _HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s|\s*\*\*[^*\n]{1,80}\*\*:?\s*$")
-_CODE_WORD: Final = re.compile(r"[^\W\d_]\w+")
 _COMMENT: Final = re.compile(r"(?:#|//|/\*|--|<!--)")
 _FENCE: Final = re.compile(r"\s*(?:`{3,}|~{3,})")
 _BULLET: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?=\S)")
@@ -80,44 +80,52 @@ class Verdict:
         return tuple(reason.partition(":")[0] for reason in self.reasons)
 
 
-def check(sentence: str, passages: Sequence[str], *, known: str = "") -> Verdict:
+def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Sequence[str] = ()) -> Verdict:
     """Whether the passages that a sentence of an answer cites support it.
 
     `sentence` may have its markers or not; `passages` are the texts as shown. `known` is text above the passages
-    (titles, headings, breadcrumbs): the sentence may use its names, but it supports no claim by itself. Never raises.
-    Takes time linear in the length of the text.
+    (titles, headings, breadcrumbs): the sentence may use its names, but it supports no claim by itself. `beside` are
+    texts that are not cited, such as the other passages of the turn and the question: what stands there is unconfirmed
+    and not contradicted. Never raises. Takes time linear in the length of the text.
 
     >>> verdict = check("Atlas weighs 98 kg.", ["Atlas is a robot. It weighs 89 kg."])
     >>> verdict.supported, verdict.reasons
     (False, ('number: 98 kg is not in the passages',))
     """
+    mentions = Mentions([*passages, known], beside)
     if is_code(sentence):
-        return _judged_code(sentence, [*passages, known])
+        return _judged_code(sentence, [*passages, known], mentions)
     if len(sentence) > LONGEST_TEXT:
         return Verdict("contradicted", ("distant: it is too long for one sentence",), "claim", None, 0, 0, 0.0)
     sort, text = claim_of(sentence)
-    claim = line(text, 0, len(text))
-    sources = Sources([read(passage) for passage in passages], frozenset(line(known, 0, len(known)).places))
+    claim = whole_line(text)
+    sources = _sources(tuple(passages), known)
     if _is_foreign(text, (*passages, known)):
-        return _judged_foreign(text, claim, passages, known, sources)
+        return _judged_foreign(text, claim, mentions, sources)
     if sort != "claim":
-        doubts = [*_absent_numbers(claim, sources), *_strange(sort, claim, sources)]
-        return _verdict(tuple(absent(text, claim, passages, known, doubts)), doubts, sort)
+        numbers = _missing(text, Comparison(claim, WordContexts(claim, words_of(claim, sources), sources)), mentions)
+        return _verdict([*numbers, *mentions.reasons(text, claim), *_strange(sort, claim, sources)], sort)
     pieces = [claim] if len(claim.tokens) <= LONGEST else _pieces(text, claim)
-    judged = [_judged(text, piece, sources) for piece in pieces]
-    doubts = [reason for _, found in judged for reason in found]
-    certain = tuple(absent(text, claim, passages, known, doubts))
+    judged = [_judged(text, piece, sources, mentions) for piece in pieces]
+    reasons = [*(reason for _, found in judged for reason in found), *mentions.reasons(text, claim)]
     score = min(found.share for found, _ in judged)
     passage, start, end = _evidence(judged[0][0], words_of(pieces[0], sources), sources)
-    return replace(_verdict(certain, doubts, sort), passage=passage, start=start, end=end, score=round(score, 4))
+    return replace(_verdict(reasons, sort), passage=passage, start=start, end=end, score=round(score, 4))
 
 
-def _verdict(certain: Sequence[str], doubts: Sequence[str], sort: Sort) -> Verdict:
-    """The verdict from what is certainly absent and from what is in doubt."""
-    named = {reason.partition(" is not")[0] for reason in certain}
-    rest = [reason for reason in doubts if reason.partition(" is not")[0] not in named]
+@lru_cache(maxsize=32)
+def _sources(passages: tuple[str, ...], known: str) -> Sources:
+    """The passages, indexed. The result is cached, since the sentences of a paragraph cite the same few."""
+    return Sources([read(passage) for passage in passages], frozenset(whole_line(known).places))
+
+
+def _verdict(found: Sequence[Reason], sort: Sort) -> Verdict:
+    """The verdict of the worst reason; what is certain is named first, and each thing once."""
+    certain = [reason for standing, reason in found if standing == "contradicted"]
+    rest = [reason for standing, reason in found if standing != "contradicted"]
+    reasons = {reason.casefold(): reason for reason in reversed([*certain, *rest])}
     standing: Standing = "contradicted" if certain else "unconfirmed" if rest else "supported"
-    return Verdict(standing, tuple(dict.fromkeys([*certain, *rest])), sort, None, 0, 0, 0.0 if certain or rest else 1.0)
+    return Verdict(standing, tuple(reversed(reasons.values())), sort, None, 0, 0, 0.0 if reasons else 1.0)
 
 
 @lru_cache(maxsize=64)
@@ -132,29 +140,34 @@ def _is_foreign(text: str, passages: tuple[str, ...]) -> bool:
     return foreign or is_foreign(text, words)
 
 
-def _judged_foreign(text: str, claim: SourceLine, passages: Sequence[str], known: str, sources: Sources) -> Verdict:
+def _judged_foreign(text: str, claim: SourceLine, mentions: Mentions, sources: Sources) -> Verdict:
     """A sentence that English rules cannot read: a quotation is supported, and what is certainly absent is so."""
     words = words_of(claim, sources)
     found = support(words, sources)
-    doubts = [] if found.share >= QUOTED else ["language: it is not in English, so it was not checked"]
-    numbers = [*doubts, *Comparison(claim, Slots(claim, words, sources)).absent()]
-    certain = tuple(absent(text, claim, passages, known, numbers, names=False))
+    reasons = [*_missing(text, Comparison(claim, WordContexts(claim, words, sources)), mentions), *mentions.code(text)]
+    reasons = [one for one in reasons if one[0] == "contradicted"]
+    if found.share < QUOTED:
+        reasons.append(("unconfirmed", "language: it is not in English, so it was not checked"))
     passage, start, end = _evidence(found, words, sources)
-    verdict = _verdict(certain, doubts, "claim")
-    return replace(verdict, passage=passage, start=start, end=end, score=round(found.share, 4))
+    return replace(_verdict(reasons, "claim"), passage=passage, start=start, end=end, score=round(found.share, 4))
 
 
-def _judged_code(block: str, passages: Sequence[str]) -> Verdict:
+def _missing(text: str, comparison: Comparison, mentions: Mentions) -> Iterator[Reason]:
+    """The numbers of a claim that no passage has, or none with this unit."""
+    for start, number, only_unit in comparison.absent():
+        if only_unit:
+            yield "unconfirmed", f"unit: {number} is not in the passages"
+        else:
+            yield mentions.number(text, start, number)
+
+
+def _judged_code(block: str, passages: Sequence[str], mentions: Mentions) -> Verdict:
     """A fenced block: its lines stand in the passages, or at least every word of them, or a word is nowhere."""
-    held = "\n".join(passages).casefold()
-    certain: list[str] = []
-    doubts: list[str] = []
-    for count, text in enumerate(unstated_lines(block, passages)):
-        strange = [word for word in _CODE_WORD.findall(text.casefold()) if word not in held]
-        if count < MOST_CODE:
-            reason = f"code: {text} is not in the passages"
-            (certain if strange and not _COMMENT.match(text) else doubts).append(reason)
-    return _verdict(certain, doubts, "code")
+    reasons: list[Reason] = []
+    for text in islice(unstated_lines(block, passages), MOST_CODE):
+        strange = mentions.strange_words(text) and not _COMMENT.match(text)
+        reasons.append(("contradicted" if strange else "unconfirmed", f"code: {text} is not in the passages"))
+    return _verdict(reasons, "code")
 
 
 def is_code(sentence: str) -> bool:
@@ -203,21 +216,14 @@ def _stated(text: str) -> str:
     return " ".join(_unwrapped(clause) for clause in clauses if not LACKS.search(clause) and len(clause.split()) > 3)
 
 
-def _absent_numbers(sentence: SourceLine, sources: Sources) -> Iterator[str]:
-    """Reasons for the numbers that no passage holds."""
-    for quantity in sentence.quantities:
-        if not quantity.vague and not any(quantity.same(q) for site in sources.sites for q in site.line.quantities):
-            yield f"number: {sentence.text_of(quantity)} is not in the passages"
-
-
-def _strange(sort: Sort, sentence: SourceLine, sources: Sources) -> Iterator[str]:
+def _strange(sort: Sort, sentence: SourceLine, sources: Sources) -> Iterator[Reason]:
     """The reason against a heading or a lead with two content words that are neither general nor in a passage."""
     if sort in ("heading", "lead"):
         words = [token for token in sentence.tokens if token.content and not token.digits]
         general = LIGHT | STOP_WORDS | sources.known
         strange = [t.word for t in words if not sources.forms(t.key) and general.isdisjoint((t.word, t.key))]
         if len(strange) > STRANGE:
-            yield f"distant: the passages say nothing of {strange[0]} and {strange[1]}"
+            yield "unconfirmed", f"distant: the passages say nothing of {strange[0]} and {strange[1]}"
 
 
 def _pieces(text: str, sentence: SourceLine) -> list[SourceLine]:
@@ -226,17 +232,17 @@ def _pieces(text: str, sentence: SourceLine) -> list[SourceLine]:
     return [line(text, start, end) for start, end in pairwise([*starts, len(text)])]
 
 
-def _judged(text: str, claim: SourceLine, sources: Sources) -> tuple[Support, list[str]]:
-    """Where the passages support the claim best, and the reasons to doubt that they do."""
+def _judged(text: str, claim: SourceLine, sources: Sources, mentions: Mentions) -> tuple[Support, list[Reason]]:
+    """Where the passages support the claim best, and the reasons against it."""
     words = words_of(claim, sources)
-    slots = Slots(claim, words, sources)
+    comparison = Comparison(claim, WordContexts(claim, words, sources))
     found = support(words, sources)
-    reasons = list(Comparison(claim, slots).doubts())
+    doubts = list(comparison.doubts())
     if found.share < CLOSE or not sources.sites or _speaks_of_itself(claim, sources):
-        reasons.append("distant: the passages say nothing like it")
+        doubts.append("distant: the passages say nothing like it")
     elif any(support(clause, sources).share < CLAUSE_CLOSE for clause in _clauses(text, claim, words)):
-        reasons.append("distant: the passages say nothing like one of its clauses")
-    return found, reasons
+        doubts.append("distant: the passages say nothing like one of its clauses")
+    return found, [*_missing(text, comparison, mentions), *(("unconfirmed", doubt) for doubt in doubts)]
 
 
 def _clauses(text: str, claim: SourceLine, words: Sequence[Word]) -> list[list[Word]]:

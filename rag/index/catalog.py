@@ -50,12 +50,12 @@ async def list_collections(*, home: Path, server: Server | None = None) -> list[
         return await asyncio.to_thread(_local_collections, home / "index")
     from rag.index.server_errors import server_faults
     from rag.index.server_lease import is_lease
+    from rag.index.server_versions import book_names
 
     client = server.asynchronous()
     try:
         with server_faults("", server.address):
-            found = (await client.get_collections()).collections
-            return sorted(one.name for one in found if not is_lease(one.name))
+            return sorted(name for name in await book_names(client) if not is_lease(name))
     finally:
         await client.close()
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, SparseVector, Where
 from rag.embedding.vectors import cosines
 from rag.errors import RetrievalError
-from rag.index import vector_store
+from rag.index import server_versions, vector_store
 from rag.index.collection_schema import CollectionSchema, record_of, schema_of
 from rag.index.field_mapping import Layout
 from rag.index.index_errors import encoders, mismatch, name_taken, no_collection, not_ours
 from rag.index.payload import DENSE, ENTRY_KEYS, SPARSE, server_ids, to_entry
 from rag.index.prose_table import prose_of
 from rag.index.scores import TIE_SLACK, Scores, best, is_empty
-from rag.index.server_errors import is_conflict, is_missing, server_faults
+from rag.index.server_errors import is_missing, server_faults
 from rag.index.server_lease import take_lease
-from rag.index.server_requests import INDEXED, Hit, hits, quantization, request, rescoring, unmapped
+from rag.index.server_requests import INDEXED, Hit, gives_cosines, hits, quantization, request, rescoring, unmapped
+from rag.index.server_versions import worth_copying
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from rag.ports import Ranked
 
 BATCH: Final = 64  # points of one upsert: 64 vectors of 1,024 numbers are about a megabyte of JSON
+COPIED: Final = 256  # points of one scroll that brings their vectors, and of the upsert of them
 PAGE: Final = 512  # points of one scroll or delete
 DEEPEST: Final = 1000  # limit from which on a query that finds points without text is not repeated
 
@@ -36,10 +38,12 @@ DEEPEST: Final = 1000  # limit from which on a query that finds points without t
 class ServerIndex:
     """A `rag.ports.ChunkIndex` on a Qdrant server (1.19 or later), or on a client in local mode.
 
-    The models that encoded the collection are recorded in its metadata. A change adds first and removes afterwards, in
-    batches: meanwhile a reader may see new chunks beside old ones, but misses none. A collection without our record is
-    foreign: it is read as `layout` says and never written. `address` is for messages and holds no credentials.
-    `sync_client` makes a blocking client to the same server, for LangChain code. `aclose` closes `client`.
+    The models that encoded the collection are recorded in its metadata. A change that replaces something is written
+    beside the old state and shown in one step (`rag.index.server_versions`). Other changes, and small ones of a large
+    book, add first and remove afterwards, in batches: meanwhile a reader may see new chunks beside old ones, but misses
+    none. A collection without our record is foreign: it is read as `layout` says and never written. `address` is for
+    messages and holds no credentials. `sync_client` makes a blocking client to the same server, for LangChain code.
+    `aclose` closes `client`.
     """
 
     def __init__(
@@ -78,7 +82,7 @@ class ServerIndex:
         with self._faults():
             scores = Scores(await self._rankings(schema, legs, limit, where, known))
             await self._complete(schema, legs, scores)
-        return await asyncio.to_thread(lambda: rank(_matches(legs, scores, [known[id] for id in scores.ids])))
+        return await asyncio.to_thread(lambda: rank(_matches(schema, legs, scores, [known[id] for id in scores.ids])))
 
     async def _rankings(
         self, schema: CollectionSchema, legs: Sequence[Leg], limit: int, where: Where | None, known: dict[str, Hit]
@@ -109,11 +113,13 @@ class ServerIndex:
         return found
 
     async def _complete(self, schema: CollectionSchema, legs: Sequence[Leg], scores: Scores[str]) -> None:
-        """Ask the sparse legs for their scores of what the other legs found."""
+        """Ask for the scores of what other legs found; for those of dense legs only where they are cosines."""
         lacking = {
             leg: ids
             for leg, vector in enumerate(legs)
-            if isinstance(vector, SparseVector) and _finds(schema, vector) and (ids := scores.lacking(leg))
+            if (gives_cosines(schema) or isinstance(vector, SparseVector))
+            and _finds(schema, vector)
+            and (ids := scores.lacking(leg))
         }
         if lacking:
             requests = [rescoring(schema, legs[leg], server_ids(ids)) for leg, ids in lacking.items()]
@@ -158,6 +164,8 @@ class ServerIndex:
                 raise not_ours(self.collection)
             lease = await take_lease(self._client, self.collection)
         try:
+            with self._faults():
+                await server_versions.settle(self._client, self.collection)
             yield
         finally:
             await lease.aclose()
@@ -168,66 +176,98 @@ class ServerIndex:
             old = await self._look()
             if old is not None and old.fields is not None:
                 raise not_ours(self.collection)
+            fresh = old is None
             if old is not None and encoders(old.info) != encoders(info):
-                add = list(add)
-                await self._clear(old.info, info, {str(id) for id in unwanted} | {point.chunk.id for point in add})
-                old = None
+                add, fresh = list(add), True
+                await self._check_replaced(old.info, info, {str(id) for id in unwanted} | {p.chunk.id for p in add})
             points = iter(add)
             first = next(points, None)
-            if old is None:
-                await self._create(info)
-            elif first is None and not unwanted:
+            if first is None and not fresh and not unwanted:
                 return
-            else:
-                await self._remember(info, complete=False)
             points = points if first is None else chain([first], points)
-            while batch := await asyncio.to_thread(lambda: list(islice(points, BATCH))):
-                await vector_store.add_points(self._client, self.collection, CollectionSchema(info), batch)
-                unwanted -= {point.chunk.id for point in batch}
-            ids: list[Any] = sorted(unwanted, key=str)
-            for begin in range(0, len(ids), PAGE):
-                some = ids[begin : begin + PAGE]
-                await vector_store.delete_points(self._client, self.collection, CollectionSchema(info), some)
-            await self._remember(info, complete=True)
+            place = await server_versions.version_of(self._client, self.collection) or self.collection
+            ours = place == self.collection or server_versions.is_version(place)
+            if fresh:
+                await self._write_version(info, points)
+            elif old and ours and first is not None and worth_copying(old.info.chunks, len(unwanted)):
+                await self._write_version(info, points, source=place, without=unwanted)
+            else:
+                await self._write(self._at(place), info, points, unwanted)
+
+    def _at(self, collection: str) -> ServerIndex:
+        """The same index on one collection behind the book's name. Only a collection itself can be changed."""
+        return ServerIndex(self._client, collection, address=self.address, layout=self.layout)
+
+    async def _write(self, target: ServerIndex, info: IndexInfo, points: Iterator[Point], unwanted: set[Any]) -> None:
+        """Add points and then remove others; meanwhile the collection says that it is not complete."""
+        await target._remember(info, complete=False)
+        while batch := await asyncio.to_thread(lambda: list(islice(points, BATCH))):
+            await vector_store.add_points(self._client, target.collection, CollectionSchema(info), batch)
+            unwanted -= {point.chunk.id for point in batch}
+        ids: list[Any] = sorted(unwanted, key=str)
+        for begin in range(0, len(ids), PAGE):
+            some = ids[begin : begin + PAGE]
+            await vector_store.delete_points(self._client, target.collection, CollectionSchema(info), some)
+        await target._remember(info, complete=True)
+
+    async def _write_version(
+        self, info: IndexInfo, points: Iterator[Point], *, source: str = "", without: Collection[Any] = ()
+    ) -> None:
+        """Write the new state beside the old one, of its points and new ones, and let the name stand for it."""
+        target = self._at(server_versions.new_version(self.collection))
+        try:
+            await target._create(info)
+            if source:
+                await self._copy(source, target.collection, without)
+            await self._write(target, info, points, set())
+        except BaseException:  # also a Ctrl-C
+            with suppress(Exception):  # the next writer removes it
+                await asyncio.shield(self._client.delete_collection(target.collection))
+            raise
+        await server_versions.show(self._client, self.collection, target.collection)
 
     async def drop(self) -> None:
         async with self._present() as schema:
             if schema is not None and schema.fields is not None:
                 raise not_ours(self.collection)
-            if schema is not None:
-                await self._client.delete_collection(self.collection)
+            await server_versions.remove(self._client, self.collection)
 
     async def rename(self, new: str) -> None:
-        """Copy the collection to a name where there is none, then delete it. A reader finds one of the two, or both.
+        """Give the book another name in one step. One that was made before there were aliases is copied and deleted.
 
-        Raises `UsageError` "name_taken" and "foreign_collection", and `RetrievalError` "no_index".
+        Raises `UsageError` "name_taken" and "foreign_collection", and `RetrievalError` "no_index" and "index_locked".
         """
-        target = ServerIndex(self._client, new, address=self.address, layout=self.layout)
+        target = self._at(new)
         async with self._present() as schema, target._present() as taken:
             if schema is None:
                 raise no_collection(self.collection)
             if schema.fields is not None:
                 raise not_ours(self.collection)
-            if taken is not None and taken.complete:
+            if taken is not None:
                 raise name_taken(new)
-            if taken is not None:  # what a renaming that was broken off has left
-                await target.drop()
-            info = replace(schema.info, collection=new)
-            await target._create(info)
-            await self._copy(new)
-            await target._remember(info, complete=schema.complete)
-            await self._client.delete_collection(self.collection)
+        async with self.writing(), target.writing():
+            with self._faults():
+                if await server_versions.version_of(self._client, self.collection) is not None:
+                    await server_versions.rename(self._client, self.collection, new)
+                    return
+                info = replace(schema.info, collection=new)
+                await target._write_version(info, iter(()), source=self.collection)
+                await self._client.delete_collection(self.collection)
 
-    async def _copy(self, target: str) -> None:
-        """Add all points, with their vectors, to another collection."""
+    async def _copy(self, source: str, target: str, without: Collection[Any]) -> None:
+        """Add the points of a collection to another, with their vectors, but for some ids."""
         from qdrant_client import models
 
-        offset, more = None, True
+        left_out, offset, more = {str(id) for id in without}, None, True
         while more:
             records, offset = await self._client.scroll(
-                self.collection, limit=BATCH, offset=offset, with_payload=True, with_vectors=True
+                source, limit=COPIED, offset=offset, with_payload=True, with_vectors=True
             )
-            points = [models.PointStruct(id=r.id, vector=r.vector or {}, payload=r.payload) for r in records]  # type: ignore[arg-type]
+            points = [
+                models.PointStruct(id=r.id, vector=r.vector or {}, payload=r.payload)  # type: ignore[arg-type]
+                for r in records
+                if str(r.id) not in left_out
+            ]
             if points:
                 await self._client.upsert(target, points, wait=True)
             more = offset is not None
@@ -258,38 +298,27 @@ class ServerIndex:
     async def _remember(self, info: IndexInfo, *, complete: bool) -> None:
         await self._client.update_collection(self.collection, metadata=record_of(info, complete=complete))
 
-    async def _clear(self, old: IndexInfo, info: IndexInfo, replaced: set[str]) -> None:
-        """Delete a collection of another model, if the change replaces all of its chunks; else raise a mismatch."""
+    async def _check_replaced(self, old: IndexInfo, info: IndexInfo, replaced: set[str]) -> None:
+        """Raise a mismatch unless a change to another model replaces all chunks of the collection."""
         if {entry.id for entry in await self.entries()} - replaced:
             raise mismatch(old, *encoders(info))
-        await self._client.delete_collection(self.collection)
 
     async def _create(self, info: IndexInfo) -> None:
         from qdrant_client import models
 
-        try:
-            await self._client.create_collection(
-                self.collection,
-                vectors_config={DENSE: models.VectorParams(size=info.dimension, distance=models.Distance.COSINE)},
-                sparse_vectors_config={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
-                quantization_config=quantization(self.layout.quantization),
-                metadata=record_of(info, complete=False),
-            )
-            ours = True
-        except Exception as error:
-            if not is_conflict(error):
-                raise
-            ours = False  # another process has just made it
+        await self._client.create_collection(
+            self.collection,
+            vectors_config={DENSE: models.VectorParams(size=info.dimension, distance=models.Distance.COSINE)},
+            sparse_vectors_config={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+            quantization_config=quantization(self.layout.quantization),
+            metadata=record_of(info, complete=False),
+        )
         made = await self._look()
         if made is None or made.fields is not None:
-            if not ours:
-                raise not_ours(self.collection)
             await self._client.delete_collection(self.collection)
             # An older server drops fields that it does not know.
             message = f"The Qdrant server {self.address} does not store a collection's metadata."
             raise RetrievalError("index_request", message, hint="Qdrant 1.19 or later is needed.")
-        if encoders(made.info) != encoders(info):
-            raise mismatch(made.info, *encoders(info))
         for field, prefix in INDEXED.items():
             schema = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, prefix=prefix)
             await self._client.create_payload_index(self.collection, field, field_schema=schema, wait=True)
@@ -307,10 +336,11 @@ def looked_at(client: QdrantClient, index: ServerIndex) -> CollectionSchema | No
         return schema_of(index.collection, described, index.layout, described.points_count or 0)
 
 
-def _matches(legs: Sequence[Leg], scores: Scores[str], found: Sequence[Hit]) -> Matches:
+def _matches(schema: CollectionSchema, legs: Sequence[Leg], scores: Scores[str], found: Sequence[Hit]) -> Matches:
     """The matches whose ids are those of `scores`. A dense leg's scores become cosines, whatever its distance."""
     dense = {column: leg for column, leg in enumerate(legs) if not isinstance(leg, SparseVector)}
-    scores.matrix[:, list(dense)] = cosines([hit.dense for hit in found], list(dense.values()))
+    if not gives_cosines(schema):
+        scores.matrix[:, list(dense)] = cosines([hit.dense for hit in found], list(dense.values()))
     prose = prose_of([hit.chunk for hit in found])
     return Matches(legs, scores.matrix, scores.rankings, prose, lambda rows: [found[row].chunk for row in rows])
 

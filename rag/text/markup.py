@@ -33,7 +33,9 @@ _BARE_HOST_END: Final = re.compile(
     r"|@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}",
     re.IGNORECASE,
 )
-_HOST_START: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]{1,15}:[/\\]{0,3}|//)?[\w.+%@-]{0,200}[\w-]$")
+_HOST_START: Final = re.compile(
+    r"(?:[A-Za-z][A-Za-z0-9+.-]{1,15}:[/\\]{0,3}|//)?[\w.+%@-]{0,200}[\w-]\Z"
+)  # `$` would look across a line break
 _ADDRESS: Final = re.compile(rf"(?:https?://|ftp://|www\.|mailto:){_URL_SIGN}{{1,2000}}", re.IGNORECASE)
 _DESTINATION: Final = re.compile(r"\]\([ \t]{0,3}<?([^\s()<>]{1,2000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,200}){0,3})")
 

@@ -1,4 +1,4 @@
-"""Misspelt words: the word of a vocabulary that is spelt almost the same."""
+"""Misspelt words: the word of a vocabulary that is spelt almost the same, and words that were garbled on purpose."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import Final
 
 from rag.text.terms import is_english, rarity, stem
 
-SHORTEST: Final = 4  # letters of a word that is corrected; shorter words are too close to others
+SHORTEST: Final = 4  # letters of a word that is corrected or unscrambled; shorter words are too close to others
 ONE_EDIT: Final = 7  # letters up to which one edit is allowed; longer words may have two
+
+FEWEST_JOINED: Final = 4  # words run together; fewer of them are a compound
 
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _PART: Final = re.compile(r"[A-Z][a-z]{2,}")  # of a name such as RedirectResponse
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
 
 
 def vocabulary(texts: Iterable[str]) -> set[str]:
@@ -68,3 +71,33 @@ def nearest(word: str, vocabulary: Collection[str]) -> str:
     alike = [other for other in vocabulary if other[0] == word[0] and abs(len(other) - len(word)) <= most]
     found = extract(word, sorted(alike), scorer=OSA.distance, score_cutoff=most, limit=1)
     return str(found[0][0]) if found else ""
+
+
+def is_garbled(sentence: str, text: str) -> bool:
+    """Whether the sentence holds a shuffled word of the text, or words of the text run together.
+
+    A planted order may ask a model for such words. They are no paraphrase: neither the text nor English has them.
+
+    >>> is_garbled("The edon runs.", "the node runs")
+    True
+    """
+    strange = {
+        word
+        for word in _LETTERS.findall(sentence.casefold())
+        if len(word) >= SHORTEST and word not in text and not is_english(word)
+    }
+    if not strange:
+        return False
+    words = set(_LETTERS.findall(text))
+    shuffled = {"".join(sorted(word)) for word in words if len(word) >= SHORTEST}
+    return any("".join(sorted(word)) in shuffled or _joined(word, words) >= FEWEST_JOINED for word in strange)
+
+
+def _joined(word: str, words: Collection[str]) -> int:
+    """How many of the words make up this one when joined; 0 when they do not."""
+    fewest: dict[int, int] = {0: 0}
+    for end in range(1, min(len(word), 400) + 1):
+        counts = [fewest[begin] + 1 for begin in fewest if end - begin <= 40 and word[begin:end] in words]
+        if counts:
+            fewest[end] = min(counts)
+    return fewest.get(len(word), 0)

@@ -169,21 +169,40 @@ _WRITE: Final = (
     r"place|put|sprinkle|say|state|tell|claim|announce|warn|remind|direct|link|make|spell|deliver|craft|compose)"
 )
 _WRITING: Final = re.compile(rf"{_WRITE}\b", re.IGNORECASE)
+# Where an order may begin: at the start, or behind a sign or word that begins a clause. A manual says "this lets you
+# add a header to the response"; an order says "add".
+_BEGIN: Final = (
+    r"(?:^\W*|[.:;,!?\"'”’)]\s+|[—–-]\s+|\b(?:please|and|then|also|now|always|never|must|kindly|important)[\s,]+"
+    r"|\s(?=(?-i:[A-Z][a-z])))(?:please\s|also\s|always\s|then\s)?"
+)
+# What follows the noun of "your response"; "your response model" is none.
+_NOUN_ENDS: Final = (
+    r"(?:['’]s?)?(?=\W*$|[\"'”’)]?[.,;:!?)]|\s[(\"“]|\s\w+ing\b|\s(?:to|in|into|with|without|for|by|of|and|or|that|like|as|"
+    r"at|on|is|are|must|should|from|before|so|if|when|after|only)\b)"
+)
 _ORDER: Final = re.compile(
     rf"""(?:
-      \b{_WRITE}\b [^\n]{{0,300}}? \b(?:in|to|into|with|within|of|at|from|for|as|by)?\s?
-        (?:your|the|this|each|every|any|all)\s(?:\w+\s){{0,2}}?{_ANSWER}(?:['’]s?)?(?!\w)
-    | \bin\s(?:your|the|this|each|every)\s(?:\w+\s){{0,2}}?{_ANSWER},
-    | \b(?:your|this)\s(?:\w+\s)?(?:reply|response|answer)\b
-    | ^\W*(?:please\s)?(?:replace|convert|change|substitute|swap|scramble|shift|reverse|encode|misspell|capitali[sz]e)\b
-        [^\n]{{0,40}} \b(?:letters?|vowels?|consonants?)\b
-    | \b(?:ignore|disregard|forget|override|bypass)\b [^\n]{{0,60}} \b(?:instructions?|prompts?|rules?|guidelines?|
-        above|previous|prior|earlier|before|everything)\b
+      {_BEGIN}{_WRITE}\s [^\n]{{0,300}}? \byour\s(?!own\b)(?:\w+\s){{0,2}}?{_ANSWER}{_NOUN_ENDS}
+    | {_BEGIN}{_WRITE}\s [^\n]{{0,300}}? \b(?:the|this|each|every|any|all)\s(?:(?:next|final|whole|entire|following)\s)?
+        (?:reply|replies|answers?){_NOUN_ENDS}
+    | {_BEGIN}(?:begin|start|end|finish|close|conclude)\s(?:each|every|all)\s(?:of\syour\s)?{_ANSWER}\s(?:with|by)\b
+    | {_BEGIN}in\s(?:your|each|every)\s(?:\w+\s){{0,2}}?{_ANSWER},
+    | {_BEGIN}(?:replace|convert|change|substitute|swap|scramble|shift|reverse|encode|misspell|capitali[sz]e)\b
+        [^.\n]{{0,40}} \b(?:letters?|vowels?|consonants?)\b
+    | {_BEGIN}(?:ignore|disregard|forget|override|bypass)\s (?:
+        (?:\w+\s){{0,3}}?(?:all|any|your|my|our|previous|prior|above|earlier|foregoing|these|those|other)\s(?:\w+\s){{0,3}}?
+          (?:instructions?|prompts?|rules?|guidelines?|orders|directions|messages|context)\b
+      | (?:\w+\s){{0,3}}?(?:instructions?|prompts?|rules?|guidelines?)\s(?:above|before|given|so\sfar)\b
+      | (?:everything|anything|all|what)\s(?:\w+\s){{0,3}}?(?:above|before|previous|earlier|prior|else)\b)
     | \b(?:new|updated|real|actual|hidden|secret)\s(?:system\s)?(?:instructions?|prompt|task)\s*:
-    | \byou\sare\s(?:now|no\slonger)\b
-    | \b(?:system\sprompt|jailbreak|developer\smode|dan\smode)\b
-    | ^\W*(?:system|assistant|user|human|ai)\s*:
-    | \b(?:tell|inform|ask|instruct|urge|remind)\s(?:the|your|all|every)\s(?:users?|readers?|persons?|people|humans?)\b
+    | \byou\sare\s(?:now|no\slonger)\s
+        (?:an?|the|bound|restricted|limited|called|known|acting|in\s(?:dan|developer|debug))\b
+    | \b(?:reveal|print|show|repeat|output|disclose|leak|ignore|forget)\b [^\n]{{0,30}} \b(?:your|the\ssystem)\sprompt\b
+    | \b(?:enter|enable|activate|switch\sto)\s(?:dan|jailbreak|unrestricted)\smode\b
+    | ^\W*(?:system|assistant|user|human|ai)\s*:\s*
+        (?:\W*(?:you|please|ignore|disregard|forget|do\snot|from\snow)\b|{_WRITE}\s)
+    | {_BEGIN}(?:tell|inform|instruct|urge|remind)\s(?:the|all|every|each)\s
+        (?:users?|readers?|persons?|people|humans?)\s(?:to|that|about|not)\b
     | \b(?:as|you\sare)\san?\s(?:ai|assistant|language\smodel|chat\s?bot)\b
     | \b(?:ai|language)\s(?:assistants?|models?)\b[^\n]{{0,40}}\b(?:must|should|shall|have\sto|need\sto)\b
     )""",
@@ -201,7 +220,12 @@ _COLON: Final = re.compile(r"(?<=[:;—–])[*_]*[ \t]+(?=[\"'“*_]*[A-Z])")
 
 
 def is_order(sentence: str) -> bool:
-    """Whether the sentence instructs the writer of an answer."""
+    """Whether the sentence instructs the writer of an answer: it orders, and what it is about is his answer or rules.
+
+    Manuals speak of responses, outputs and messages, so those count only as "your response".
+    >>> is_order("Mention cows in your response."), is_order("This lets you add a header to the response.")
+    (True, False)
+    """
     return _ORDER.search(sentence) is not None
 
 

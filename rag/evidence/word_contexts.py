@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, islice
 from typing import Final
 
-from rag.evidence.evidence import Sources, Word
 from rag.evidence.negation import scopes
 from rag.evidence.passages import SourceLine
+from rag.evidence.word_overlap import Sources, Word
 
 NEAR: Final = 3.0  # tokens; a word at this distance counts half as much as one at distance 0
 CLAUSE: Final = 1.0  # a word beyond n clause boundaries counts 1 / (1 + n * CLAUSE)
@@ -25,7 +25,7 @@ SAME: Final = 40  # places of one word in one line
 REACH: Final = 12  # lines that are compared: those that hold most of the sentence
 
 
-class Slots:
+class WordContexts:
     """The words of a sentence, `said`, located in the lines of the passages that hold most of them.
 
     A place in the passages is a pair: the number of a line and the index of a token in it.

@@ -1,0 +1,129 @@
+"""The check of one line of an answer: its text made fit to be shown, what the passages say of it, and its standing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from rag.answer.compose import Composer
+from rag.answer.lines import AnswerLine, with_markers
+from rag.answer.output import LeftOut
+from rag.answer.support import Finding, SupportCheck, telling_words
+from rag.text.english.numerals import SMALL, units
+from rag.text.english.phrases import ANNOUNCES, POINTING
+from rag.text.english.talk import HEADING_WORDS, is_refusal
+from rag.text.markup import MarkedText
+from rag.types import Grounding, Passage
+
+_SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
+_ATTRIBUTE: Final = re.compile(r"(?:href|src)\s*=\s*['\"]{2}")  # half a tag, whose address was taken out
+# A sign at the end of a sentence that is meant as a citation and is none: "[I]", "(1)", "`[1]`", "①".
+_NO_MARKER: Final = re.compile(r"\s(?:[`\[({<]{1,2}[\dIVX.:-]{1,4}[\\`\])}>]{1,2}|[⁰¹²³⁴-⁹①-⑳]{1,2})\W*$")
+
+
+def announced(lead: str) -> tuple[int, str]:
+    """How many items a lead-in announces, 0 if it does not say, and the lead-in without that number.
+
+    >>> announced("There are six types:")
+    (6, 'There are types:')
+    """
+    match = ANNOUNCES.search(lead)
+    if match is None or match["noun"] in units():
+        return 0, lead
+    number = SMALL[match["number"]] if match["number"].isalpha() else int(match["number"])
+    return number, lead[: match.start()] + lead[match.end("number") :].lstrip()
+
+
+class LineCheck:
+    """Checks lines against the passages of one turn. What it takes out of them is counted in `left_out` and `counts`.
+
+    With `judged`, a sentence that is no quotation waits for a second judge.
+    """
+
+    def __init__(
+        self, passages: Sequence[Passage], question: str, left_out: LeftOut, counts: Grounding, *, judged: bool
+    ) -> None:
+        self.composer = Composer({p.number: p.text for p in passages}, {p.number: (p.url, p.link) for p in passages})
+        self.support = SupportCheck(passages, question)
+        self._left_out = left_out
+        self._counts = counts
+        self._judged = judged
+
+    def check(self, line: AnswerLine, inherited: Sequence[int] = (), *, own_place: bool = False) -> None:
+        """Check a line by its own markers, else by inherited ones, which it then gets unless they stand elsewhere."""
+        if line.kind == "code":
+            finding = self.support.code(line.text, inherited)
+            if strange := self.composer.strange_addresses(line.text, set(finding.quotes)):
+                self._left_out.links += len(strange)
+                line.marked = MarkedText("")
+                finding = finding._replace(reasons=tuple(f"address: {url} is not in the passages" for url in strange))
+        else:
+            taken, unknown = self._left_out.links, self._counts.unknown_markers
+            self.compose(line, inherited)
+            line.unresolved = line.unresolved or self._counts.unknown_markers > unknown
+            own, bare = self.composer.numbers(line.marked), self.composer.bare(line.marked)
+            if self._only_pointed(bare, taken) or (line.kind != "row" and not _SAYS.search(bare)):
+                bare = ""
+            finding = self._finding(line, bare, own, inherited)
+            if not finding.supported:
+                if is_refusal(bare):
+                    self._left_out.said_no = True
+                    reasons = (*finding.reasons, "refusal: it says that the book has no answer")
+                    finding = finding._replace(standing="contradicted", reasons=reasons)
+            else:
+                line.marked = self.composer.only(line.marked, finding.quotes)
+                if not own and (not own_place or not set(finding.by) & set(inherited)):
+                    line.marked = MarkedText(with_markers(line.text, finding.by))
+        line.quotes, line.reasons = finding.quotes, finding.reasons
+        line.standing = finding.standing if line.text else "contradicted"
+        line.waits = self._judged and line.kind != "code" and not finding.verbatim
+        line.waits = line.waits and line.standing != "contradicted"
+
+    def _finding(self, line: AnswerLine, bare: str, own: Sequence[int], inherited: Sequence[int]) -> Finding:
+        """What the passages say of a line. Without a citation of its own, any passage of the turn may say it."""
+        if not own and (line.unresolved or _NO_MARKER.search(bare)):
+            return Finding("contradicted", (), {}, reasons=("citation: no passage of this answer is meant",))
+        cited = own or inherited
+        finding = self.support.claim(bare, cited) if cited else self.support.anywhere(bare)
+        if finding.supported and (clauses := self.composer.clauses(line.marked)):
+            return self.support.clauses(finding, clauses)
+        if not finding.supported and not own and inherited:
+            elsewhere = self.support.anywhere(bare)
+            return elsewhere if elsewhere.supported or finding.standing == "contradicted" else finding
+        return finding
+
+    def frame(self, line: AnswerLine) -> None:
+        """A heading or lead-in claims nothing. In "exact" each of its words must come from the book or the user."""
+        taken = self._left_out.links
+        self.compose(line, ())
+        bare, numbers = line.marked.bare, self.composer.numbers(line.marked)
+        if self._only_pointed(bare, taken):
+            line.standing, line.reasons = "contradicted", ("address: it only pointed at an address",)
+            return
+        if line.kind == "rule" or self.support.stands(bare, numbers, HEADING_WORDS):
+            line.frame = True
+            return
+        line.announces, said = announced(bare) if line.kind == "lead" else (0, bare)
+        found = self.support.frame(said, numbers)
+        line.frame = self._counts.mode != "exact" and found.standing != "contradicted"
+        if not line.frame:
+            line.standing, line.reasons = "contradicted", found.reasons
+        elif line.kind == "heading" or not found.supported:
+            line.standing, line.reasons = "unconfirmed", found.reasons or ("distant: no passage has all of its words",)
+
+    def introduces(self, lead: AnswerLine, numbers: Sequence[int]) -> bool:
+        """Whether a lead-in with a marker holds nothing that its passages do not; else it is checked as a claim."""
+        return self.support.frame(announced(self.composer.bare(lead.marked))[1], numbers).supported
+
+    def _only_pointed(self, text: str, taken: int) -> bool:
+        """Whether the text only pointed at an address, now taken out; `taken` counts the addresses before it."""
+        only = telling_words(text) <= POINTING or _ATTRIBUTE.search(text) is not None
+        return self._left_out.links > taken and only
+
+    def compose(self, line: AnswerLine, cited: Sequence[int]) -> None:
+        """Make the line fit to be shown, and count what was taken out of it."""
+        composed = self.composer.compose(line.marked, frozenset(cited))
+        self._counts.unknown_markers += composed.unknown
+        self._left_out.links += composed.links
+        line.marked = composed.plain
