@@ -37,7 +37,7 @@ EMBEDDED_CHARACTERS: Final = 420  # of a block
 CONTEXT_WEIGHT: Final = 0.8  # of a term that only the headings of a block hold
 # Weights of the parts of a score, beside the share of the terms, which has 1. Fitted on half of the questions of
 # `bench/quoting.py` by a softmax over the blocks of each question, and rounded.
-COSINE: Final = 0.6  # of the block and the question
+COSINE: Final = 1.8  # of the block and the question
 PATH: Final = 0.8  # cosine of the headings above the block and the question
 RANK: Final = 0.08  # taken for each passage that is ranked higher
 SAME_QUESTION: Final = 0.5  # of a block whose heading asks the same as the question
