@@ -16,6 +16,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from cli.parser import build_parser
 
@@ -60,8 +61,23 @@ def _on_storage(name: str | None) -> Callable[[argparse.Namespace], int]:
     return command
 
 
+def _open_streams() -> None:
+    """Put the null device in the place of a standard stream that the caller has closed.
+
+    Otherwise the next file that is opened gets its number, and what a library prints goes into that file.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            with suppress(OSError):
+                os.fstat(number)
+                continue  # it is open, so it is closed for this program alone
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+            setattr(sys, name, open(number, mode, encoding="utf-8", errors="replace", closefd=False))  # noqa: SIM115
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Exceptions are reported without a traceback."""
+    _open_streams()
     options = build_parser().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):  # replace characters that the terminal cannot encode
         sys.stdout.reconfigure(errors="replace")
@@ -69,8 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         raise_on_interrupt()
         code = _chosen(options.command)(options)
-        if sys.stdout is not None:  # None if the caller has closed it
-            sys.stdout.flush()  # report a write error here rather than at exit
+        sys.stdout.flush()  # report a write error here rather than at exit
         return code
     except KeyboardInterrupt:
         return INTERRUPTED

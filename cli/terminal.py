@@ -23,6 +23,7 @@ from rag.text.visible import UNPRINTABLE, visible
 EVERY: Final = 10.0  # seconds between two lines of progress where no bar can be drawn
 _UNWRAPPED: Final = 10_000  # columns of a pipe
 _FILLING: Final = re.compile(r"[ \t]+(?=\n)")
+_PATH: Final = 200  # characters of a path in a message
 _NAMES: Final = 9  # columns for the name of a field
 # No colour has a background, so the text can be read on light and dark terminals.
 _STYLES: Final = {
@@ -191,6 +192,9 @@ def report(error: Exception, *, as_json: bool = False) -> int:
         return 1
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         say("The disk is full. Free some space, then try again.")
+        return 1
+    if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.EROFS, errno.EACCES, errno.EPERM):
+        say(f"{clipped(in_line(str(error.filename or 'A file')), _PATH)} cannot be used: {error.strerror}.")
         return 1
     logging.getLogger("askbook").debug("unexpected", exc_info=error)
     say(f"Something went wrong inside askbook ({type(error).__name__}). Please report it.")

@@ -73,3 +73,20 @@ def test_the_name_of_a_file_cannot_pretend_to_be_another_result(run: CommandLine
     assert run("ingest", str(tmp_path / "book")).code == 0
     found = run("search", "How much does the robot weigh?").out
     assert [line[:3] for line in found.splitlines() if line.startswith("[")] == ["[1]"]
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_program_whose_streams_are_closed_works_and_writes_into_no_file(run: CommandLine, closed: str) -> None:
+    program = f"{sys.executable} {ROOT / 'run.py'}"
+    before = run("books", "show", "book", "--json").data["passages"]
+    script = f"{program} ask 'How many teeth does a widget have?' --thread closed {closed}; exit $?"
+    done = subprocess.run(["/bin/sh", "-c", script], cwd=run.folder, env=run._environment({}), timeout=120, check=False)
+    assert done.returncode == 0
+    assert run("threads", "show", "closed", "--json").data["turns"][0]["status"] == "success"
+    assert run("books", "show", "book", "--json").data["passages"] == before
+
+
+def test_a_home_whose_name_is_too_long_is_told(run: CommandLine) -> None:
+    done = run("ask", "How many teeth does a widget have?", ASKBOOK_HOME=f"/tmp/{'x' * 300}")
+    assert done.code == 1
+    assert done.err == f"/tmp/{'x' * 194}… cannot be used: File name too long.\n"

@@ -249,3 +249,75 @@ def test_a_numbered_id_is_not_given_on_a_page_with_docstrings(tmp_path: Path) ->
     plain = text(tmp_path / "one", "sphinx", body.format(""), suffix=".rst")
     assert "## B {#id1}" in plain
     assert "## B {#}" in text(tmp_path / "two", "sphinx", body.format(".. autoclass:: a.B\n\n"), suffix=".rst")
+
+
+def test_sphinx_reads_the_kinds_of_files_that_its_configuration_names(tmp_path: Path) -> None:
+    book = {
+        "docs/conf.py": "source_suffix = {'.txt': 'restructuredtext'}\nextensions = []",
+        "docs/a.txt": "A *b*\n=====\n\n``c``",
+    }
+    book |= {"docs/notes.md": "# No page", "docs/b.rst": "No page"}
+    result = load_source(written(tmp_path, book) / "docs", base_url="https://s.org")
+    (document,) = result.documents
+    assert (document.url, document.title, document.text) == ("https://s.org/a.html", "A b", "# A *b* {#a-b}\n\n`c`")
+    assert result.passed_over == {".md": 1, ".rst": 1, ".py": 1}
+
+
+@pytest.mark.parametrize("suffix", [".md", ".rst"])
+def test_roles_of_extlinks_are_links_with_their_words(suffix: str, tmp_path: Path) -> None:
+    links = "{'pr': ('https://p.org/%s', 'PR %s'), 'at': ('https://a.org/%s', None)}"
+    conf = f"extensions = ['myst_parser']\nextlinks = {links}"
+    roles = [("pr", "7"), ("pr", "words <8>"), ("at", "x")]
+    form = ":{}:`{}`" if suffix == ".rst" else "{{{}}}`{}`"
+    body = " ".join(form.format(*role) for role in roles)
+    folder = written(tmp_path, {"conf.py": conf, f"a{suffix}": f"Fixed {body}."})
+    (document,) = load_source(folder).documents
+    assert document.text.startswith("Fixed [PR 7](https://p.org/7) [words](https://p.org/8) ")
+    assert "https://a.org/x" in document.text
+    assert "`" not in document.text
+
+
+def test_doctests_and_notes_of_myst_are_read_as_the_site_shows_them(tmp_path: Path) -> None:
+    body = "```{doctest} group\n>>> f()\n<F at 1>\n```\n\n:::{versionadded} 2.0 Take a `dict`.\n:::\n"
+    expected = "```python\n>>> f()\n<F at 1>\n```\n\nAdded in version 2.0 Take a `dict`."
+    assert text(tmp_path, "sphinx", body) == expected
+
+
+def test_myst_includes_only_the_lines_that_its_options_name(tmp_path: Path) -> None:
+    body = "```{include} part.inc\n:start-after: 'begin -->'\n:end-before: \"<!-- end\"\n```\n"
+    files = {"part.inc": "# Head\n<!-- begin -->\nInner.\n<!-- end -->\nFoot."}
+    assert text(tmp_path, "sphinx", body, files) == "Inner."
+
+
+def test_a_shortcode_or_a_tag_in_restructuredtext_is_no_sign_of_a_generator(tmp_path: Path) -> None:
+    book = {"a.rst": "A\n=\n\nWrite ``{{% raw %}}`` and {% include x %}.", "b.md": "# B"}
+    assert load_source(written(tmp_path, book)).generator == "plain"
+
+
+NOTEBOOK = """{"nbformat": 4, "nbformat_minor": 5, "metadata": {"language_info": {"name": "python"}}, "cells": [
+{"id": "a", "cell_type": "markdown", "metadata": {}, "source": "# The Title\\n\\n## Load the Data"},
+{"id": "b", "cell_type": "code", "metadata": {}, "source": "x = 1", "outputs": [], "execution_count": null}]}"""
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({"mkdocs.yml": "plugins: [mkdocs-jupyter]"}, "https://s.org/a/#Load-the-Data"),
+        ({"docs/conf.py": "extensions = ['myst_nb']"}, "https://s.org/a.html#load-the-data"),
+        ({"docs/conf.py": "extensions = ['nbsphinx']"}, "https://s.org/a.html#Load-the-Data"),
+        ({"mkdocs.yml": "plugins: [search]"}, None),
+    ],
+)
+def test_notebooks_are_pages_where_the_site_has_a_plugin_for_them(
+    config: dict[str, str], expected: str | None, tmp_path: Path
+) -> None:
+    folder = written(
+        tmp_path, {"docs/a.ipynb": NOTEBOOK, "docs/index.md": "Words.", "docs/index.rst": "Words."} | config
+    )
+    found = {d.path: d for d in load_source(folder, base_url="https://s.org").documents}
+    if expected is None:
+        assert "docs/a.ipynb" not in found
+        return
+    document = found["docs/a.ipynb"]
+    (only,) = chunk(document, count_tokens=len, max_tokens=400)
+    assert (document.title, f"{only.url}#{only.anchor}", only.text) == ("The Title", expected, "```python\nx = 1\n```")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -135,15 +137,40 @@ def ranks(*places: object) -> Reply:
     return reshaped(results=[{"index": place, "relevance_score": 0.5} for place in places])
 
 
+def scored(first: str, second: str) -> Reply:
+    """Scores as they stand in JSON, where Python reads NaN and Infinity too."""
+    results = f'[{{"index":0,"relevance_score":{first}}},{{"index":1,"relevance_score":{second}}}]'
+    return Reply(body=f'{{"id":"1","results":{results},"meta":{{}}}}')
+
+
 @pytest.mark.parametrize(
     "reply",
-    [malformed(), html(), reshaped(), ranks(), ranks(0), ranks(0, 0), ranks(0, 7), ranks("x", 1), reshaped(results=3)],
-)
+    [
+        malformed(), html(), reshaped(), ranks(), ranks(0), ranks(0, 0), ranks(0, 7), ranks(0, 0, 1), ranks(-1, 0),
+        ranks("x", 1), reshaped(results=3), scored("NaN", "0.5"), scored("0.5", "-Infinity"), scored("0.5", "1e400"),
+    ],
+)  # fmt: skip
 def test_an_answer_that_is_no_order_of_the_texts_is_not_believed(server: CohereServer, reply: Reply) -> None:
     server.script.append(reply)
     with pytest.raises(AskbookError) as caught:
         cohere(server).rerank("steel", ["one", "another"])
     assert (caught.value.error_type, caught.value.code) == ("retrieval_error", "rerank_response")
+
+
+@dataclass(frozen=True)
+class Dripping(Reply):
+    def parts(self) -> Iterator[str]:
+        while True:
+            yield " "
+            time.sleep(0.02)
+
+
+def test_an_answer_that_does_not_end_is_given_up(server: CohereServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.embedding.hosted.LONGEST", 0.3)
+    server.faults["/"] = Dripping()
+    with pytest.raises(AskbookError) as caught:
+        cohere(server).rerank("steel", ["one", "another"])
+    assert caught.value.code == "rerank_timeout"
 
 
 @pytest.mark.parametrize("status", [401, 429, 500, 503])

@@ -7,6 +7,7 @@ import inspect
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,3 +135,34 @@ async def test_an_answer_that_does_not_end_is_given_up(
         closing = client.close()
         if closing is not None:
             await closing
+
+
+async def test_headers_that_do_not_end_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte now and then, so that no wait for one is long."""
+
+    let_go = asyncio.Event()
+
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nx-slow: ")
+        with suppress(ConnectionError):
+            while not writer.is_closing():
+                writer.write(b"x")
+                await writer.drain()
+                await asyncio.sleep(0.02)
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+        let_go.set()
+
+    monkeypatch.setattr("rag.index.server_client.CALL", 0.3)
+    server = await asyncio.start_server(drip, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    client = Server(f"http://127.0.0.1:{port}").asynchronous()
+    with pytest.raises(AskbookError) as caught, server_faults("book", "host.example"):
+        await client.get_collections()
+    assert caught.value.code == "index_timeout"
+    await client.close()
+    await let_go.wait()
+    server.close()
+    await server.wait_closed()

@@ -27,6 +27,7 @@ Wire = Callable[[list[str], Kind], Any]
 BATCH: Final = 96  # texts of one request, Cohere's limit
 PARALLEL: Final = 4  # requests at the same time during an ingestion
 TIMEOUT = 10.0  # seconds for the connection, and for each read of the answer
+LONGEST = 30.0  # seconds from the status of an answer to its end
 _UNIT: Final = re.compile(r"[^\W\d_]+|[\d_]|[^\w\s]")
 _WORD: Final = re.compile(r"\s*\S+")
 _WIDE: Final = 0x2E7F  # scripts beyond it take about one token per letter
@@ -167,9 +168,9 @@ def cohere_http_client() -> Any:
     """An HTTP client for Cohere's SDK, whose own follows redirects and reads without a limit."""
     import httpx
 
-    from rag.model.responses import client_options
+    from rag.model.http_client_options import client_options
 
-    return httpx.Client(timeout=TIMEOUT, **client_options(httpx))
+    return httpx.Client(timeout=TIMEOUT, **client_options(httpx, seconds=LONGEST))
 
 
 def openai_wire(model: str, service: Service) -> Wire:
@@ -181,7 +182,7 @@ def openai_wire(model: str, service: Service) -> Wire:
     from langchain_openai import OpenAIEmbeddings
     from openai import DefaultHttpxClient
 
-    from rag.model.responses import client_options, print_no_answers
+    from rag.model.http_client_options import client_options, print_no_answers
 
     print_no_answers()
     client = OpenAIEmbeddings(
@@ -193,7 +194,7 @@ def openai_wire(model: str, service: Service) -> Wire:
         chunk_size=BATCH,
         timeout=TIMEOUT,
         max_retries=0,
-        http_client=DefaultHttpxClient(timeout=TIMEOUT, **client_options(httpx2)),
+        http_client=DefaultHttpxClient(timeout=TIMEOUT, **client_options(httpx2, seconds=LONGEST)),
     )
     return lambda texts, _kind: client.embed_documents(texts)
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 from rag.errors import UsageError, host
-from rag.model.responses import async_client_options, client_options
+from rag.model.http_client_options import async_client_options, client_options
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient
 
 TIMEOUT: Final = 10  # seconds for one answer of the server
+CALL: Final = 2 * TIMEOUT  # seconds for one call, its connection included
 _KEY: Final = re.compile(r"[\x21-\x7e]+")
 
 
@@ -52,7 +56,8 @@ class Server:
             from rag.private_apis import use_own_channels
 
             use_own_channels(client, self.key)
-        return client
+        punctual: Any = PunctualClient(client)
+        return cast("AsyncQdrantClient", punctual)
 
     def blocking(self) -> QdrantClient:
         """A blocking client for LangChain code; otherwise like `asynchronous`."""
@@ -83,6 +88,28 @@ class Server:
             "timeout": TIMEOUT,
             "check_compatibility": False,  # the check starts a thread and warns on standard error
         }
+
+
+class PunctualClient:
+    """An `AsyncQdrantClient` whose calls end after `CALL` seconds with `TimeoutError`, over REST and gRPC.
+
+    The client's own timeout counts from byte to byte, so a server that sends one now and then never exceeds it.
+    """
+
+    def __init__(self, client: AsyncQdrantClient) -> None:
+        self._limited = client
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._limited, name)
+        if not inspect.iscoroutinefunction(member):
+            return member
+
+        @wraps(member)
+        async def call(*args: Any, **options: Any) -> Any:
+            async with asyncio.timeout(CALL):
+                return await member(*args, **options)
+
+        return call
 
 
 def _no_address() -> UsageError:

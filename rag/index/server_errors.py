@@ -175,7 +175,7 @@ def _unanswered(source: Exception, where: str) -> RetrievalError:
 
     if isinstance(source, ValueError | DecodingError | UnsupportedProtocol):
         return _not_qdrant(where, source)
-    if isinstance(source, TimeoutException) and not isinstance(source, ConnectTimeout):
+    if isinstance(source, TimeoutException | TimeoutError) and not isinstance(source, ConnectTimeout):
         return _timed_out(where)
     return _unreachable(where, type(source).__name__)
 

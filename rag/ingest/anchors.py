@@ -106,6 +106,15 @@ def kramdown_anchors(headings: Sequence[HeadingText]) -> list[str]:
     return anchors
 
 
+def notebook_anchors(headings: Sequence[HeadingText]) -> list[str]:
+    """The rule of nbconvert and nbsphinx: the heading as it is, with hyphens for its spaces.
+
+    >>> notebook_anchors([HeadingText(2, "Load the Data")])
+    ['Load-the-Data']
+    """
+    return ["-".join(h.text.split()) if h.custom is None else h.custom for h in headings]
+
+
 def docutils_anchors(headings: Sequence[HeadingText]) -> list[str]:
     """docutils' rule: an id that is taken or empty is replaced by `id1`, `id2`; a nested heading is no section."""
     taken: set[str] = set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
 import time
 from collections import deque
@@ -17,6 +16,7 @@ from rag.book import RECIPE, Chunk, Document, IndexEntry, IndexInfo, Point
 from rag.errors import RetrievalError, UsageError
 from rag.index.index_errors import not_ours
 from rag.ingest.book_title import book_title
+from rag.ingest.chunk_vectors import BATCH, ChunkVectors
 from rag.ingest.chunking import chunk
 from rag.ingest.fitting import check_models, check_sources
 from rag.ingest.loaders import LoadResult, load_source
@@ -35,15 +35,12 @@ from rag.ingest.report import (
 from rag.ingest.source_files import note_surroundings, witnessed
 from rag.ingest.source_memory import ReadSource, RecalledPage, SourceMemory, options_key
 from rag.ingest.sources.opened_source import is_address
-from rag.ingest.text_batches import TextBatches, embed_batches
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 from rag.system.onnx_runtime import give_back_memory
 from rag.types import now
 
 CHUNK_TOKENS: Final = 512  # the longest chunk, if the embedding model sees as much
 MARGIN: Final = 4  # tokens reserved for the embedding model's special tokens
-BATCH: Final = 256  # passages whose vectors are in memory at the same time
-FREED: Final = 16  # batches after whose writing unused memory is given back
 EVERY: Final = 0.1  # seconds between two reports about a step
 
 _LOGIN: Final = re.compile(r"//[^/@\s]*@")
@@ -99,7 +96,7 @@ class Ingestion:
         self.index = index
         self._embedder = embedder
         self._sparse = sparse
-        self._vectors = vectors
+        self._vectors = ChunkVectors(embedder, sparse, vectors)
         self._watch = watch or (lambda _progress: None)
         self._shown = 0.0
         self._began = time.monotonic()
@@ -115,9 +112,7 @@ class Ingestion:
         self._info: IndexInfo | None = None
         self._held: list[IndexEntry] = []
         self._plan: Plan | None = None
-        self._missing: list[int] = []  # places in `plan.write` of chunks whose texts have no vector yet
         self._written: set[int] | None = None  # what the step "write" has stored
-        self._tokens = 0
         self._title = ""
 
     async def run(self) -> IngestReport:
@@ -169,7 +164,7 @@ class Ingestion:
         if first is not None and not found:
             raise first
         self._loaded = list(found.values())
-        self._title = book_title(self._loaded[0].source, self._loaded[0].documents)
+        self._title = book_title(self._loaded[0].source, self._loaded[0].documents, self._loaded[0].title)
         self._tell("load", len(self.sources), len(self.sources))
 
     def _load(self, source: Path | str) -> LoadResult:
@@ -219,7 +214,7 @@ class Ingestion:
             names = ", ".join(str(source) for source in self.sources)
             raise UsageError(f"All pages of {names} are empty.", code="no_text", hint="Give pages with text.")
         self._loaded = [replace(one, documents=()) for one in self._loaded]  # their texts are in the chunks
-        self._missing = await asyncio.to_thread(self._without_vectors, plan.write)
+        await asyncio.to_thread(self._vectors.look_up, plan.write)
 
     async def _lock(self) -> None:
         if not self.options.dry_run and not self._locked:
@@ -276,32 +271,10 @@ class Ingestion:
             spared={page for page in stored if not failed.isdisjoint(_places(*page))},
         )
 
-    def _without_vectors(self, chunks: Sequence[Chunk]) -> list[int]:
-        """The places of the chunks whose texts have no vector in the cache; of equal texts, the first one's."""
-        self._tokens = 0
-        missing: list[int] = []
-        seen: set[bytes] = set()
-        for begin in range(0, len(chunks), BATCH):
-            texts = {begin + i: one.embedded_text for i, one in enumerate(chunks[begin : begin + BATCH])}
-            known = self._vectors.get(self._embedder.model_id, list(dict.fromkeys(texts.values()))).keys()
-            for place, text in texts.items():
-                key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-                if text not in known and key not in seen:
-                    missing.append(place)
-                    seen.add(key)
-                    self._tokens += self._embedder.count_tokens(text)
-        return missing
-
     async def embed(self) -> None:
         """Compute the vectors that the cache does not have. They are durable at once."""
         if self.options.dry_run:
             return
-        chunks = self._made_plan.write
-        batches = TextBatches(
-            lambda number: chunks[self._missing[number]].embedded_text,
-            [len(chunks[place].text) for place in self._missing],
-            self._embedder.batch_size,
-        )
         done = 0
 
         def progress(count: int, total: int) -> None:
@@ -310,9 +283,9 @@ class Ingestion:
             self._tell("embed", count, total, always=True)
 
         def waiting(seconds: int) -> None:
-            self._watch(IngestProgress(step="embed", done=done, total=batches.total, waiting=seconds))
+            self._watch(IngestProgress(step="embed", done=done, total=len(self._vectors.missing), waiting=seconds))
 
-        await embed_batches(batches, self._embedder, self._vectors, progress, waiting)
+        await self._vectors.compute(self._made_plan.write, progress, waiting)
 
     async def write(self) -> None:
         """Change the index in one step, if anything has changed."""
@@ -327,7 +300,7 @@ class Ingestion:
         if options.dry_run or (plan.is_empty and not lost):
             return
         give_back_memory()
-        first = await asyncio.to_thread(self._first, plan.write[:BATCH])
+        first = await asyncio.to_thread(lambda: list(self._vectors.points(plan.write[:BATCH])))
         size = self._embedder.dimension or (len(first[0].dense) if first else info.dimension if info else 0)
         anew = options.alone or options.rebuild or info is None
         new_info = IndexInfo(
@@ -345,12 +318,9 @@ class Ingestion:
         written = {chunk.id for chunk in plan.write}
         replaced = {entry.id for entry in self._held if options.rebuild or entry.id in written}
         self._written = {_identity(one.id, one.sha256) for one in plan.write}
-        points = self._told(first, self._consumed(deque(plan.write[BATCH:])), len(plan.write))
+        points = self._told(first, self._vectors.consumed(deque(plan.write[BATCH:])), len(plan.write))
         self._plan = plan = replace(plan, write=())  # a chunk is freed once it is stored: texts take most of the memory
         await self.index.replace(new_info, add=points, remove=replaced | set(plan.remove))
-
-    def _first(self, chunks: Sequence[Chunk]) -> list[Point]:
-        return list(self._points(chunks))
 
     def _told(self, first: Sequence[Point], rest: Iterator[Point], total: int) -> Iterator[Point]:
         done = 0
@@ -359,29 +329,6 @@ class Ingestion:
                 yield point
                 done += 1
                 self._tell("write", done, total)
-
-    def _consumed(self, chunks: deque[Chunk]) -> Iterator[Point]:
-        """The points of the chunks, which are taken away meanwhile."""
-        batches = 0
-        while chunks:
-            yield from self._points([chunks.popleft() for _ in range(min(BATCH, len(chunks)))])
-            batches += 1
-            if batches % FREED == 0:
-                give_back_memory()
-
-    def _points(self, chunks: Sequence[Chunk]) -> Iterator[Point]:
-        """The chunks with their vectors, read in batches. What the cache could not keep is embedded once more."""
-        model, embedder = self._embedder.model_id, self._embedder
-        for begin in range(0, len(chunks), BATCH):
-            batch = chunks[begin : begin + BATCH]
-            texts = list(dict.fromkeys(one.embedded_text for one in batch))
-            vectors = dict(self._vectors.get(model, texts))
-            lost = [text for text in texts if text not in vectors]
-            for place in range(0, len(lost), embedder.batch_size):
-                some = lost[place : place + embedder.batch_size]
-                vectors |= zip(some, embedder.embed_documents(some), strict=True)
-            for one in batch:
-                yield Point(one, vectors[one.embedded_text], self._sparse.encode_document(one.worded_text))
 
     async def verify(self) -> None:
         """Read the index again: every chunk of the plan must be there. Raises `RetrievalError` otherwise."""
@@ -423,25 +370,13 @@ class Ingestion:
         return IngestReport(
             collection=self.index.collection,
             embedding_model=self._embedder.model_id,
-            documents=DocumentCounts(
-                added=len(plan.documents_added),
-                changed=len(plan.documents_changed),
-                unchanged=len(plan.documents_unchanged),
-                deleted=len(plan.documents_deleted),
-                failed=len(failures),
-                empty=plan.empty,
-            ),
+            documents=DocumentCounts.of(plan, len(failures)),
             chunks=ChunkCounts(added=plan.added, deleted=plan.deleted, unchanged=plan.unchanged, total=plan.total),
-            embedded=len(self._missing),
-            tokens=self._tokens,
+            embedded=len(self._vectors.missing),
+            tokens=self._vectors.tokens,
             seconds=round(time.monotonic() - self._began, 3),
             failures=[*self._failed, *(IngestFailure(source=one.file, reason=one.reason) for one in failures)],
-            sources=[
-                SourceSummary(
-                    source=one.source, generator=one.generator, reason=one.reason, passed_over=dict(one.passed_over)
-                )
-                for one in self._loaded
-            ],
+            sources=[SourceSummary.of(one) for one in self._loaded],
         )
 
 

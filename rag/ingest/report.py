@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from pydantic import Field
 
 from rag.types import Record
+
+if TYPE_CHECKING:
+    from rag.ingest.loaders import LoadResult
+    from rag.ingest.plan import Plan
 
 Step = Literal["load", "chunk", "embed", "write", "verify"]
 STEPS: Final[tuple[Step, ...]] = ("load", "chunk", "embed", "write", "verify")
@@ -41,6 +45,17 @@ class DocumentCounts(Record):
     failed: int
     empty: int = Field(default=0, exclude=True)
 
+    @classmethod
+    def of(cls, plan: Plan, failed: int) -> Self:
+        return cls(
+            added=len(plan.documents_added),
+            changed=len(plan.documents_changed),
+            unchanged=len(plan.documents_unchanged),
+            deleted=len(plan.documents_deleted),
+            failed=failed,
+            empty=plan.empty,
+        )
+
 
 class ChunkCounts(Record):
     """Chunks by what happens to their text. `total` is the size of the collection afterwards."""
@@ -65,6 +80,10 @@ class SourceSummary(Record):
     generator: str
     reason: str
     passed_over: dict[str, int] = Field(default_factory=dict)
+
+    @classmethod
+    def of(cls, read: LoadResult) -> Self:
+        return cls(source=read.source, generator=read.generator, reason=read.reason, passed_over=dict(read.passed_over))
 
 
 class IngestReport(Record):

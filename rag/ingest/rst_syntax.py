@@ -35,7 +35,18 @@ acks include-html title ifconfig bibliography minigallery program module command
 """
 _NOTHING: Final = frozenset(_NOTHING_NAMES.split())
 _CODE: Final = frozenset(
-    ["code-block", "sourcecode", "code", "prompt", "ipython", "jupyter-execute", "testcode", "testoutput", "console"]
+    [
+        "code-block",
+        "sourcecode",
+        "code",
+        "prompt",
+        "ipython",
+        "jupyter-execute",
+        "testcode",
+        "testoutput",
+        "console",
+        "doctest",
+    ]
 )
 VERSION_NOTES: Final = {
     "versionadded": "Added in version",
@@ -71,12 +82,14 @@ class RstPlace:
     """What a page knows of its book.
 
     `read` returns the text of a file that the page includes, None where there is none. `label` and `document` return
-    the title and the address that a label or the path of a page stands for, None for an unknown one.
+    the title and the address that a label or the path of a page stands for, None for an unknown one. `external` does
+    the same for a role of `extlinks` and its target.
     """
 
     read: Callable[[str], str | None]
     label: Callable[[str], tuple[str, str] | None]
     document: Callable[[str], tuple[str, str] | None]
+    external: Callable[[str, str], tuple[str, str] | None] = lambda *_: None
 
 
 def parse_rst(text: str, place: RstPlace) -> nodes.document:
@@ -140,7 +153,9 @@ def _role(
         shown = title or (found[0] if found else "") or target
         node = nodes.reference("", shown, refuri=found[1]) if found and found[1] else nodes.inline("", shown)
         return [node], []
-    if kind in ("download", "pep", "rfc"):
+    if (found := place.external(name, target)) is not None:
+        return [nodes.reference("", title or found[0], refuri=found[1])], []
+    if kind in ("download", "pep", "rfc", "cve", "cwe"):
         shown = title or (f"{kind.upper()} {target}" if kind != "download" else target)
         return [nodes.inline("", shown)], []
     if not title and target.startswith("~"):
@@ -206,7 +221,8 @@ def _directives() -> dict[str, Any]:
 
     class _Code(_Free):
         def run(self) -> list[nodes.Node]:
-            language = self.argument if re.fullmatch(r"[\w+#.-]+", self.argument) else ""
+            language = "python" if self.name == "doctest" else self.argument
+            language = language if re.fullmatch(r"[\w+#.-]+", language) else ""
             return [_literal("\n".join(self.content), language)]
 
     class _Titled(_Free):
@@ -227,7 +243,7 @@ def _directives() -> dict[str, Any]:
             text = place.read(self.argument)
             if text is None:
                 return []
-            lines = _chosen(text, self.options)
+            lines = chosen_lines(text, self.options)
             if self.name == "literalinclude" or "literal" in self.options or "code" in self.options:
                 suffix = self.argument.rpartition(".")[2]
                 return [_literal("\n".join(lines), self.options.get("language") or _LANGUAGES.get(suffix, suffix))]
@@ -246,7 +262,7 @@ def _directives() -> dict[str, Any]:
 _LANGUAGES: Final = {"py": "python", "yml": "yaml", "sh": "bash", "rb": "ruby", "js": "javascript", "txt": ""}
 
 
-def _chosen(text: str, options: dict[str, str]) -> list[str]:
+def chosen_lines(text: str, options: dict[str, str]) -> list[str]:
     """The lines of an included file that its options choose."""
     lines = text.rstrip("\n").split("\n")
     begin, end = 0, len(lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -58,10 +59,11 @@ class CohereReranker:
     def rerank(self, question: str, texts: Sequence[str]) -> list[int]:
         with hosted_faults("rerank", self.service):
             results = self._connected().rerank(list(texts), question, top_n=len(texts))
-            order = [result["index"] for result in sorted(results, key=lambda r: -float(r["relevance_score"]))]
-            if sorted(order) != list(range(len(texts))):
-                raise ValueError("it must be one rank for each text")
-        return order
+            scores = {result["index"]: float(result["relevance_score"]) for result in results}
+            whole = len(results) == len(texts) and sorted(scores) == list(range(len(texts)))
+            if not whole or not all(map(math.isfinite, scores.values())):
+                raise ValueError("it must be one score for each text")
+            return sorted(scores, key=lambda place: -scores[place])
 
     def _connected(self) -> Any:
         with self._guard:

@@ -17,11 +17,11 @@ from typing import Any, ClassVar, Final, Literal, get_args
 from urllib.parse import quote, unquote, urljoin
 
 from rag.ingest.admonitions import admonitions, alerts
-from rag.ingest.anchors import HeadingText, github_anchors
+from rag.ingest.anchors import AnchorRule, HeadingText, github_anchors
 from rag.ingest.cleaning import begin, finish, strip_html
 from rag.ingest.data_values import unicode_text
-from rag.ingest.formats.file_format import Syntax
-from rag.ingest.formats.known_formats import MARKUP
+from rag.ingest.formats.file_format import Loader, Syntax
+from rag.ingest.formats.known_formats import BY_SUFFIX, MARKUP
 from rag.ingest.generators.config_files import is_true
 from rag.ingest.headings import readable, without_number
 from rag.ingest.includes import Allowance
@@ -36,7 +36,6 @@ from rag.ingest.source_files import is_folder, read_inside
 
 GeneratorName = Literal["docusaurus", "mkdocs", "mdbook", "hugo", "sphinx", "jekyll", "plain"]
 GENERATORS: Final = get_args(GeneratorName)
-_DOCSTRINGS: Final = re.compile(r"^[ \t]*\.\. auto[a-z]+::", re.MULTILINE)
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _ENDINGS: Final = ("", ".md", ".mdx", "/index.md", "/README.md", "/index.mdx", "/index.html", ".html")
 _FOLDER_PAGES: Final = frozenset({"index", "readme"})
@@ -107,6 +106,10 @@ class Generator(ABC):
         """Whether files with this ending can be pages of the site."""
         return suffix in MARKUP
 
+    def loader(self, suffix: str) -> Loader:
+        """What reads the files with this ending."""
+        return BY_SUFFIX[suffix]
+
     def covers(self) -> bool:
         """Whether the source is a part of the site, or the site a part of the source."""
         overlap = self.content.is_relative_to(self.source) or self.source.is_relative_to(self.content)
@@ -149,6 +152,10 @@ class Generator(ABC):
 
     # What they are called
 
+    def site_title(self) -> str:
+        """The title of the whole site by its configuration; empty where it has none."""
+        return ""
+
     def title(self, page: PageFile) -> str:
         """A title that the generator's own files give, which counts more than the page's first heading."""
         return page.text_field("title")
@@ -177,6 +184,10 @@ class Generator(ABC):
         """The anchors of all headings of a page, in order."""
         return github_anchors(headings)
 
+    def anchor_rule(self, page: PageFile) -> AnchorRule:
+        """The rule for the anchors of one page, where it depends on the kind of its file."""
+        return self.anchors
+
     def convert(self, page: PageFile) -> MarkdownText:
         """The page as plain Markdown. Raises `ValueError` if it includes too much."""
         description = page.text_field("description")
@@ -186,7 +197,7 @@ class Generator(ABC):
             return self._plain_text(page)
         allowance = Allowance()
         mdx = self.is_mdx(page)
-        draft = begin(self.expanded(page, allowance), self.anchors, indented=not mdx)
+        draft = begin(self.expanded(page, allowance), self.anchor_rule(page), indented=not mdx)
         if mdx:
             links = partial(partial, self.link_in, page)
             rewrite_mdx(draft, MdxPage(page.file, self.include_root, allowance), links)
@@ -207,8 +218,8 @@ class Generator(ABC):
     def rst_text(self, text: str, page: PageFile, allowance: Allowance) -> MarkdownText:
         """A text of reStructuredText as Markdown. Raises `ValueError` if it includes too much."""
         document = parse_rst(text, self.rst_place(page, allowance))
-        # A docstring may have sections and footnotes, which take numbers too.
-        markdown = RstMarkdown(document, partial(self.link, page), numbered=not _DOCSTRINGS.search(text)).text
+        rule = self.anchor_rule(page)
+        markdown = RstMarkdown(document, partial(self.link, page), numbered=rule == self.anchors).text
         return MarkdownText(unicode_text(markdown), self.anchors)  # the directive `unicode` can make any character
 
     def rst_place(self, page: PageFile, allowance: Allowance) -> RstPlace:

@@ -40,11 +40,12 @@ def generator_of(source: Path, files: Sequence[Path], named: str | None = None) 
     if named is not None and wanted is None:
         hint = f"Choose one of {', '.join(NAMES)}."
         raise UsageError(f"There is no generator {named!r}.", code="generator", hint=hint)
-    files = [file for file in files if file.suffix.lower() in MARKUP]
-    if wanted is None and not files:
-        return PlainFolder(source, config=None, reason="it holds no sources of a generator")
     kinds = KNOWN if wanted is None else (wanted,)
     found = _by_configuration(source, kinds)
+    suffixes = {file.suffix.lower() for file in files}
+    if wanted is None and not any(map(found.reads if found else MARKUP.__contains__, suffixes)):
+        return PlainFolder(source, config=None, reason="it holds no sources of a generator")
+    files = [file for file in files if file.suffix.lower() in MARKUP]
     if wanted is not None:
         reason = f"named by --generator; {found.reason}" if found else "named by --generator"
         return wanted(source, config=found.config if found else None, reason=reason)

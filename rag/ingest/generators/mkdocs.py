@@ -13,8 +13,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag.ingest.admonitions import alerts
-from rag.ingest.anchors import HeadingText, python_markdown_slug, unicode_slug, unique_by_underscore
-from rag.ingest.generators.config_files import config_options, config_text, is_false
+from rag.ingest.anchors import (
+    AnchorRule,
+    HeadingText,
+    notebook_anchors,
+    python_markdown_slug,
+    unicode_slug,
+    unique_by_underscore,
+)
+from rag.ingest.generators.config_files import as_text, config_options, config_text, is_false
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.mkdocs_snippets import SnippetFolders, with_snippets
 from rag.ingest.generators.mkdocs_syntax import rewrite_mkdocs, unfolded
@@ -71,6 +78,9 @@ class MkDocs(Generator):
     def plugins(self) -> dict[str, Any]:
         return _named(self.options.get("plugins"))
 
+    def reads(self, suffix: str) -> bool:
+        return super().reads(suffix) or (suffix == ".ipynb" and "mkdocs-jupyter" in self.plugins)
+
     def is_page(self, file: Path) -> bool:
         if not file.is_relative_to(self.content):
             return False
@@ -88,6 +98,9 @@ class MkDocs(Generator):
         path = folder if is_index else posixpath.join(folder, stem)
         return f"/{path}/" if path else "/"
 
+    def site_title(self) -> str:
+        return as_text(self.options.get("site_name"))
+
     def title(self, page: PageFile) -> str:
         return self._nav.get(self.inner(page.file), ("", ()))[0] or super().title(page)
 
@@ -101,6 +114,9 @@ class MkDocs(Generator):
         if _UNICODE_SLUGS.search(config_text(self.config)):
             return unique_by_underscore(headings, lambda text: unicode_slug(text, separator))
         return unique_by_underscore(headings, lambda text: python_markdown_slug(text, separator))
+
+    def anchor_rule(self, page: PageFile) -> AnchorRule:
+        return notebook_anchors if page.file.suffix == ".ipynb" else self.anchors
 
     # Its syntax
 

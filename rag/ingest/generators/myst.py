@@ -11,14 +11,18 @@ from rag.ingest.admonitions import titled
 from rag.ingest.anchors import docutils_id
 from rag.ingest.formats.markdown_files import front_matter
 from rag.ingest.masking import PageDraft
-from rag.ingest.rst_syntax import ADMONITIONS, VERSION_NOTES
+from rag.ingest.rst_syntax import ADMONITIONS, VERSION_NOTES, chosen_lines
 
 DEPTH: Final = 10  # levels of directives in directives
 _FENCE: Final = re.compile(
-    r"(?P<indent>[ ]*)(?P<mark>`{3,}|~{3,}|:{3,})(?:\{(?P<name>[\w.:+-]+)\})?[ ]*(?P<rest>[^`\n]*)"
+    r"(?P<indent>[ ]*)(?P<mark>`{3,}|~{3,}|(?P<colon>:{3,}))(?:\{(?P<name>[\w.:+-]+)\})?[ ]*"
+    r"(?P<rest>(?(colon)[^\n]*|[^`\n]*))"
 )
 _OPTION: Final = re.compile(r":(?P<name>[\w-]+):[ \t]*(?P<value>.*)")
-_CODE: Final = frozenset(["code-block", "code", "sourcecode", "code-cell", "prompt", "ipython", "testcode"])
+_CODE_NAMES: Final = """
+code-block code sourcecode code-cell prompt ipython testcode testoutput doctest jupyter-execute console parsed-literal
+"""
+_CODE: Final = frozenset(_CODE_NAMES.split())
 _NOTHING_NAMES: Final = """
 toctree contents tableofcontents raw image figure-md index highlight currentmodule meta bibliography mermaid
 automodule autoclass autofunction autosummary glossary-refs
@@ -54,7 +58,8 @@ Found = Callable[[str], tuple[str, str] | None]
 class MystPlace:
     """What a page knows of its book: files to include, reStructuredText, labels, pages and substitutions.
 
-    `named` returns the title and the address of what a link such as `[](#label)` names.
+    `named` returns the title and the address of what a link such as `[](#label)` names, and `external` those of a role
+    of `extlinks` and its target.
     """
 
     read: Callable[[str], str | None]
@@ -63,6 +68,7 @@ class MystPlace:
     document: Found
     values: Mapping[str, Any]
     named: Found
+    external: Callable[[str, str], tuple[str, str] | None]
     depth: int = DEPTH
 
 
@@ -112,7 +118,7 @@ def _directive(name: str, argument: str, body: list[str], place: MystPlace) -> l
         return []
     if last == "include":
         text = place.read(argument)
-        body = front_matter(text)[1].split("\n") if text is not None else []
+        body = chosen_lines(front_matter(text)[1], options) if text is not None else []
         return _unfolded(body, replace(place, depth=place.depth - 1))
     inner = _unfolded(body, replace(place, depth=place.depth - 1))
     if last == "figure":
@@ -133,15 +139,17 @@ def _options(body: list[str]) -> tuple[dict[str, str], list[str]]:
         return options, body[end + 1 :]
     at = 0
     while at < len(body) and (option := _OPTION.fullmatch(body[at].strip())):
-        options[option["name"]] = option["value"].strip()
+        options[option["name"]] = re.sub(r"(['\"])(.*)\1", r"\2", option["value"].strip())  # they are YAML
         at += 1
     return options, body[at:]
 
 
 def _code(name: str, argument: str, body: list[str], options: dict[str, str], place: MystPlace) -> list[str]:
     language = "math" if name == "math" else argument if re.fullmatch(r"[\w+#.-]+", argument) else ""
+    if name == "doctest":  # its argument names a group of tests
+        language = "python"
     if name == "literalinclude":
-        body = (place.read(argument) or "").rstrip("\n").split("\n")
+        body = chosen_lines(place.read(argument) or "", options)
         language = options.get("language") or argument.rpartition(".")[2]
     longest = max((len(run) for line in body for run in re.findall("`+", line)), default=0)
     mark = "`" * max(3, longest + 1)
@@ -181,6 +189,8 @@ def _role(name: str, content: str, draft: PageDraft, place: MystPlace) -> str:
         found = place.document(target) if kind == "doc" else place.label(" ".join(target.lower().split()))
         shown = title or (found[0] if found else "") or target
         return f"[{shown}]({found[1]})" if found and found[1] else shown
+    if (outside := place.external(name, target)) is not None:
+        return f"[{title or outside[0]}]({outside[1]})"
     if not title and target.startswith("~"):
         target = target[1:].rpartition(".")[2]
     shown = (title or target).lstrip("!")

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from rag.ingest.anchors import HeadingText, docutils_anchors, docutils_id
+from rag.ingest.anchors import AnchorRule, HeadingText, docutils_anchors, docutils_id, notebook_anchors
 from rag.ingest.data_values import unicode_values
-from rag.ingest.generators.config_files import config_text
+from rag.ingest.formats.file_format import Loader
+from rag.ingest.formats.known_formats import BY_SUFFIX
+from rag.ingest.generators.config_files import as_text, config_text
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.myst import MystPlace, rewrite_myst, unfolded_myst
 from rag.ingest.includes import Allowance
@@ -21,7 +23,7 @@ from rag.ingest.masking import PageDraft
 from rag.ingest.page import plain_inline
 from rag.ingest.patterns import glob_regex
 from rag.ingest.rst_syntax import RstPlace
-from rag.ingest.source_files import read_inside
+from rag.ingest.source_files import is_file, read_inside
 
 _LEFT_OUT: Final = ("_build", "Thumbs.db", ".DS_Store", "_templates", "**/_build")
 _LINE: Final = r"[=\-`:'\"~^_*+#<>.!$%&(),/;?@\[\\\]{|}]"
@@ -36,6 +38,8 @@ _TITLE: Final = re.compile(
     rf"(?P<lined>[ ]?[^\s][^\n]*)\n(?P<under>{_LINE})(?P=under){{2,}}[ \t]*$)",
     re.MULTILINE,
 )
+_OBJECT: Final = re.compile(r"[a-zA-Z_][\w.]*(?<!\.html)")
+_COMPUTED: Final = re.compile(r"^[ \t]*(?:\.\. |[`:~]{3,}\{)(?:auto[a-z]+|towncrier-draft-entries)\b", re.MULTILINE)
 _BUILT_IN: Final = {"genindex": "Index", "modindex": "Module Index", "search": "Search Page"}
 
 
@@ -73,19 +77,40 @@ class Sphinx(Generator):
     def content(self) -> Path:
         return self.config.parent if self.config is not None else self.source
 
-    @property
-    def _reads_myst(self) -> bool:
+    @cached_property
+    def _suffixes(self) -> dict[str, str]:
+        """The kinds of the sources by their endings, such as `{".txt": "restructuredtext"}`."""
+        given = self.options.get("source_suffix")
+        named = [given] if isinstance(given, str) else given if isinstance(given, (list, tuple)) else ()
+        found: dict[str, str] = {str(one): "" for one in named}
+        if isinstance(given, dict):
+            found = {str(suffix): str(kind or "restructuredtext") for suffix, kind in given.items()}
         extensions = self.options.get("extensions")
-        return not isinstance(extensions, list) or any(
-            "myst" in str(one) or "recommonmark" in str(one) for one in extensions
-        )
+        used = [str(one) for one in extensions] if isinstance(extensions, list) else ["myst_parser"]
+        notebooks = "myst" if "myst_nb" in used else "nbsphinx" if "nbsphinx" in used else ""
+        found = found or {".rst": ""}
+        if any("myst" in one or "recommonmark" in one for one in used):
+            found.setdefault(".md", "markdown")
+        return found | ({".ipynb": notebooks} if notebooks else {})
+
+    def reads(self, suffix: str) -> bool:
+        return suffix in self._suffixes
+
+    def loader(self, suffix: str) -> Loader:
+        return BY_SUFFIX[".rst" if self._suffixes.get(suffix) == "restructuredtext" else suffix]
+
+    def anchor_rule(self, page: PageFile) -> AnchorRule:
+        by_nbsphinx = page.file.suffix == ".ipynb" and self._suffixes[".ipynb"] == "nbsphinx"
+        if by_nbsphinx:
+            return notebook_anchors
+        return _without_numbers if _COMPUTED.search(page.body) else self.anchors
 
     def covers(self) -> bool:
         """Other tools have a `conf.py` too; that of Sphinx names its extensions, its project or its theme."""
         return super().covers() and bool({"extensions", "project", "html_theme", "master_doc"} & self.options.keys())
 
     def is_page(self, file: Path) -> bool:
-        if not file.is_relative_to(self.content) or (file.suffix != ".rst" and not self._reads_myst):
+        if not file.is_relative_to(self.content):
             return False
         patterns = [*_LEFT_OUT, *self._strings("exclude_patterns"), *self._strings("templates_path")]
         inner = self.inner(file)
@@ -98,6 +123,9 @@ class Sphinx(Generator):
 
     def site_path(self, page: PageFile) -> str:
         return f"/{posixpath.splitext(self.inner(page.file))[0]}.html"
+
+    def site_title(self) -> str:
+        return as_text(self.options.get("html_title")) or as_text(self.options.get("project"))
 
     def usual_title(self, page: PageFile) -> str:
         return self._title(page) or super().usual_title(page)
@@ -132,9 +160,26 @@ class Sphinx(Generator):
         target = self.target(page, name)
         return (self._title(target) or name, self.url(target)) if target else None
 
+    def external(self, role: str, target: str) -> tuple[str, str] | None:
+        """The words and the address of a role that `extlinks` in the configuration makes a link."""
+        links = self.options.get("extlinks")
+        given = links.get(role) if isinstance(links, dict) else None
+        if not isinstance(given, list) or not given or not isinstance(given[0], str):
+            return None
+        address = given[0].replace("%s", target, 1).replace("%%", "%")
+        words = given[1] if len(given) > 1 and isinstance(given[1], str) else ""
+        return words.replace("%s", target, 1).replace("%%", "%") or address, address
+
     def link(self, page: PageFile, destination: str) -> str:
-        """The address of a link, which may name a label, as MyST allows: `(labels/x)` or `(#x)`."""
-        return super().link(page, destination) if (found := self._named(page, destination)) is None else found[1]
+        """The address of a link, which may name a label or an object, as MyST allows: `(labels/x)`, `(#x)`, `(a.B)`.
+
+        Empty for an object: the descriptions of objects are not read.
+        """
+        if (found := self._named(page, destination)) is not None:
+            return found[1]
+        is_object = _OBJECT.fullmatch(destination) and self.target(page, destination) is None
+        is_object = is_object and not is_file(page.file.parent / destination)
+        return "" if is_object else super().link(page, destination)
 
     def _named(self, page: PageFile, destination: str) -> tuple[str, str] | None:
         """The title and the address of the label or of the page that a link of MyST names."""
@@ -147,7 +192,10 @@ class Sphinx(Generator):
     def target(self, page: PageFile, path: str) -> PageFile | None:
         file = path[1:] if path.startswith("/") else posixpath.join(posixpath.dirname(self.inner(page.file)), path)
         bare = posixpath.normpath(file).removesuffix(".html")
-        return self._by_file.get(f"{bare}.rst") or super().target(page, path)
+        return next(
+            (found for suffix in self._suffixes if (found := self._by_file.get(bare + suffix))),
+            super().target(page, path),
+        )
 
     # Text
 
@@ -155,7 +203,8 @@ class Sphinx(Generator):
         return docutils_anchors(headings)
 
     def rst_place(self, page: PageFile, allowance: Allowance) -> RstPlace:
-        return RstPlace(partial(self._included, page, allowance), self.label, partial(self.document, page))
+        read = partial(self._included, page, allowance)
+        return RstPlace(read, self.label, partial(self.document, page), self.external)
 
     def _included(self, page: PageFile, allowance: Allowance, name: str) -> str | None:
         """The text of a file that a page includes; a path that begins with a slash is relative to the docs."""
@@ -180,10 +229,15 @@ class Sphinx(Generator):
         }
         read = partial(self._included, page, allowance)
         documents = partial(self.document, page)
-        return MystPlace(read, restructured, self.label, documents, values, named=partial(self._named, page))
+        return MystPlace(read, restructured, self.label, documents, values, partial(self._named, page), self.external)
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
         rewrite_myst(draft, self._myst_place(page, Allowance()))
+
+
+def _without_numbers(headings: Sequence[HeadingText]) -> list[str]:
+    """docutils' anchors without those that are only a number, since sections that are computed take numbers too."""
+    return ["" if re.fullmatch(r"id\d+", anchor) else anchor for anchor in docutils_anchors(headings)]
 
 
 def _without_roles(title: str) -> str:
