@@ -178,7 +178,7 @@ async def _one_request(
     """Send one random request; returns 1 when it showed another's conversation, else 0."""
     (other,) = (one for one in own if one != name)
     thread = f"{name}-{rng.randrange(5)}"
-    match rng.randrange(4):
+    match rng.randrange(5):
         case 0:
             await first_sentence_of(http, thread, headers)
             own[name].add(thread)
@@ -189,10 +189,31 @@ async def _one_request(
         case 2:
             theirs = f"{other}-{rng.randrange(5)}"
             return int((await http.get(f"/api/threads/{theirs}", headers=headers)).status_code != 404)
+        case 3:
+            return await _hidden_book(http, rng, f"of-{other}", headers)
         case _:
             action = rng.choice(["undo", "clear", "retry"])
             theirs = rng.choice([f"{other}-{rng.randrange(5)}", f"{other}%2F{other}-1"])
             return int((await http.post(f"/api/threads/{theirs}/{action}", headers=headers)).status_code != 404)
+
+
+async def _hidden_book(http: httpx.AsyncClient, rng: random.Random, book: str, headers: dict[str, str]) -> int:
+    """Ask for a book of the other key's in one of many ways; 1 unless it is as if there were none."""
+    match rng.randrange(4):
+        case 0:
+            return int(book in (await http.get("/api/books", headers=headers)).text)
+        case 1:
+            return int(book in (await http.get("/v1/models", headers=headers)).text)
+        case 2:
+            address = rng.choice(["/api/book", "/api/passages/x"])
+            answers = [await http.get(f"{address}?book={name}", headers=headers) for name in (book, "of-xyz")]
+        case _:
+            answers = [
+                await http.post("/api/threads/x/turns", json={"question": QUESTION, "book": name}, headers=headers)
+                for name in (book, "of-xyz")
+            ]
+    same = answers[0].text.replace(book, "of-xyz") == answers[1].text
+    return int(not same or answers[0].status_code != 404)
 
 
 async def first_sentence_of(http: httpx.AsyncClient, thread: str, headers: dict[str, str]) -> None:
@@ -226,13 +247,14 @@ def _measure(folder: Path, options: argparse.Namespace) -> None:
         "OPENAI_BASE_URL": endpoint,
         "OPENAI_MODEL": "scripted",
         "ASKBOOK_API_KEYS": ",".join(f"{name}:{key}" for name, key in KEYS.items()),
+        "ASKBOOK_BOOKS": ",".join(["book", *(f"{name}:of-{name}" for name in KEYS)]),
         "ASKBOOK_TURNS_PER_MINUTE": "1000000",
         "ASKBOOK_CONCURRENT_TURNS": str(options.streams),
     }
     command = [sys.executable, str(ROOT / "run.py")]
-    subprocess.run(
-        [*command, "ingest", "book"], cwd=folder, env=os.environ | variables, check=True, capture_output=True
-    )
+    for book in ("book", *(f"of-{name}" for name in KEYS)):
+        ingest = [*command, "ingest", "book", "--collection", book]
+        subprocess.run(ingest, cwd=folder, env=os.environ | variables, check=True, capture_output=True)
     scripted = [sys.executable, "-m", "bench.serving", "--endpoint", str(port)]
     with subprocess.Popen(scripted, cwd=ROOT) as model:
         try:

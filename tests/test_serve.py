@@ -61,6 +61,17 @@ async def test_an_assistant_uses_the_book_over_http(address: str) -> None:
     assert refused.status_code == 403
 
 
+async def test_an_assistant_s_questions_count_for_the_limits_of_its_key(tiny_book: Path) -> None:
+    with serving(tiny_book, {"ASKBOOK_TURNS_PER_MINUTE": "1"}) as address:
+        async with Client(f"{address}/mcp") as client:
+            first: Any = await client.call_tool("ask_book", {"question": "What is a widget?"})
+            second: Any = await client.call_tool("ask_book", {"question": "What is a widget?"})
+        async with httpx.AsyncClient(base_url=address) as http:
+            third = await http.post("/api/threads/t/turns", json={"question": "What is a widget?"})
+    assert (first.is_error, second.is_error, third.status_code) == (False, True, 429)
+    assert second.structured_content["error"]["code"] == "too_many_requests"
+
+
 def test_wrong_paths_and_methods_are_errors_of_the_same_form(address: str) -> None:
     with httpx.Client(base_url=address) as http:
         assert http.get("/nothing").json()["error"]["code"] == "not_found"

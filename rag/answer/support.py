@@ -27,6 +27,10 @@ DEMANDED: Final = 0.2  # least share of the words that no statement has, which a
 ORDERED: Final = 0.5  # share of the words of a sentence without a citation that are those of orders
 NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
 MOST_QUESTIONS: Final = 3  # questions that are set aside before a sentence counts as not said
+SAID: Final = Verdict("supported", (), "claim", 0, 0, 0, 1.0)  # of a sentence that stands in a passage
+
+# A verdict; with the number of the passage and its stretch that support the sentence, if one does.
+Checked = tuple[Verdict, tuple[int, Quote] | None]
 
 
 class Finding(NamedTuple):
@@ -65,12 +69,13 @@ class SupportCheck:
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence or len(sentence) > LONGEST_CLAIM:
             return Finding("contradicted", (), {}, reasons=("citation: no passage is cited for it",))
-        alone = {one.number: quote for one in sources if (quote := _says(one, sentence, self._turn))}
+        checked = {one.number: self._says(one, sentence) for one in sources}
+        alone = {number: where[1] for number, (_, where) in checked.items() if where}
         if alone:
             verbatim = any(one.has(sentence) for one in sources)
             return Finding("supported", tuple(alone), alone | self._beside(sentence, sources, alone), verbatim)
         quotes = {one.number: best_quote(sentence, one.text) for one in sources}
-        found, where = _checked(sentence, sources, self._turn)
+        found, where = _checked(sentence, sources, self._turn) if len(sources) > 1 else checked[sources[0].number]
         if found.supported and where is not None:
             return Finding("supported", tuple(quotes), quotes | {where[0]: where[1]})
         standing: Standing = "unconfirmed" if found.supported else found.standing  # no sentence of a passage says it
@@ -160,6 +165,12 @@ class SupportCheck:
         """The passages of this turn."""
         return list(self._sources)
 
+    def _says(self, source: CitedPassage, sentence: str) -> Checked:
+        """What one passage says of it: the same sentence, or one that the check finds."""
+        if verbatim := source.stretch_of(sentence):
+            return SAID, (source.number, verbatim)
+        return _checked(sentence, [source], self._turn)
+
     def _beside(self, sentence: str, sources: Sequence[CitedPassage], alone: dict[int, Quote]) -> dict[int, Quote]:
         """Quotes from the other cited passages that share enough words with the sentence."""
         wanted = telling_words(sentence)
@@ -171,17 +182,7 @@ class SupportCheck:
         return found
 
 
-def _says(source: CitedPassage, sentence: str, beside: Sequence[str]) -> Quote | None:
-    """The stretch of a passage that says it: the same sentence, or one that the check finds."""
-    if verbatim := source.stretch_of(sentence):
-        return verbatim
-    _, found = _checked(sentence, [source], beside)
-    return found[1] if found else None
-
-
-def _checked(
-    sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str]
-) -> tuple[Verdict, tuple[int, Quote] | None]:
+def _checked(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str]) -> Checked:
     """The verdict of the passages together; with the passage and its stretch that support the sentence, if one does.
 
     Questions and tasks such as "Write a poem" state nothing. When only one of them supports the sentence, the check is

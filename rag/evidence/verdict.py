@@ -99,11 +99,11 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
         return Verdict("contradicted", ("distant: it is too long for one sentence",), "claim", None, 0, 0, 0.0)
     sort, text = claim_of(sentence)
     claim = whole_line(text)
-    sources = Sources([read(passage) for passage in passages], frozenset(whole_line(known).places))
+    sources = _sources(tuple(passages), known)
     if _is_foreign(text, (*passages, known)):
         return _judged_foreign(text, claim, mentions, sources)
     if sort != "claim":
-        numbers = [mentions.number(text, *where) for where in _absent_numbers(claim, sources)]
+        numbers = _missing(text, Comparison(claim, WordContexts(claim, words_of(claim, sources), sources)), mentions)
         return _verdict([*numbers, *mentions.reasons(text, claim), *_strange(sort, claim, sources)], sort)
     pieces = [claim] if len(claim.tokens) <= LONGEST else _pieces(text, claim)
     judged = [_judged(text, piece, sources, mentions) for piece in pieces]
@@ -111,6 +111,12 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     score = min(found.share for found, _ in judged)
     passage, start, end = _evidence(judged[0][0], words_of(pieces[0], sources), sources)
     return replace(_verdict(reasons, sort), passage=passage, start=start, end=end, score=round(score, 4))
+
+
+@lru_cache(maxsize=32)
+def _sources(passages: tuple[str, ...], known: str) -> Sources:
+    """The passages, indexed. The result is cached, since the sentences of a paragraph cite the same few."""
+    return Sources([read(passage) for passage in passages], frozenset(whole_line(known).places))
 
 
 def _verdict(found: Sequence[Reason], sort: Sort) -> Verdict:
@@ -208,13 +214,6 @@ def _stated(text: str) -> str:
         return text
     clauses = [clause for clause in CLAUSE_JOINT.split(text) if clause and clause.strip()]
     return " ".join(_unwrapped(clause) for clause in clauses if not LACKS.search(clause) and len(clause.split()) > 3)
-
-
-def _absent_numbers(sentence: SourceLine, sources: Sources) -> Iterator[tuple[int, str]]:
-    """The numbers that no passage holds, each with where it begins."""
-    for quantity in sentence.quantities:
-        if not quantity.vague and not any(quantity.same(q) for site in sources.sites for q in site.line.quantities):
-            yield sentence.tokens[quantity.first].start, sentence.text_of(quantity)
 
 
 def _strange(sort: Sort, sentence: SourceLine, sources: Sources) -> Iterator[Reason]:

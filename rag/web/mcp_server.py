@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from typing import Annotated, Any, Final
 from urllib.parse import quote
 
@@ -17,6 +18,7 @@ from rag.web.api_keys import Person
 from rag.web.book_choice import choose, events_of, own_book, own_books
 from rag.web.hosting import HostedAgent, Hosting
 from rag.web.http_requests import options_of
+from rag.web.running_turns import Turns
 
 PASSAGE: Final = "askbook://passage/"
 _INSTRUCTIONS: Final = (
@@ -65,7 +67,8 @@ class BookTools:
                 return agent.stream(question, thread_id=stored, context=context)
 
             events = events_of(self._hosting, chosen.book, asked)
-            responses = [event.response async for event in events if event.response is not None]
+            async with _begun(ctx, person, stored, events) as turn:
+                responses = [event.response async for event in turn if event.response is not None]
         except AskbookError as error:
             return _failed(error)
         return _answer(responses[-1], person, self._named(person, chosen.book))
@@ -132,6 +135,26 @@ def _person(ctx: Context) -> Person:
     request = ctx.request_context.request
     person = getattr(getattr(request, "state", None), "person", None)
     return person if isinstance(person, Person) else Person()
+
+
+@asynccontextmanager
+async def _begun(
+    ctx: Context, person: Person, stored: str | None, events: AsyncGenerator[Event, None]
+) -> AsyncIterator[AsyncIterable[Event]]:
+    """The events of a turn, within the limits of its key where it came over HTTP. Raises `RequestRefusedError`."""
+    turns = getattr(getattr(_app(ctx), "state", None), "turns", None)
+    if not isinstance(turns, Turns):  # over standard input there is one user, who needs no limits
+        async with aclosing(events):
+            yield events
+        return
+    async with turns.begun(person, stored, events) as turn:
+        yield turn
+
+
+def _app(ctx: Context) -> Any:
+    """The HTTP application that a request came through; None over standard input."""
+    scope = getattr(ctx.request_context.request, "scope", None)
+    return scope.get("app") if isinstance(scope, Mapping) else None
 
 
 def _answer(response: Response, person: Person, book: str) -> CallToolResult:
