@@ -165,7 +165,7 @@ def _options(profile: Profile) -> dict[str, Any]:
 async def _first_token(model: BaseChatModel, name: str, options: dict[str, Any]) -> set[str]:
     """Call the model until it sends the first token, leaving out rejected options; return these options."""
     from rag.model.endpoint_errors import model_error
-    from rag.model.received import AnswerLimits, AnswerMeter, finish_of
+    from rag.model.received_answer import AnswerLimits, AnswerMeter, finish_of
 
     dialect, refused = Dialect(), set[str]()
     while True:

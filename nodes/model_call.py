@@ -17,7 +17,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from rag.caller_parts import with_options
 from rag.errors import AskbookError, OptionRefusedError
 from rag.model.endpoint_errors import RequestInfo, model_error
-from rag.model.received import AnswerMeter, Finish, clean_calls, finish_of, names_its_finish
+from rag.model.received_answer import AnswerMeter, Finish, clean_calls, finish_of, names_its_finish
 from rag.ports import Parts
 from rag.private_apis import unstreamed
 from rag.prompt.budget import estimate_tokens

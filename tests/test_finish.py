@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessageChunk
 
 from nodes.model_call import CUT
-from rag.model.received import finish_of, names_its_finish, with_finish_reason
+from rag.model.received_answer import finish_of, names_its_finish, with_finish_reason
 from tests.fakes import ScriptedModel
 from tests.machine import ANSWER, Machine
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rag.errors import UsageError
+from rag.ingest.book_title import book_title
 from rag.ingest.headings import without_number
 from rag.ingest.loaders import load_source
 from tests.books_on_disk import addresses, loaded, written
@@ -67,3 +69,27 @@ def test_a_number_in_front_is_an_order(name: str) -> None:
 @pytest.mark.parametrize("name", ["2021-11-a", "1.2-a", "01-02", "a-01", "42", "module-1-ros2"])
 def test_dates_versions_and_other_numbers_are_names(name: str) -> None:
     assert without_number(name) == name
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"mkdocs.yml": "site_name: The *uv* manual", "docs/index.md": "# Start"}, "The uv manual"),
+        ({"zensical.toml": '[project]\nsite_name = "Zen"', "docs/index.md": "# Start"}, "Zen"),
+        ({"conf.py": "project = 'Long-named thing'", "index.rst": "Start\n====="}, "Long-named thing"),
+        ({"conf.py": "project = 'P'\nhtml_title = 'P manual'", "index.rst": "Start\n====="}, "P manual"),
+        ({"book.toml": "[book]\ntitle = 'B'", "src/SUMMARY.md": "- [A](a.md)", "src/a.md": "# A"}, "B"),
+        ({"hugo.toml": "title = 'H'\n[languages.en]\ntitle = 'In English'", "content/a.md": "# A"}, "In English"),
+        ({"_config.yml": "title: J", "index.md": "---\n---\n# Start"}, "J"),
+        ({"docusaurus.config.js": "module.exports = {title: 'D', presets: ['classic']}", "docs/a.md": "# A"}, "D"),
+        ({"mkdocs.yml": "site_name: Documentation", "docs/index.md": "# The book of pears"}, "The book of pears"),
+        ({"index.md": "# The book of pears"}, "The book of pears"),
+    ],
+)
+def test_a_book_is_called_as_the_configuration_of_its_site_says(
+    files: dict[str, str], expected: str, tmp_path: Path
+) -> None:
+    result = load_source(written(tmp_path / "book", files))
+    # The start page of a site whose pages are in a folder has the path of that folder.
+    documents = [replace(d, path=d.path.removeprefix("docs/")) for d in result.documents]
+    assert book_title(result.source, documents, result.title) == expected

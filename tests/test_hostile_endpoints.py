@@ -20,7 +20,7 @@ from graph.memory import Memory, open_memory
 from rag.embedding.choice import build_embedder, embedding_of, service_of
 from rag.errors import AskbookError, UsageError
 from rag.model.endpoint import build_model, endpoint_of
-from rag.model.received import clean_calls
+from rag.model.received_answer import clean_calls
 from rag.profiles.profile import load_profile
 from rag.search.rerank import CohereReranker
 from rag.settings import Settings

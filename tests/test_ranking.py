@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from rag.index.prose_table import prose_words
 from rag.search.ranking import BM25, ENOUGH, PROSE, fuse
-from rag.text.prose import prose_words
 
 
 def test_the_place_of_a_passage_is_a_weighted_sum_of_its_scores() -> None:

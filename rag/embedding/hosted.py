@@ -168,7 +168,7 @@ def cohere_http_client() -> Any:
     """An HTTP client for Cohere's SDK, whose own follows redirects and reads without a limit."""
     import httpx
 
-    from rag.model.responses import client_options
+    from rag.model.http_client_options import client_options
 
     return httpx.Client(timeout=TIMEOUT, **client_options(httpx, seconds=LONGEST))
 
@@ -182,7 +182,7 @@ def openai_wire(model: str, service: Service) -> Wire:
     from langchain_openai import OpenAIEmbeddings
     from openai import DefaultHttpxClient
 
-    from rag.model.responses import client_options, print_no_answers
+    from rag.model.http_client_options import client_options, print_no_answers
 
     print_no_answers()
     client = OpenAIEmbeddings(

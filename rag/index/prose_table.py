@@ -1,13 +1,15 @@
-"""How many words of prose each passage has, in a file beside the shard: a search ranks by them without the texts."""
+"""How many words of prose each passage has, and not of code or addresses, in a file beside the shard.
+
+A search ranks by them without reading the texts.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
-
-from rag.text.prose import prose_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,6 +19,27 @@ if TYPE_CHECKING:
 
 FILE: Final = "prose-1.npy"  # the number changes with `prose_words`, so that files of another rule are not read
 MOST: Final = 255  # words that are counted
+_NOT_PROSE: Final = re.compile(
+    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)"  # code
+    r"|^[^\n]{0,200}(?<!\()https?://\S*[^\w\n]*$"  # a short line that ends in an address only points elsewhere
+    r"|https?://\S+",
+    re.DOTALL | re.MULTILINE,
+)
+_POINTERS: Final = re.compile(
+    r"\W*(?:\d+\.?\s*)?(?:references?|bibliography|literature|works cited|(?:further|suggested) reading|see also"
+    r"|external links)\W*",
+    re.IGNORECASE,
+)
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+
+
+def prose_words(text: str, heading: str = "") -> int:
+    """The number of words outside code blocks and addresses; 0 under a heading such as "References".
+
+    An embedding places short texts, such as a line of code, a label or the title of a cited paper, at least as close to
+    a question as the paragraph that answers it. Those texts have little prose.
+    """
+    return 0 if _POINTERS.fullmatch(heading) else len(_WORD.findall(_NOT_PROSE.sub(" ", text)))
 
 
 class ProseTable:

@@ -1,4 +1,4 @@
-"""The title of a book: that of its start page, else the name of its folder."""
+"""The title of a book: that of its site's configuration or of its start page, else the name of its folder."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from rag.book import Document
+from rag.ingest.page import plain_inline
 
 # Names of files that hold the title of a book; the earlier, the more likely.
 _START: Final = ("title-page", "title", "index", "readme", "_index", "home")
@@ -20,8 +21,10 @@ _FOLDERS: Final = frozenset({"docs", "doc", "src", "source", "content", "pages",
 LONGEST: Final = 120  # characters
 
 
-def book_title(source: str, documents: Sequence[Document]) -> str:
-    """The title of the start page, or the name of the source's folder where the start page does not name the book.
+def book_title(source: str, documents: Sequence[Document], site: str = "") -> str:
+    """What the configuration of the site calls it, or the title of the start page, or the name of the source's folder.
+
+    A title that names no book, such as `Documentation`, is passed over.
 
     >>> page = Document("/books/uv/docs", "index.md", "index.md", "uv", "", "")
     >>> book_title(page.source, [page])
@@ -29,6 +32,8 @@ def book_title(source: str, documents: Sequence[Document]) -> str:
     >>> book_title("/books/uv/docs", [])
     'uv'
     """
+    if (configured := plain_inline(site)) and configured.casefold() not in _GENERAL:
+        return configured[:LONGEST]
     pages = {PurePosixPath(document.path): document for document in documents}
     starts = [path for path in pages if path.stem.lower() in _START]
     for path in sorted(starts, key=lambda path: (len(path.parts), _START.index(path.stem.lower()), path)):

@@ -164,7 +164,7 @@ class Ingestion:
         if first is not None and not found:
             raise first
         self._loaded = list(found.values())
-        self._title = book_title(self._loaded[0].source, self._loaded[0].documents)
+        self._title = book_title(self._loaded[0].source, self._loaded[0].documents, self._loaded[0].title)
         self._tell("load", len(self.sources), len(self.sources))
 
     def _load(self, source: Path | str) -> LoadResult:

@@ -31,7 +31,8 @@ VERSION: Final = 4
 class LoadResult:
     """The pages of a source in the order of their paths, and the files that could not be read.
 
-    `generator` is the name of the generator whose rules were followed, and `reason` says why. `passed_over` counts the
+    `generator` is the name of the generator whose rules were followed, and `reason` says why; `title` is what its
+    configuration calls the site, if it does. `passed_over` counts the
     files that are no pages, by their endings.
     """
 
@@ -41,6 +42,7 @@ class LoadResult:
     generator: str = "plain"
     reason: str = ""
     passed_over: Mapping[str, int] = field(default_factory=dict)
+    title: str = ""
 
 
 def load_source(
@@ -88,7 +90,9 @@ def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: 
     if not documents:
         why = f"{failures[0].path}: {failures[0].reason}"
         raise UsageError(f"No page could be read in {found.name}: {why}.", code="no_pages", hint=KINDS)
-    return LoadResult(found.name, tuple(documents), tuple(failures), rules.name, rules.reason, others)
+    return LoadResult(
+        found.name, tuple(documents), tuple(failures), rules.name, rules.reason, others, rules.site_title()
+    )
 
 
 def _read_pages(

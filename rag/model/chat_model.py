@@ -15,7 +15,7 @@ from langchain_openai import ChatOpenAI
 from rag.errors import AskbookError
 from rag.model.endpoint_errors import RequestInfo, model_error
 from rag.model.plain_completions import with_all_keys
-from rag.model.received import check_arguments, first_choice, with_finish_reason
+from rag.model.received_answer import check_arguments, first_choice, with_finish_reason
 
 _SIGN_OF_LIFE: Final = 10.0  # seconds; of chunks that say nothing, one is passed on so often, for idle timeouts
 # Raised by the client for an answer of another form, such as a list where an object belongs. Elsewhere they are bugs.

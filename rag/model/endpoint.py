@@ -108,9 +108,9 @@ def _chat_model(endpoint: Endpoint, profile: Profile) -> BaseChatModel:
     from openai import DefaultAsyncHttpxClient, DefaultHttpxClient, Timeout
 
     from rag.model.chat_model import EndpointChatModel
+    from rag.model.http_client_options import async_client_options, client_options, print_no_answers
     from rag.model.plain_completions import PlainCompletions
-    from rag.model.received import LINE_BYTES
-    from rag.model.responses import async_client_options, client_options, print_no_answers
+    from rag.model.received_answer import LINE_BYTES
     from rag.private_apis import without_openai_headers
 
     print_no_answers()

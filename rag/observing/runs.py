@@ -103,6 +103,8 @@ class RunObserver(BaseCallbackHandler):
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_told: Any) -> None:
         self._end(run_id, error)
 
+    on_retriever_error = on_tool_error = on_llm_error = on_chain_error
+
     def on_retriever_start(
         self,
         serialized: dict[str, Any] | None,  # noqa: ARG002
@@ -117,9 +119,6 @@ class RunObserver(BaseCallbackHandler):
     def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **_told: Any) -> None:
         self._end(run_id, passages=len(documents))
 
-    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **_told: Any) -> None:
-        self._end(run_id, error)
-
     def on_tool_start(
         self,
         serialized: dict[str, Any] | None,
@@ -133,9 +132,6 @@ class RunObserver(BaseCallbackHandler):
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_told: Any) -> None:  # noqa: ARG002
         self._end(run_id)
-
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **_told: Any) -> None:
-        self._end(run_id, error)
 
     def on_chat_model_start(
         self,
@@ -162,9 +158,6 @@ class RunObserver(BaseCallbackHandler):
         message = getattr(generations[0], "message", None) if generations else None
         usage = getattr(message, "usage_metadata", None) or {}
         self._end(run_id, input_tokens=usage.get("input_tokens"), output_tokens=usage.get("output_tokens"))
-
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **_told: Any) -> None:
-        self._end(run_id, error)
 
     def _begin_inside(
         self, kind: Kind, name: str, run_id: UUID, parent_run_id: UUID | None, facts: dict[str, Any] | None = None

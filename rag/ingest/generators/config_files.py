@@ -44,6 +44,11 @@ def config_options(file: Path | None) -> dict[str, Any]:
     return loaded if isinstance(loaded, dict) else {}
 
 
+def as_text(value: object) -> str:
+    """An option that is one line of text; empty for any other."""
+    return " ".join(value.split()) if isinstance(value, str) else ""
+
+
 def is_true(value: object) -> bool:
     """Whether an option says yes."""
     return value is True or (isinstance(value, str) and value.strip().lower() in ("true", "yes", "on"))

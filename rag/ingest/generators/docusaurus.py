@@ -51,6 +51,9 @@ class Docusaurus(Generator):
         docs = self.source / "docs"
         return SiteOptions((DocsTree(docs, "docs") if is_folder(docs) else DocsTree(self.source),))
 
+    def site_title(self) -> str:
+        return self.options.title
+
     @cached_property
     def content(self) -> Path:
         inside = [tree.folder for tree in self.options.trees if tree.folder.is_relative_to(self.source)]

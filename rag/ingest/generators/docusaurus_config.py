@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag.ingest.data_values import from_json
+from rag.ingest.generators.config_files import as_text
 from rag.ingest.generators.js_literals import js_objects
 from rag.ingest.source_files import read_inside, resolved
 
@@ -41,6 +42,7 @@ class SiteOptions:
     trees: tuple[DocsTree, ...]
     base: str = ""
     trailing_slash: bool | None = None
+    title: str = ""
     mdx: str = "mdx"  # how `.md` files are read: "mdx", "md", or "detect" by their endings
 
 
@@ -55,6 +57,7 @@ def site_options(config: Path) -> SiteOptions:
         tuple(tree for docs in _docs_options(options) for tree in _trees(config.parent, docs)),
         str(options.get("baseUrl") or "").strip("/"),
         slash if isinstance(slash, bool) else None,
+        as_text(options.get("title")),
         form if form in ("md", "detect") else "mdx",
     )
 

@@ -152,6 +152,10 @@ class Generator(ABC):
 
     # What they are called
 
+    def site_title(self) -> str:
+        """The title of the whole site by its configuration; empty where it has none."""
+        return ""
+
     def title(self, page: PageFile) -> str:
         """A title that the generator's own files give, which counts more than the page's first heading."""
         return page.text_field("title")

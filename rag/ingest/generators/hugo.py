@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from rag.ingest.admonitions import alerts
 from rag.ingest.anchors import HeadingText, typeset_anchors
-from rag.ingest.generators.config_files import config_options, is_false, is_true
+from rag.ingest.generators.config_files import as_text, config_options, is_false, is_true
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.shortcodes import ShortcodePage, expand_shortcodes
 from rag.ingest.includes import Allowance
@@ -165,6 +165,11 @@ class Hugo(Generator):
             for alias in aliases if isinstance(aliases, list) else ():
                 found[str(alias).strip("/")] = page
         return found
+
+    def site_title(self) -> str:
+        languages = self.options.get("languages")
+        own = languages.get(self._language) if isinstance(languages, dict) else None
+        return as_text(own.get("title") if isinstance(own, dict) else None) or as_text(self.options.get("title"))
 
     def folder_title(self, folder: Path) -> str:
         page = self._by_file.get((folder / "_index.md").relative_to(self.content).as_posix())

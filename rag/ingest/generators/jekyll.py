@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from rag.ingest.admonitions import alerts
 from rag.ingest.anchors import HeadingText, kramdown_anchors
-from rag.ingest.generators.config_files import config_options, is_false, is_true
+from rag.ingest.generators.config_files import as_text, config_options, is_false, is_true
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.liquid import LiquidPage, expand_liquid, rewrite_kramdown
 from rag.ingest.includes import Allowance
@@ -54,6 +54,9 @@ class Jekyll(Generator):
     @cached_property
     def options(self) -> dict[str, Any]:
         return config_options(self.config)
+
+    def site_title(self) -> str:
+        return as_text(self.options.get("title"))
 
     @cached_property
     def content(self) -> Path:

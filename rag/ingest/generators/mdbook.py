@@ -14,7 +14,7 @@ from typing import Final
 
 from rag.ingest import mdbook_summary
 from rag.ingest.anchors import HeadingText, github_anchors, typeset_anchors
-from rag.ingest.generators.config_files import config_options
+from rag.ingest.generators.config_files import as_text, config_options
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.includes import Allowance, expand_includes
 from rag.ingest.masking import fences
@@ -62,6 +62,10 @@ class MdBook(Generator):
     def site_path(self, page: PageFile) -> str:
         folder, stem = posixpath.split(posixpath.splitext(self.inner(page.file))[0])
         return "/" + posixpath.join(folder, f"{'index' if stem.lower() == 'readme' else stem}.html")
+
+    def site_title(self) -> str:
+        book = config_options(self.config).get("book")
+        return as_text(book.get("title")) if isinstance(book, dict) else ""
 
     def usual_title(self, page: PageFile) -> str:
         return self._entries[self.inner(page.file)].title or super().usual_title(page)

@@ -21,7 +21,7 @@ from rag.ingest.anchors import (
     unicode_slug,
     unique_by_underscore,
 )
-from rag.ingest.generators.config_files import config_options, config_text, is_false
+from rag.ingest.generators.config_files import as_text, config_options, config_text, is_false
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.mkdocs_snippets import SnippetFolders, with_snippets
 from rag.ingest.generators.mkdocs_syntax import rewrite_mkdocs, unfolded
@@ -97,6 +97,9 @@ class MkDocs(Generator):
             return "/" + posixpath.join(folder, "index.html" if is_index else f"{stem}.html")
         path = folder if is_index else posixpath.join(folder, stem)
         return f"/{path}/" if path else "/"
+
+    def site_title(self) -> str:
+        return as_text(self.options.get("site_name"))
 
     def title(self, page: PageFile) -> str:
         return self._nav.get(self.inner(page.file), ("", ()))[0] or super().title(page)

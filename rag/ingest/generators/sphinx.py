@@ -15,7 +15,7 @@ from rag.ingest.anchors import AnchorRule, HeadingText, docutils_anchors, docuti
 from rag.ingest.data_values import unicode_values
 from rag.ingest.formats.file_format import Loader
 from rag.ingest.formats.known_formats import BY_SUFFIX
-from rag.ingest.generators.config_files import config_text
+from rag.ingest.generators.config_files import as_text, config_text
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.myst import MystPlace, rewrite_myst, unfolded_myst
 from rag.ingest.includes import Allowance
@@ -123,6 +123,9 @@ class Sphinx(Generator):
 
     def site_path(self, page: PageFile) -> str:
         return f"/{posixpath.splitext(self.inner(page.file))[0]}.html"
+
+    def site_title(self) -> str:
+        return as_text(self.options.get("html_title")) or as_text(self.options.get("project"))
 
     def usual_title(self, page: PageFile) -> str:
         return self._title(page) or super().usual_title(page)

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
-from rag.model.received import WIRE_BYTES, EndlessResponseError, UnreadableResponseError
+from rag.model.received_answer import WIRE_BYTES, EndlessResponseError, UnreadableResponseError
 
 # Unpacked piece by piece by both libraries. Others, or one inside the other, could fill the memory from one piece.
 _PACKINGS: Final = frozenset({"", "identity", "gzip", "deflate"})
