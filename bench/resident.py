@@ -21,12 +21,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from bench.model_server import KEY, model_server
 from bench.table import Row, print_table
-from tests.cohere_server import cohere_server
-from tests.qdrant_server import QdrantServer
-from tests.rooms import ROOT
-from tests.wire import listening
+
+ROOT: Final = Path(__file__).parent.parent
 
 KINDS: Final = ("hosted models", "packaged embedder, hosted model", "packaged, quoting")
 MOMENTS: Final = ("after the first turn", "after the last turn", "largest")
@@ -45,7 +42,7 @@ def largest() -> float:
 
 async def converse(turns: int, profile: str) -> list[float]:
     """Megabytes at each of the `MOMENTS`."""
-    from bench.turns import QUESTIONS
+    from bench.questions import QUESTIONS
     from graph.agent import open_agent
     from rag.settings import Settings
 
@@ -72,6 +69,12 @@ def measured(environment: Mapping[str, str], turns: int, profile: str) -> list[f
 
 
 def rows(turns: int) -> Iterator[Row]:
+    # Not at the top: a measured process would hold the stand-ins' libraries too.
+    from bench.model_server import KEY, model_server
+    from tests.cohere_server import cohere_server
+    from tests.qdrant_server import QdrantServer
+    from tests.wire import listening
+
     with tempfile.TemporaryDirectory() as folder, model_server() as model:
         openai = {
             "ASKBOOK_JUDGE": "none",

@@ -24,24 +24,13 @@ from openai import AsyncOpenAI
 from pydantic import SecretStr
 
 from bench.model_server import KEY, ScriptedModel, model_server
+from bench.questions import QUESTIONS
 from bench.table import Row, print_table
 from graph.agent import Agent, open_agent
 from rag.ports import Searcher
 from rag.search_records import Found
 from rag.settings import Settings
 
-QUESTIONS: Final = (
-    "How do I delete a conversation?",
-    "What is the threshold?",
-    "How do I use my own book?",
-    "What does a citation show?",
-    "How do I rerank passages?",
-    "What happens to an answer that is interrupted?",
-    "Does askbook work offline?",
-    "What is a passage?",
-    "How do I ask only about one chapter?",
-    "What happens in the state ERROR?",
-)
 AROUND: Final = 5  # turns on each side of a turn that a figure is about
 
 

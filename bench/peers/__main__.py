@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.model_server import ScriptedModel, model_server
+from bench.questions import QUESTIONS
 from bench.table import Row, print_table
-from bench.turns import QUESTIONS, prepared, turn
+from bench.turns import prepared, turn
 from tests.rooms import ROOT
 
 PEERS: Final = ("bare-client", "create_agent", "agents-sdk", "llama-index")

@@ -21,7 +21,7 @@ from rag.index.prose_table import prose_of
 from rag.index.scores import TIE_SLACK, Scores, best, is_empty
 from rag.index.server_errors import is_missing, server_faults
 from rag.index.server_lease import take_lease
-from rag.index.server_requests import INDEXED, Hit, hits, quantization, request, rescoring, unmapped
+from rag.index.server_requests import INDEXED, Hit, gives_cosines, hits, quantization, request, rescoring, unmapped
 from rag.index.server_versions import worth_copying
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class ServerIndex:
         with self._faults():
             scores = Scores(await self._rankings(schema, legs, limit, where, known))
             await self._complete(schema, legs, scores)
-        return await asyncio.to_thread(lambda: rank(_matches(legs, scores, [known[id] for id in scores.ids])))
+        return await asyncio.to_thread(lambda: rank(_matches(schema, legs, scores, [known[id] for id in scores.ids])))
 
     async def _rankings(
         self, schema: CollectionSchema, legs: Sequence[Leg], limit: int, where: Where | None, known: dict[str, Hit]
@@ -113,11 +113,13 @@ class ServerIndex:
         return found
 
     async def _complete(self, schema: CollectionSchema, legs: Sequence[Leg], scores: Scores[str]) -> None:
-        """Ask the sparse legs for their scores of what the other legs found."""
+        """Ask for the scores of what other legs found; for those of dense legs only where they are cosines."""
         lacking = {
             leg: ids
             for leg, vector in enumerate(legs)
-            if isinstance(vector, SparseVector) and _finds(schema, vector) and (ids := scores.lacking(leg))
+            if (gives_cosines(schema) or isinstance(vector, SparseVector))
+            and _finds(schema, vector)
+            and (ids := scores.lacking(leg))
         }
         if lacking:
             requests = [rescoring(schema, legs[leg], server_ids(ids)) for leg, ids in lacking.items()]
@@ -334,10 +336,11 @@ def looked_at(client: QdrantClient, index: ServerIndex) -> CollectionSchema | No
         return schema_of(index.collection, described, index.layout, described.points_count or 0)
 
 
-def _matches(legs: Sequence[Leg], scores: Scores[str], found: Sequence[Hit]) -> Matches:
+def _matches(schema: CollectionSchema, legs: Sequence[Leg], scores: Scores[str], found: Sequence[Hit]) -> Matches:
     """The matches whose ids are those of `scores`. A dense leg's scores become cosines, whatever its distance."""
     dense = {column: leg for column, leg in enumerate(legs) if not isinstance(leg, SparseVector)}
-    scores.matrix[:, list(dense)] = cosines([hit.dense for hit in found], list(dense.values()))
+    if not gives_cosines(schema):
+        scores.matrix[:, list(dense)] = cosines([hit.dense for hit in found], list(dense.values()))
     prose = prose_of([hit.chunk for hit in found])
     return Matches(legs, scores.matrix, scores.rankings, prose, lambda rows: [found[row].chunk for row in rows])
 

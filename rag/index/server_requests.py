@@ -28,39 +28,46 @@ INDEXED: Final = {f"{METADATA}.source": False} | {f"{METADATA}.{field}": True fo
 
 
 def request(schema: CollectionSchema, leg: Sequence[float] | SparseVector, limit: int, where: Where | None) -> Any:
-    """The request for a leg. Raises `RetrievalError` "index_filter" for a filter on a field that is not mapped."""
+    """The request for a leg. Raises `RetrievalError` "index_filter" for a filter on a field that is not mapped.
+
+    Vectors are asked for only where `gives_cosines` is false: those of 400 hits are megabytes of JSON.
+    """
     from qdrant_client import models
 
-    params = None
-    if isinstance(leg, SparseVector):
-        query: Any = models.SparseVector(indices=list(leg.indices), values=list(leg.values))
-        using = schema.sparse
-    else:
-        query, using = [list(leg)] if schema.rows else list(leg), schema.vector or None
-        if schema.quantized:
-            rescore = models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
-            params = models.SearchParams(quantization=rescore)
+    vectors: bool | list[str] = True if schema.vector == UNNAMED else [schema.vector]
     return models.QueryRequest(
-        query=query,
-        using=using,
+        **_query(schema, leg),
         limit=limit,
         filter=_restriction(schema, where),
-        params=params,
         with_payload=True,
-        with_vector=True if schema.vector == UNNAMED else [schema.vector],
+        with_vector=False if gives_cosines(schema) else vectors,
     )
 
 
-def rescoring(schema: CollectionSchema, leg: Any, ids: Sequence[int | str]) -> Any:
-    """The request for a sparse leg's scores of these points, without their payloads and vectors."""
+def rescoring(schema: CollectionSchema, leg: Sequence[float] | SparseVector, ids: Sequence[int | str]) -> Any:
+    """The request for a leg's scores of these points, without their payloads and vectors."""
     from qdrant_client import models
 
-    return models.QueryRequest(
-        query=models.SparseVector(indices=list(leg.indices), values=list(leg.values)),
-        using=schema.sparse,
-        limit=len(ids),
-        filter=models.Filter(must=[models.HasIdCondition(has_id=list(ids))]),
-    )
+    these = models.Filter(must=[models.HasIdCondition(has_id=list(ids))])
+    return models.QueryRequest(**_query(schema, leg), limit=len(ids), filter=these)
+
+
+def gives_cosines(schema: CollectionSchema) -> bool:
+    """Whether the server's scores of a dense leg are cosines: those of our own collections are."""
+    return schema.fields is None
+
+
+def _query(schema: CollectionSchema, leg: Sequence[float] | SparseVector) -> dict[str, Any]:
+    from qdrant_client import models
+
+    if isinstance(leg, SparseVector):
+        sparse = models.SparseVector(indices=list(leg.indices), values=list(leg.values))
+        return {"query": sparse, "using": schema.sparse}
+    query = {"query": [list(leg)] if schema.rows else list(leg), "using": schema.vector or None}
+    if not schema.quantized:
+        return query
+    rescore = models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
+    return query | {"params": models.SearchParams(quantization=rescore)}
 
 
 def _restriction(schema: CollectionSchema, where: Where | None) -> Any:
@@ -104,7 +111,10 @@ def _first_of(paths: Sequence[str], match: Any) -> Any:
 
 
 class Hit(NamedTuple):
-    """A point in the ranking of one leg. A larger `score` is better; it is a cosine only if the distance is one."""
+    """A point in the ranking of one leg. A larger `score` is better; it is a cosine only if the distance is one.
+
+    `dense` is empty where the server's scores are cosines.
+    """
 
     chunk: Chunk
     score: float
@@ -119,6 +129,8 @@ def hits(
     Points without text in foreign collections are left out. Raises `RetrievalError` "index_vectors" if a dense leg's
     points came without their vectors.
     """
+    if gives_cosines(schema):
+        return [Hit(chunk, float(point.score), ()) for point in points if (chunk := chunk_of(schema, point))]
     sign = -1.0 if schema.negated and not isinstance(leg, SparseVector) else 1.0
     found = []
     for point in points:
