@@ -1,4 +1,4 @@
-"""One turn as a run of the graph: its request, its events, and a response at the end in any case."""
+"""One turn as a run of the graph: its request, its events, and always a response at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a caller brings in place of askbook's own parts: LangChain's objects, made into what the ports want."""
+"""The parts that a caller brings in place of askbook's own: LangChain's objects, adapted to our ports."""
 
 from __future__ import annotations
 
@@ -116,4 +116,4 @@ def as_embedder(embeddings: Embeddings) -> Embedder:
     service = Service(
         "the given embeddings", SecretStr(""), None, "the key of the embeddings", "their address", "their model"
     )
-    return HostedEmbeddings(name, service, connect, parallel=1)  # nobody says that theirs may be called at once
+    return HostedEmbeddings(name, service, connect, parallel=1)  # theirs need not allow calls at the same time

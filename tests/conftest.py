@@ -7,6 +7,7 @@ import functools
 import inspect
 import itertools
 import os
+import shutil
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -206,6 +207,7 @@ def once(tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Pa
     with portalocker.Lock(folder.with_suffix(".lock"), timeout=600):
         done = folder.with_suffix(".done")
         if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)  # what a worker has left that failed
             folder.mkdir()
             make(folder)
             done.touch()

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from qdrant_client import models
@@ -19,8 +26,9 @@ from rag.index.server import ServerIndex
 from rag.index.server_client import Server
 from rag.index.server_versions import is_version, new_version, worth_copying
 from tests.index_cases import INFO, chunk_id, make_chunk, make_point
-from tests.qdrant_server import QdrantServer
-from tests.wire import listening
+from tests.qdrant_server import QdrantServer, refused
+from tests.rooms import ROOT
+from tests.wire import Reply, Request, listening
 
 OLD, NEW = [make_point("a"), make_point("b"), make_point("c")], "The new text."
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant:UserWarning")
@@ -200,6 +208,43 @@ async def test_a_whole_state_whose_name_was_not_set_yet_is_shown_by_the_next(ser
     await index.aclose()
 
 
+@pytest.mark.parametrize(
+    ("method", "ending", "shown"),
+    [("PUT", "/points", "four"), ("POST", "/collections/aliases", "four"), ("DELETE", "", "five")],
+    ids=["while it copies", "before the name is set", "before the old state is deleted"],
+)
+def test_an_ingestion_that_is_killed_shows_one_state_and_the_next_one_tidies_up(
+    tmp_path: Path, tiny_source: Path, monkeypatch: pytest.MonkeyPatch, method: str, ending: str, shown: str
+) -> None:
+    pages = shutil.copytree(tiny_source, tmp_path / "pages")
+    home = {"ASKBOOK_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    with listening(QdrantServer()) as server:
+        command = [sys.executable, str(ROOT / "run.py"), "ingest", str(pages)]
+        options: dict[str, Any] = {
+            "env": home | {"QDRANT_URL": server.address}, "stdout": subprocess.DEVNULL, "cwd": tmp_path,
+        }  # fmt: skip
+        subprocess.run(command, **options, check=True)
+        page = pages / "widgets.md"
+        page.write_text(page.read_text(encoding="utf-8").replace("four teeth", "five teeth"), encoding="utf-8")
+        process = subprocess.Popen(command, **options)
+        answer, dead = server.answer, threading.Event()
+
+        def killing(request: Request) -> Reply:
+            if request.method == method and request.path.endswith(ending) and "writer" not in request.path:
+                process.kill()
+                dead.set()
+            return refused(500, "nobody waits") if dead.is_set() else answer(request)
+
+        monkeypatch.setattr(server, "answer", killing)
+        assert process.wait(60) == -signal.SIGKILL
+        monkeypatch.undo()
+        assert [one.count("teeth") for one in texts(server) if f"{shown} teeth" in one] == [1]
+        assert len([name for name in behind(server) if is_version(name)]) == 2
+        subprocess.run(command, **options, check=True)
+        assert [one.count("teeth") for one in texts(server) if "five teeth" in one] == [1]
+        assert [is_version(name) for name in behind(server)] == [True]
+
+
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
@@ -268,6 +313,12 @@ async def test_a_renamed_book_can_be_changed_and_its_old_name_is_free(server: Qd
         await rename_collection(home=Path(), collection="book", new="novel", server=here)
     await index.aclose()
     await renamed.aclose()
+
+
+@pytest.mark.parametrize("name", [new_version("book"), "book.askbook-writer"])
+def test_a_state_or_a_sign_of_a_writer_is_no_book(server: QdrantServer, name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be the name of a book"):
+        open_index(home=Path(), collection=name, server=Server(server.address))
 
 
 async def test_deleting_removes_the_book_and_what_is_left_of_it(server: QdrantServer, index: ServerIndex) -> None:

@@ -1,4 +1,4 @@
-"""The check of one line of an answer: its text made fit to be shown, what the passages say of it, and its standing."""
+"""The check of one line of an answer: make its text fit to be shown, and find what the passages say of it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ class LineCheck:
         self._judged = judged
 
     def check(self, line: AnswerLine, inherited: Sequence[int] = (), *, own_place: bool = False) -> None:
-        """Check a line by its own markers, else by inherited ones, which it then gets unless they stand elsewhere."""
+        """Check a line by its own markers, or else by inherited ones.
+
+        The line then gets the inherited markers, unless they stand in another place of the answer.
+        """
         if line.kind == "code":
             finding = self.support.code(line.text, inherited)
             if strange := self.composer.strange_addresses(line.text, set(finding.quotes)):
@@ -94,7 +97,10 @@ class LineCheck:
         return finding
 
     def frame(self, line: AnswerLine) -> None:
-        """A heading or lead-in claims nothing. In "exact" each of its words must come from the book or the user."""
+        """Check a heading or lead-in, which claims nothing.
+
+        In the mode "exact" each of its words must come from the book or the user.
+        """
         taken = self._left_out.links
         self.compose(line, ())
         bare, numbers = line.marked.bare, self.composer.numbers(line.marked)

@@ -10,8 +10,7 @@ from rag.ingest.formats.html_files import HtmlLoader
 from rag.ingest.formats.markdown_files import MarkdownLoader, MdxLoader
 from rag.ingest.formats.notebook_files import NotebookLoader
 from rag.ingest.formats.pdf_files import PdfLoader
-from rag.ingest.formats.rst_files import RstLoader
-from rag.ingest.formats.text_files import PlainTextLoader
+from rag.ingest.formats.text_files import PlainTextLoader, RstLoader
 
 LOADERS: Final[tuple[Loader, ...]] = (
     MarkdownLoader(),

@@ -1,4 +1,4 @@
-"""Plain text files."""
+"""Files whose text is read as it is: reStructuredText and plain text."""
 
 from __future__ import annotations
 
@@ -6,8 +6,18 @@ from rag.ingest.formats.file_format import LARGEST, LoadedText
 from rag.ingest.formats.markdown_files import decoded
 
 
+class RstLoader:
+    """reStructuredText. The generator parses it, because labels and includes reach beyond the file."""
+
+    suffixes = frozenset({".rst"})
+    largest = LARGEST
+
+    def load(self, raw: bytes) -> list[LoadedText]:
+        return [LoadedText(decoded(raw), "rst")]
+
+
 class PlainTextLoader:
-    """The text as it is. Paragraphs are what blank lines part; titles that are underlined become headings."""
+    """Plain text. Blank lines separate paragraphs, and underlined titles become headings."""
 
     suffixes = frozenset({".txt", ".text"})
     largest = LARGEST
