@@ -3,10 +3,10 @@
     python -m bench.peers.quality ../shared/data /tmp/peers/bin/python [--home FOLDER] [--book NAME]
 
 Everyone gets the same passages, made by askbook, and vectors of the same embedding model. The first passage that a
-retriever finds is the answer, whole. It is right if its page and its text match the patterns of the question. Where the
-book has no answer, it is right to find nothing. A peer's tool gets the last question of a thread as it is asked, since
-no model is there to rewrite it; askbook's retriever gets the questions and passages before it. OpenAI's Agents SDK has no
-retriever of its own for passages on this machine. The last row is askbook's answer without a model.
+retriever finds is the answer, whole. It is right if its page and its text match the patterns of the question. Where
+the book has no answer, it is right to find nothing. A peer's tool gets the last question of a thread as it is asked,
+since no model is there to rewrite it; askbook's retriever gets the questions and passages before it. OpenAI's Agents
+SDK has no retriever of its own for passages on this machine. The last row is askbook's answer without a model.
 """
 
 from __future__ import annotations
