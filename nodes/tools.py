@@ -23,7 +23,7 @@ from rag.book import Where
 from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
 from rag.profiles.schema import ToolSection
-from rag.prompt.budget import estimate_tokens, least_worth, room_for_result
+from rag.prompt.budget import estimate_tokens, least_worth, passages_cost, room_for_result
 from rag.prompt.prompts import exchange_text, fixed_text, passages_in_results
 from rag.prompt.tool import (
     CALLS_A_ROUND,
@@ -173,15 +173,17 @@ async def _searched(parts: Parts, tool: ToolSection, asked: SearchArguments, bef
 
 
 def _result(tool: ToolSection, found: list[Passage], before: _Given, seen: int, record: Retrieval) -> _Result:
-    """The result with as many passages as there is room for; those with the lowest score are dropped first.
+    """The result with as many passages as there is room for; those with the lowest score are dropped first,
+    after those that have no room alone.
 
     The text of a passage that an earlier result holds is not repeated.
     """
     # A JSON result repeats the text of passages that stand before the question.
     known = before.in_results if tool.result else set(range(seen + 1))
-    kept = list(found)
+    sent = {p.number: _without_text(p) if tool.result and p.number in known else p for p in found}
+    kept = [passage for passage in found if passages_cost([sent[passage.number]]) <= before.room]
     while True:
-        texts = [_without_text(passage) if tool.result and passage.number in known else passage for passage in kept]
+        texts = [sent[passage.number] for passage in kept]
         content = tool_answer(tool, texts, seen, record)
         if not kept or estimate_tokens(content) <= before.room:
             break

@@ -62,6 +62,16 @@ def test_of_equal_passages_the_later_gives_way() -> None:
     assert [one.number for one in fitted(1_200, passages=equal).passages] == [1, 2]
 
 
+def test_a_passage_that_fills_the_window_alone_goes_before_the_others() -> None:
+    giant = passage(1, "word " * 100_000, score=1.0)
+    small = passage(2, "word " * 20, score=0.5)
+    kept = fitted(8_192, max_tokens=500, passages=[giant, small])
+    assert ([one.number for one in kept.passages], kept.answer_tokens) == ([2], 500)
+    assert trim_passages([giant, small], 1_000) == [small]
+    with pytest.raises(AskbookError, match="The passages are too long"):
+        fitted(8_192, passages=[giant])
+
+
 def test_passages_keep_their_numbers_and_order() -> None:
     assert [one.number for one in fitted(1_200).passages] == [2, 3]
 

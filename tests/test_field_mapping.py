@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag.errors import UsageError
-from rag.index.field_mapping import LANGCHAIN, FieldMap, layout_of, value_at
+from rag.index.field_mapping import LANGCHAIN, LONGEST, FieldMap, layout_of, value_at
 from rag.index.mapping_proposal import as_toml, propose
 from rag.profiles.profile import load_profile
 from rag.profiles.schema import BookSection
@@ -83,6 +83,22 @@ def test_a_number_that_is_none_is_left_out(value: Any, number: int | None) -> No
 )
 def test_a_field_of_another_type_becomes_a_line_of_text(value: Any, chapter: str | None) -> None:
     assert FieldMap(("text",), chapter=("c",)).chunk(1, {"text": TEXT, "c": value}).chapter == chapter
+
+
+def test_a_title_of_a_megabyte_and_a_number_that_no_state_holds_become_small() -> None:
+    fields = FieldMap(("text",), ("title",), (), ("path",), ("url",), chapter=("chapter",), page_number=("page",))
+    for page in (1e308, 10**400, "9" * 5_000, float("nan"), float("inf"), 2**63):
+        long = {
+            "title": "T" * 1_000_000,
+            "url": "u" * 1_000_000,
+            "path": ["p" * 1_000] * 1_000,
+            "page": page,
+            "chapter": page,
+        }
+        chunk = fields.chunk(1, {"text": TEXT, **long})
+        assert [len(chunk.title), len(chunk.url), len(chunk.breadcrumb)] == [LONGEST] * 3
+        assert chunk.page_number is None
+        assert (chunk.chapter is None) == (not isinstance(page, str))
 
 
 @pytest.mark.parametrize("payload", [None, {}, {"text": ""}, {"text": " \n"}, {"text": 5}, {"text": ["a"]}])

@@ -18,6 +18,8 @@ from rag.index.payload import CONTENT, METADATA
 if TYPE_CHECKING:
     from rag.profiles.schema import BookSection
 
+LONGEST: Final = 2_000  # characters of a title, an address and the like
+HIGHEST: Final = 2**31 - 1  # of numbers, which a state must be able to store
 Paths = tuple[str, ...]
 Quantization = Literal["off", "scalar", "binary"]
 
@@ -132,23 +134,27 @@ def _is_blank(value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    """A value on one line; a list, such as a breadcrumb, is joined with " > "."""
+    """A value on one line, cut to `LONGEST` characters; a list, such as a breadcrumb, is joined with " > "."""
+    return _whole_text(value)[:LONGEST]
+
+
+def _whole_text(value: Any) -> str:
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, list):
-        return " > ".join(_text(item) for item in value if item not in (None, ""))
-    if isinstance(value, bool) or not isinstance(value, int | float):
+        return " > ".join(_whole_text(item) for item in value if item not in (None, ""))
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= HIGHEST:
         return ""
-    return f"{value:g}"
+    return str(value) if isinstance(value, int) else f"{value:g}"
 
 
 def _number(value: Any) -> int | None:
-    """A non-negative whole number, also if it is stored as text; None for anything else."""
-    if isinstance(value, str) and value.strip().isdecimal():
-        return int(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or value != value // 1:
+    """A whole number from 0 to `HIGHEST`, also if it is stored as text; None for anything else."""
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) <= len(str(HIGHEST)):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= HIGHEST:
         return None
-    return int(value)
+    return int(value) if value == value // 1 else None
 
 
 def _last_part(url: str) -> str:

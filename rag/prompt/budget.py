@@ -69,19 +69,18 @@ def fit(
     """
     fixed = estimate_tokens(system) + estimate_tokens(question) + 4 * _OVERHEAD
     answer = min(max_tokens or _ANSWER, max(_LEAST_ANSWER, (window - fixed) // 2))
-    if passages:  # shorten the answer rather than drop the best passage
-        needed = _cost(*_texts(max(passages, key=_worth)))
+    if fitting := _fitting(passages, window - fixed - _LEAST_ANSWER):
+        # shorten the answer rather than drop the best passage
+        needed = passages_cost([max(fitting, key=_worth)])
         answer = min(answer, max(_LEAST_ANSWER, window - fixed - needed))
     if budget:
         answer = min(answer, max(_LEAST_ANSWER, budget.exchange - estimate_tokens(question)))
     room = window - fixed - answer
     kept = trim_passages(passages, min(room, budget.context) if budget else room)
     if room <= 0 or (passages and not kept and not enough):
-        raise AskbookError(
-            "context_overflow",
-            "question_too_large",
-            f"The question is too long for the context window of {window:,} tokens.",
-        )
+        what = "The question is" if room <= 0 or fitting else "The passages are"
+        message = f"{what} too long for the context window of {window:,} tokens."
+        raise AskbookError("context_overflow", "question_too_large", message)
     room -= passages_cost(kept)
     return Fitted(trim_history(history, min(room, history_room(window, budget))), kept, answer)
 
@@ -120,9 +119,14 @@ def check_system(system: str, profile: str, budget: BudgetSection | None) -> Non
         raise UsageError(f"{message} {budget.system:,}.", code="profile", hint=hint)
 
 
+def _fitting(passages: Sequence[Passage], budget: int) -> list[Passage]:
+    """The passages of which each alone fits into `budget` tokens."""
+    return [passage for passage in passages if passages_cost([passage]) <= budget]
+
+
 def trim_passages(passages: Sequence[Passage], budget: int) -> list[Passage]:
-    """The passages that fit into `budget` tokens, dropping those of `least_worth` first."""
-    kept = list(passages)
+    """The passages that fit into `budget` tokens, dropping those that alone exceed it, then those of `least_worth`."""
+    kept = _fitting(passages, budget)
     while kept and passages_cost(kept) > budget:
         kept.remove(least_worth(kept))
     return kept
