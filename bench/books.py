@@ -4,8 +4,8 @@
 
 Prints for each book: pages, passages, passages with leftover syntax by kind (outside code), links of passages to pages
 or anchors that the book does not have. `--built` names the folder of a site that the book's own generator has
-made; then pages, anchors and links that the site does not have, and pages that only it has, are counted too. `--show` prints the
-passages of one kind.
+made; then pages, anchors and links that the site does not have, and pages that only it has, are counted too. `--show`
+prints the passages of one kind.
 """
 
 from __future__ import annotations
