@@ -315,6 +315,12 @@ async def test_a_renamed_book_can_be_changed_and_its_old_name_is_free(server: Qd
     await renamed.aclose()
 
 
+@pytest.mark.parametrize("name", [new_version("book"), "book.askbook-writer"])
+def test_a_state_or_a_sign_of_a_writer_is_no_book(server: QdrantServer, name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be the name of a book"):
+        open_index(home=Path(), collection=name, server=Server(server.address))
+
+
 async def test_deleting_removes_the_book_and_what_is_left_of_it(server: QdrantServer, index: ServerIndex) -> None:
     make_real(server, new_version("book"), [changed("a")])
     await index.drop()

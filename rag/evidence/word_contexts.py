@@ -41,6 +41,7 @@ class WordContexts:
         self._places: dict[int, list[tuple[int, ...] | None]] = {}
         self._fits: dict[tuple[int, int, int, int], float] = {}
         self._bests: dict[int, float] = {}
+        self._around: dict[tuple[int, int], tuple[float, list[tuple[int, int, float]]]] = {}
 
     def _fullest(self) -> list[int]:
         """The lines that hold most of the sentence, by weight."""
@@ -74,23 +75,33 @@ class WordContexts:
         key = (first, last, number, at)
         if key in self._fits:
             return self._fits[key]
-        total = held = 0.0
-        for word, places in zip(self.words, self.places(number), strict=True):
-            if first <= word.index <= last:
-                continue
-            distance = word.index - first if word.index < first else word.index - last
-            boundaries = abs(self._clause[word.index] - self._clause[first])
-            weight = word.weight / (1.0 + abs(distance) / NEAR) / (1.0 + CLAUSE * boundaries)
-            total += weight
-            if places is None:
-                continue
-            if not places:
+        total, weights = self._weights(first, last)
+        located = self.places(number)
+        held = 0.0
+        for which, distance, weight in weights:
+            places = located[which]
+            if places:
+                target = at + distance
+                gap = abs(places[0] - target) if len(places) == 1 else min([abs(place - target) for place in places])
+                held += weight * (SAME_LINE + (1.0 - SAME_LINE) / (1.0 + gap / SHIFT))
+            elif places is not None:
                 held += weight * AROUND
-                continue
-            gap = min(abs(place - at - distance) for place in places)
-            held += weight * (SAME_LINE + (1.0 - SAME_LINE) / (1.0 + gap / SHIFT))
         self._fits[key] = held / total if total else 0.0
         return self._fits[key]
+
+    def _weights(self, first: int, last: int) -> tuple[float, list[tuple[int, int, float]]]:
+        """The other words by position, each with its distance from tokens `first..last` and its weight; their total."""
+        if (first, last) not in self._around:
+            found: list[tuple[int, int, float]] = []
+            for which, word in enumerate(self.words):
+                if not first <= word.index <= last:
+                    distance = word.index - first if word.index < first else word.index - last
+                    boundaries = abs(self._clause[word.index] - self._clause[first])
+                    found.append(
+                        (which, distance, word.weight / (1.0 + abs(distance) / NEAR) / (1.0 + CLAUSE * boundaries))
+                    )
+            self._around[first, last] = sum(weight for _, _, weight in found), found
+        return self._around[first, last]
 
     def best(self, first: int, last: int, sites: Iterable[tuple[int, int]]) -> float:
         """The best fit of tokens `first..last` among some places; 0 without any."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag.book import IndexInfo
-from rag.errors import RetrievalError
+from rag.errors import RetrievalError, UsageError
 from rag.index.edge_files import Generations, collection_name, is_collection_name
 from rag.index.field_mapping import Layout
 from rag.index.index_errors import mismatch, no_collection
@@ -129,8 +129,14 @@ def check_models(
 
 
 def _check_server_name(name: str) -> None:
+    from rag.index.server_lease import is_lease
+    from rag.index.server_versions import is_version
+
     if not _SERVER_NAME.fullmatch(name) or name in (".", ".."):
         collection_name(name)  # raises
+    if is_version(name) or is_lease(name):
+        problem = f'"{name}" cannot be the name of a book: askbook uses such names for the states of books.'
+        raise UsageError(problem, code="collection_name", hint="Choose another name.")
 
 
 def _ours(stored: IndexInfo, embedder: Any, sparse: SparseEncoder) -> tuple[str, int, str]:
