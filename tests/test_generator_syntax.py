@@ -321,3 +321,23 @@ def test_notebooks_are_pages_where_the_site_has_a_plugin_for_them(
     document = found["docs/a.ipynb"]
     (only,) = chunk(document, count_tokens=len, max_tokens=400)
     assert (document.title, f"{only.url}#{only.anchor}", only.text) == ("The Title", expected, "```python\nx = 1\n```")
+
+
+@pytest.mark.parametrize(
+    ("file", "body"),
+    [
+        ("a.md", "One.\n\n![A red\nbar](a.png)\n\nAn ![icon](b.png) here.\n"),
+        ("a.md", "One.\n\n<img src='a.png' alt='A red bar'/>\n\nAn <img src='b.png' alt='icon'/> here.\n"),
+        (
+            "a.rst",
+            "One.\n\n.. image:: a.png\n   :alt: A red bar\n\nAn |i| here.\n\n.. |i| image:: b.png\n   :alt: icon\n",
+        ),
+        (
+            "a.html",
+            "<main><p>One.</p><p><img src='a.png' alt='A red bar'></p>"
+            "<p>An <img src='b.png' alt='icon'> here.</p></main>",
+        ),
+    ],
+)
+def test_the_description_of_an_image_that_stands_alone_is_marked(file: str, body: str, tmp_path: Path) -> None:
+    assert pages(tmp_path, {file: body})[file].text == "One.\n\nImage: A red bar\n\nAn icon here."

@@ -127,7 +127,7 @@ def test_a_code_block_component_becomes_a_fence() -> None:
 
 def test_html_loses_its_tags_and_keeps_its_text() -> None:
     text = "<details>\n<summary>More</summary>\n\nText<br/>here, H<sub>2</sub>O.\n\n</details>\n"
-    assert cleaned(text + "<img src='a.png' alt='A robot'>", mdx=False) == "More\n\nText here, H2O.\n\nA robot"
+    assert cleaned(text + "<img src='a.png' alt='A robot'>", mdx=False) == "More\n\nText here, H2O.\n\nImage: A robot"
 
 
 def test_an_html_heading_becomes_a_heading_with_its_own_anchor() -> None:

@@ -250,3 +250,9 @@ def test_an_embedder_finds_what_other_words_say() -> None:
 
 def test_the_same_question_gets_the_same_answer() -> None:
     assert len({ask("What is a node?") for _ in range(3)}) == 1
+
+
+def test_what_stands_next_to_a_quoted_paragraph_is_quoted_if_it_is_short() -> None:
+    text = "## Colours\n\nThe theme sets the colours of the page.\n\nRestart the server after each change of the file."
+    answer = ask("What sets the colours of the page?", [passage(1, text, "Theme")])
+    assert "Restart the server" in answer

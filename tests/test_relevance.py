@@ -11,8 +11,8 @@ from rag.quoting.answerer import THRESHOLD, Features, answers, features, probabi
 from rag.quoting.excerpt import choose, excerpt
 from rag.quoting.relevance import read
 
-NOTHING = Features(cosine=0.0, joint=0.0, covered=0.0, topic=0.0, spread=0.0, missing=1.0)
-EVERYTHING = Features(cosine=0.8, joint=1.8, covered=1.0, topic=1.0, spread=1.0, missing=0.0)
+NOTHING = Features(cosine=0.0, joint=0.0, spread=0.0, length=1, missing=1.0, missing_name=0.0)
+EVERYTHING = Features(cosine=0.8, joint=1.8, spread=1.0, length=3, missing=0.0, missing_name=0.0)
 
 
 @pytest.mark.parametrize("words_only", [False, True])
@@ -21,33 +21,41 @@ def test_all_for_it_answers_and_nothing_refuses(words_only: bool) -> None:
     assert probability(NOTHING, words_only=words_only) < 0.05
 
 
-@pytest.mark.parametrize("name", ["cosine", "joint", "covered", "topic", "spread"])
+@pytest.mark.parametrize("name", ["cosine", "joint", "spread", "length"])
 def test_more_of_a_feature_is_more_likely(name: str) -> None:
-    middle = Features(0.4, 0.9, 0.6, 0.3, 0.4, 0.5)
+    middle = Features(0.4, 0.9, 0.4, 3, 0.5, 0.0)
     more = replace(middle, **{name: getattr(middle, name) + 0.2})
     assert probability(more) > probability(middle)
 
 
-def test_a_rare_word_that_is_missing_speaks_against() -> None:
-    assert probability(replace(EVERYTHING, missing=1.0)) < probability(EVERYTHING)
+def test_a_rare_word_that_is_missing_speaks_against_and_a_name_more_so() -> None:
+    without_word = replace(EVERYTHING, missing=1.0)
+    assert probability(without_word) < probability(EVERYTHING)
+    assert probability(replace(without_word, missing_name=1.0)) < probability(without_word)
+
+
+def test_only_a_name_or_a_code_word_counts_as_a_missing_name() -> None:
+    shown = [NumberedPassage(1, "Password", "p.md", "Ask for a password with `prompt`.")]
+    assert features(read("How do I ask for a secret?", shown, None)).missing_name == 0.0
+    assert features(read("How do I ask for it with PyInstaller?", shown, None)).missing_name > 0.8
 
 
 def test_features_of_a_reading_are_shares() -> None:
     passages = [
-        NumberedPassage(1, "ROS2 > Nodes", "p.md", "A node computes."),
+        NumberedPassage(1, "ROS2 > Nodes", "p.md", "A node computes one thing well."),
         NumberedPassage(2, "Other", "q.md", "Nothing of it."),
     ]
     seen = features(read("What is a node of Kubernetes?", passages, None))
     assert seen.cosine == 0.0
-    assert 0 < seen.covered < 1
-    assert 0 < seen.topic < 1
-    assert seen.spread == pytest.approx(seen.covered / 2)
+    assert 0 < seen.joint < 1
+    assert 0 < seen.spread < 0.5
+    assert seen.length == 2
     assert seen.missing == 1.0
 
 
 def test_no_passage_is_never_answered() -> None:
     reading = read("What is a node?", [], None)
-    assert features(reading).covered == 0.0
+    assert features(reading).joint == 0.0
     assert not answers(reading, words_only=True)
     assert 0 < THRESHOLD < 1
 

@@ -18,14 +18,22 @@ WORDS = vocabulary(["Install a specific Python version with Immer, and update th
     [
         ("how to instal a speciffic pyton version", "how to install a specific python version"),
         ("use imer to updte it", "use immer to update it"),
+        ("how to pythen", "how to python"),
+        ("How do I installing Python?", ""),
         ("How do I install Python?", ""),
         ("the vuex plugin", ""),
         ("What does UV_INDX do?", ""),
         ("3.12.1", ""),
     ],
 )
-def test_only_words_that_nobody_knows_are_respelt(typed: str, meant: str) -> None:
+def test_only_rare_words_are_respelt(typed: str, meant: str) -> None:
     assert respelt(typed, WORDS) == meant
+
+
+def test_a_rare_word_is_taken_for_a_misspelt_one_if_the_book_has_only_that() -> None:
+    words = vocabulary(["Jupyter notebooks, and a RedirectResponse."])
+    assert respelt("jupiter notbooks redirekt", words) == "jupyter notebooks redirect"
+    assert respelt("jupiter", words | {"jupiter"}) == ""
 
 
 def test_a_word_that_the_vocabulary_has_in_another_form_is_left_alone() -> None:

@@ -20,6 +20,12 @@ def alerts(text: str) -> str:
     return _ALERT.sub(lambda alert: alert["quote"] + titled(alert["title"].strip() or alert["kind"].capitalize()), text)
 
 
+def pictured(alt: str) -> str:
+    """The description of an image that stands alone, marked as such: it is no sentence of the text."""
+    words = " ".join(alt.split())
+    return f"Image: {words}" if words else ""
+
+
 def titled(title: str) -> str:
     """A title as a line that leads in what follows."""
     return title if title[-1:] in ".!?:" else f"{title}:"

@@ -11,6 +11,7 @@ from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from rag.ingest.admonitions import pictured
 from rag.ingest.data_values import unicode_text
 from rag.ingest.formats.notebook_files import fenced
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from bs4.element import Tag
 
 TAGS: Final = 100_000  # each takes about a kilobyte of memory; a book on one page has some ten thousand
+_AROUND_IMAGES: Final = frozenset({"p", "figure", "div", "main", "article", "section", "body"})
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _DROPPED: Final = (
     "script, style, noscript, template, svg, iframe, form, button, input, select, textarea, nav, [role=navigation], "
@@ -220,7 +222,13 @@ def _converter() -> Any:
             return f"\n\n{fenced(code, _language(el))}\n\n" if code.strip() else ""
 
         def convert_img(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-            return " ".join(str(el.get("alt") or "").split())
+            alt, parent = str(el.get("alt") or ""), el.parent
+            alone = (
+                parent is not None
+                and parent.name in _AROUND_IMAGES
+                and (parent.name == "figure" or not parent.get_text(strip=True))
+            )
+            return f"\n\n{pictured(alt)}\n\n" if alone and alt.strip() else " ".join(alt.split())
 
         def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
             words, target = " ".join(text.split()), str(el.get("href") or "")

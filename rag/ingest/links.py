@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import quote
 
+from rag.ingest.admonitions import pictured
 from rag.ingest.masking import PageDraft
 
 Resolve = Callable[[str], str]
@@ -51,11 +52,20 @@ def rewrite_links(draft: PageDraft, resolve: Resolve, unknown: Unknown = lambda 
     if "[" not in draft.text:
         return
     text = _footnotes(draft.text) if "[^" in draft.text else draft.text
-    text = _IMAGE.sub(lambda image: " ".join(image["alt"].split()), text)
+    text = _IMAGE.sub(_described, text)
     text = _references(draft, text, unknown)
     text = _INLINE.sub(lambda link: _inline(link, resolve), text)
     text = re.sub(rf"(?<!\\)\[({_LABEL})\]\(\)", r"\1", text)
     draft.text = re.sub(r"(?<!\\)\[\s*\]\([^()\n]*\)", "", text)  # what was only an image without a description
+
+
+def _described(image: re.Match[str]) -> str:
+    """An image as its description, which is marked where the image is a paragraph of its own."""
+    text, begin, end = image.string, image.start(), image.end()
+    before = text[text.rfind("\n", 0, begin) + 1 : begin]
+    after = text[end : text.find("\n", end) if "\n" in text[end:] else len(text)]
+    alone = not before.strip(" \t>") and not after.strip()
+    return pictured(image["alt"]) if alone else " ".join(image["alt"].split())
 
 
 def _inline(link: re.Match[str], resolve: Resolve) -> str:

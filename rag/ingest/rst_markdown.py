@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from rag.ingest.admonitions import titled
+from rag.ingest.admonitions import pictured, titled
 
 # The nodes of docutils have attributes that its types do not know.
 Node = Any
@@ -88,7 +88,7 @@ class RstMarkdown:
         return "---"
 
     def _write_image(self, node: Node, *_: int) -> str:
-        return str(node.get("alt", ""))
+        return pictured(str(node.get("alt", "")))
 
     def _write_figure(self, node: Node, level: int, depth: int) -> str:
         inner = [child for child in node.children if child.__class__.__name__ in ("caption", "legend")]

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from rag.ingest.admonitions import pictured
+
 _HTML = """
     a abbr address article aside audio b bdi bdo big blockquote body br button caption center cite code col colgroup
     dd del details dfn div dl dt em embed figcaption figure font footer form header hr i iframe img input ins kbd
@@ -127,7 +129,7 @@ def strip_tags(text: str, *, mdx: bool, inline: Callable[[str], str | None] = la
         before = text[at : tag.begin]
         if starts := not before.rpartition("\n")[2].strip() and (at == 0 or "\n" in before or pieces[-1:] == [""]):
             before = before.rstrip(" \t") if tag.name[0].islower() or _fills_line(text, tag) else before
-        stand_in = _stand_in(tag, labels, inline, starts=starts)
+        stand_in = _stand_in(tag, labels, inline, starts=starts, alone=_fills_line(text, tag))
         if stand_in == " " and (text[tag.end : tag.end + 1] or "\n").isspace():
             stand_in = ""
         pieces += [before, stand_in]
@@ -169,11 +171,17 @@ def _fills_line(text: str, tag: Tag) -> bool:
     return not before.strip() and not text[tag.end : end if end >= 0 else len(text)].strip()
 
 
-def _stand_in(tag: Tag, labels: dict[str, str], inline: Callable[[str], str | None], *, starts: bool) -> str:
-    """The text that replaces a tag: a tab's label, a listing's caption, an image's description, or nothing."""
+def _stand_in(
+    tag: Tag, labels: dict[str, str], inline: Callable[[str], str | None], *, starts: bool, alone: bool
+) -> str:
+    """The text that replaces a tag: a tab's label, a listing's caption, an image's description, or nothing.
+
+    `alone`: the tag has its line for itself.
+    """
     if tag.name[0].islower():
         if tag.name == "img":
-            return tag.attributes.get("alt", "")
+            alt = tag.attributes.get("alt", "")
+            return pictured(alt) if alone else alt
         if tag.name == "li" and starts and not tag.closing:
             return "- "
         return " " if tag.name in SPACED and not starts else ""

@@ -19,26 +19,26 @@ from rag.prompt.passage_format import NumberedPassage, parse_prompt
 from rag.quoting.excerpt import excerpt, whole_book
 from rag.quoting.relevance import Reading, read, share
 from rag.text.english.requests import about_book
-from rag.text.terms import keys, refers_back, whole_question
+from rag.text.terms import refers_back, whole_question
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Evidence that the passages answer the question, each 0 to 1 except `joint`, 0 to 2.
+    """Evidence that the passages answer the question.
 
-    `cosine`: the highest cosine of a unit and the question. `joint`: the highest sum of a unit's cosine and its share
-    of the question's terms. `covered`: the highest share of the terms in a passage. `topic`: the highest share in the
-    last two headings of a passage. `spread`: the mean share over all passages. `missing`, which counts against an
-    answer: what the passages lack (`Reading.missing`). Without an embedder `cosine` is 0 and `joint` is the highest
-    share.
+    `cosine`: the highest cosine of a block and the question. `joint`: the highest sum, 0 to 2, of a block's cosine and
+    its share of the question's terms; without an embedder the highest share. `spread`: the mean share over all
+    passages, 0 to 1. `length`: the number of terms, at most `LONG`, since a long question shares fewer of its words
+    with an answer. Two count against an answer: `missing`, what the passages lack (`Reading.missing`), and
+    `missing_name`, the weight of the rarest name or code word that they lack.
     """
 
     cosine: float
     joint: float
-    covered: float
-    topic: float
     spread: float
+    length: float
     missing: float
+    missing_name: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +49,26 @@ class ConfidenceWeights:
     bias: float
 
 
-WITH_EMBEDDER: Final = ConfidenceWeights(Features(1.16, 2.69, 1.67, 1.42, 1.38, -1.86), -5.35)
-WORDS_ONLY: Final = ConfidenceWeights(Features(0.0, 1.78, 2.20, 1.78, 2.06, -1.98), -3.62)
+WITH_EMBEDDER: Final = ConfidenceWeights(Features(1.36, 2.88, 1.40, 0.29, -2.09, -1.24), -4.60)
+WORDS_ONLY: Final = ConfidenceWeights(Features(0.0, 2.71, 2.20, 0.29, -2.27, -1.34), -2.71)
 THRESHOLD: Final = 0.5  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
+LONG: Final = 8  # terms of a question; a longer one, such as an error message, counts as one of this length
 REFUSAL: Final = "The book does not answer this question."
 _FINISHED: Final = {"finish_reason": "stop"}
 
 
 def features(reading: Reading) -> Features:
-    """The evidence in some passages; without passages all of it is 0 but `missing`."""
-    shares, topics = [0.0], [0.0]
-    for found in reading.passages:
-        own = frozenset[str]().union(*(block.own | block.context for block in found))
-        shares.append(share(reading.terms, own))
-        if found:
-            topics.append(share(reading.terms, keys(" ".join(found[0].passage.title.split(">")[-2:]))))
+    """The evidence in some passages; without passages all of it is 0 but what is missing."""
+    own = (frozenset[str]().union(*(block.own | block.context for block in found)) for found in reading.passages)
+    shares = [share(reading.terms, held) for held in own]
+    lacking = [term.weight for term in reading.terms if term.named and not term.within(reading.everything)]
     return Features(
         cosine=max((block.cosine for block in reading.ranked), default=0.0),
         joint=max((block.held + block.cosine for block in reading.ranked), default=0.0),
-        covered=max(shares),
-        topic=max(topics),
-        spread=sum(shares) / max(1, len(shares) - 1),
+        spread=sum(shares) / max(1, len(shares)),
+        length=min(len(reading.terms), LONG),
         missing=reading.missing,
+        missing_name=max(lacking, default=0.0),
     )
 
 

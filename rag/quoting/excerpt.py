@@ -15,7 +15,7 @@ from typing import Final
 
 from rag.prompt.passage_format import NumberedPassage
 from rag.quoting.blocks import QuoteBlock, blocks, bullet
-from rag.quoting.relevance import Reading, defines, is_sayable, share
+from rag.quoting.relevance import Reading, defines, is_about_another_platform, is_quotable, is_sayable, share
 from rag.text.english.phrases import LEANS_BACK, POINTS_BACK
 from rag.text.markup import parse
 from rag.text.sentences import Unit
@@ -33,7 +33,7 @@ LOOSE: Final = 0.65
 SAME: Final = 0.6  # share of the shorter block's keys from which on two blocks say the same
 OPENING: Final = 3  # blocks of the start page that say what the book is about
 PARTS: Final = "Parts of the book:"
-CODE_LINES: Final = 15  # quoted of a program
+CODE_LINES: Final = 30  # quoted of a program
 SHELL_LINES: Final = 6  # of a block of commands that is quoted whole
 
 _SHELL: Final = re.compile(r"[`~]+ *(?:bash|sh|shell|console|zsh|powershell|shell-session|terminal)\b.*")
@@ -96,7 +96,29 @@ def choose(reading: Reading) -> list[QuoteBlock]:
         chosen += group
         room -= sum(map(_length, group))
     ranks = list(dict.fromkeys(block.rank for block in chosen))
+    for block in tuple(chosen):
+        beside = _beside(block, reading, chosen, room)
+        chosen += beside
+        room -= sum(map(_length, beside))
     return sorted(chosen, key=lambda block: (ranks.index(block.rank), block.place))
+
+
+def _beside(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], room: int) -> list[QuoteBlock]:
+    """What stands next to a chosen block in its section, as far as it fits: what follows first, then what is before."""
+    found: list[QuoteBlock] = []
+    passage = reading.passages[block.rank]
+    for step in (1, -1):
+        place = block.place + step
+        while 0 <= place < len(passage) and passage[place].section == block.section:
+            other = passage[place]
+            if other in chosen or not is_quotable(other) or _length(other) > room:
+                break
+            if is_about_another_platform(other, reading) or (step < 0 and _leans(other.units[0])):
+                break
+            found.append(other)
+            room -= _length(other)
+            place += step
+    return [other for other in found if lines(other, reading)]
 
 
 def _next(reading: Reading, chosen: Sequence[QuoteBlock], *, enough: bool) -> list[QuoteBlock]:

@@ -37,7 +37,7 @@ EMBEDDED_CHARACTERS: Final = 420  # of a block
 CONTEXT_WEIGHT: Final = 0.8  # of a term that only the headings of a block hold
 # Weights of the parts of a score, beside the share of the terms, which has 1. Fitted on half of the questions of
 # `bench/quoting.py` by a softmax over the blocks of each question, and rounded.
-COSINE: Final = 0.6  # of the block and the question
+COSINE: Final = 1.8  # of the block and the question
 PATH: Final = 0.8  # cosine of the headings above the block and the question
 RANK: Final = 0.08  # taken for each passage that is ranked higher
 SAME_QUESTION: Final = 0.5  # of a block whose heading asks the same as the question
@@ -157,10 +157,14 @@ def _faults(block: QuoteBlock, reading: Reading) -> float:
     if _EMPHASIS.fullmatch(block.text):
         fault += 0.3
     fault += LINKS * _linked(block.text)
+    return fault + (OTHER_PLATFORM if is_about_another_platform(block, reading) else 0.0)
+
+
+def is_about_another_platform(block: QuoteBlock, reading: Reading) -> bool:
+    """Whether the question names a platform, such as macOS, and the block only others."""
     named = _platforms(reading.question)
-    if named and not named & (there := _platforms(f"{block.heading}\n{block.text}")) and there:
-        fault += OTHER_PLATFORM
-    return fault
+    there = _platforms(f"{block.heading}\n{block.text}") if named else set()
+    return bool(there) and not named & there
 
 
 def _linked(text: str) -> float:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from rag.text.terms import is_english
+from rag.text.terms import is_english, rarity, stem
 
 SHORTEST: Final = 4  # letters of a word that is corrected or unscrambled; shorter words are too close to others
 ONE_EDIT: Final = 7  # letters up to which one edit is allowed; longer words may have two
@@ -14,25 +14,26 @@ ONE_EDIT: Final = 7  # letters up to which one edit is allowed; longer words may
 FEWEST_JOINED: Final = 4  # words run together; fewer of them are a compound
 
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
+_PART: Final = re.compile(r"[A-Z][a-z]{2,}")  # of a name such as RedirectResponse
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 
 
 def vocabulary(texts: Iterable[str]) -> set[str]:
-    """The words of some texts, in lower case, without words of one or two letters."""
-    return {word.lower() for text in texts for word in _WORD.findall(text)}
+    """The words of some texts and the parts of their names, in lower case, without those of one or two letters."""
+    written = {word for text in texts for word in _WORD.findall(text)}
+    return {part.lower() for word in written for part in (word, *_PART.findall(word))}
 
 
 def is_strange(question: str, words: Collection[str]) -> bool:
-    """Whether a word of the question is neither in the vocabulary nor known to the embedding model."""
+    """Whether a word of the question is neither in the vocabulary nor common."""
     typed = (word.lower() for word in _WORD.findall(question) if len(word) >= SHORTEST)
-    return any(word not in words and not is_english(word) for word in typed)
+    return any(word not in words and _is_rare(word) for word in typed)
 
 
 def respelt(question: str, words: Collection[str]) -> str:
     """The question with each misspelt word as the vocabulary spells it; "" if no word changes.
 
-    A word is misspelt if neither the vocabulary nor the embedding model knows it, and the vocabulary has one that is
-    spelt almost so.
+    A word is misspelt if it is rare ("jupiter"), the vocabulary lacks it and has one that is spelt almost so.
 
     >>> respelt("How do I instal it?", {"install"}), respelt("How do I install it?", {"installs"})
     ('How do I install it?', '')
@@ -40,10 +41,16 @@ def respelt(question: str, words: Collection[str]) -> str:
 
     def corrected(match: re.Match[str]) -> str:
         word = match[0].lower()
-        return (not is_english(word) and nearest(word, words)) or match[0]
+        found = nearest(word, words) if _is_rare(word) else ""
+        return found if found and not (is_english(word) and stem(found) == stem(word)) else match[0]
 
     written = _WORD.sub(corrected, question)
     return "" if written == question else written
+
+
+def _is_rare(word: str) -> bool:
+    """Whether a word is not among the ten thousand commonest; their list lacks most misspelt words."""
+    return rarity(word) == 1.0
 
 
 def nearest(word: str, vocabulary: Collection[str]) -> str:
