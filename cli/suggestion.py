@@ -72,8 +72,6 @@ async def suggestions(index: ChunkIndex, embedder: Embedder, sparse: SparseEncod
     for question, chunk in list(_candidates(chunks))[:TRIED]:
         if len(answered) == most:
             break
-        if question in answered:  # two pages have the heading
-            continue
         found = await retriever.retrieve(question, k=PASSAGES, threshold=THRESHOLD)
         wanted = next((p.number for p in found.passages if p.heading == chunk.heading and p.title == chunk.title), 0)
         prompt = f"{format_passages(found.passages, new_boundary())}\n\n{format_question(question)}"
@@ -88,7 +86,7 @@ async def untried(index: ChunkIndex, *, most: int) -> list[str]:
     raises.
     """
     chunks = [chunk for chunk in await _sample(index) if len(chunk.text) >= PROSE]
-    return list(dict.fromkeys(question for question, _ in _candidates(chunks)))[:most]
+    return [question for question, _ in _candidates(chunks)][:most]
 
 
 async def _sample(index: ChunkIndex) -> list[Chunk]:
@@ -113,6 +111,15 @@ async def foreign_language(index: ChunkIndex) -> str:
 
 
 def _candidates(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk]]:
+    """The questions of `_questions`, one for each heading."""
+    seen: set[str] = set()
+    for question, chunk in _questions(chunks):
+        if chunk.heading not in seen:
+            seen.add(chunk.heading)
+            yield question, chunk
+
+
+def _questions(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk]]:
     """Questions and the chunks below them: headings that ask, then "How to" headings, then other short ones."""
     named = [chunk for chunk in chunks if _PLAIN.fullmatch(chunk.heading or chunk.title)]
     plain = [chunk for chunk in named if not LEANING.search(chunk.heading)]

@@ -88,6 +88,8 @@ def project(package: Package, folder: Path) -> Stranger:
     (folder / "graph").mkdir()
     (folder / "graph" / "__init__.py").write_text("PASSAGES = 3\n")
     (folder / "mine.py").write_text(PROGRAM)
+    # Thousands of files that `langchain_anthropic` uses, and whose types the program does not see.
+    (folder / "mypy.ini").write_text("[mypy-anthropic.*]\nfollow_imports = skip\n")
     return Stranger(package, folder)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.suggestion import remembered, suggested
+from cli.suggestion import remembered, suggested, untried
 from graph.agent import open_agent
 from rag.book import Point, SparseVector
 from rag.embedding.local import OnnxEmbeddings
@@ -54,13 +54,14 @@ def test_questions_about_the_book_are_told_from_others(question: str, kind: str)
 
 
 async def test_where_trials_would_be_billed_the_questions_are_headings_that_were_not_tried(tmp_path: Path) -> None:
-    headings = ["How many teeth does a widget have?", "How to mount a widget", "Repair", "Repair"]
+    headings = ["How many teeth does a widget have?", "How to mount a widget", "Repair work", "Repair work"]
     index = FakeIndex(info=INFO)
     for number, heading in enumerate(headings):
         chunk = replace(make_chunk(str(number), "A widget turns. " * 20), heading=heading)
         index.points[chunk.id] = Point(chunk, [1.0], SparseVector([], []))
     offered = await remembered(tmp_path, index, None, Bm25Encoder())
     assert offered == ["How many teeth does a widget have?", "How do I mount a widget?"]
+    assert await untried(index, most=9) == [*offered, "Repair work"], "each heading once"
     assert await remembered(tmp_path, index, None, Bm25Encoder()) == offered
 
 

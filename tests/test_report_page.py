@@ -85,3 +85,10 @@ def test_the_worst_come_first_and_at_most_twenty_are_shown() -> None:
 
 def test_a_run_without_any_search_still_makes_a_page() -> None:
     assert "Figures" in report_page(run_of(graded(best_score=None)))
+
+
+def test_the_page_begins_with_the_main_figures_and_opens_only_the_wrong_answers() -> None:
+    page = report_page(run_of(graded(right=False, question="Wrong?"), graded(right=True, question="Late?")))
+    assert page.index("class='main'") < page.index("Figures")
+    assert "<details open><summary><b class='bad'>wrong</b> Wrong?" in page
+    assert "<details open><summary><b class='good'>" not in page

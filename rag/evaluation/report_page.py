@@ -20,6 +20,7 @@ WORST: Final = 20
 _SHOWN_HITS: Final = 12
 _REFUSAL_BINS: Final = 10
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+_MAIN: Final = ("right", "right_page_cited", "exact_refusals", "supported")  # figures at the top of the page
 _STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1c1c1c; --soft: #5f6368; --line: #d9dce1; --paper: #fff; --box: #f5f6f8;
   --first: #2563eb; --second: #d97706; --gate: #b91c1c; --good: #15803d; --bad: #b91c1c; }
@@ -27,11 +28,15 @@ _STYLE: Final = """
   --box: #202124; --first: #7aa2f7; --second: #f0a35e; --gate: #f28b82; --good: #81c995; --bad: #f28b82; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 74rem;
   margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; margin: .5rem 0 1.5rem; }
-th, td { text-align: left; padding: .25rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top;
-  overflow-wrap: anywhere; }
+table { border-collapse: collapse; width: 100%; }
+.scroll { overflow-x: auto; margin: .5rem 0 1.5rem; }
+th, td { text-align: left; padding: .25rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+.main { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .75rem; margin: 1.25rem 0; }
+.main div { background: var(--box); border-radius: .5rem; padding: .6rem .9rem; } .main b { font-size: 1.9rem;
+  display: block; line-height: 1.2; } .main span { display: block; }
+@media (max-width: 40rem) { body { margin: 1rem auto; } th, td { padding: .25rem .35rem; font-size: 13px; } }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); gap: 1rem; }
+.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 1rem; }
 figure { margin: 0; padding: .75rem; background: var(--box); border-radius: .5rem; }
 figcaption { font-weight: 600; } svg { width: 100%; height: auto; }
 .first { fill: var(--first); background: var(--first); } .second { fill: var(--second); background: var(--second); }
@@ -54,10 +59,11 @@ def report_page(run: EvaluationRun) -> str:
     about = (
         f"dataset {setup.dataset}, {setup.conversations} conversations · book {setup.collection}, "
         f"{setup.passages} passages · profile {setup.profile} · answered by {setup.model} · "
-        f"found with {setup.searched_with} · {run.created_at}"
+        f"found with {setup.searched_with} · {run.created_at[:16].replace('T', ' ')} UTC"
     )
     parts = [
         f"<h1>{_safe(title)}</h1><p class='soft'>{_safe(about)}</p>",
+        _main_figures(run),
         *([_comparison(run.against)] if run.against else []),
         "<h2>Figures</h2>",
         _figures(run),
@@ -94,6 +100,17 @@ def worst(answers: Sequence[GradedAnswer]) -> list[GradedAnswer]:
 def _is_fine(one: GradedAnswer) -> bool:
     found_first = not one.wanted or bool(one.ranking and one.ranking[0].relevant)
     return one.right and found_first and one.contradicted == 0 and one.citation_precision in (None, 1.0)
+
+
+def _main_figures(run: EvaluationRun) -> str:
+    """The figures that say most about a book, large, each with its interval."""
+    boxes = (
+        f"<div><b>{_safe(number(one.value, one.unit))}</b>{_safe(one.says)}"
+        f"<span class='soft'>{_safe(interval(one.low, one.high, one.unit))}</span></div>"
+        for name in _MAIN
+        if (one := run.figures.get(name)) and one.n
+    )
+    return f"<div class='main'>{''.join(boxes)}</div>"
 
 
 def _figures(run: EvaluationRun) -> str:
@@ -144,7 +161,7 @@ def _question(one: GradedAnswer) -> str:
         for rank, hit in enumerate(one.ranking[:_SHOWN_HITS], 1)
     )
     return (
-        f"<details open><summary><b class='{style}'>{verdict}</b> {_safe(one.question)} "
+        f"<details{'' if one.right else ' open'}><summary><b class='{style}'>{verdict}</b> {_safe(one.question)} "
         f"<span class='soft'>{_safe(' · '.join(filter(None, facts)))}</span></summary>"
         f"<pre>{_safe(one.answer)}</pre><p class='soft'>cited: {_safe(', '.join(one.citations) or 'nothing')}</p>"
         f"{_table(('rank', 'score', '', 'outcome', 'passage', 'page'), hits)}</details>"
@@ -178,9 +195,10 @@ def _comparison(against: RunComparison) -> str:
         f"Before: {was.model} on {was.collection}, profile {was.profile}. {against.common} questions in both runs, "
         f"{against.only_before} only before, {against.only_now} only now."
     )
+    head += "<th class='n'>95% interval</th><th></th>"
     return (
-        f"<h2>What changed</h2><p>{_safe(about)}</p><table><thead><tr>{head}<th class='n'>95% interval</th><th></th>"
-        f"</tr></thead><tbody>{''.join(rows)}</tbody></table>{turned}"
+        f"<h2>What changed</h2><p>{_safe(about)}</p><div class='scroll'><table><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table></div>{turned}"
     )
 
 
@@ -189,15 +207,15 @@ def _column(place: int) -> str:
 
 
 def _table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table; numbers are aligned on the right."""
-    head = "".join(f"<th>{_safe(name)}</th>" for name in names)
+    """A table that scrolls where it is wider than the page; columns of numbers are aligned on the right."""
+    listed = list(rows)
+    marks = [" class='n'" if isinstance(cell, int | float) else "" for cell in (listed[0] if listed else names)]
+    head = "".join(f"<th{mark}>{_safe(name)}</th>" for mark, name in zip(marks, names, strict=True))
     body = "".join(
-        "<tr>"
-        + "".join(f"<td{' class=n' if isinstance(cell, int | float) else ''}>{_safe(str(cell))}</td>" for cell in row)
-        + "</tr>"
-        for row in rows
+        f"<tr>{''.join(f'<td{mark}>{_safe(str(cell))}</td>' for mark, cell in zip(marks, row, strict=True))}</tr>"
+        for row in listed
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
 def _safe(text: str) -> str:
