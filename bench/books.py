@@ -4,8 +4,8 @@
 
 Prints for each book: pages, passages, passages with leftover syntax by kind (outside code), links of passages to pages
 or anchors that the book does not have. `--built` names the folder of a site that the book's own generator has
-made; then pages and anchors that the site does not have, or that only it has, are counted too. `--show` prints the
-passages of one kind.
+made; then pages, anchors and links that the site does not have, and pages that only it has, are counted too. `--show`
+prints the passages of one kind.
 """
 
 from __future__ import annotations
@@ -157,12 +157,19 @@ def compared(
         for c in chunks
         if c.anchor and c.anchor not in built.get(bare(c.url.removeprefix(BASE)), {c.anchor})
     }
+    dead = {
+        f"{c.source_file_path}: {url}#{anchor}"
+        for c in chunks
+        for url, anchor in _LINK.findall(prose(c.text))
+        if (page := built.get(bare(url.removeprefix(BASE)))) is None or (anchor and unquote(anchor) not in page)
+    }
     generated = {"404", "print", "toc", "search", "genindex", "py-modindex", "http-routingtable", "sitemap"}
     only = {page for page in set(built) - ours if page.rpartition("/")[2] not in generated and "_modules" not in page}
     return {
         "pages that the site lacks": sorted(ours - set(built)),
         "pages that only the site has": sorted(only),
         "anchors that the site lacks": sorted(wrong),
+        "links of passages that the site lacks": sorted(dead),
     }
 
 

@@ -29,7 +29,7 @@ _PART: Final = re.compile(
 )
 _FILE: Final = re.compile(
     r"^(?P<indent>[ \t]*)\{(?P<kind>\*|![<>]{0,2})[ \t]*"
-    r"(?P<name>[^\s*{}!]+)(?P<options>[^{}\n]*?)[<>]?(?:\*|!)\}[ \t]*$"
+    r"(?P<name>[^\s*{}!]{1,500})(?P<options>[^{}\n]{0,500}?)[<>]?(?:\*|!)\}[ \t]*$"
 )
 _LINES: Final = re.compile(r"\bln\[(?P<ranges>[\d:,\s]*)\]|\[ln:(?P<dashed>[\d.,\s-]*)\]")
 _LANGUAGES: Final = {"yml": "yaml", "htm": "html", "jsonc": "json", "sh": "bash"}
@@ -81,10 +81,13 @@ def with_snippets(text: str, folders: SnippetFolders, allowance: Allowance, dept
 
 def _without_empty_fences(lines: list[str]) -> list[str]:
     """The lines without the blocks of code that have nothing inside, since their files are missing."""
-    for block in reversed(fences(lines)):
-        if not any(line.strip() for line in lines[block.begin + 1 : block.end - block.closed]):
-            lines = [*lines[: block.begin], *lines[block.end :]]
-    return lines
+    empty = {
+        n
+        for block in fences(lines)
+        if not any(line.strip() for line in lines[block.begin + 1 : block.end - block.closed])
+        for n in range(block.begin, block.end)
+    }
+    return [line for n, line in enumerate(lines) if n not in empty]
 
 
 def _snippet(name: str, folders: SnippetFolders, allowance: Allowance, depth: int) -> list[str]:
