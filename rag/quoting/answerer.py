@@ -51,7 +51,7 @@ class ConfidenceWeights:
 
 WITH_EMBEDDER: Final = ConfidenceWeights(Features(1.36, 2.88, 1.40, 0.29, -2.09, -1.24), -4.60)
 WORDS_ONLY: Final = ConfidenceWeights(Features(0.0, 2.71, 2.20, 0.29, -2.27, -1.34), -2.71)
-THRESHOLD: Final = 0.5  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
+THRESHOLD: Final = 0.51  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
 LONG: Final = 8  # terms of a question; a longer one, such as an error message, counts as one of this length
 REFUSAL: Final = "The book does not answer this question."
 _FINISHED: Final = {"finish_reason": "stop"}
