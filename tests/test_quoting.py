@@ -256,3 +256,17 @@ def test_what_stands_next_to_a_quoted_paragraph_is_quoted_if_it_is_short() -> No
     text = "## Colours\n\nThe theme sets the colours of the page.\n\nRestart the server after each change of the file."
     answer = ask("What sets the colours of the page?", [passage(1, text, "Theme")])
     assert "Restart the server" in answer
+
+
+class NoMeaning(OneHotEmbedder):
+    """An embedder to which no text is like a question."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[0.0, 1.0] for _ in texts]
+
+
+def test_a_question_in_the_words_of_a_heading_is_answered_in_a_script_that_the_embedder_does_not_know() -> None:
+    book = [passage(1, "יש לנקות את הגלגל פעם בשנה לפחות.", "Repairing a widget > תחזוקה"), *BOOK]
+    model = QuotingChatModel(embedder=NoMeaning("ת", "נ"), refusal=REFUSAL)
+    assert "פעם בשנה לפחות. [1]" in str(model.invoke(messages("תחזוקה", book)).text)
+    assert str(model.invoke(messages("נקניקיות", book)).text) == REFUSAL

@@ -17,7 +17,7 @@ from typing_extensions import override
 from rag.ports import Embedder
 from rag.prompt.passage_format import NumberedPassage, parse_prompt
 from rag.quoting.excerpt import excerpt, whole_book
-from rag.quoting.relevance import Reading, read, share
+from rag.quoting.relevance import Reading, asks_same, read, share
 from rag.text.english.requests import about_book
 from rag.text.terms import refers_back, whole_question
 
@@ -52,6 +52,7 @@ class ConfidenceWeights:
 WITH_EMBEDDER: Final = ConfidenceWeights(Features(1.36, 2.88, 1.40, 0.29, -2.09, -1.24), -4.60)
 WORDS_ONLY: Final = ConfidenceWeights(Features(0.0, 2.71, 2.20, 0.29, -2.27, -1.34), -2.71)
 THRESHOLD: Final = 0.51  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
+SAME: Final = 0.99  # of `asks_same`, from which on a heading asks what the question asks
 LONG: Final = 8  # terms of a question; a longer one, such as an error message, counts as one of this length
 REFUSAL: Final = "The book does not answer this question."
 _FINISHED: Final = {"finish_reason": "stop"}
@@ -80,7 +81,13 @@ def probability(evidence: Features, *, words_only: bool = False) -> float:
 
 
 def answers(reading: Reading, *, words_only: bool = False) -> bool:
-    """Whether to quote the passages; False if there is nothing to quote."""
+    """Whether to quote the passages; False if there is nothing to quote.
+
+    A heading with the question's words and no others is evidence enough, in languages too that the embedder knows
+    nothing of.
+    """
+    if any(asks_same(reading.terms, block.heading) > SAME for block in reading.ranked):
+        return True
     return bool(reading.ranked) and probability(features(reading), words_only=words_only) >= THRESHOLD
 
 
