@@ -4,7 +4,9 @@
 
 Reads the answers of `bench.claims_data` and the summaries of SummEdits. A claim is checked alone against the passages
 that it cites, beside the other passages of its turn and the question; the true answers are also written as a turn
-writes them. SummEdits' summaries are checked sentence by sentence; a summary is as good as its worst sentence.
+writes them. SummEdits' summaries are checked sentence by sentence; a summary is as good as its worst sentence. Two
+further sets are counted where their books are below DATA/books: `looked_at`, whose losses were read when the rules were
+last changed, and `held_out`, which was only counted.
 """
 
 from __future__ import annotations
@@ -32,10 +34,10 @@ BESIDE: Final = "true, beside a falsehood"
 TRUE: Final = "true, natural answers"
 
 
-def judged(books: Path) -> Iterator[tuple[str, Standing]]:
-    """Kind and standing of every claim on which writer and second reader agree."""
-    for name in ("natural.jsonl", "falsehoods.jsonl"):
-        for answer in answers(name, books):
+def judged(books: Path, suffix: str = "") -> Iterator[tuple[str, Standing]]:
+    """Kind and standing of every claim on which writer and second reader agree, if there was a second reader."""
+    for name in ("natural", "falsehoods"):
+        for answer in answers(f"{name}{suffix}.jsonl", books):
             for claim in answer.claims:
                 if claim.agreed and claim.cites:
                     cited = [number - 1 for number in claim.cites]
@@ -49,10 +51,10 @@ def judged(books: Path) -> Iterator[tuple[str, Standing]]:
                     yield kind, verdict.standing
 
 
-def shown_in_strict(books: Path) -> str:
+def shown_in_strict(books: Path, suffix: str = "") -> str:
     """How many of the true answers lose text when they are written in `strict`, and how many sentences are marked."""
     number = lost = marked = sentences = 0
-    for answer in answers("natural.jsonl", books):
+    for answer in answers(f"natural{suffix}.jsonl", books):
         passages = [Passage.of(chunk, place, 1.0) for place, chunk in enumerate(answer.chunks, 1)]
         manner = Manner(refusal=REFUSAL, question=answer.question, footer="none", mode="strict")
         writer = AnswerWriter(passages, manner)
@@ -103,8 +105,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     data = parser.parse_args().data
-    print(table(judged(data / "books")))
-    print(shown_in_strict(data / "books"))
+    for suffix in ("", "_looked_at", "_held_out"):
+        if found := list(judged(data / "books", suffix)):
+            print(f"{suffix.strip('_').replace('_', ' ')}\n{table(found)}".strip())
+            print(shown_in_strict(data / "books", suffix))
     for file in sorted((data / "claims").glob("summedits_*.jsonl")):
         number, accuracy = summedits(file)
         print(f"{file.stem:28}{number:>7}  balanced accuracy {accuracy:.1%}")
