@@ -15,7 +15,7 @@ import pytest
 from rag.book import Chunk
 from rag.errors import UsageError
 from rag.ingest.chunking import chunk
-from rag.ingest.formats import file_format
+from rag.ingest.formats import file_format, html_files
 from rag.ingest.formats.known_formats import BY_SUFFIX
 from rag.ingest.loaders import load_source
 from tests.small_book import FOLDER, chapters, epub
@@ -276,3 +276,42 @@ def test_an_empty_epub_as_the_only_source_is_wrong_usage(tmp_path: Path) -> None
         pass
     with pytest.raises(UsageError, match="no readable page"):
         load_source(tmp_path / "a.epub")
+
+
+@pytest.mark.parametrize(
+    ("html", "says"),
+    [
+        (f"<main>{'<div>' * 49_000}deep", "it is nested too deeply"),
+        (f"<main><table><tr>{'<td colspan=1000>x' * 3_000}", "its text becomes larger than 10 megabytes"),
+        (f"<main>{'<ul><li>x' * 120}" + "word\n" * 50_000, "its text becomes larger than 10 megabytes"),
+    ],
+    ids=["depth", "columns", "indent"],
+)
+def test_a_hostile_page_gives_one_line(html: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(html)
+    assert says in reason(tmp_path / "a.html")
+
+
+def test_a_page_that_takes_too_long_gives_one_line_and_the_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(html_files, "SECONDS", 1.0)
+    (tmp_path / "a.html").write_text("<main><pre>" + "<br>x" * 60_000)  # removing a `br` takes time with their number
+    (tmp_path / "b.html").write_text("<main><p>Words of the other page.</p></main>")
+    result = load_source(tmp_path)
+    assert [(one.path, one.reason) for one in result.failures] == [("a.html", "reading it takes longer than 1 seconds")]
+    assert [document.path for document in result.documents] == ["b.html"]
+
+
+def test_a_long_page_is_read_in_a_process_of_its_own_as_a_short_one_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = b"<title>T</title><main><h2 id=one>One</h2><p>Words <b>in</b> bold.</p><pre>a\n  b</pre></main>"
+    here = html_files.HtmlLoader().load(raw)
+    monkeypatch.setattr(html_files, "BYTES_HERE", 10)
+    assert html_files.HtmlLoader().load(raw) == here
+    assert here[0].body
+
+
+def test_many_blanks_do_not_make_a_page_slow(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text("<main><p>Words" + " " * 450_000 + "go on.</p></main>")
+    (document,) = load_source(tmp_path).documents
+    assert "Words go on." in document.text

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from copy import copy
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.ingest.admonitions import pictured
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
     from bs4 import BeautifulSoup
     from bs4.element import Tag
 
+LONGEST: Final = 10_000_000  # characters of the text of a page; a cell may claim to span a thousand columns
+TAB_GROUPS: Final = 200  # of a page whose tabs are labelled
+BLANKS: Final = 200  # in a row that are kept: more make markdownify slow
 TAGS: Final = 100_000  # each takes about a kilobyte of memory; a book on one page has some ten thousand
+_MANY_BLANKS: Final = re.compile(rf"[ \t]{{{BLANKS}}}[ \t]+")
 _AROUND_IMAGES: Final = frozenset({"p", "figure", "div", "main", "article", "section", "body"})
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _DROPPED: Final = (
@@ -40,6 +45,7 @@ def parsed_html(raw: bytes) -> BeautifulSoup:
     if raw.count(b"<") > TAGS:
         raise ValueError(f"it has more than {TAGS:,} tags; split it into several pages")
     text = re.sub(r"\A\s*<\?xml[^>]{0,200}\?>", "", decoded_html(raw))
+    text = _MANY_BLANKS.sub(" " * BLANKS, text)
     return BeautifulSoup(text if "<" in text else f"<body>{text}", "lxml")
 
 
@@ -85,7 +91,7 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
         dropped.decompose()
     for formula in _selected(element, ".katex, mjx-container, math"):
         _typeset(formula)
-    for labels in _selected(element, ".tabbed-labels, [role=tablist]"):
+    for labels in islice(_selected(element, ".tabbed-labels, [role=tablist]"), TAB_GROUPS):
         _label_tabs(labels)
     for title in _selected(element, _NOTE_TITLES):
         if any(c.isalnum() for c in title.get_text()) and not title.get_text().rstrip().endswith((":", ".", "!", "?")):
@@ -98,6 +104,8 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
         text: str = _converter().convert_soup(element)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+    if len(text) > LONGEST:
+        raise ValueError(f"its text becomes larger than {LONGEST // 10**6} megabytes")
     return re.sub(r"\n{3,}", "\n\n", unicode_text(text)).strip("\n")
 
 
@@ -134,7 +142,8 @@ def _label_tabs(labels: Tag) -> None:
     if labels.parent is None:
         return
     panels = labels.parent.select(".tabbed-block, [role=tabpanel]")
-    outer = [one for one in panels if not any(other is not one and other in one.parents for other in panels)]
+    known = {id(one) for one in panels}
+    outer = [one for one in panels if not any(id(parent) in known for parent in one.parents)]
     if len(names) != len(outer):
         return
     for name, panel in zip(names, outer, strict=True):

@@ -17,11 +17,13 @@ from urllib.parse import unquote
 
 from rag.ingest.data_values import unicode_text
 from rag.ingest.formats.file_format import LARGEST, LoadedText, need_extra
+from rag.ingest.formats.reader_process import read_apart
 from rag.ingest.html_markdown import html_text, parsed_html
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
+SECONDS: Final = 180.0  # for one file; a novel takes about three
 UNPACKED: Final = 100_000_000  # bytes that are read of all chapters
 ENTRIES: Final = 10_000  # chapters, and entries of the table of contents
 DEPTH: Final = 20  # levels of the table of contents
@@ -40,18 +42,23 @@ class EpubLoader:
         """One text for each chapter that has words."""
         need_extra("bs4", "epub", "EPUB books")
         need_extra("defusedxml", "epub", "EPUB books")
+        return read_apart(__name__, "epub_texts", raw, seconds=SECONDS)
+
+
+def epub_texts(raw: bytes) -> list[LoadedText]:
+    """One text for each chapter that has words. Raises `ValueError` if the book cannot be read."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(raw))
+    except _DAMAGES as error:
+        raise ValueError(_BROKEN) from error
+    with archive:
         try:
-            archive = zipfile.ZipFile(io.BytesIO(raw))
-        except _DAMAGES as error:
+            texts = list(_chapters(_Archive(archive)))
+        except KeyError as error:
             raise ValueError(_BROKEN) from error
-        with archive:
-            try:
-                texts = list(_chapters(_Archive(archive)))
-            except KeyError as error:
-                raise ValueError(_BROKEN) from error
-        if not texts:
-            raise ValueError("it has no text")
-        return texts
+    if not texts:
+        raise ValueError("it has no text")
+    return texts
 
 
 @dataclass(slots=True)

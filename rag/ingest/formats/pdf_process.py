@@ -1,4 +1,4 @@
-"""The process that reads one PDF from its standard input and writes what it found as JSON.
+"""What the process that reads a PDF does.
 
 PDFium finds the characters and orders them. A line is what it ends with a line break; where the line stands and in
 which font it is set are those of its first and last characters.
@@ -7,41 +7,25 @@ which font it is set are those of its first and last characters.
 from __future__ import annotations
 
 import ctypes
-import json
-import resource
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
+from rag.ingest.data_values import unicode_text
+from rag.ingest.formats.file_format import LoadedText
 from rag.ingest.formats.printed_text import MARK, Bookmark, PrintedLine, printed_text
 
 PAGES: Final = 5_000
 CHARACTERS: Final = 20_000_000
 BOOKMARKS: Final = 20_000
-MEMORY: Final = 3 * 2**30  # bytes
-CPU_SECONDS: Final = 200
 _FIXED_PITCH: Final = 1  # a flag of a font, PDF 32000-1:2008, table 123
 _ONE_WIDTH: Final = ("mono", "courier", "consol", "menlo", "typewriter", "cmtt", "inconsolata")
 _NO_TITLES: Final = ("untitled", "microsoft word", "microsoft powerpoint", ".doc", ".tex", ".indd", ".dvi", ".qxd")
 
 
-def main() -> None:
-    """Read the file and print the result. An error is a part of the result."""
-    for limit, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, CPU_SECONDS)):
-        with suppress(ValueError, OSError):  # a system that does not know the limit
-            resource.setrlimit(limit, (most, most))
-    try:
-        found = _read(sys.stdin.buffer.read())
-    except ValueError as error:
-        found = {"error": str(error)}
-    except MemoryError:
-        found = {"error": "reading it takes too much memory"}
-    sys.stdout.write(json.dumps(found))
-
-
-def _read(raw: bytes) -> dict[str, Any]:
+def pdf_texts(raw: bytes) -> list[LoadedText]:
+    """The text of all pages as one. Raises `ValueError` if it cannot be read."""
     from pypdfium2 import PdfDocument, PdfiumError
 
     try:
@@ -70,7 +54,8 @@ def _read(raw: bytes) -> dict[str, Any]:
         raise ValueError("it has no text, only pictures; recognise its text first, for example with ocrmypdf")
     title = _title(document)
     body, page_lines = printed_text(lines, heights, _bookmarks(document), titled=bool(title))
-    return {"title": title, "body": body, "page_lines": page_lines}
+    fields = {"title": unicode_text(title)} if title else {}
+    return [LoadedText(unicode_text(body), "plain", fields, page_lines=tuple(page_lines))]
 
 
 def _title(document: Any) -> str:
