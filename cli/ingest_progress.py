@@ -44,7 +44,11 @@ def ingest_progress() -> Iterator[Callable[[IngestProgress], None]]:
                 for other in tasks.values():
                     bar.update(other, visible=False)
                 tasks[progress.step] = bar.add_task(_DOING[progress.step][0], total=None)
-            bar.update(tasks[progress.step], completed=progress.done, total=progress.total)
+            if progress.pages is None or progress.known is None:
+                doing, done, total = _DOING[progress.step][0], progress.done, progress.total
+            else:
+                doing, done, total = "Fetching", progress.pages, progress.known
+            bar.update(tasks[progress.step], description=doing, completed=done, total=total)
 
         yield show
 
@@ -71,7 +75,13 @@ class ProgressLines:
                 say(_waiting(progress.waiting))
             elif moment - self._said >= self._every and progress.total:
                 self._said = moment
-                say(how_far(*_DOING[progress.step], progress.done, progress.total, moment - self._begun))
+                say(self._line(progress, moment))
+
+    def _line(self, progress: IngestProgress, moment: float) -> str:
+        if progress.pages is None or progress.known is None:
+            return how_far(*_DOING[progress.step], progress.done, progress.total, moment - self._begun)
+        # No time is told: each page may lead to pages that are not known yet.
+        return f"Fetching: {counted(progress.pages, 'page')}, {progress.known - progress.pages:,} more known so far."
 
 
 def _waiting(seconds: int) -> str:

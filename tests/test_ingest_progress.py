@@ -28,6 +28,21 @@ def test_a_line_is_printed_every_so_often_with_the_time_that_is_left(
     ]
 
 
+def test_the_pages_of_a_site_are_counted_while_they_are_fetched(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("cli.ingest_progress.time.monotonic", lambda: clock[0])
+    lines = ProgressLines(every=10)
+    for second in range(21):
+        clock[0] = float(second)
+        lines(IngestProgress(step="load", done=0, total=1, pages=second * 5, known=1_500 + second))
+    assert capsys.readouterr().err.splitlines() == [
+        "Fetching: 50 pages, 1,460 more known so far.",
+        "Fetching: 100 pages, 1,420 more known so far.",
+    ]
+
+
 def test_the_manual_is_indexed_with_the_time_that_is_left_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

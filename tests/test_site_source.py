@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import gzip
 import socket
+import time
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from threading import Barrier, BrokenBarrierError, Lock
 from typing import Any
 
 import pytest
@@ -320,3 +324,68 @@ def test_a_second_ingestion_of_a_site_embeds_nothing_and_a_failed_page_stays(doc
     failed = run("ingest", f"{docs.origin}/docs/", "--json")
     assert (failed.code, failed.data["documents"]["failed"], failed.data["documents"]["deleted"]) == (1, 1, 0)
     assert failed.data["chunks"]["total"] == first.data["chunks"]["total"]
+
+
+def test_a_few_pages_are_fetched_at_the_same_time_and_read_in_the_order_of_their_links(docs: WebSite) -> None:
+    together, guard, most, running = Barrier(crawler.AT_ONCE), Lock(), [0], [0]
+
+    def slow(number: int) -> Answer:
+        with guard:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        with suppress(BrokenBarrierError):
+            together.wait(20)  # passes only when so many requests are there at the same time
+        time.sleep(0.02 * (8 - number))  # the first ones answer last
+        with guard:
+            running[0] -= 1
+        return page(f"Page {number}", f"<p>Words. <a href='same'>{number}</a></p>", f"<base href='{number}/'>")
+
+    names = [str(number) for number in range(2 * crawler.AT_ONCE)]
+    docs.answers = {
+        "/docs/": page("Start", "<p>Start.</p>" + "".join(f"<a href='{name}'>x</a>" for name in names)),
+        **{f"/docs/{name}": partial(slow, int(name)) for name in names},
+    }
+    result = load(docs)
+    assert not together.broken
+    assert most[0] == crawler.AT_ONCE
+    assert titles(result) == {"Start", *(f"Page {name}" for name in names)}
+    deeper = [path for path in docs.asked if path.endswith("/same")]
+    assert sorted(deeper) == [f"/docs/{name}/same" for name in names]
+
+
+def test_a_site_that_asks_for_a_delay_gets_one_request_at_a_time(docs: WebSite) -> None:
+    guard, running, most = Lock(), [0], [0]
+
+    def counted() -> Answer:
+        with guard:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        time.sleep(0.05)
+        with guard:
+            running[0] -= 1
+        return page("One", "<p>Words.</p>")
+
+    docs.answers = {
+        "/robots.txt": plain("User-agent: *\nCrawl-delay: 0\n"),
+        "/docs/": page("Start", "<p>Start.</p>" + "".join(f"<a href='{n}'>x</a>" for n in range(5))),
+        **{f"/docs/{n}": counted for n in range(5)},
+    }
+    assert len(load(docs).documents) == 6
+    assert most[0] == 1
+
+
+def test_requests_of_several_threads_begin_one_delay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, waits = [100.0], []
+    monkeypatch.setattr("rag.ingest.sources.site_client.time.monotonic", lambda: clock[0])
+    with SiteClient(delay=0.5) as client:
+        waits = [client._turn() for _ in range(4)]
+        assert waits == [0.0, 0.5, 1.0, 1.5]
+        client._put_off(30)
+        clock[0] += 10
+        assert client._turn() == 20.0
+
+
+def test_the_pages_that_were_fetched_are_counted(docs: WebSite) -> None:
+    told: list[tuple[int, int]] = []
+    load(docs, watch=lambda done, known: told.append((done, known)))
+    assert told == [(1, 2), (2, 2)]

@@ -153,7 +153,7 @@ class Ingestion:
         for number, source in enumerate(self.sources):
             self._tell("load", number, len(self.sources))
             try:
-                result = await asyncio.to_thread(self._load, source)
+                result = await asyncio.to_thread(self._load, source, number)
             except UsageError as error:
                 first = first or error
                 self._failed.append(
@@ -167,7 +167,7 @@ class Ingestion:
         self._title = book_title(self._loaded[0].source, self._loaded[0].documents, self._loaded[0].title)
         self._tell("load", len(self.sources), len(self.sources))
 
-    def _load(self, source: Path | str) -> LoadResult:
+    def _load(self, source: Path | str, number: int) -> LoadResult:
         options = self.options
         key = options_key(options.base_url, sorted(options.skip), options.generator, options.own, options.selection)
         memory = None if is_address(str(source)) else self._memory
@@ -182,6 +182,7 @@ class Ingestion:
                 generator=options.generator,
                 own=options.own,
                 selection=options.selection,
+                watch=lambda pages, known: self._tell_pages(number, pages, known),
             )
             note_surroundings(result.source)
         if memory and not result.failures:
@@ -358,6 +359,13 @@ class Ingestion:
         if always or done in (0, total) or moment - self._shown >= EVERY:
             self._shown = moment
             self._watch(IngestProgress(step=step, done=done, total=total))
+
+    def _tell_pages(self, number: int, pages: int, known: int) -> None:
+        """Tell how many pages of a site were fetched, which is the source of this number."""
+        moment = time.monotonic()
+        if moment - self._shown >= EVERY:
+            self._shown = moment
+            self._watch(IngestProgress(step="load", done=number, total=len(self.sources), pages=pages, known=known))
 
     def _generators(self, before: Mapping[str, str]) -> dict[str, str]:
         """For each source of the book, by whose rules it was read and why."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -53,18 +53,19 @@ def load_source(
     generator: str | None = None,
     own: bool = False,
     selection: Selection = EVERYTHING,
+    watch: Callable[[int, int], None] | None = None,
 ) -> LoadResult:
     """Read every page of a source: a folder (recursively), one file, or the address of a repository or a site.
 
     The pages are those that the generator publishes; `generator` names it, and otherwise it is found by its files.
     Paths in `skip`, and those that are not selected, are left out. `own`: the source is part of askbook. Its files may
-    be hard links, as some installers make them.
+    be hard links, as some installers make them. `watch(done, known)` counts the pages of a site while they are fetched.
 
     Raises `UsageError` when the source is missing, has an unsupported suffix or holds no page that can be read, when
     `base_url` is not a web address, and for an unknown generator.
     """
     base_url = checked_base_url(base_url) if base_url is not None else None
-    with opened_source(source, skip=skip, selection=selection) as found:
+    with opened_source(source, skip=skip, selection=selection, watch=watch) as found:
         site = CrawledSite(found.root, found.addresses) if found.addresses else None
         rules = site or generator_of(found.root, found.files, generator)
         return _loaded(found, rules, base_url, own=own)

@@ -19,13 +19,16 @@ STEPS: Final[tuple[Step, ...]] = ("load", "chunk", "embed", "write", "verify")
 class IngestProgress(Record):
     """How far a step of an ingestion is: `done` of `total` sources, pages, texts, passages or checks.
 
-    `waiting` is how many seconds a service has asked to wait, None while the step goes on.
+    `waiting` is how many seconds a service has asked to wait, None while the step goes on. While a site is fetched,
+    `pages` is how many of its pages were asked for, and `known` how many are known so far.
     """
 
     step: Step
     done: int
     total: int
     waiting: int | None = None
+    pages: int | None = None
+    known: int | None = None
 
     def as_data(self) -> dict[str, Any]:
         """The record as a custom event of a graph's stream."""

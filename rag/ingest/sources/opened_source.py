@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -27,8 +27,16 @@ _HINT: Final = f"{KINDS} Or the address of a site or of a git repository (https,
 
 
 @contextmanager
-def opened_source(source: Path | str, *, skip: Collection[str], selection: Selection) -> Iterator[SourceFiles]:
+def opened_source(
+    source: Path | str,
+    *,
+    skip: Collection[str],
+    selection: Selection,
+    watch: Callable[[int, int], None] | None = None,
+) -> Iterator[SourceFiles]:
     """The files of a source, which may be deleted afterwards. Paths in `skip` and those not selected are left out.
+
+    `watch(done, known)` counts the pages of a site while they are fetched.
 
     Raises `UsageError` when the source is missing, cannot be fetched or is of a kind that cannot be read.
     """
@@ -38,7 +46,7 @@ def opened_source(source: Path | str, *, skip: Collection[str], selection: Selec
         return
     with tempfile.TemporaryDirectory(prefix="askbook-") as folder:
         if address.lower().startswith(("http://", "https://")) and not is_repository(address):
-            yield crawl(address, Path(folder), selection=selection)
+            yield crawl(address, Path(folder), selection=selection, watch=watch)
             return
         if not is_repository(address):
             raise UsageError(f"{repository_name(address)} is not the address of a source.", code="source", hint=_HINT)

@@ -1,7 +1,8 @@
 """A site as a source: the pages under an address, found by its sitemaps and by following links.
 
 The crawl keeps to robots.txt, to the prefix, and to limits of pages, bytes and time. Pages are kept in a temporary
-folder, each under the path that it has below the prefix.
+folder, each under the path that it has below the prefix. A few requests wait for their answers at the same time. The
+answers are read in the order of the queue, so the same site gives the same pages whichever answer comes first.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
@@ -31,6 +33,7 @@ PAGES: Final = 5_000
 BYTES: Final = 500_000_000  # of all pages
 SECONDS: Final = 3_600.0  # for the whole crawl
 DELAY: Final = 0.2  # seconds between two requests
+AT_ONCE: Final = 4  # requests without an answer; one if robots.txt asks for a delay
 LONGEST_DELAY: Final = 10.0  # seconds that robots.txt may ask for
 SILENT: Final = 10  # pages in a row that fail before the site counts as gone
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
@@ -38,10 +41,16 @@ _GONE: Final = frozenset({401, 403, 404, 410})
 _HINT: Final = "Give the address of a page or of a folder of a site, such as https://example.org/docs/."
 
 
-def crawl(address: str, folder: Path, *, selection: Selection, delay: float = DELAY) -> SourceFiles:
+Watch = Callable[[int, int], None]  # told how many pages were asked for, and how many are known so far
+
+
+def crawl(
+    address: str, folder: Path, *, selection: Selection, delay: float = DELAY, watch: Watch | None = None
+) -> SourceFiles:
     """The pages of a site, kept in `folder`. Raises `UsageError` if the address cannot be read.
 
-    `address` is that of a page, whose folder is the prefix of the site, or that of a sitemap.
+    `address` is that of a page, whose folder is the prefix of the site, or that of a sitemap. `watch` is told after
+    each page.
     """
     need("bs4", "html", "Reading a site")
     need("defusedxml", "html", "Reading a site")
@@ -51,7 +60,8 @@ def crawl(address: str, folder: Path, *, selection: Selection, delay: float = DE
         )
     try:
         with SiteClient(private_host=private_host(address), delay=delay) as client:
-            return _Crawl(client, address, folder.resolve(), selection).run()
+            client.at_once = AT_ONCE
+            return _Crawl(client, address, folder.resolve(), selection, watch).run()
     except ValueError as error:
         raise UsageError(f"{address} cannot be read: {error}.", code="source", hint=_HINT) from error
 
@@ -62,6 +72,7 @@ class _Crawl:
     address: str
     folder: Path
     selection: Selection
+    watch: Watch | None
     scope: SiteScope = field(init=False)
     name: str = field(init=False)
     is_list: bool = field(init=False)
@@ -76,21 +87,41 @@ class _Crawl:
 
     def run(self) -> SourceFiles:
         first = self._start()
-        until = time.monotonic() + SECONDS
-        failed = 0  # pages in a row
         if first is not None:
             self._keep(first)
-        while self.waiting:
-            reason = self._reason_to_stop(until, failed)
-            if reason:
-                self.failures.append(Failure(self.name, ".", reason))
-                break
-            url = self.waiting.popleft()
-            failed = 0 if self._visit(url) else failed + 1
+        pool = ThreadPoolExecutor(max_workers=self.client.at_once, thread_name_prefix="crawl")
+        try:
+            self._visit_all(pool)
+        finally:
+            pool.shutdown(cancel_futures=True)
         files = tuple(self.folder / path for path in sorted(self.addresses))
         return SourceFiles(
             self.folder, self.folder, files, tuple(self.failures), self.others, self.name, self.addresses
         )
+
+    def _visit_all(self, pool: ThreadPoolExecutor) -> None:
+        """Visit the pages in the queue, and those that they lead to, until none is left or a limit is reached."""
+        until = time.monotonic() + SECONDS
+        asked: deque[tuple[str, Future[Fetched]]] = deque()
+        failed = visited = 0  # `failed` counts pages in a row
+        while self.waiting or asked:
+            reason = self._reason_to_stop(until, failed)
+            if reason:
+                self.failures.append(Failure(self.name, ".", reason))
+                return
+            # No more requests than the limits would still allow if each of them gave a page, or each of them failed.
+            room = min(self.client.at_once, PAGES - len(self.addresses), SILENT - failed)
+            while self.waiting and len(asked) < room:
+                url = self.waiting.popleft()
+                if self.robots.can_fetch(AGENT, url):
+                    asked.append((url, pool.submit(self.client.fetch, url, allowed=self._is_of_site)))
+                else:
+                    self.others["robots.txt"] += 1
+            if asked:
+                failed = 0 if self._visit(*asked.popleft()) else failed + 1
+                visited += 1
+                if self.watch is not None:
+                    self.watch(visited, visited + len(asked) + len(self.waiting))
 
     def _start(self) -> Fetched | None:
         """Read robots.txt, the sitemaps, and the start page, unless that is a sitemap itself."""
@@ -132,7 +163,7 @@ class _Crawl:
             raise ValueError("its robots.txt asks programs not to read it")
         asked = self.robots.crawl_delay(AGENT)
         if asked is not None:
-            self.client.delay = max(self.client.delay, min(float(asked), LONGEST_DELAY))
+            self.client.slow_down(min(float(asked), LONGEST_DELAY))
 
     def _robots(self) -> RobotFileParser:
         """The rules for programs. A site without them allows everything; one that fails to say allows nothing."""
@@ -168,14 +199,11 @@ class _Crawl:
             return f"reading the site takes longer than {SECONDS / 60:.0f} minutes; give a narrower address"
         return f"the last {failed} pages could not be fetched, so the others were not tried" if failed >= SILENT else ""
 
-    def _visit(self, url: str) -> bool:
-        """Fetch a page and keep it. False if the site does not answer as it should."""
-        if not self.robots.can_fetch(AGENT, url):
-            self.others["robots.txt"] += 1
-            return True
+    def _visit(self, url: str, answer: Future[Fetched]) -> bool:
+        """Wait for a page and keep it. False if the site does not answer as it should."""
         path = self.scope.path(url)
         try:
-            found = self.client.fetch(url, allowed=self._is_of_site)
+            found = answer.result()
         except ValueError as error:
             self.failures.append(Failure(self.name, path, str(error)))
             return False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -39,14 +40,20 @@ class Fetched:
 
 
 class SiteClient:
-    """Fetches pages one after the other, `delay` seconds apart. Only `private_host` may have private addresses."""
+    """Fetches pages. Only `private_host` may have private addresses.
+
+    Requests begin at least `delay` seconds apart, from whichever threads they come. Where at most one is allowed
+    `at_once`, the delay counts from the end of the one before. The caller must not ask for more than that.
+    """
 
     def __init__(self, *, private_host: str = "", delay: float = 0.0) -> None:
         import httpx
 
         self.delay = delay
         self.private_host = private_host
-        self._last = 0.0
+        self.at_once = 1
+        self._next = 0.0  # when the next request may begin
+        self._guard = threading.Lock()
         self._http = httpx.Client(
             timeout=SILENCE,
             follow_redirects=False,
@@ -85,16 +92,35 @@ class SiteClient:
     def _polite(self, url: str) -> tuple[Fetched, str]:
         """One request after the delay, and another one if the site asks to come back later."""
         for attempt in (0, 1):
-            time.sleep(max(0.0, self._last + self.delay - time.monotonic()))
+            time.sleep(self._turn())
             try:
                 response, headers = self._request(url)
             finally:
-                self._last = time.monotonic()
+                if self.at_once == 1:
+                    self._put_off(self.delay)
             wait = headers.get("retry-after", "")
             if attempt or response.status not in (429, 503) or not wait.isdecimal() or float(wait) > LONGEST_WAIT:
                 break
-            time.sleep(float(wait))
+            self._put_off(float(wait))
         return response, headers.get("location", "") if response.status in _MOVED else ""
+
+    def slow_down(self, delay: float) -> None:
+        """Send one request at a time, at least `delay` seconds after the one before."""
+        self.delay, self.at_once = max(self.delay, delay), 1
+        self._put_off(self.delay)
+
+    def _turn(self) -> float:
+        """Take the next moment at which a request may begin, and return the seconds until then."""
+        with self._guard:
+            moment = time.monotonic()
+            begin = max(moment, self._next)
+            self._next = begin + self.delay
+            return begin - moment
+
+    def _put_off(self, seconds: float) -> None:
+        """Let no request begin for so many seconds, except those that have their turn already."""
+        with self._guard:
+            self._next = max(self._next, time.monotonic() + seconds)
 
     def _request(self, url: str) -> tuple[Fetched, Mapping[str, str]]:
         """The response to one request, and its headers."""
