@@ -315,7 +315,7 @@ async def test_a_renamed_book_can_be_changed_and_its_old_name_is_free(server: Qd
     await renamed.aclose()
 
 
-@pytest.mark.parametrize("name", [new_version("book"), "book.askbook-writer"])
+@pytest.mark.parametrize("name", [new_version("book"), "book.askbook-writer"], ids=["state", "writer"])
 def test_a_state_or_a_sign_of_a_writer_is_no_book(server: QdrantServer, name: str) -> None:
     with pytest.raises(UsageError, match="cannot be the name of a book"):
         open_index(home=Path(), collection=name, server=Server(server.address))
