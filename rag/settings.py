@@ -153,6 +153,10 @@ class Settings(BaseSettings):
             settings = cls(_env_file=None, **given)  # type: ignore[call-arg]  # pydantic-settings' own init argument
         except ValidationError as error:
             raise UsageError(_first_problem(error), code="settings") from error
+        for field in _NAMES_AND_PATHS:
+            if len(str(getattr(settings, field))) > _LONGEST:
+                name = cls.model_fields[field].validation_alias
+                raise UsageError(f"{name} has more than {_LONGEST:,} characters, so it names nothing.", code="settings")
         if others := {name: value for name, value in file.values.items() if name not in variables()}:
             settings._file = file._replace(values=others)
         return settings
@@ -171,6 +175,20 @@ class Settings(BaseSettings):
 
 
 _MAX_BYTES: Final = 100_000  # of a file `.env`
+_LONGEST: Final = 4096  # characters; Linux has no longer path
+_SHOWN: Final = 200  # characters of a value in a message
+_NAMES_AND_PATHS: Final = (
+    "home",
+    "profile",
+    "embedding_model",
+    "judge",
+    "qdrant_collection_name",
+    "openai_model",
+    "openai_base_url",
+    "cohere_model",
+    "cohere_base_url",
+    "qdrant_url",
+)
 
 
 def read_env_file(path: Path | None) -> EnvFile:
@@ -216,4 +234,5 @@ def _first_problem(error: ValidationError) -> str:
     name = str(problem["loc"][0])
     place = "the environment" if name in os.environ else ".env"
     shown = "the value" if "KEY" in name or name == "ASKBOOK_DATABASE_URL" else repr(problem["input"])
+    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
     return f"{name} in {place}: {shown} is not allowed; {allowed(problem, Settings)}."

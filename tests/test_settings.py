@@ -138,3 +138,15 @@ def test_a_giant_file_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("A=1\n" * 2_000_000)
     with pytest.raises(UsageError, match="larger than 100 kilobytes"):
         Settings.from_env(tmp_path / ".env")
+
+
+@pytest.mark.parametrize(
+    "name", ["ASKBOOK_EMBEDDING_MODEL", "ASKBOOK_HOME", "OPENAI_MODEL", "QDRANT_URL", "AGENT_TOP_K"]
+)
+def test_an_endless_value_is_refused_in_one_line_that_does_not_repeat_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "a" * 100_000)
+    with pytest.raises(UsageError, match=name) as raised:
+        Settings.from_env(None)
+    assert len(str(raised.value)) < 400

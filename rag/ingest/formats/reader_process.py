@@ -34,7 +34,7 @@ def read_apart(module: str, function: str, raw: bytes, *, seconds: float) -> lis
     except subprocess.TimeoutExpired:
         raise ValueError(f"reading it takes longer than {seconds:.0f} seconds") from None
     except (OSError, ValueError):
-        raise ValueError("it is broken, or reading it takes too much memory") from None
+        raise ValueError("it is broken, or reading it takes too much time or memory") from None
     if isinstance(found, str):
         raise ValueError(found)
     return [_loaded(text) for text in found]
