@@ -46,9 +46,16 @@ def says(*verdicts: bool | None) -> Callable[[Sequence[BaseMessage]], str]:
     return lambda messages: reply(messages[-1].text, verdicts)
 
 
-def judges(*verdicts: bool | None) -> Callable[[Request], Reply]:
-    """The same behind an endpoint."""
-    return lambda request: answer(reply(request.body["messages"][-1]["content"], verdicts))
+def judges(*batches: Sequence[bool | None]) -> Callable[[Request], Reply]:
+    """The same behind an endpoint, for batches of different lengths: they are sent at once and arrive in any order."""
+    by_length = {len(verdicts): verdicts for verdicts in batches}
+    assert len(by_length) == len(batches)
+
+    def answered(request: Request) -> Reply:
+        prompt = request.body["messages"][-1]["content"]
+        return answer(reply(prompt, by_length[len(claims(prompt))]))
+
+    return answered
 
 
 def says_to_all(word: str) -> Callable[[Sequence[BaseMessage]], str]:
