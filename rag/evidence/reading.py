@@ -15,6 +15,7 @@ from typing import Final
 from rag.evidence.negation import scopes
 from rag.evidence.numbers import Quantity, quantities
 from rag.evidence.words import tokens
+from rag.text.english.stopwords import STOP_WORDS
 from rag.text.sentences import units
 
 TITLE_WORDS: Final = 14  # at most, of a title without a mark
@@ -56,6 +57,11 @@ class TextLine:
         return tuple(index for index, token in enumerate(self.tokens) if token.is_name)
 
     @cached_property
+    def telling(self) -> dict[str, str]:
+        """The words that say what it is about, by key: neither function words nor words of every question."""
+        return {one.key: one.word for one in self.tokens if one.content and one.word not in STOP_WORDS}
+
+    @cached_property
     def counted(self) -> frozenset[int]:
         """The indices of the tokens of quantities, units included."""
         return frozenset(index for one in self.quantities for index in range(one.first, one.last + 1))
@@ -76,6 +82,11 @@ class ReadText:
     def lines(self) -> tuple[TextLine, ...]:
         """Its sentences, items, rows and headings."""
         return tuple(line for line in _lines(self.text) if line.tokens)
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of all its lines."""
+        return frozenset(key for line in self.lines for key in line.places)
 
     @cached_property
     def title(self) -> frozenset[str]:
