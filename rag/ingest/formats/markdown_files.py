@@ -16,7 +16,7 @@ _TOML: Final = re.compile(r"\+\+\+[ \t]*\n(?P<head>(?:.*\n)*?)\+\+\+[ \t]*(?:\n|
 
 
 class MarkdownLoader:
-    """CommonMark and its dialects. Which dialect it is, the generator knows."""
+    """CommonMark and its dialects; the generator knows which one."""
 
     suffixes = frozenset({".md", ".markdown"})
     largest = LARGEST
