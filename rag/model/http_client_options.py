@@ -57,7 +57,9 @@ def _hook(library: Any, line: int | None, seconds: float | None) -> Any:
                 yield part
 
         def close(self) -> None:
-            self._inner.close()
+            inner, self._inner = self._inner, None  # it refers back to the response, which would outlive its use
+            if inner is not None:
+                inner.close()
 
     def limit(response: Any) -> None:
         response.stream = Limited(_unpacking(library, response))
@@ -78,7 +80,9 @@ def _async_hook(library: Any, line: int | None, seconds: float | None) -> Any:
                 yield part
 
         async def aclose(self) -> None:
-            await self._inner.aclose()
+            inner, self._inner = self._inner, None  # as above
+            if inner is not None:
+                await inner.aclose()
 
     async def limit(response: Any) -> None:
         response.stream = Limited(_unpacking(library, response))
