@@ -19,7 +19,7 @@ from rag.types import OMISSION, Passage, Quote, Standing
 LONGEST_CLAIM: Final = 4000  # code points; a longer sentence is not supported
 MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
 _CLAUSE: Final = 2  # content words with which a clause states something by itself
-_RELATED: Final = 0.3  # least share of the sentence's words in a passage that is cited beside a supporting one
+_RELATED: Final = 0.34  # least share of the sentence's words in a passage that is cited beside a supporting one
 _BOLD: Final = re.compile(r"(\*{1,3}|_{1,3})(?P<text>[^*_]*[.!?…。！？])\1")  # a whole sentence in bold type
 ASKED_FOR: Final = "order: only an order, a task or a question says it"
 DEMANDED: Final = 0.2  # least share of the words that no statement has, which an order or question has

@@ -26,21 +26,25 @@ _CAPITALIZED: Final = re.compile(r"[A-Z]\w*(?:[ \n-]+[A-Z]\w*){2,}")  # Cross-Or
 
 
 class TextLine:
-    """A sentence, item, row or heading at `text[start:end]`, in code points.
-
-    `places` maps a key to the indices of its tokens. "#" and a number is the key of a quantity.
-    """
+    """A sentence, item, row or heading at `text[start:end]`, in code points."""
 
     def __init__(self, text: str, start: int, end: int, *, heading: bool = False) -> None:
         self.start, self.end, self.heading = start, end, heading
         self.tokens = tokens(text, start, end)
-        self.quantities = quantities(self.tokens)
-        places: dict[str, list[int]] = {}
+
+    @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return quantities(self.tokens)
+
+    @cached_property
+    def places(self) -> dict[str, tuple[int, ...]]:
+        """The indices of the tokens by key. "#" and a number is the key of a quantity."""
+        found: dict[str, list[int]] = {}
         for index, token in enumerate(self.tokens):
-            places.setdefault(token.key, []).append(index)
+            found.setdefault(token.key, []).append(index)
         for quantity in self.quantities:
-            places.setdefault(f"#{quantity.value}", []).append(quantity.first)
-        self.places = {key: tuple(at) for key, at in places.items()}
+            found.setdefault(f"#{quantity.value}", []).append(quantity.first)
+        return {key: tuple(at) for key, at in found.items()}
 
     def words(self, quantity: Quantity) -> str:
         """The words of one of its quantities."""
@@ -85,8 +89,8 @@ class ReadText:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """The keys of all its lines."""
-        return frozenset(key for line in self.lines for key in line.places)
+        """The keys of the words of all its lines."""
+        return frozenset(token.key for line in self.lines for token in line.tokens)
 
     @cached_property
     def title(self) -> frozenset[str]:
