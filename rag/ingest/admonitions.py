@@ -1,4 +1,4 @@
-"""Notes and warnings that are set apart from the text become a line with their title and their text below it."""
+"""Admonitions (notes, warnings): each becomes a line with its title, and its text below that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every dialect of Markdown needs: HTML becomes plain Markdown, and tables and blank lines are tidied."""
+"""Cleaning for every dialect of Markdown: HTML becomes plain Markdown, and tables and blank lines are tidied."""
 
 from __future__ import annotations
 

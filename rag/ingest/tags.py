@@ -170,7 +170,7 @@ def _pairs(tags: list[Tag]) -> set[int]:
 
 
 def _stands_alone(text: str, tag: Tag, *, mdx: bool) -> bool:
-    """Whether a tag without a partner is markup all the same, since prose has no `</div>` and no `<a href="…">`."""
+    """Whether a tag without a partner is certainly markup: prose has no `</div>` and no `<a href="…">`."""
     if tag.alone or tag.name in VOID or tag.name in NO_WORDS or (mdx and _fills_line(text, tag)):
         return True
     return tag.name in HTML and (any(tag.attributes.values()) or tag.closing)

@@ -17,7 +17,7 @@ _TEXT_LINE: Final = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
 
 
 class MarkdownLoader:
-    """CommonMark and its dialects. Which dialect it is, the generator knows."""
+    """CommonMark and its dialects; the generator knows which one."""
 
     suffixes = frozenset({".md", ".markdown"})
     largest = LARGEST

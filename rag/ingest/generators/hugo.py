@@ -113,7 +113,7 @@ class Hugo(Generator):
         if re.search(r"\.[a-z]{2}(?:-[a-z]{2})?$", file.stem.lower()) and not file.stem.endswith(f".{self._language}"):
             return False  # a translation: `page.fr.md`
         folders = [folder for folder in file.parents if folder.is_relative_to(self.content) and folder != self.content]
-        # What lies beside `index.md`, or below it, belongs to that page.
+        # Files beside `index.md`, or below it, belong to that page.
         return not any(is_file(f / "index.md") and f / "index.md" != file for f in folders)
 
     def is_published(self, page: PageFile) -> bool:
@@ -188,7 +188,7 @@ class Hugo(Generator):
         return found
 
     def link(self, page: PageFile, destination: str) -> str:
-        """The address of a link. A single word that names no page means something to a theme alone, so it goes."""
+        """The address of a link. A single word that names no page means something only to a theme, so the link goes."""
         address = super().link(page, destination)
         is_word = bool(re.fullmatch(r"[\w-]+", destination)) and self.target(page, destination) is None
         return "" if is_word else address

@@ -1,6 +1,6 @@
 """Hugo's shortcodes: gohugo.io/content-management/shortcodes.
 
-Known ones become text, code or links. Of unknown ones the inner text stays.
+Known ones become text, code or links. Unknown ones are replaced by their inner text.
 """
 
 from __future__ import annotations
