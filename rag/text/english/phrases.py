@@ -162,7 +162,7 @@ LACKS: Final = re.compile(
     re.IGNORECASE,
 )
 
-# A sentence that has no other words claims nothing.
+# A sentence of such words alone claims nothing.
 _REMARK_WORD_LIST: Final = """
 yes no sure certainly of course absolutely correct right exactly indeed true hello hi sorry ok okay great good fair
 question questions you re are welcome thanks thank for asking the that this these those they it is s all a an point i
