@@ -15,6 +15,7 @@ from typing import Final
 from rag.evidence.negation import scopes
 from rag.evidence.numbers import Quantity, quantities
 from rag.evidence.words import tokens
+from rag.text.english.stopwords import STOP_WORDS
 from rag.text.sentences import units
 
 TITLE_WORDS: Final = 14  # at most, of a title without a mark
@@ -25,21 +26,25 @@ _CAPITALIZED: Final = re.compile(r"[A-Z]\w*(?:[ \n-]+[A-Z]\w*){2,}")  # Cross-Or
 
 
 class TextLine:
-    """A sentence, item, row or heading at `text[start:end]`, in code points.
-
-    `places` maps a key to the indices of its tokens. "#" and a number is the key of a quantity.
-    """
+    """A sentence, item, row or heading at `text[start:end]`, in code points."""
 
     def __init__(self, text: str, start: int, end: int, *, heading: bool = False) -> None:
         self.start, self.end, self.heading = start, end, heading
         self.tokens = tokens(text, start, end)
-        self.quantities = quantities(self.tokens)
-        places: dict[str, list[int]] = {}
+
+    @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return quantities(self.tokens)
+
+    @cached_property
+    def places(self) -> dict[str, tuple[int, ...]]:
+        """The indices of the tokens by key. "#" and a number is the key of a quantity."""
+        found: dict[str, list[int]] = {}
         for index, token in enumerate(self.tokens):
-            places.setdefault(token.key, []).append(index)
+            found.setdefault(token.key, []).append(index)
         for quantity in self.quantities:
-            places.setdefault(f"#{quantity.value}", []).append(quantity.first)
-        self.places = {key: tuple(at) for key, at in places.items()}
+            found.setdefault(f"#{quantity.value}", []).append(quantity.first)
+        return {key: tuple(at) for key, at in found.items()}
 
     def words(self, quantity: Quantity) -> str:
         """The words of one of its quantities."""
@@ -54,6 +59,11 @@ class TextLine:
     def names(self) -> tuple[int, ...]:
         """The indices of the tokens that are taken for names."""
         return tuple(index for index, token in enumerate(self.tokens) if token.is_name)
+
+    @cached_property
+    def telling(self) -> dict[str, str]:
+        """The words that say what it is about, by key: neither function words nor words of every question."""
+        return {one.key: one.word for one in self.tokens if one.content and one.word not in STOP_WORDS}
 
     @cached_property
     def counted(self) -> frozenset[int]:
@@ -76,6 +86,11 @@ class ReadText:
     def lines(self) -> tuple[TextLine, ...]:
         """Its sentences, items, rows and headings."""
         return tuple(line for line in _lines(self.text) if line.tokens)
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of the words of all its lines."""
+        return frozenset(token.key for line in self.lines for token in line.tokens)
 
     @cached_property
     def title(self) -> frozenset[str]:
