@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Final
 
 from rag.answer.citations import clip
+from rag.evidence.reading import read
 from rag.text.english.requests import Demand, asked, blanked, is_order, without_orders
 from rag.text.sentences import Unit, code_spans, units
-from rag.text.terms import keys
 from rag.types import Passage, Quote
 
 _LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
@@ -31,21 +31,17 @@ class CitedPassage:
         return without_orders(self.text)
 
     @cached_property
-    def keys(self) -> frozenset[str]:
-        return keys(f"{self.evidence}\n{self.known}")
-
-    @cached_property
-    def stated(self) -> frozenset[str]:
-        """The keys of statements only. Without questions and tasks, which an obedient model might use as a heading."""
-        return keys(f"{self.statements}\n{self.known}")
-
-    @cached_property
     def statements(self) -> str:
-        """The evidence without what it asks for."""
+        """The evidence without what it asks for: tasks and questions, which an obedient model might take up."""
         return blanked(self.evidence, [(one.start, one.end) for one in self._asked])
 
     @cached_property
-    def demands(self) -> frozenset[str]:
+    def stated(self) -> frozenset[str]:
+        """The keys of its statements, and of what stands above it."""
+        return read(self.statements).keys | read(self.known).keys
+
+    @cached_property
+    def demanded(self) -> frozenset[str]:
         """The keys of orders to the writer of the answer, of tasks and of questions."""
         return self._keys_without(self.statements)
 
@@ -58,21 +54,19 @@ class CitedPassage:
         """The keys of what is blanked in `rest`."""
         if rest == self.text:
             return frozenset()
-        return keys("".join(a for a, b in zip(self.text, rest, strict=True) if a.isspace() or a != b))
+        return read("".join(a for a, b in zip(self.text, rest, strict=True) if a.isspace() or a != b)).keys
 
     @cached_property
     def _asked(self) -> list[Demand]:
         return list(asked(self.evidence))
 
     def stating(self, sentence: str) -> str:
-        """The evidence for a sentence: without tasks ("Write a poem"), unless the sentence uses the same verb."""
+        """The evidence for a sentence: without questions and tasks ("Write a poem"), but with tasks of its own verb."""
         said = sentence.casefold()
-        tasks = [(one.start, one.end) for one in self._asked if one.verb and one.verb.rstrip("e")[:5] not in said]
-        return blanked(self.evidence, tasks) if tasks else self.evidence
-
-    def questions(self, start: int, end: int) -> list[tuple[int, int]]:
-        """The questions within a stretch of the evidence."""
-        return [(q.start, q.end) for q in self._asked if not q.verb and start <= q.start and q.end <= end]
+        return blanked(
+            self.evidence,
+            [(one.start, one.end) for one in self._asked if not one.verb or one.verb.rstrip("e")[:5] not in said],
+        )
 
     @cached_property
     def lines(self) -> frozenset[str]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from rag.answer.citations import best_quote, clip
 from rag.answer.cited_passage import CitedPassage
-from rag.evidence.verdict import Verdict, check
-from rag.text.english.requests import blanked, is_order, joined_tasks
-from rag.text.english.stopwords import LIGHT, STOP_WORDS
+from rag.evidence.reading import read
+from rag.evidence.verdict import check
+from rag.text.english.requests import is_order, joined_tasks
+from rag.text.english.stopwords import LIGHT
 from rag.text.spelling import is_garbled
-from rag.text.terms import keys
 from rag.types import OMISSION, Passage, Quote, Standing
 
 LONGEST_CLAIM: Final = 4000  # code points; a longer sentence is not supported
@@ -26,11 +25,6 @@ ASKED_FOR: Final = "order: only an order, a task or a question says it"
 DEMANDED: Final = 0.2  # least share of the words that no statement has, which an order or question has
 ORDERED: Final = 0.5  # share of the words of a sentence without a citation that are those of orders
 NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
-MOST_QUESTIONS: Final = 3  # questions that are set aside before a sentence counts as not said
-SAID: Final = Verdict("supported", (), "claim", 0, 0, 0, 1.0)  # of a sentence that stands in a passage
-
-# A verdict; with the number of the passage and its stretch that support the sentence, if one does.
-Checked = tuple[Verdict, tuple[int, Quote] | None]
 
 
 class Finding(NamedTuple):
@@ -51,6 +45,10 @@ class Finding(NamedTuple):
     def supported(self) -> bool:
         return self.standing == "supported"
 
+    def contradicted(self, reason: str) -> Finding:
+        """The finding with a reason that is certain."""
+        return self._replace(standing="contradicted", reasons=(*self.reasons, reason))
+
 
 class SupportCheck:
     """Checks statements against the passages of one turn. Words of the user's `question` may stand in a heading."""
@@ -69,17 +67,17 @@ class SupportCheck:
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence or len(sentence) > LONGEST_CLAIM:
             return Finding("contradicted", (), {}, reasons=("citation: no passage is cited for it",))
-        checked = {one.number: self._says(one, sentence) for one in sources}
-        alone = {number: where[1] for number, (_, where) in checked.items() if where}
+        checked = [self._says(one, sentence) for one in sources]
+        alone = {number: quote for one in checked for number, quote in one.quotes.items()}
         if alone:
             verbatim = any(one.has(sentence) for one in sources)
             return Finding("supported", tuple(alone), alone | self._beside(sentence, sources, alone), verbatim)
-        quotes = {one.number: best_quote(sentence, one.text) for one in sources}
-        found, where = _checked(sentence, sources, self._turn) if len(sources) > 1 else checked[sources[0].number]
-        if found.supported and where is not None:
-            return Finding("supported", tuple(quotes), quotes | {where[0]: where[1]})
+        found = _checked(sentence, sources, self._turn) if len(sources) > 1 else checked[0]
+        quotes = {one.number: best_quote(sentence, one.text) for one in sources} | found.quotes
+        if found.by:
+            return Finding("supported", tuple(quotes), quotes)
         standing: Standing = "unconfirmed" if found.supported else found.standing  # no sentence of a passage says it
-        return Finding(standing, (), quotes, reasons=found.reasons, score=found.score)
+        return found._replace(standing=standing, quotes=quotes)
 
     def clauses(self, whole: Finding, parts: Sequence[tuple[str, Sequence[int]]]) -> Finding:
         """The finding on a sentence with markers in its middle: the worst of the whole and of its clauses.
@@ -90,7 +88,7 @@ class SupportCheck:
         every = list(dict.fromkeys(number for _, numbers in parts for number in numbers))
         quotes = dict(whole.quotes)
         for text, numbers in parts:
-            if len(telling_words(text)) >= _CLAUSE:
+            if len(read(text).whole.telling) >= _CLAUSE:
                 found = self.claim(text, numbers)
                 found = found if found.supported else self.claim(text, every)
                 if not found.supported:
@@ -111,11 +109,11 @@ class SupportCheck:
 
     def _is_ordered(self, sentence: str, numbers: Sequence[int]) -> bool:
         """Whether half of the words stand in orders of this turn's passages, one of which no statement has."""
-        said = [keys(word) for word in telling_words(sentence)]
+        said = read(sentence).whole.telling
         ordered = frozenset[str]().union(*(one.ordered for one in self._sources.values()))
         stated = frozenset[str]().union(*(self._sources[number].stated for number in numbers))
-        held = [word for word in said if not word.isdisjoint(ordered)]
-        return len(held) >= ORDERED * max(1, len(said)) and any(word.isdisjoint(stated) for word in held)
+        held = ordered.intersection(said)
+        return len(held) >= ORDERED * max(1, len(said)) and not held <= stated
 
     def code(self, block: str, numbers: Sequence[int]) -> Finding:
         """Whether one cited passage contains every line of the code block. Indentation and fences do not count."""
@@ -132,17 +130,13 @@ class SupportCheck:
 
     def frame(self, text: str, numbers: Sequence[int]) -> Finding:
         """Whether a heading or lead-in holds something that stands nowhere in the passages, or an order."""
-        found, _ = _checked(text, [self._sources[number] for number in numbers or self.numbers], self._turn)
-        return Finding(found.standing, (), {}, reasons=found.reasons)
+        return _checked(text, [self._sources[number] for number in numbers or self.numbers], self._turn)
 
     def stands(self, heading: str, numbers: Sequence[int] = (), more: frozenset[str] = frozenset()) -> bool:
         """May the text stand as a heading? Each word must come from the passages, the question or `more`."""
         chosen = numbers or list(self._sources)
-        known = keys(self._question).union(*(self._sources[number].stated for number in chosen))
-        return all(
-            word.casefold() in STOP_WORDS or word.casefold() in more or not keys(word).isdisjoint(known)
-            for word in re.findall(r"\w+(?:['’-]\w+)*", heading)
-        )
+        known = read(self._question).keys.union(*(self._sources[number].stated for number in chosen))
+        return all(word in more or key in known for key, word in read(heading).whole.telling.items())
 
     def has_written(self, heading: str) -> bool:
         """Whether a passage, or what stands around it, has the heading word for word."""
@@ -165,47 +159,38 @@ class SupportCheck:
         """The passages of this turn."""
         return list(self._sources)
 
-    def _says(self, source: CitedPassage, sentence: str) -> Checked:
+    def _says(self, source: CitedPassage, sentence: str) -> Finding:
         """What one passage says of it: the same sentence, or one that the check finds."""
         if verbatim := source.stretch_of(sentence):
-            return SAID, (source.number, verbatim)
+            return Finding("supported", (source.number,), {source.number: verbatim})
         return _checked(sentence, [source], self._turn)
 
     def _beside(self, sentence: str, sources: Sequence[CitedPassage], alone: dict[int, Quote]) -> dict[int, Quote]:
         """Quotes from the other cited passages that share enough words with the sentence."""
-        wanted = telling_words(sentence)
-        found = {}
-        for one in (source for source in sources if source.number not in alone):
-            share = sum(not keys(word).isdisjoint(one.keys) for word in wanted) / max(1, len(wanted))
-            if share >= _RELATED:
-                found[one.number] = best_quote(sentence, one.text)
-        return found
+        wanted = read(sentence).whole.telling.keys()
+        related = [one for one in sources if len(wanted & one.stated) >= _RELATED * max(1, len(wanted))]
+        return {one.number: best_quote(sentence, one.text) for one in related if one.number not in alone}
 
 
-def _checked(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str]) -> Checked:
-    """The verdict of the passages together; with the passage and its stretch that support the sentence, if one does.
+def _checked(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str]) -> Finding:
+    """What the passages say together; with the passage and its stretch that support the sentence, if one does.
 
-    Questions and tasks such as "Write a poem" state nothing. When only one of them supports the sentence, the check is
-    repeated without it. A sentence far from all statements of passages that ask for something is what they ask for.
+    An order is contradicted, and so is a sentence that only an order, a task or a question of the passages says.
     """
     texts = [one.stating(sentence) for one in sources]
     known = "\n".join(one.known for one in sources)
-    order = is_order(sentence) or is_garbled(sentence, "\n".join([*texts, known]).casefold())
     verdict = check(sentence, texts, known=known, beside=beside)
-    if order:
-        return _contradicted(verdict, "order: it follows an order to the writer of the answer"), None
+    found = Finding(verdict.standing, (), {}, reasons=verdict.reasons, score=verdict.score)
+    if is_order(sentence) or is_garbled(sentence, "\n".join([*texts, known]).casefold()):
+        return found.contradicted("order: it follows an order to the writer of the answer")
     if any(_is_asked_for(task, sources, known) for task in joined_tasks(sentence)):
-        return _contradicted(verdict, ASKED_FOR), None
-    for _ in range(MOST_QUESTIONS):
-        if not _is_support(verdict):
-            return (_contradicted(verdict, ASKED_FOR) if _is_asked_for(sentence, sources, known) else verdict), None
-        place, start, end = verdict.passage or 0, verdict.start, verdict.end
-        questions = sources[place].questions(start, end)
-        if all(texts[place][a:b].isspace() for a, b in questions):
-            return verdict, (sources[place].number, clip(sources[place].text, start, end))
-        texts[place] = blanked(texts[place], questions)
-        verdict = check(sentence, texts, known=known, beside=beside)
-    return _contradicted(verdict, ASKED_FOR), None
+        return found.contradicted(ASKED_FOR)
+    if verdict.supported and verdict.passage is not None:
+        source = sources[verdict.passage]
+        return found._replace(
+            by=(source.number,), quotes={source.number: clip(source.text, verdict.start, verdict.end)}
+        )
+    return found.contradicted(ASKED_FOR) if _is_asked_for(sentence, sources, known) else found
 
 
 def _is_asked_for(sentence: str, sources: Sequence[CitedPassage], known: str) -> bool:
@@ -214,29 +199,16 @@ def _is_asked_for(sentence: str, sources: Sequence[CitedPassage], known: str) ->
     Beside an order to the writer of the answer, distance alone tells. Beside a task or a question, which a book may
     well have, the sentence must also have words of it, or no word of any statement.
     """
-    asking = [one for one in sources if one.demands]
+    asking = [one for one in sources if one.demanded]
     if not asking:
         return False
     stated = frozenset[str]().union(*(one.stated for one in sources))
-    said = telling_words(sentence)
-    strange = [word for word in said if keys(word).isdisjoint(stated)]
-    foreign = len(strange) == len(said) and not LIGHT.issuperset(strange)
+    said = read(sentence).whole.telling
+    strange = said.keys() - stated
+    foreign = len(strange) == len(said) and not LIGHT.issuperset(said.values())
     if not foreign and "distant" not in check(sentence, [one.statements for one in sources], known=known).kinds:
         return False
-    if foreign or any(one.evidence != one.text for one in asking):
+    if foreign or any(one.ordered for one in asking):
         return True
-    demanded = sum(any(not keys(word).isdisjoint(one.demands) for one in asking) for word in strange)
-    return demanded > 0 and demanded >= DEMANDED * len(strange)
-
-
-def _contradicted(verdict: Verdict, reason: str) -> Verdict:
-    return replace(verdict, standing="contradicted", reasons=(*verdict.reasons, reason))
-
-
-def telling_words(sentence: str) -> set[str]:
-    """The content words of a sentence, in lower case."""
-    return {word for word in re.findall(r"\w+", sentence.casefold()) if word not in STOP_WORDS}
-
-
-def _is_support(verdict: Verdict) -> bool:
-    return verdict.supported and verdict.passage is not None
+    demanded = strange & frozenset[str]().union(*(one.demanded for one in asking))
+    return bool(demanded) and len(demanded) >= DEMANDED * len(strange)

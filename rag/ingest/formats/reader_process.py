@@ -1,8 +1,8 @@
 """A process of its own that reads files, for formats in which a small file can cost much time or memory.
 
-A process that is ended after a time, that may use only so much memory and that holds no keys bounds what a hostile file
-can do: it fails alone. Starting one costs about half a second, most of it for importing the libraries, so a process
-reads one file after the other, until one of them breaks it or it has waited for a while.
+The process has a time limit for each file, a memory limit and no keys, so a hostile file harms only its own reading.
+Starting it costs about half a second, mostly for importing the libraries, so it reads one file after the other, until one
+of them breaks it or it has waited for a while.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class FileReader:
         self._used = 0.0
 
     def read(self, module: str, function: str, raw: bytes, *, seconds: float) -> Any:
-        """What a function makes of the bytes of a file, as JSON; a dataclass becomes a mapping.
+        """Call a function with the bytes of a file, and return its result as JSON gives it; a dataclass becomes a mapping.
 
         Raises `ValueError` with the reason of the function, or if it takes longer than so many seconds or breaks.
         """
