@@ -1,8 +1,8 @@
 """A process of its own that reads files, for formats in which a small file can cost much time or memory.
 
 The process has a time limit for each file, a memory limit and no keys, so a hostile file harms only its own reading.
-Starting it costs about half a second, mostly for importing the libraries, so it reads one file after the other, until one
-of them breaks it or it has waited for a while.
+Starting it costs about half a second, mostly for importing the libraries, so it reads one file after the other until one
+breaks it or it has waited for a while.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class FileReader:
         self._used = 0.0
 
     def read(self, module: str, function: str, raw: bytes, *, seconds: float) -> Any:
-        """Call a function with the bytes of a file, and return its result as JSON gives it; a dataclass becomes a mapping.
+        """Call a function with the bytes of a file, and return its result, of which a dataclass becomes a mapping.
 
         Raises `ValueError` with the reason of the function, or if it takes longer than so many seconds or breaks.
         """
