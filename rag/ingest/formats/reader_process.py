@@ -1,8 +1,8 @@
 """A process of its own that reads files, for formats in which a small file can cost much time or memory.
 
 The process has a time limit for each file, a memory limit and no keys, so a hostile file harms only its own reading.
-Starting it costs about half a second, mostly for importing the libraries, so it reads one file after the other until one
-breaks it or it has waited for a while.
+Starting it costs about half a second, mostly for importing the libraries, so it reads one file after the other, until
+one breaks it or it has waited for a while.
 """
 
 from __future__ import annotations
