@@ -49,7 +49,9 @@ class _Parser(argparse.ArgumentParser):
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
         """Print the help. argparse ignores errors of writing; here a full disk is one."""
-        print(self.format_help(), end="", file=file, flush=True)
+        target = file or sys.stdout
+        target.write(self.format_help())
+        sys.stdout.flush()
 
     def error(self, message: str) -> NoReturn:
         print(f'{self.prog}: {message}. See "{self.prog} --help".', file=sys.stderr)
