@@ -26,7 +26,7 @@ from rag.text.english.phrases import (
     WALKS_THROUGH,
 )
 from rag.text.english.requests import QuestionShape, shape
-from rag.text.english.stopwords import STOP_WORDS
+from rag.text.english.stopwords import LIGHT, SAYS_ALSO, STOP_WORDS, VAGUE
 from rag.text.language import is_foreign, is_stop_word, language_of, stem_in
 from rag.text.sentences import Unit
 from rag.text.spelling import respelt, vocabulary
@@ -60,6 +60,7 @@ _MARKER: Final = re.compile(r"`[^`]*`|(\[\d+\])")
 _EMPHASIS: Final = re.compile(r"([_*])[^_*\n]+\1")  # a line in italics, such as the caption of a list of links
 _IDENTIFIER: Final = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]|\w_\w|^[A-Z]+\d{3,}$")
 _TAB: Final = re.compile(r"\w+:")
+_GENERAL: Final = STOP_WORDS | LIGHT | VAGUE | SAYS_ALSO.keys()  # common in questions about any book
 _LINK: Final = re.compile(r"\[[^\[\]\n]{1,300}\]\([^()\s]{1,500}\)")
 
 
@@ -226,15 +227,21 @@ def _respelt(
 ) -> tuple[list[Term], str]:
     """The terms and the question with misspelt words corrected, which the cosines need.
 
-    A term that no passage has also stands for the words of the passages that are spelt almost so.
+    A term that no passage has also stands for a word that is spelt almost so, of the passages or of questions.
     """
     missing = {term.word for term in wanted if not term.within(known)}
     words = vocabulary(f"{passage.title} {passage.text}" for passage in passages) if missing else set()
-    spelt = {word: right.lower() for word in missing if (right := respelt(word, words | STOP_WORDS))}
+    spelt = {word: right.lower() for word in missing if (right := respelt(word, words | _GENERAL))}
     for word, right in spelt.items():
         question = re.sub(rf"\b{re.escape(word)}\b", right, question)
-    found = [replace(t, forms=t.forms | {stem(spelt[t.word])}) if t.word in spelt else t for t in wanted]
+    found = [_corrected(term, spelt[term.word]) if term.word in spelt else term for term in wanted]
     return [term for term in found if spelt.get(term.word) not in STOP_WORDS] or wanted, question
+
+
+def _corrected(term: Term, right: str) -> Term:
+    """The term with the forms and the weight of the right spelling of its word."""
+    meant = terms(right)[0] if terms(right) else term
+    return replace(term, forms=term.forms | meant.forms, weight=meant.weight)
 
 
 def _in_language(language: str, wanted: list[Term], question: str, written: str) -> list[Term]:
