@@ -105,10 +105,10 @@ class ChunkIndex(Protocol):
         limit: int,
         where: Where | None = None,
     ) -> Ranked:
-        """What `rank` makes of the best `limit` chunks of each leg and of the scores of all of them in every leg.
+        """Rank the best `limit` chunks of each leg by `rank`, which gets the scores of all of them in every leg.
 
         `encode` makes the legs; it gets the record of the collection before anything is searched. Both functions are
-        called once, in a worker thread, and may block; what they raise passes through. Record, scores and chunks are of
+        called once, in a worker thread, and may block; their exceptions pass through. Record, scores and chunks are of
         one state of the collection, if the engine can guarantee that.
         """
         ...

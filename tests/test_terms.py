@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-import snowballstemmer
+import Stemmer
 
 from rag.text.terms import keys, rarity, refers_back, stem, terms, weigh, whole_question
 
@@ -144,7 +144,7 @@ def test_a_question_may_be_whole_without_its_conjunction(question: str, whole: s
 
 def test_threads_do_not_mix_up_the_words_that_they_stem(monkeypatch: pytest.MonkeyPatch) -> None:
     """The stemmer keeps a word in itself while it works on it: here it lets the other threads in at that moment."""
-    inner = snowballstemmer.stemmer("english")
+    inner = Stemmer.Stemmer("english")
 
     class Slow:
         def stemWord(self, word: str) -> str:  # noqa: N802  # as in the library

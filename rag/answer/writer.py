@@ -317,7 +317,8 @@ class AnswerWriter:
     def _show(self, line: AnswerLine) -> None:
         numbers = self._numbers(line)
         for number in numbers:
-            line.quotes.setdefault(number, self._check.support.quote(line.text, number))
+            if number not in line.quotes:
+                line.quotes[number] = self._check.support.quote(line.text, number)
         doubtful = line.standing != "supported" and not (line.frame and line.standing is None)
         doubtful = doubtful and self._manner.mode != "off"
         self.shown.put(line, numbers, flagged=doubtful)

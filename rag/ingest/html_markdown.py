@@ -68,7 +68,7 @@ def decoded_html(raw: bytes) -> str:
 
 
 def main_element(page: BeautifulSoup) -> Tag | None:
-    """The element that holds the text of the page; None where only its words can say which one it is.
+    """The element that holds the text of the page; None if the markup does not tell.
 
     `article` and `main` are meant for it. A page without navigation around its text is all text.
     """
@@ -110,7 +110,7 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
 
 
 def _selected(element: Tag, selector: str) -> Iterator[Tag]:
-    """The elements that a selector finds, without those that are removed while they are gone through."""
+    """The elements that a selector finds, without those that the caller removes during the iteration."""
     return (one for one in element.select(selector) if not one.decomposed)
 
 
@@ -127,7 +127,7 @@ def page_title(page: BeautifulSoup) -> str:
 
 
 def is_published(page: BeautifulSoup) -> bool:
-    """Whether the page is meant to be found: it does not send readers elsewhere, and search engines may list it."""
+    """Whether the page is meant to be found: it is no redirect, and search engines may list it."""
     for meta in page.find_all("meta", limit=200):
         if str(meta.get("http-equiv") or "").lower() == "refresh":
             return False
@@ -155,7 +155,7 @@ def _label_tabs(labels: Tag) -> None:
 
 
 def _mark_heading(heading: Tag, *, anchors: bool) -> None:
-    """Leave of a heading its words and its id, which may stand at the section that it opens or at a link in it."""
+    """Reduce a heading to its words and its id, which may be that of its section or of a link in it."""
     anchor = heading.get("id") or _inner_id(heading) or _section_id(heading)
     for link in heading.find_all("a"):
         if any(c.isalnum() for c in link.get_text()):
@@ -179,7 +179,7 @@ def _section_id(heading: Tag) -> Any:
 
 
 def _typeset(formula: Tag) -> None:
-    """A formula as the TeX that it was made from, where the page has it."""
+    """A formula as its TeX source, if the page has it."""
     tex = formula.find("annotation", attrs={"encoding": "application/x-tex"})
     if tex is not None:
         formula.replace_with(f"${' '.join(tex.get_text().split())}$")
@@ -215,7 +215,7 @@ def _code(element: Tag) -> str:
 
 @cache
 def _converter() -> Any:
-    """markdownify with the forms that the rest of askbook writes. Nothing is escaped: a passage is shown as it is."""
+    """markdownify, with the Markdown of the rest of askbook. Nothing is escaped: a passage is shown as it is."""
     from markdownify import MarkdownConverter
 
     class Converter(MarkdownConverter):

@@ -225,6 +225,6 @@ def _ranks() -> dict[str, int]:
 
 @cache
 def _stemmer() -> Any:
-    import snowballstemmer
+    import Stemmer
 
-    return snowballstemmer.stemmer("english")
+    return Stemmer.Stemmer("english", 0)  # without a cache of its own: `stem` has one

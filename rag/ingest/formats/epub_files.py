@@ -74,7 +74,7 @@ class _Archive:
         if entry.flag_bits & 1:
             raise ValueError("it is encrypted; save it without a password")
         try:
-            with self.file.open(entry) as stream:  # the size that the entry names may be a lie
+            with self.file.open(entry) as stream:  # the entry may state a false size
                 content = stream.read(min(LARGEST, self.left) + 1)
         except _DAMAGES as error:
             raise ValueError(_BROKEN) from error

@@ -1,4 +1,4 @@
-"""What every loader does: it turns the bytes of a file into texts with fields."""
+"""The interface of loaders, which turn the bytes of a file into texts with fields."""
 
 from __future__ import annotations
 

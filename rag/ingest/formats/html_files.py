@@ -1,4 +1,4 @@
-"""HTML files: the pages of a site that was built, or one page that was saved."""
+"""HTML files: the pages of a built site, or a single saved page."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A process of its own that reads one file, for formats in which a small file can cost much time or memory.
 
-A process that is ended after a time, that may use only so much memory and that holds no keys bounds what a hostile file
-can do: it fails alone. It costs about half a second, most of it for importing the libraries.
+The process has a time limit, a memory limit and no keys, so a hostile file harms only its own reading. It costs about
+half a second, mostly for importing the libraries.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CHILD: Final = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {
 
 
 def read_apart(module: str, function: str, raw: bytes, *, seconds: float) -> list[LoadedText]:
-    """What a function makes of the bytes of a file, in a process of its own.
+    """Call a function with the bytes of a file in a process of its own, and return its result.
 
     Raises `ValueError` with the reason of the function, or if it takes longer than so many seconds or breaks.
     """

@@ -1,4 +1,4 @@
-"""What a crawl needs to know of a page: its links, its canonical address, and whether it wants its links followed."""
+"""What a crawl reads of a page: its links, its canonical address, and whether its links may be followed."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ class _Crawl:
         return first
 
     def _move(self, url: str) -> None:
-        """Follow the start page: a redirect out of the site moves the whole site, one to https its origin."""
+        """Adopt the final address of the start page: a redirect moves the whole site, one to https only its origin."""
         moved = SiteScope.of(url)
         if not self._is_of_site(url):
             self.scope = moved
