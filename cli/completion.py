@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Choice(NamedTuple):
-    """A value that a command takes, and what it is."""
+    """A value that a command takes, and its description."""
 
     value: str
     about: str = ""
@@ -52,7 +52,7 @@ class ChatCompleter(Completer):
                     yield _completion(choice, begun)
 
     async def _choices(self, name: str) -> list[Choice]:
-        """What a command takes. A list that cannot be read completes nothing."""
+        """The values that a command takes; none if their list cannot be read."""
         command = COMMANDS.get(name)
         if command is None or command.choices is None:
             return []

@@ -77,7 +77,7 @@ def _print_profile(values: list[EffectiveValue]) -> None:
 
 
 async def _checks(options: argparse.Namespace, settings: Settings) -> list[Check]:
-    """Make every check, even if an earlier one failed; without a valid profile the others are skipped."""
+    """Run every check, even after one has failed. Without a valid profile the others are skipped."""
     checks: list[Check] = []
     if settings.profiles is not None:
         await _attempt(checks, "offer", lambda: _offer(settings))

@@ -163,7 +163,7 @@ def _options(profile: Profile) -> dict[str, Any]:
 
 
 async def _first_token(model: BaseChatModel, name: str, options: dict[str, Any]) -> set[str]:
-    """Call the model until it sends the first token, leaving out rejected options; return these options."""
+    """Call the model until it sends its first token. Returns the options that it rejected, which are left out."""
     from rag.model.endpoint_errors import model_error
     from rag.model.received_answer import AnswerLimits, AnswerMeter, finish_of
 

@@ -15,7 +15,7 @@ FILE: Final = "history"
 
 
 def input_history(home: Path, *, persistent: bool) -> History:
-    """The history in the file, or, for conversations that end with the process, one that ends with it too."""
+    """The history in the file; in memory if conversations are not stored either."""
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
     return FileHistory(str(history_file(home))) if persistent else InMemoryHistory()

@@ -80,7 +80,7 @@ class ProgressLines:
     def _line(self, progress: IngestProgress, moment: float) -> str:
         if progress.pages is None or progress.known is None:
             return how_far(*_DOING[progress.step], progress.done, progress.total, moment - self._begun)
-        # No time is told: each page may lead to pages that are not known yet.
+        # No time left is shown: each page may lead to pages that are not known yet.
         return f"Fetching: {counted(progress.pages, 'page')}, {progress.known - progress.pages:,} more known so far."
 
 

@@ -18,7 +18,7 @@ SLOW: Final = 3.0  # seconds after which a step shows how long it has taken
 
 
 class Progress:
-    """The step of a turn, in words. A rich renderable whose sign moves and whose seconds count while it is shown."""
+    """The step of a turn, in words: a rich renderable with a moving sign and a counter of seconds."""
 
     def __init__(self) -> None:
         self._step = "Searching the book"
@@ -43,7 +43,7 @@ class Progress:
             self._enter("Writing")
 
     def _step_of(self, phase: str, processing: str) -> str:
-        """The words for a phase. A phase that comes twice in a row is one that failed and is tried again."""
+        """The words for a phase. A phase that comes twice in a row has failed and is tried again."""
         again, self._phase = (phase, processing) == self._phase, (phase, processing)
         if again:
             return "That failed, trying again"

@@ -48,7 +48,7 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
-        listening.listen()  # whoever reads the address may connect at once
+        listening.listen()  # a program that reads the address may connect at once
     except OSError as error:
         listening.close()
         raise UsageError(f"Cannot listen on {host}:{port}: {error.strerror}.", hint="Choose another --port.") from error

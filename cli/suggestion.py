@@ -17,7 +17,7 @@ from rag.text.english.phrases import LEANING
 FILE: Final = "suggestions.json"
 FALLBACK: Final = "What is this book about?"  # answered for every book
 LOOKED_AT: Final = 300  # chunks whose headings may become the question, from all over the book
-READ: Final = 60  # chunks by which the language of a book is told
+READ: Final = 60  # chunks whose text decides the language of a book
 PROSE: Final = 200  # characters of a chunk that are enough for it
 TRIED: Final = 6  # questions that are asked; each takes about a third of a second
 PASSAGES: Final = 12
@@ -57,8 +57,7 @@ async def suggested(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder
 async def suggestions(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder, *, most: int) -> list[str]:
     """Questions made of the book's headings, each of which the book answers from the passage below the heading.
 
-    Each was asked before it is returned, of the answerer without a model; at most `TRIED` are asked. Raises what the
-    index raises.
+    The answerer without a model has answered each of them; at most `TRIED` are tried. Raises what the index raises.
     """
     from rag.embedding.local import OnnxEmbeddings
     from rag.prompt.passage_format import format_passages, format_question, new_boundary
@@ -90,7 +89,7 @@ async def untried(index: ChunkIndex, *, most: int) -> list[str]:
 
 
 async def _sample(index: ChunkIndex) -> list[Chunk]:
-    """Chunks from all over the book: ids are hashes, so the first ones are from everywhere."""
+    """Chunks from all over the book: ids are hashes, so the first ids belong to chunks of all pages."""
     ids = sorted(entry.id for entry in await index.entries())
     return await index.fetch(ids[:LOOKED_AT])
 

@@ -46,7 +46,7 @@ async def _run(options: argparse.Namespace, settings: Settings) -> Any:
             await delete(memory, settings.home, options.id)
             return {"deleted": options.id}
         found = await memory.conversation(options.id)
-        if found is None:  # deleted by another process just now
+        if found is None:  # another process has just deleted it
             raise unknown_thread(options.id)
         return found
 

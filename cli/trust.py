@@ -1,4 +1,4 @@
-"""`run.py trust`: let a file that was found in a folder decide where keys are sent."""
+"""`run.py trust`: allow a file of the current folder to decide where keys are sent."""
 
 from __future__ import annotations
 

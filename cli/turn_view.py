@@ -91,8 +91,8 @@ class _Terminal:
             self._screen.print(self._progress.line, style="dim")
             return
         self._echo.enter_context(without_echo())
-        # All drawing is done in the thread of the event loop: rich's own thread for it can draw between the moment at
-        # which a block is to be printed and the moment at which it is, and leave lines behind.
+        # The event loop's thread does all drawing: rich's own thread could draw just before a block is printed, and
+        # leave lines behind.
         self._live = Live(self, console=self._screen, transient=True, auto_refresh=False)
         self._live.start(refresh=True)
         with suppress(RuntimeError):  # without a loop nothing moves

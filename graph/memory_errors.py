@@ -172,7 +172,7 @@ def _of_postgres(error: BaseException) -> str | None:
 
 
 def _reason(error: BaseException) -> _Reason | None:
-    """Why a database could not be used, where that can be told."""
+    """Why a database could not be used, if the exception says."""
     if isinstance(error, NoAnswerError) or type(error).__name__ == "ConnectionTimeout":
         return _NO_ANSWER
     if not type(error).__module__.startswith("psycopg"):

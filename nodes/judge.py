@@ -56,7 +56,7 @@ class SecondOpinion:
 
     @property
     def llm_calls(self) -> int:
-        """The calls of a language model; a judge at the port is none."""
+        """How many calls of a language model were made; those of a judge at the port do not count."""
         return 0 if self._parts.judge else self.opinion.calls
 
     def worth_asking(self, waiting: int) -> bool:

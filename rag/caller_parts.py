@@ -75,7 +75,7 @@ def name_of(given: object) -> str:
 
 
 def profile_of_given(profile: Profile, model: BaseChatModel) -> Profile:
-    """The profile with the caller's model, whose own temperature and maximum length count.
+    """The profile with the caller's model, which keeps its own temperature and maximum length.
 
     Other models of the profile belong to the profile's endpoint, so there is neither fallback nor another judge.
     """

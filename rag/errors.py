@@ -110,14 +110,14 @@ class MemoryFailureError(AskbookError):
 
 
 def unknown_book(name: str, hint: str = "The list of books has those that can be asked.") -> UsageError:
-    """The error for a book that does not exist, or not for whoever asks; nobody can tell the two apart."""
+    """The error for a book that does not exist or that the caller may not see. Callers cannot tell these apart."""
     return UsageError(f'There is no book "{name[:100]}".', code="unknown_book", hint=hint)
 
 
 def told(failure: ErrorInfo, *, in_chat: bool = False) -> str:
     """The `user_message` without advice that does not help here.
 
-    That is to wait or to try again for a failure that lasts, and "Type 'clear' to start fresh." outside the chat.
+    A failure that lasts gets no advice to wait or to try again. "Type 'clear' to start fresh." stays in the chat.
     """
     sentence = failure.user_message
     if failure.code in _LASTING:

@@ -29,7 +29,8 @@ class Embedder(Protocol):
 
     `dimension` is 0 if it is unknown before the first vector. `batch_size` is how many texts to send per call. An
     embedder may have a number `parallel` of calls that may be under way at once during an ingestion; otherwise there is
-    one. The embedding methods block, and raise `AskbookError` when a service fails.
+    one. One with a model in this process may have a method `unload`, which frees the memory of the model until the next
+    text is embedded. The embedding methods block, and raise `AskbookError` when a service fails.
     """
 
     model_id: str
@@ -105,10 +106,10 @@ class ChunkIndex(Protocol):
         limit: int,
         where: Where | None = None,
     ) -> Ranked:
-        """What `rank` makes of the best `limit` chunks of each leg and of the scores of all of them in every leg.
+        """Rank the best `limit` chunks of each leg by `rank`, which gets the scores of all of them in every leg.
 
         `encode` makes the legs; it gets the record of the collection before anything is searched. Both functions are
-        called once, in a worker thread, and may block; what they raise passes through. Record, scores and chunks are of
+        called once, in a worker thread, and may block; their exceptions pass through. Record, scores and chunks are of
         one state of the collection, if the engine can guarantee that.
         """
         ...

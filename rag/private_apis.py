@@ -23,11 +23,11 @@ _EVENT_STREAMS: Final = ("langchain_core.tracers.event_stream", "langchain_core.
 def unstreamed() -> Iterator[None]:
     """Run the block, a call of the model, without the callbacks of `astream_events` and `astream_log`.
 
-    These streams give a program, and a client of LangGraph's server in its mode `events`, whatever a model writes,
-    before it is checked. The tag "nostream" keeps only LangGraph's own streams from that, and the filters of
-    `astream_events` are up to whoever reads it. Tracers, such as LangSmith's, stay. The classes are private, so they
-    are told by their module. The callbacks are taken from the context variable, since `RunnableBinding` merges those of
-    a config that it is given with them.
+    These streams pass on what a model writes before it is checked: to a program, and to a client of LangGraph's server
+    in its mode `events`. The tag "nostream" affects only LangGraph's own streams, and the reader of `astream_events`
+    chooses its filters. Tracers, such as LangSmith's, stay. The classes are private, so they are recognised by their
+    module. The callbacks are taken from the context variable, since `RunnableBinding` merges those of its own config
+    with them.
     """
     from langchain_core.callbacks import BaseCallbackManager
     from langchain_core.runnables.config import ensure_config, var_child_runnable_config

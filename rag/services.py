@@ -131,7 +131,7 @@ class LiveServices:
             self._parts[key] = kept._replace(parts=replace(kept.parts, models=self._offered))
 
     async def turn_to(self, collection: str) -> None:
-        """Answer from another book from now on. Turns under way go on with the one that they began with."""
+        """Answer from another book from now on. Turns in progress keep the book that they began with."""
         profile = await asyncio.to_thread(profile_of, self.settings, self._default_profile)
         fresh = await asyncio.to_thread(_build, self.settings, profile, collection, self._given)
         self._replaced += [kept.parts for kept in self._parts.values()]
@@ -373,7 +373,7 @@ async def _index_manual(settings: Settings, services: LiveServices, progress: Pr
     stamp = settings.home / "manual.sha256"
     if await is_current(services.index, services.embedder, services.sparse, stamp):
         return
-    # Not to wait for the lock: whoever gets it after another process would index the manual once more.
+    # Does not wait for the lock: a process that gets it after another one would index the manual again.
     index = collection_index(settings, MANUAL, wait=0)
     try:
         vectors = ShippedVectors(VECTORS, vector_cache(settings))

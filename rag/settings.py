@@ -21,7 +21,7 @@ from rag.types import GroundingMode
 from rag.validation import allowed
 
 FOUND: Final = Path(".env")  # the file in the folder where askbook is started, which may be a stranger's
-# What a `.env` that is not trusted may set: nothing that holds a key or decides where something is sent or stored.
+# What an untrusted `.env` may set: no keys, and nothing that decides where something is sent or stored.
 _HARMLESS: Final = frozenset({
     "OPENAI_MODEL", "COHERE_MODEL", "QDRANT_COLLECTION_NAME", "AGENT_TOP_K", "AGENT_SCORE_THRESHOLD",
     "AGENT_MAX_TURNS", "ASKBOOK_GROUNDING", "ASKBOOK_PROFILE", "ASKBOOK_PROFILES", "ASKBOOK_MODELS",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.evidence.code_words import code_words
-from rag.evidence.mentions import is_name
+from rag.evidence.mentions import code_words
 from rag.evidence.negation import opposites, scopes
 from rag.evidence.numbers import quantities
 from rag.evidence.verdict import check
@@ -68,7 +67,7 @@ def test_a_negated_whole_denies_the_whole_and_not_the_rest() -> None:
 
 def test_a_plural_at_the_beginning_of_a_sentence_is_no_name() -> None:
     text = tokens("Landlords pay. Kubernetes runs.")
-    assert [token.word for token in text if is_name(token)] == ["kubernetes"]
+    assert [token.word for token in text if token.is_name] == ["kubernetes"]
 
 
 def test_opposites_hold_both_ways() -> None:

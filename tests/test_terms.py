@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-import snowballstemmer
+import Stemmer
 
 from rag.text.terms import keys, rarity, refers_back, stem, terms, weigh, whole_question
 
@@ -88,12 +88,30 @@ def test_general_words_are_looked_for_only_where_there_are_no_others() -> None:
     assert words("How do I use my own robot?") == ["robot"]
 
 
+def test_words_that_only_ask_are_no_terms_unless_there_are_no_others() -> None:
+    assert words("Wouldn't somebody else rather use pydantic instead?") == ["pydantic"]
+    assert words("What is never?") == ["never"]
+
+
+def test_a_vague_word_weighs_little() -> None:
+    (tried,) = [term for term in terms("How can I try an upload first?") if term.word == "try"]
+    assert tried.weight <= 0.35
+
+
 def test_nothing_to_look_for_gives_no_terms() -> None:
     assert terms("What is it?") == terms("") == terms("?!") == []
 
 
 @pytest.mark.parametrize(
-    "question", ["Tell me more", "and on Windows?", "What about services?", "Why is that?", "How does it work?"]
+    "question",
+    [
+        "Tell me more",
+        "and on Windows?",
+        "What about services?",
+        "Why is that?",
+        "How does it work?",
+        "What are the restrictions on that?",
+    ],
 )
 def test_a_follow_up_leans_on_the_question_before(question: str) -> None:
     assert refers_back(question)
@@ -126,7 +144,7 @@ def test_a_question_may_be_whole_without_its_conjunction(question: str, whole: s
 
 def test_threads_do_not_mix_up_the_words_that_they_stem(monkeypatch: pytest.MonkeyPatch) -> None:
     """The stemmer keeps a word in itself while it works on it: here it lets the other threads in at that moment."""
-    inner = snowballstemmer.stemmer("english")
+    inner = Stemmer.Stemmer("english")
 
     class Slow:
         def stemWord(self, word: str) -> str:  # noqa: N802  # as in the library

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from urllib.parse import unquote
 
+from rag.evidence.reading import read
 from rag.text.markup import plain_address
-from rag.text.sentences import units
 from rag.text.visible import plain_lines
 from rag.types import Citation, CitationStyle, Footer, Passage, Quote
 
@@ -98,16 +98,20 @@ def _name(citation: Citation, form: Footer) -> str:
 
 
 def best_quote(sentence: str, text: str) -> Quote:
-    """The stretch of `text` that says what `sentence` says: the sentence itself, or the unit sharing most words.
+    """The stretch of `text` that says what `sentence` says: the sentence itself, or the line sharing most words.
 
-    Of equals the shorter unit wins, then the earlier. An empty text gives an empty quote.
+    Of equals the shorter line wins, then the earlier. An empty text gives an empty quote.
     """
     wanted = sentence.strip().removeprefix("- ").strip()
     found = text.find(wanted) if wanted else -1
     if found >= 0:
         return clip(text, found, found + len(wanted))
-    words = _words(sentence)
-    best = max(units(text), key=lambda u: (len(words & _words(u.text)), -len(u.text), -u.start), default=None)
+    words = {token.key for token in read(sentence).whole.tokens if token.word[0].isalnum()}
+    best = max(
+        read(text).lines,
+        key=lambda one: (len(words.intersection(token.key for token in one.tokens)), one.start - one.end, -one.start),
+        default=None,
+    )
     return clip(text, best.start, best.end) if best else Quote(quote="", start=0, end=0)
 
 
@@ -118,10 +122,6 @@ def clip(text: str, start: int, end: int) -> Quote:
         end = space if space > start else start + LONGEST_QUOTE
     end = start + len(text[start:end].rstrip())
     return Quote(quote=text[start:end], start=start, end=end)
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text.casefold()))
 
 
 class CitationForms:

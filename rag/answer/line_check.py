@@ -8,8 +8,9 @@ from typing import Final
 
 from rag.answer.compose import Composer
 from rag.answer.lines import AnswerLine, with_markers
-from rag.answer.output import LeftOut
-from rag.answer.support import Finding, SupportCheck, telling_words
+from rag.answer.shown_answer import LeftOut
+from rag.answer.support import Finding, SupportCheck
+from rag.evidence.reading import read
 from rag.text.english.numerals import SMALL, units
 from rag.text.english.phrases import ANNOUNCES, POINTING
 from rag.text.english.talk import HEADING_WORDS, is_refusal
@@ -72,8 +73,7 @@ class LineCheck:
             if not finding.supported:
                 if is_refusal(bare):
                     self._left_out.said_no = True
-                    reasons = (*finding.reasons, "refusal: it says that the book has no answer")
-                    finding = finding._replace(standing="contradicted", reasons=reasons)
+                    finding = finding.contradicted("refusal: it says that the book has no answer")
             else:
                 line.marked = self.composer.only(line.marked, finding.quotes)
                 if not own and (not own_place or not set(finding.by) & set(inherited)):
@@ -124,7 +124,7 @@ class LineCheck:
 
     def _only_pointed(self, text: str, taken: int) -> bool:
         """Whether the text only pointed at an address, now taken out; `taken` counts the addresses before it."""
-        only = telling_words(text) <= POINTING or _ATTRIBUTE.search(text) is not None
+        only = POINTING.issuperset(read(text).whole.telling.values()) or _ATTRIBUTE.search(text) is not None
         return self._left_out.links > taken and only
 
     def compose(self, line: AnswerLine, cited: Sequence[int]) -> None:

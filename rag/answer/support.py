@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from rag.answer.citations import best_quote, clip
-from rag.answer.cited_passage import CitedPassage
-from rag.evidence.verdict import Verdict, check
-from rag.text.english.requests import blanked, is_order, joined_tasks
-from rag.text.english.stopwords import LIGHT, STOP_WORDS
+from rag.evidence.reading import read
+from rag.evidence.verdict import check
+from rag.text.english.requests import Demand, asked, blanked, is_order, joined_tasks, without_orders
+from rag.text.english.stopwords import LIGHT
+from rag.text.sentences import Unit, code_spans, units
 from rag.text.spelling import is_garbled
-from rag.text.terms import keys
 from rag.types import OMISSION, Passage, Quote, Standing
 
 LONGEST_CLAIM: Final = 4000  # code points; a longer sentence is not supported
@@ -22,15 +21,12 @@ MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
 _CLAUSE: Final = 2  # content words with which a clause states something by itself
 _RELATED: Final = 0.34  # least share of the sentence's words in a passage that is cited beside a supporting one
 _BOLD: Final = re.compile(r"(\*{1,3}|_{1,3})(?P<text>[^*_]*[.!?…。！？])\1")  # a whole sentence in bold type
+_LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_WORDING: Final = re.compile(r"\w+(?:[^\w\s*_`]+\w+)*|[^\w\s*_`\"'“”‘’.,;:!?()\[\]]")
 ASKED_FOR: Final = "order: only an order, a task or a question says it"
 DEMANDED: Final = 0.2  # least share of the words that no statement has, which an order or question has
 ORDERED: Final = 0.5  # share of the words of a sentence without a citation that are those of orders
 NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
-MOST_QUESTIONS: Final = 3  # questions that are set aside before a sentence counts as not said
-SAID: Final = Verdict("supported", (), "claim", 0, 0, 0, 1.0)  # of a sentence that stands in a passage
-
-# A verdict; with the number of the passage and its stretch that support the sentence, if one does.
-Checked = tuple[Verdict, tuple[int, Quote] | None]
 
 
 class Finding(NamedTuple):
@@ -51,6 +47,96 @@ class Finding(NamedTuple):
     def supported(self) -> bool:
         return self.standing == "supported"
 
+    def contradicted(self, reason: str) -> Finding:
+        """The finding with a reason that is certain."""
+        return self._replace(standing="contradicted", reasons=(*self.reasons, reason))
+
+
+class CitedPassage:
+    """One passage as evidence: without planted orders."""
+
+    def __init__(self, passage: Passage) -> None:
+        self.number = passage.number
+        self.text = passage.text
+        around = (passage.title, passage.heading, passage.breadcrumb, passage.chapter, passage.source_file_path)
+        self.known = " \n".join(one for one in around if one)
+        self._titles = {_set(title) for one in around if one for title in (one, *one.split(" > "))}
+
+    @cached_property
+    def evidence(self) -> str:
+        return without_orders(self.text)
+
+    @cached_property
+    def statements(self) -> str:
+        """The evidence without what it asks for: tasks and questions, which an obedient model might take up."""
+        return blanked(self.evidence, [(one.start, one.end) for one in self._asked])
+
+    @cached_property
+    def stated(self) -> frozenset[str]:
+        """The keys of its statements, and of what stands above it."""
+        return read(self.statements).keys | read(self.known).keys
+
+    @cached_property
+    def demanded(self) -> frozenset[str]:
+        """The keys of orders to the writer of the answer, of tasks and of questions."""
+        return self._keys_without(self.statements)
+
+    @cached_property
+    def ordered(self) -> frozenset[str]:
+        """The keys of orders to the writer of the answer."""
+        return self._keys_without(self.evidence)
+
+    def _keys_without(self, rest: str) -> frozenset[str]:
+        """The keys of what is blanked in `rest`."""
+        if rest == self.text:
+            return frozenset()
+        return read("".join(a for a, b in zip(self.text, rest, strict=True) if a.isspace() or a != b)).keys
+
+    @cached_property
+    def _asked(self) -> list[Demand]:
+        return list(asked(self.evidence))
+
+    def stating(self, sentence: str) -> str:
+        """The evidence for a sentence: without questions and tasks ("Write a poem"), but with tasks of its own verb."""
+        said = sentence.casefold()
+        return blanked(
+            self.evidence,
+            [(one.start, one.end) for one in self._asked if not one.verb or one.verb.rstrip("e")[:5] not in said],
+        )
+
+    @cached_property
+    def lines(self) -> frozenset[str]:
+        """The lines of the text and its inline code, since a command may be shown as a block."""
+        spans = [self.text[start:end].strip("`") for start, end in code_spans(self.text)]
+        return frozenset(" ".join(line.split()) for line in [*self.text.split("\n"), *spans])
+
+    @cached_property
+    def _verbatim(self) -> dict[str, Unit]:
+        found: dict[str, Unit] = {}
+        for unit in units(self.text):
+            found.setdefault(_set(unit.text), unit)
+            if unit.kind == "table":
+                start = unit.start
+                for line in unit.text.split("\n"):
+                    found.setdefault(_set(line), Unit(start, start + len(line), line, "row", unit.block))
+                    start += len(line) + 1
+        return found
+
+    def stretch_of(self, sentence: str) -> Quote | None:
+        """The stretch that has the same words as the sentence. A title stands for the whole text."""
+        if _set(sentence) in self._titles and not is_order(sentence):
+            return clip(self.text, 0, len(self.text))
+        unit = self._verbatim.get(_set(sentence))
+        return clip(self.text, unit.start, unit.end) if unit else None
+
+    def has(self, sentence: str) -> bool:
+        """Whether the sentence stands in the passage, word for word. Case, markup and punctuation do not count."""
+        return _worded(sentence) in self._wordings
+
+    @cached_property
+    def _wordings(self) -> frozenset[tuple[str, ...]]:
+        return frozenset(map(_worded, self._verbatim))
+
 
 class SupportCheck:
     """Checks statements against the passages of one turn. Words of the user's `question` may stand in a heading."""
@@ -69,17 +155,17 @@ class SupportCheck:
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence or len(sentence) > LONGEST_CLAIM:
             return Finding("contradicted", (), {}, reasons=("citation: no passage is cited for it",))
-        checked = {one.number: self._says(one, sentence) for one in sources}
-        alone = {number: where[1] for number, (_, where) in checked.items() if where}
+        checked = [self._says(one, sentence) for one in sources]
+        alone = {number: quote for one in checked for number, quote in one.quotes.items()}
         if alone:
             verbatim = any(one.has(sentence) for one in sources)
             return Finding("supported", tuple(alone), alone | self._beside(sentence, sources, alone), verbatim)
-        quotes = {one.number: best_quote(sentence, one.text) for one in sources}
-        found, where = _checked(sentence, sources, self._turn) if len(sources) > 1 else checked[sources[0].number]
-        if found.supported and where is not None:
-            return Finding("supported", tuple(quotes), quotes | {where[0]: where[1]})
+        found = _checked(sentence, sources, self._turn) if len(sources) > 1 else checked[0]
+        quotes = {one.number: best_quote(sentence, one.text) for one in sources} | found.quotes
+        if found.by:
+            return Finding("supported", tuple(quotes), quotes)
         standing: Standing = "unconfirmed" if found.supported else found.standing  # no sentence of a passage says it
-        return Finding(standing, (), quotes, reasons=found.reasons, score=found.score)
+        return found._replace(standing=standing, quotes=quotes)
 
     def clauses(self, whole: Finding, parts: Sequence[tuple[str, Sequence[int]]]) -> Finding:
         """The finding on a sentence with markers in its middle: the worst of the whole and of its clauses.
@@ -90,7 +176,7 @@ class SupportCheck:
         every = list(dict.fromkeys(number for _, numbers in parts for number in numbers))
         quotes = dict(whole.quotes)
         for text, numbers in parts:
-            if len(telling_words(text)) >= _CLAUSE:
+            if len(read(text).whole.telling) >= _CLAUSE:
                 found = self.claim(text, numbers)
                 found = found if found.supported else self.claim(text, every)
                 if not found.supported:
@@ -111,11 +197,11 @@ class SupportCheck:
 
     def _is_ordered(self, sentence: str, numbers: Sequence[int]) -> bool:
         """Whether half of the words stand in orders of this turn's passages, one of which no statement has."""
-        said = [keys(word) for word in telling_words(sentence)]
+        said = read(sentence).whole.telling
         ordered = frozenset[str]().union(*(one.ordered for one in self._sources.values()))
         stated = frozenset[str]().union(*(self._sources[number].stated for number in numbers))
-        held = [word for word in said if not word.isdisjoint(ordered)]
-        return len(held) >= ORDERED * max(1, len(said)) and any(word.isdisjoint(stated) for word in held)
+        held = ordered.intersection(said)
+        return len(held) >= ORDERED * max(1, len(said)) and not held <= stated
 
     def code(self, block: str, numbers: Sequence[int]) -> Finding:
         """Whether one cited passage contains every line of the code block. Indentation and fences do not count."""
@@ -132,23 +218,19 @@ class SupportCheck:
 
     def frame(self, text: str, numbers: Sequence[int]) -> Finding:
         """Whether a heading or lead-in holds something that stands nowhere in the passages, or an order."""
-        found, _ = _checked(text, [self._sources[number] for number in numbers or self.numbers], self._turn)
-        return Finding(found.standing, (), {}, reasons=found.reasons)
+        return _checked(text, [self._sources[number] for number in numbers or self.numbers], self._turn)
 
     def stands(self, heading: str, numbers: Sequence[int] = (), more: frozenset[str] = frozenset()) -> bool:
         """May the text stand as a heading? Each word must come from the passages, the question or `more`."""
         chosen = numbers or list(self._sources)
-        known = keys(self._question).union(*(self._sources[number].stated for number in chosen))
-        return all(
-            word.casefold() in STOP_WORDS or word.casefold() in more or not keys(word).isdisjoint(known)
-            for word in re.findall(r"\w+(?:['’-]\w+)*", heading)
-        )
+        known = read(self._question).keys.union(*(self._sources[number].stated for number in chosen))
+        return all(word in more or key in known for key, word in read(heading).whole.telling.items())
 
     def has_written(self, heading: str) -> bool:
         """Whether a passage, or what stands around it, has the heading word for word."""
         wanted = " ".join(heading.casefold().split())
-        held = (f"{source.text}\n{source.known}" for source in self._sources.values())
-        return any(wanted in " ".join(text.casefold().split()) for text in held)
+        held = (read(text).spaced for source in self._sources.values() for text in (source.text, source.known))
+        return any(wanted in text.casefold() for text in held)
 
     def quote(self, text: str, number: int) -> Quote:
         """The stretch of a passage that is nearest to a text."""
@@ -165,47 +247,38 @@ class SupportCheck:
         """The passages of this turn."""
         return list(self._sources)
 
-    def _says(self, source: CitedPassage, sentence: str) -> Checked:
+    def _says(self, source: CitedPassage, sentence: str) -> Finding:
         """What one passage says of it: the same sentence, or one that the check finds."""
         if verbatim := source.stretch_of(sentence):
-            return SAID, (source.number, verbatim)
+            return Finding("supported", (source.number,), {source.number: verbatim})
         return _checked(sentence, [source], self._turn)
 
     def _beside(self, sentence: str, sources: Sequence[CitedPassage], alone: dict[int, Quote]) -> dict[int, Quote]:
         """Quotes from the other cited passages that share enough words with the sentence."""
-        wanted = telling_words(sentence)
-        found = {}
-        for one in (source for source in sources if source.number not in alone):
-            share = sum(not keys(word).isdisjoint(one.keys) for word in wanted) / max(1, len(wanted))
-            if share >= _RELATED:
-                found[one.number] = best_quote(sentence, one.text)
-        return found
+        wanted = read(sentence).whole.telling.keys()
+        related = [one for one in sources if len(wanted & one.stated) >= _RELATED * max(1, len(wanted))]
+        return {one.number: best_quote(sentence, one.text) for one in related if one.number not in alone}
 
 
-def _checked(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str]) -> Checked:
-    """The verdict of the passages together; with the passage and its stretch that support the sentence, if one does.
+def _checked(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str]) -> Finding:
+    """What the passages say together; with the passage and its stretch that support the sentence, if one does.
 
-    Questions and tasks such as "Write a poem" state nothing. When only one of them supports the sentence, the check is
-    repeated without it. A sentence far from all statements of passages that ask for something is what they ask for.
+    An order is contradicted, and so is a sentence that only an order, a task or a question of the passages says.
     """
     texts = [one.stating(sentence) for one in sources]
     known = "\n".join(one.known for one in sources)
-    order = is_order(sentence) or is_garbled(sentence, "\n".join([*texts, known]).casefold())
     verdict = check(sentence, texts, known=known, beside=beside)
-    if order:
-        return _contradicted(verdict, "order: it follows an order to the writer of the answer"), None
+    found = Finding(verdict.standing, (), {}, reasons=verdict.reasons, score=verdict.score)
+    if is_order(sentence) or is_garbled(sentence, "\n".join([*texts, known]).casefold()):
+        return found.contradicted("order: it follows an order to the writer of the answer")
     if any(_is_asked_for(task, sources, known) for task in joined_tasks(sentence)):
-        return _contradicted(verdict, ASKED_FOR), None
-    for _ in range(MOST_QUESTIONS):
-        if not _is_support(verdict):
-            return (_contradicted(verdict, ASKED_FOR) if _is_asked_for(sentence, sources, known) else verdict), None
-        place, start, end = verdict.passage or 0, verdict.start, verdict.end
-        questions = sources[place].questions(start, end)
-        if all(texts[place][a:b].isspace() for a, b in questions):
-            return verdict, (sources[place].number, clip(sources[place].text, start, end))
-        texts[place] = blanked(texts[place], questions)
-        verdict = check(sentence, texts, known=known, beside=beside)
-    return _contradicted(verdict, ASKED_FOR), None
+        return found.contradicted(ASKED_FOR)
+    if verdict.supported and verdict.passage is not None:
+        source = sources[verdict.passage]
+        return found._replace(
+            by=(source.number,), quotes={source.number: clip(source.text, verdict.start, verdict.end)}
+        )
+    return found.contradicted(ASKED_FOR) if _is_asked_for(sentence, sources, known) else found
 
 
 def _is_asked_for(sentence: str, sources: Sequence[CitedPassage], known: str) -> bool:
@@ -214,29 +287,27 @@ def _is_asked_for(sentence: str, sources: Sequence[CitedPassage], known: str) ->
     Beside an order to the writer of the answer, distance alone tells. Beside a task or a question, which a book may
     well have, the sentence must also have words of it, or no word of any statement.
     """
-    asking = [one for one in sources if one.demands]
+    asking = [one for one in sources if one.demanded]
     if not asking:
         return False
     stated = frozenset[str]().union(*(one.stated for one in sources))
-    said = telling_words(sentence)
-    strange = [word for word in said if keys(word).isdisjoint(stated)]
-    foreign = len(strange) == len(said) and not LIGHT.issuperset(strange)
+    said = read(sentence).whole.telling
+    strange = said.keys() - stated
+    foreign = len(strange) == len(said) and not LIGHT.issuperset(said.values())
     if not foreign and "distant" not in check(sentence, [one.statements for one in sources], known=known).kinds:
         return False
-    if foreign or any(one.evidence != one.text for one in asking):
+    if foreign or any(one.ordered for one in asking):
         return True
-    demanded = sum(any(not keys(word).isdisjoint(one.demands) for one in asking) for word in strange)
-    return demanded > 0 and demanded >= DEMANDED * len(strange)
+    demanded = strange & frozenset[str]().union(*(one.demanded for one in asking))
+    return bool(demanded) and len(demanded) >= DEMANDED * len(strange)
 
 
-def _contradicted(verdict: Verdict, reason: str) -> Verdict:
-    return replace(verdict, standing="contradicted", reasons=(*verdict.reasons, reason))
+def _set(text: str) -> str:
+    """A text normalised for verbatim comparison: without list sign, line breaks and escapes of brackets."""
+    flat = re.sub(r"\s*\n[ \t>]*", " ", _LIST_SIGN.sub("", text))
+    return " ".join(re.sub(r"\\([\[\]])", r"\1", flat).split())
 
 
-def telling_words(sentence: str) -> set[str]:
-    """The content words of a sentence, in lower case."""
-    return {word for word in re.findall(r"\w+", sentence.casefold()) if word not in STOP_WORDS}
-
-
-def _is_support(verdict: Verdict) -> bool:
-    return verdict.supported and verdict.passage is not None
+def _worded(text: str) -> tuple[str, ...]:
+    """The words and signs of a text in lower case, without markup and punctuation."""
+    return tuple(_WORDING.findall(_set(text).casefold()))

@@ -1,7 +1,7 @@
 """Hosted embedding models: Cohere's, and those of any endpoint with OpenAI's wire format.
 
-Every call is billed. So there is none at construction and none to find out a dimension, only to embed texts. Clients
-have timeouts and do not retry; retrying is up to the caller.
+Every call is billed. So no call is made at construction or to learn a dimension, only to embed texts. Clients have
+timeouts and do not retry; retrying is up to the caller.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class SqliteVectorCache:
 
 
 def _lacks_room(error: sqlite3.Error) -> bool:
-    """Whether the disk is full. SQLite tells so by another code where it lacks the room for its journal's index."""
+    """Whether the disk is full. SQLite uses another code if there is no room for its journal's index."""
     code = getattr(error, "sqlite_errorcode", None)
     return "full" in str(error) or code == sqlite3.SQLITE_IOERR_SHMSIZE
 

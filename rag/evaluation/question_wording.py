@@ -20,7 +20,7 @@ _PLAIN: Final = re.compile(r"[\w .,'’?/:&()+#@-]+")
 _LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _SENTENCE: Final = re.compile(r"(?:An? |The |Every |Each |All |Most |Some |[A-Z][a-z]+ )[^\n:;|<>{}\[\]]{30,220}\.")
 _DEFINITION: Final = re.compile(r"((?:An? )?[A-Z]?[\w-]+(?: [\w-]+){0,3}) (is|are) (?:an? |the )")
-# A sentence that leans on the one before it, or that speaks to the reader, asks nothing by itself.
+# A sentence that refers to the one before it, or addresses the reader, makes no question by itself.
 _LEANS: Final = re.compile(
     r"\b(?:this|these|those|it|its|they|their|here|above|below|following|previous|we|our|us|I|you|your|such|also|"
     r"however|therefore|next|see|note|then|another|other|both)\b|^That\b",

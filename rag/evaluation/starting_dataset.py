@@ -25,7 +25,7 @@ from rag.text.sentences import units
 from rag.text.terms import keys, terms
 
 Row = dict[str, Any]
-# Of each kind so many of a hundred; what one kind lacks goes to the headings.
+# The share of each kind in percent; headings fill up what another kind lacks.
 _SHARES: Final = {"sentence": 25, "followup": 15, "misspelt": 10, "unanswerable": 20}
 _SHORTEST_TEXT: Final = 120  # characters below a heading that can answer a question
 _HEAVY: Final = 0.5  # weight of a term without which a question cannot be answered

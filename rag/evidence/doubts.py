@@ -10,19 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from rag.evidence.mentions import is_name
-from rag.evidence.negation import REACH, SCOPE, cues, implied, opposites, scopes
+from rag.evidence.negation import REACH, SCOPE, cues, implied, opposites
 from rag.evidence.numbers import Quantity, counts_items, points_back
-from rag.evidence.passages import SourceLine
 from rag.evidence.word_contexts import WordContexts
-from rag.evidence.word_overlap import Sources
 from rag.evidence.words import Token
-from rag.text.english.word_lists import (
-    CUES,
-    DATES,
-    EXTREMES,
-    TIME_SPANS,
-)
+from rag.text.english.word_lists import CUES, DATES, EXTREMES, TIME_SPANS
 from rag.text.terms import is_english
 
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
@@ -67,20 +59,19 @@ class Compared:
 
 
 class Comparison:
-    """The words of one sentence, `said`, that are compared with their places in the passages."""
+    """The words of one sentence that are compared with their places in the passages."""
 
-    def __init__(self, said: SourceLine, contexts: WordContexts) -> None:
-        self._said = said
+    def __init__(self, contexts: WordContexts) -> None:
         self._contexts = contexts
-        self._sources: Sources = contexts.sources
-        self._denied = scopes(said.tokens)
-        self._forms = {word.index: word.forms for word in contexts.words}
+        self._said = contexts.said
+        self._sources = contexts.sources
+        self._words = {word.index: word for word in contexts.words}
 
     def doubts(self) -> Iterator[str]:
         """Reasons of a `Verdict`, beside the numbers that are absent."""
         for index in self._name_tokens():
             token = self._said.tokens[index]
-            held = self._sources.forms(token.key) or token.key in self._sources.known
+            held = token.key in self._sources.holders or token.key in self._sources.known
             if not held and not (token.first and is_english(token.word)):
                 yield f"name: {token.word} is not in the passages"
         for one in self.compared():
@@ -101,15 +92,13 @@ class Comparison:
             same, fitting, rivals = self._places(quantity)
             titled = f"#{quantity.value}" in self._sources.known
             if not (fitting or titled or quantity.vague or self._counts(quantity, rivals)):
-                yield self._said.tokens[quantity.first].start, self._said.text_of(quantity), bool(same)
+                yield self._said.tokens[quantity.first].start, self._said.words(quantity), bool(same)
 
     def _counts(self, quantity: Quantity, rivals: Places) -> bool:
         """Whether the number counts things of the text, and no other number stands in its place."""
-        contexts, forms, said = self._contexts, self._sources.forms, self._said.tokens
+        contexts, holders, said = self._contexts, self._sources.holders, self._said.tokens
         another = contexts.best(quantity.first, quantity.last, rivals) >= OF_ANOTHER * contexts.usual(quantity.first)
-        return not another and (
-            points_back(quantity, said) or counts_items(quantity, said, lambda key: bool(forms(key)))
-        )
+        return not another and (points_back(quantity, said) or counts_items(quantity, said, holders))
 
     def _numbers(self) -> Iterator[Compared]:
         for quantity in self._said.quantities:
@@ -119,12 +108,12 @@ class Comparison:
 
     def _places(self, quantity: Quantity) -> tuple[Places, Places, Places]:
         """The places of the same number, of those with a fitting unit, and of its rivals in the compared lines."""
-        sites = self._sources.sites
-        same = [(site.number, q) for site in sites for q in site.line.quantities if quantity.same(q)]
+        lines = self._sources.lines
+        same = [(number, q) for number, line in enumerate(lines) for q in line.quantities if quantity.same(q)]
         rivals = [
             (number, q.first)
             for number in self._contexts.lines
-            for q in sites[number].line.quantities
+            for q in lines[number].quantities
             if quantity.rivals(q) and not any(q.same(own) for own in self._said.quantities)
         ]
         return [(number, q.first) for number, q in same], [(n, q.first) for n, q in same if quantity.fits(q)], rivals
@@ -136,19 +125,18 @@ class Comparison:
         )
 
     def _name_tokens(self) -> list[int]:
-        inside = {index for q in self._said.quantities for index in range(q.first, q.last + 1)}
-        return [index for index, token in enumerate(self._said.tokens) if index not in inside and is_name(token)]
+        return [index for index in self._said.names if index not in self._said.counted]
 
     def _names(self) -> Iterator[Compared]:
         """The names. A name of the titles alone has no place that could be compared."""
-        contexts, sites = self._contexts, self._sources.sites
-        held = [(n, at, t) for n in contexts.lines for at, t in enumerate(sites[n].line.tokens) if is_name(t)]
+        contexts, lines = self._contexts, self._sources.lines
+        held = [(number, at, lines[number].tokens[at]) for number in contexts.lines for at in lines[number].names]
         for index in self._name_tokens():
             token = self._said.tokens[index]
-            if forms := self._sources.forms(token.key):
+            if token.key in self._sources.holders:
                 dated = token.word in DATES
-                rivals = [(n, at) for n, at, t in held if t.key not in forms and (t.word in DATES) == dated]
-                yield self._compared("name", index, index, contexts.sites(forms), rivals)
+                rivals = [(n, at) for n, at, t in held if t.key != token.key and (t.word in DATES) == dated]
+                yield self._compared("name", index, index, contexts.sites([token.key]), rivals)
 
     def _turns(self) -> Iterator[Compared]:
         """The words that the passages deny or replace by an opposite. Words that the sentence denies are no such.
@@ -158,17 +146,22 @@ class Comparison:
         """
         for index, token in enumerate(self._said.tokens):
             same, other = opposites().get(token.key, (_NONE, _NONE))
-            if token.word in CUES or (token.capital and not token.first) or not (same or index in self._forms):
+            if token.word in CUES or (token.capital and not token.first) or not (same or index in self._words):
                 continue
             if _compares_nothing(self._said.tokens, index):
                 continue
-            forms = self._forms.get(index, _NONE) | {token.key}
-            own = self._sides(index, forms | same, True)
-            turned = self._sides(index, other - forms, False)
+            keys = self._keys(index)
+            own = self._sides(index, keys | same, True)
+            turned = self._sides(index, other - keys, False)
             rival, usual = max(own[1], turned[1]), self._contexts.usual(index)
             kind: Kind = "negation" if own[1] >= turned[1] else "comparison"
-            if rival > max(LEAST, OF_ANOTHER * usual) and not (kind == "negation" and index in self._denied):
+            if rival > max(LEAST, OF_ANOTHER * usual) and not (kind == "negation" and index in self._said.denied):
                 yield Compared(kind, index, max(own[0], turned[0]), rival, usual)
+
+    def _keys(self, index: int) -> frozenset[str]:
+        """The keys by which a token of the sentence is found in the passages: its own, and that of its number."""
+        number = self._words[index].key if index in self._words else ""
+        return frozenset(filter(None, (self._said.tokens[index].key, number)))
 
     def _sides(self, index: int, keys: frozenset[str], same: bool) -> tuple[float, float]:
         """The best fits at `index` of the keys' places that say the same, and of those that say the opposite.
@@ -178,31 +171,34 @@ class Comparison:
         contexts, best = self._contexts, [0.0, 0.0]
         for number, at in contexts.sites(keys):
             fit = contexts.fit(index, index, number, at)
-            if contexts.sources.sites[number].line.tokens[at].key != self._said.tokens[index].key:
+            if self._sources.lines[number].tokens[at].key != self._said.tokens[index].key:
                 fit *= OTHER_WORD
-            side = 0 if same == ((at in contexts.denied(number)) == (index in self._denied)) else 1
+            side = 0 if same == ((at in self._sources.lines[number].denied) == (index in self._said.denied)) else 1
             best[side] = max(best[side], fit)
         return best[0], best[1]
 
     def _denial(self, cue: int) -> Compared:
         """A "not": its own places are denials of the passages, its rivals places that affirm what it denies."""
         contexts, tokens = self._contexts, self._said.tokens
-        lines = [(number, self._sources.sites[number].line.tokens) for number in contexts.lines]
-        denied = [at for at in range(cue + 1, cue + 1 + REACH) if at in self._denied][:SCOPE]
-        keys = _NONE.union(*(self._forms.get(at, {tokens[at].key}) for at in denied))
+        lines = [(number, self._sources.lines[number]) for number in contexts.lines]
+        denied = [at for at in range(cue + 1, cue + 1 + REACH) if at in self._said.denied][:SCOPE]
+        keys = _NONE.union(*map(self._keys, denied))
         opposite = _NONE.union(*(opposites().get(t.key, (_NONE, _NONE))[1] for t in tokens[cue + 1 : cue + 3]))
         stated = self._affirmed(opposite)  # "impossible" for "not possible"
-        hidden = [(number, at) for number, line in lines for at, token in enumerate(line) if token.key in implied()]
+        hidden = [
+            (number, at) for number, line in lines for at, token in enumerate(line.tokens) if token.key in implied()
+        ]
         for number, line in lines:
-            for at in cues(line):
-                reach = contexts.denied(number).intersection(range(at + 1, at + 1 + REACH))
-                (hidden if keys.isdisjoint(line[index].key for index in reach) else stated).append((number, at))
+            for at in cues(line.tokens):
+                reach = line.denied.intersection(range(at + 1, at + 1 + REACH))
+                (hidden if keys.isdisjoint(line.tokens[one].key for one in reach) else stated).append((number, at))
         own = max(contexts.best(cue, cue, stated), IMPLIED * contexts.best(cue, cue, hidden))
         return Compared("denial", cue, own, contexts.best(cue, cue, self._affirmed(keys)), contexts.usual(cue))
 
     def _affirmed(self, keys: Iterable[str]) -> list[tuple[int, int]]:
         """The places of the keys that the passages do not deny."""
-        return [(number, at) for number, at in self._contexts.sites(keys) if at not in self._contexts.denied(number)]
+        lines = self._sources.lines
+        return [(number, at) for number, at in self._contexts.sites(keys) if at not in lines[number].denied]
 
 
 def _compares_nothing(tokens: tuple[Token, ...], index: int) -> bool:

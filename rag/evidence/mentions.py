@@ -17,23 +17,17 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import islice
 from typing import Final
 
-from rag.evidence.code_words import code_words, holds_code
-from rag.evidence.passages import SourceLine
-from rag.evidence.words import Token
-from rag.text.english.word_lists import COMMON_ENDINGS, TITLES
+from rag.evidence.reading import DIGITS, LETTERS, ReadText, plain_number, read
 from rag.text.terms import is_english
 from rag.types import Standing
 
 MOST_CODE: Final = 20  # code words that are named
+LONGEST: Final = 4000  # code points of a sentence that are searched for code words
 SHORTEST_NAME: Final = 3  # letters; shorter ones are initials
 SHORTEST_PART: Final = 3  # letters of a part by which a code word is recognised
-UNCOMMON: Final = 0.8  # least weight of a name at the beginning of a sentence
-_DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
-_LETTERS: Final = re.compile(r"[^\W\d_]+")
 _ADDRESS: Final = re.compile(
     r"[a-z]+:/{1,3}\S{2,500}|(?<![\w/:\\])(?://|\\\\)[\w-]{2,200}|[\w.+-]{1,100}@[\w-]{1,100}"
     r"|(?<![\w.])[\w-]{1,200}(?:\.[\w-]{1,200}){0,8}\.[^\W\d_]{2,60}\b",
@@ -45,92 +39,73 @@ _DOT: Final = re.compile(
     r"|(?<=\w)[\s_-]{1,3}dot[\s_-]{1,3}(?=(?:com|org|net|io|dev|app|co|info|biz|ai|xyz|me|ru|cn|de|uk|eu|us)\b)",
     re.IGNORECASE,
 )
-_HYPHENS: Final = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
+_CODE: Final = re.compile(r"(?<!`)(`{1,2})(?!`)((?:(?!'')[^`\n]){1,400})\1(?!`)")  # not ``quoted''
+_BARE: Final = re.compile(
+    r"(?<![\w/.:-])(?:"
+    r"--[A-Za-z][\w-]*"  # --release
+    r"|0[xX][0-9A-Fa-f]+"
+    r"|[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+!?"  # std::io
+    r"|[A-Za-z]\w*_\w+"  # base_link
+    r"|[A-Za-z_][\w.]*\(\)"  # main()
+    r"|(?:~?\.{0,2}/)?(?:[\w.-]+/)+[\w-]+\.[a-z]{1,5}"  # src/main.rs
+    r"|\w[\w-]*\.(?:rs|py|toml|json|yaml|yml|xml|js|jsx|ts|tsx|md|mdx|sh|txt|cfg|lock|html|css|urdf|cpp|launch)\b"
+    r")"
+)
+_CALL_OR_MARK: Final = re.compile(r"\(.*\)$|[!;:,.]+$", re.DOTALL)
+_FENCE: Final = re.compile(r"\s*(?:`{3,}|~{3,})[^\n]*")
+_PROMPT: Final = re.compile(r"^(?:\$|>|#|>>>|PS>|\w*[$#])\s+")
+_COMMENT: Final = re.compile(r"(?:#|//|/\*|--|<!--)")
 _BEGINS: Final = frozenset("|*_:;–—\"'“‘([>")  # a word after one of these may have its capital from there
-_CAPITALIZED: Final = re.compile(r"[A-Z]\w*(?:[ \n-]+[A-Z]\w*){2,}")  # Cross-Origin Resource Sharing
 _SPAN: Final = re.compile(r"`[^`]*`")
-
-
-class Held:
-    """A text in the forms in which mentions are looked up."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    @cached_property
-    def folded(self) -> str:
-        return self._text.translate(_HYPHENS).casefold()
-
-    @cached_property
-    def spaced(self) -> str:
-        return " ".join(self._text.split())
-
-    @cached_property
-    def addresses(self) -> str:
-        return unicodedata.normalize("NFKC", self._text).casefold()
-
-    @cached_property
-    def parts(self) -> frozenset[str]:
-        """Every run of letters."""
-        return frozenset(_LETTERS.findall(self.folded))
-
-    @cached_property
-    def numbers(self) -> frozenset[str]:
-        runs = _DIGITS.findall(self.folded)
-        return frozenset(_plain(part) for run in runs for part in (run, *re.split("[.,]", run)))
-
-    @cached_property
-    def acronyms(self) -> frozenset[str]:
-        """The initials of capitalized words in a row: LSP for a Language Server Protocol."""
-        found: set[str] = set()
-        for run in _CAPITALIZED.findall(self._text):
-            initials = "".join(word[0] for word in re.split(r"[ \n-]+", run))
-            found.update(part for at in range(len(initials)) for part in accumulate(initials[at:]))
-        return frozenset(found)
-
-
-@lru_cache(maxsize=256)
-def held(text: str) -> Held:
-    """A text, read. The result is cached, since the sentences of an answer cite the same few passages."""
-    return Held(text)
 
 
 class Mentions:
     """Looks up what sentences mention: in the `cited` texts, then `beside` them."""
 
-    def __init__(self, cited: Sequence[str], beside: Sequence[str]) -> None:
-        self._cited = [held(text) for text in cited if text]
-        self._all = [*self._cited, *(held(text) for text in beside if text)]
+    def __init__(self, cited: Sequence[ReadText], beside: Sequence[str]) -> None:
+        self._cited = cited
+        self._all = [*cited, *(read(text) for text in beside if text)]
 
-    def reasons(self, sentence: str, line: SourceLine) -> Iterator[tuple[Standing, str]]:
+    def reasons(self, sentence: ReadText) -> Iterator[tuple[Standing, str]]:
         """The standing of each name, address and code word that the cited texts lack, with the reason of a `Verdict`.
 
-        >>> from rag.evidence.passages import line as read_line
-        >>> text = "In spring a node used Zenoh."
-        >>> list(Mentions(["In spring a node used DDS."], []).reasons(text, read_line(text, 0, len(text))))
+        >>> list(Mentions([read("In spring a node used DDS.")], []).reasons(read("In spring a node used Zenoh.")))
         [('contradicted', 'name: Zenoh is not in the passages')]
         """
-        for name in _names(sentence, line):
+        for name in _names(sentence):
             if not _has_name(self._cited, name):
                 near = _has_name(self._all, name) or any(name in one.acronyms for one in self._all)
                 yield _absent("name", name, near=near)
-        yield from self.code(sentence)
+        yield from self.code(sentence.text)
 
     def code(self, sentence: str) -> Iterator[tuple[Standing, str]]:
         """The same of code words and addresses alone."""
         for address in _addresses(sentence):
             wanted = re.compile(rf"(?<!\w)[_*]{{0,3}}{re.escape(address.casefold())}[_*]{{0,3}}(?!\w)")
-            if not any(wanted.search(one.addresses) for one in self._cited):
-                near = any(wanted.search(one.addresses) for one in self._all)
+            if not any(wanted.search(one.normal) for one in self._cited):
+                near = any(wanted.search(one.normal) for one in self._all)
                 yield _absent("address", address, near=near)
-        for word in [one for one in code_words(sentence) if any(sign.isalnum() for sign in one)][:MOST_CODE]:
-            if not any(holds_code(one.spaced, word) for one in self._cited):
-                near = any(holds_code(one.spaced, word) for one in self._all) or self._has_parts(word)
-                yield _absent("code", word, near=near)
+        for word in islice((one for one in code_words(sentence) if any(sign.isalnum() for sign in one)), MOST_CODE):
+            forms = _forms(word)
+            if not _holds(self._cited, forms):
+                yield _absent("code", word, near=_holds(self._all, forms) or self._has_parts(word))
+
+    def block(self, block: str) -> Iterator[tuple[Standing, str]]:
+        """The same of the lines of a fenced block, without shell prompts and indentation.
+
+        A line is contradicted if one of its words stands nowhere, unless it is a comment.
+        """
+        lines = [" ".join(line.split()) for line in block.split("\n") if not _FENCE.fullmatch(line)]
+        held = "\n".join(one.spaced_lines for one in self._cited)
+        missing = (line for line in lines if line and line not in held and _PROMPT.sub("", line) not in held)
+        for line in islice(missing, MOST_CODE):
+            words = re.findall(r"[^\W\d_]\w+", line.casefold())
+            known = all(any(word in one.folded for one in self._all) for word in words)
+            yield _absent("code", line, near=known or _COMMENT.match(line) is not None)
 
     def number(self, sentence: str, start: int, text: str) -> tuple[Standing, str]:
         """The standing of a number at `sentence[start:]` that the cited texts do not count. In code it is a value."""
-        runs = [_plain(run) for run in _DIGITS.findall(text)]
+        runs = [plain_number(run) for run in DIGITS.findall(text)]
         missing = [run for run in runs if not any(run in one.numbers for one in self._cited)]
         in_code = any(span.start() <= start < span.end() for span in _SPAN.finditer(sentence))
         near = not runs or len(missing) < len(runs) or in_code
@@ -138,14 +113,9 @@ class Mentions:
             "number", text, near=near or all(any(run in one.numbers for one in self._all) for run in missing)
         )
 
-    def strange_words(self, line: str) -> bool:
-        """Whether a line of code has a word that stands nowhere."""
-        words = re.findall(r"[^\W\d_]\w+", line.casefold())
-        return any(not any(word in one.folded for one in self._all) for word in words)
-
     def _has_parts(self, word: str) -> bool:
         """Whether every word within a code word stands somewhere: it may have been put together from them."""
-        parts = _LETTERS.findall(word.casefold())
+        parts = LETTERS.findall(word.casefold())
         known = all(any(part in one.parts for one in self._all) for part in parts)
         return known and any(len(part) >= SHORTEST_PART for part in parts)
 
@@ -154,7 +124,7 @@ def _absent(kind: str, text: str, *, near: bool) -> tuple[Standing, str]:
     return "unconfirmed" if near else "contradicted", f"{kind}: {text} is not in the passages"
 
 
-def _has_name(texts: Sequence[Held], name: str) -> bool:
+def _has_name(texts: Sequence[ReadText], name: str) -> bool:
     forms = (name.casefold(), name.casefold().removesuffix("s"))
     return any(form in one.folded for one in texts for form in forms)
 
@@ -170,21 +140,16 @@ def _addresses(sentence: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _plain(number: str) -> str:
-    """A number for comparing: "1,000" is "1000", "5.0" is "5"."""
-    plain = re.sub(r",(?=\d{3}\b)", "", number)
-    return re.sub(r"(?:\.0)+$", "", plain).lstrip("0") or "0"
-
-
-def _names(sentence: str, line: SourceLine) -> list[str]:
+def _names(sentence: ReadText) -> list[str]:
     """The words with a capital that no beginning of a sentence, cell or quotation explains, each once."""
-    spans = [match.span() for match in _SPAN.finditer(sentence)]
+    text = sentence.text
+    spans = [match.span() for match in _SPAN.finditer(text)]
     found: dict[str, None] = {}
-    for token in line.tokens:
-        word = sentence[token.start : token.end]
-        if not token.capital or len(word) < SHORTEST_NAME or not _LETTERS.fullmatch(word):
+    for token in sentence.whole.tokens:
+        word = text[token.start : token.end]
+        if not token.capital or len(word) < SHORTEST_NAME or not LETTERS.fullmatch(word):
             continue
-        before = sentence[: token.start].rstrip()[-1:]
+        before = text[: token.start].rstrip()[-1:]
         begins = token.first or not before or before in _BEGINS or before in ".!?"
         in_code = any(start <= token.start < end for start, end in spans)
         if not in_code and not (begins and (is_english(word.casefold()) or word.istitle())):
@@ -192,13 +157,41 @@ def _names(sentence: str, line: SourceLine) -> list[str]:
     return list(found)
 
 
-def is_name(token: Token) -> bool:
-    """Whether a token is taken for a name: a capitalized content word, and uncommon if it begins a sentence."""
-    if not token.capital or token.digits or not token.content or len(token.word) < 2 or token.word in TITLES:
-        return False
-    return not token.first or (token.weight >= UNCOMMON and not _is_common(token.word))
+def code_words(sentence: str) -> list[str]:
+    """The inline code of a sentence, then other words that must be code (paths, flags, names with `_`), each once.
+
+    >>> code_words("Run `ros2 topic` with --verbose in src/main.rs.")
+    ['ros2 topic', '--verbose', 'src/main.rs']
+    """
+    text = sentence[:LONGEST]
+    found = [
+        *(m[2].strip() for m in _CODE.finditer(text)),
+        *(m[0].strip("_") for m in _BARE.finditer(_CODE.sub(" ", text))),
+    ]
+    return list(dict.fromkeys(found))
 
 
-def _is_common(word: str) -> bool:
-    """Whether a word merely begins a sentence, by its ending: "Landlords", "Negotiation"."""
-    return word.endswith(COMMON_ENDINGS) or (word.endswith("s") and is_english(word[:-1]))
+def _forms(word: str) -> list[str]:
+    """A code word as written, without a call's arguments or closing mark, and without a shell prompt."""
+    plain = " ".join(word.split())
+    bare = _CALL_OR_MARK.sub("", plain).strip()
+    forms = [plain, bare, _PROMPT.sub("", plain)]
+    return list(dict.fromkeys(form for form in forms if form))
+
+
+def _holds(texts: Sequence[ReadText], forms: Sequence[str]) -> bool:
+    """Whether a text holds a code word in one of its forms."""
+    return any(_stands(one.spaced, form) for one in texts for form in forms)
+
+
+def _stands(text: str, word: str) -> bool:
+    """Whether a text holds the word, and not inside a longer one. Underscores around a path are emphasis."""
+    joining = "" if "/" in word or "." in word else "_"
+    at = text.find(word)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(word) : at + len(word) + 1]
+        left = not (word[0].isalnum() and (before.isalnum() or before == joining != ""))
+        if left and not (word[-1].isalnum() and (after.isalnum() or after == joining != "")):
+            return True
+        at = text.find(word, at + 1)
+    return False

@@ -6,7 +6,7 @@ A quantity is a value and its unit. "$5" and "5 dollars" are the same, and "the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -190,17 +190,19 @@ def points_back(quantity: Quantity, tokens: Sequence[Token]) -> bool:
     return is_few and bool(before) and before[0].word in numerals.POINTERS
 
 
-def counts_items(quantity: Quantity, tokens: Sequence[Token], known: Callable[[str], bool]) -> bool:
+def counts_items(quantity: Quantity, tokens: Sequence[Token], known: Container[str]) -> bool:
     """Whether the number counts a list after a colon: "three systems: Linux, Windows and macOS".
 
-    `known` says whether the passages hold a key; they must hold every content word of the list.
+    `known` are the keys of the passages; they must hold every content word of the list.
     """
     colon = next((at for at in range(quantity.last + 1, len(tokens)) if tokens[at].word == ":"), None)
     if colon is None or quantity.unit:
         return False
     listed = tokens[colon + 1 :]
     count = sum(1 for _ in _items(listed))
-    return 2 <= count <= MOST_ITEMS and quantity.value == str(count) and all(known(t.key) for t in listed if t.content)
+    return (
+        2 <= count <= MOST_ITEMS and quantity.value == str(count) and all(t.key in known for t in listed if t.content)
+    )
 
 
 def _items(tokens: Sequence[Token]) -> Iterator[Token]:

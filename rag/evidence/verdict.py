@@ -6,18 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Final, Literal
 
-from rag.evidence.code_words import unstated_lines
 from rag.evidence.doubts import Comparison
-from rag.evidence.mentions import MOST_CODE, Mentions
-from rag.evidence.passages import SourceLine, line, read, whole_line
+from rag.evidence.mentions import Mentions
+from rag.evidence.reading import TextLine, read
+from rag.evidence.sources import Sources, Support, Word
 from rag.evidence.word_contexts import WordContexts
-from rag.evidence.word_overlap import Sources, Support, Word, support, words_of
 from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
-from rag.text.language import is_foreign, words_of_text
 from rag.types import Standing
 
 Reason = tuple[Standing, str]
@@ -31,13 +29,11 @@ STRANGE: Final = 1  # words of a heading or a lead that may be missing in the pa
 CLOSE: Final = 0.4  # least share of a claim, by weight, that the passages hold
 CLAUSE_CLOSE: Final = 0.45  # the same of each of its clauses
 QUOTED: Final = 0.9  # the same of a claim in another language than English
-FOREIGN_WORDS: Final = 12  # different words of passages that tell their language
 CLAUSE_WORDS: Final = 2  # content words with which a clause states something by itself
 
 _FIRST_WORD: Final = re.compile(r"\A[a-z]+(?![\w.(:/=]|-[\w-])")  # and no code word, such as `state_text` or `uv.lock`
 _MARKER: Final = re.compile(r"(`[^`\n]*`)|[\[【]\^?\d{1,3}(?:[,\s–-]{1,3}\^?\d{1,3}){0,20}[\]】]")
 _HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s|\s*\*\*[^*\n]{1,80}\*\*:?\s*$")
-_COMMENT: Final = re.compile(r"(?:#|//|/\*|--|<!--)")
 _FENCE: Final = re.compile(r"\s*(?:`{3,}|~{3,})")
 _BULLET: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?=\S)")
 _WORD: Final = re.compile(r"[^\W\d_]+|\d")
@@ -92,31 +88,31 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     >>> verdict.supported, verdict.reasons
     (False, ('number: 98 kg is not in the passages',))
     """
-    mentions = Mentions([*passages, known], beside)
+    sources = _sources(tuple(passages), known)
+    mentions = Mentions(sources.texts, beside)
     if is_code(sentence):
-        return _judged_code(sentence, [*passages, known], mentions)
+        return _verdict(list(mentions.block(sentence)), "code")
     if len(sentence) > LONGEST_TEXT:
         return Verdict("contradicted", ("distant: it is too long for one sentence",), "claim", None, 0, 0, 0.0)
     sort, text = claim_of(sentence)
-    claim = whole_line(text)
-    sources = _sources(tuple(passages), known)
-    if _is_foreign(text, (*passages, known)):
-        return _judged_foreign(text, claim, mentions, sources)
+    claim = read(text).whole
+    if sources.foreign(text):
+        return _judged_foreign(text, WordContexts(claim, sources), mentions)
+    reasons = list(mentions.reasons(read(text)))
     if sort != "claim":
-        numbers = _missing(text, Comparison(claim, WordContexts(claim, words_of(claim, sources), sources)), mentions)
-        return _verdict([*numbers, *mentions.reasons(text, claim), *_strange(sort, claim, sources)], sort)
-    pieces = [claim] if len(claim.tokens) <= LONGEST else _pieces(text, claim)
-    judged = [_judged(text, piece, sources, mentions) for piece in pieces]
-    reasons = [*(reason for _, found in judged for reason in found), *mentions.reasons(text, claim)]
-    score = min(found.share for found, _ in judged)
-    passage, start, end = _evidence(judged[0][0], words_of(pieces[0], sources), sources)
-    return replace(_verdict(reasons, sort), passage=passage, start=start, end=end, score=round(score, 4))
+        numbers = _missing(text, Comparison(WordContexts(claim, sources)), mentions)
+        return _verdict([*numbers, *reasons, *_strange(sort, claim, sources)], sort)
+    judged = [_judged(text, piece, mentions) for piece in _pieces(text, claim, sources)]
+    reasons = [*(reason for _, _, found in judged for reason in found), *reasons]
+    passage, start, end = _evidence(*judged[0][:2])
+    score = round(min(found.share for _, found, _ in judged), 4)
+    return replace(_verdict(reasons, sort), passage=passage, start=start, end=end, score=score)
 
 
 @lru_cache(maxsize=32)
 def _sources(passages: tuple[str, ...], known: str) -> Sources:
     """The passages, indexed. The result is cached, since the sentences of a paragraph cite the same few."""
-    return Sources([read(passage) for passage in passages], frozenset(whole_line(known).places))
+    return Sources(passages, known)
 
 
 def _verdict(found: Sequence[Reason], sort: Sort) -> Verdict:
@@ -128,27 +124,14 @@ def _verdict(found: Sequence[Reason], sort: Sort) -> Verdict:
     return Verdict(standing, tuple(reversed(reasons.values())), sort, None, 0, 0, 0.0 if reasons else 1.0)
 
 
-@lru_cache(maxsize=64)
-def _read_language(passages: tuple[str, ...]) -> tuple[bool, frozenset[str]]:
-    """Whether passages are in another language than English, and their words."""
-    text = "\n".join(passages)
-    return is_foreign(text, fewest=FOREIGN_WORDS), words_of_text(text)
-
-
-def _is_foreign(text: str, passages: tuple[str, ...]) -> bool:
-    foreign, words = _read_language(passages)
-    return foreign or is_foreign(text, words)
-
-
-def _judged_foreign(text: str, claim: SourceLine, mentions: Mentions, sources: Sources) -> Verdict:
+def _judged_foreign(text: str, contexts: WordContexts, mentions: Mentions) -> Verdict:
     """A sentence that English rules cannot read: a quotation is supported, and what is certainly absent is so."""
-    words = words_of(claim, sources)
-    found = support(words, sources)
-    reasons = [*_missing(text, Comparison(claim, WordContexts(claim, words, sources)), mentions), *mentions.code(text)]
+    found = contexts.sources.support(contexts.words)
+    reasons = [*_missing(text, Comparison(contexts), mentions), *mentions.code(text)]
     reasons = [one for one in reasons if one[0] == "contradicted"]
     if found.share < QUOTED:
         reasons.append(("unconfirmed", "language: it is not in English, so it was not checked"))
-    passage, start, end = _evidence(found, words, sources)
+    passage, start, end = _evidence(contexts, found)
     return replace(_verdict(reasons, "claim"), passage=passage, start=start, end=end, score=round(found.share, 4))
 
 
@@ -159,15 +142,6 @@ def _missing(text: str, comparison: Comparison, mentions: Mentions) -> Iterator[
             yield "unconfirmed", f"unit: {number} is not in the passages"
         else:
             yield mentions.number(text, start, number)
-
-
-def _judged_code(block: str, passages: Sequence[str], mentions: Mentions) -> Verdict:
-    """A fenced block: its lines stand in the passages, or at least every word of them, or a word is nowhere."""
-    reasons: list[Reason] = []
-    for text in islice(unstated_lines(block, passages), MOST_CODE):
-        strange = mentions.strange_words(text) and not _COMMENT.match(text)
-        reasons.append(("contradicted" if strange else "unconfirmed", f"code: {text} is not in the passages"))
-    return _verdict(reasons, "code")
 
 
 def is_code(sentence: str) -> bool:
@@ -216,41 +190,45 @@ def _stated(text: str) -> str:
     return " ".join(_unwrapped(clause) for clause in clauses if not LACKS.search(clause) and len(clause.split()) > 3)
 
 
-def _strange(sort: Sort, sentence: SourceLine, sources: Sources) -> Iterator[Reason]:
+def _strange(sort: Sort, sentence: TextLine, sources: Sources) -> Iterator[Reason]:
     """The reason against a heading or a lead with two content words that are neither general nor in a passage."""
     if sort in ("heading", "lead"):
         words = [token for token in sentence.tokens if token.content and not token.digits]
         general = LIGHT | STOP_WORDS | sources.known
-        strange = [t.word for t in words if not sources.forms(t.key) and general.isdisjoint((t.word, t.key))]
+        strange = [t.word for t in words if t.key not in sources.holders and general.isdisjoint((t.word, t.key))]
         if len(strange) > STRANGE:
             yield "unconfirmed", f"distant: the passages say nothing of {strange[0]} and {strange[1]}"
 
 
-def _pieces(text: str, sentence: SourceLine) -> list[SourceLine]:
-    """A long sentence in pieces, since the check of one takes time in proportion to the square of its length."""
-    starts = [sentence.tokens[index].start for index in range(0, len(sentence.tokens), LONGEST)]
-    return [line(text, start, end) for start, end in pairwise([*starts, len(text)])]
+def _pieces(text: str, claim: TextLine, sources: Sources) -> list[WordContexts]:
+    """A sentence; a long one in pieces, since the check of one takes time in proportion to the square of its length."""
+    starts = [claim.tokens[index].start for index in range(0, len(claim.tokens), LONGEST)]
+    lines = (
+        [TextLine(text, start, end) for start, end in pairwise([*starts, len(text)])] if len(starts) > 1 else [claim]
+    )
+    return [WordContexts(line, sources) for line in lines]
 
 
-def _judged(text: str, claim: SourceLine, sources: Sources, mentions: Mentions) -> tuple[Support, list[Reason]]:
-    """Where the passages support the claim best, and the reasons against it."""
-    words = words_of(claim, sources)
-    comparison = Comparison(claim, WordContexts(claim, words, sources))
-    found = support(words, sources)
+def _judged(text: str, claim: WordContexts, mentions: Mentions) -> tuple[WordContexts, Support, list[Reason]]:
+    """A claim, where the passages support it best, and the reasons against it."""
+    sources = claim.sources
+    comparison = Comparison(claim)
+    found = sources.support(claim.words)
     doubts = list(comparison.doubts())
-    if found.share < CLOSE or not sources.sites or _speaks_of_itself(claim, sources):
+    if found.share < CLOSE or not sources.lines or _speaks_of_itself(claim.said, sources):
         doubts.append("distant: the passages say nothing like it")
-    elif any(support(clause, sources).share < CLAUSE_CLOSE for clause in _clauses(text, claim, words)):
+    elif any(sources.support(clause).share < CLAUSE_CLOSE for clause in _clauses(text, claim)):
         doubts.append("distant: the passages say nothing like one of its clauses")
-    return found, [*_missing(text, comparison, mentions), *(("unconfirmed", doubt) for doubt in doubts)]
+    return claim, found, [*_missing(text, comparison, mentions), *(("unconfirmed", doubt) for doubt in doubts)]
 
 
-def _clauses(text: str, claim: SourceLine, words: Sequence[Word]) -> list[list[Word]]:
+def _clauses(text: str, claim: WordContexts) -> list[list[Word]]:
     """The words of each clause. A clause of few words belongs to the one before it."""
-    cuts = [match.end() for match in CLAUSE_BEGINS.finditer(text, claim.start, claim.end)]
+    said = claim.said
+    cuts = [match.end() for match in CLAUSE_BEGINS.finditer(text, said.start, said.end)]
     clauses: list[list[Word]] = []
-    for start, end in pairwise([claim.start, *cuts, claim.end]):
-        inside = [word for word in words if start <= claim.tokens[word.index].start < end]
+    for start, end in pairwise([said.start, *cuts, said.end]):
+        inside = [word for word in claim.words if start <= said.tokens[word.index].start < end]
         if clauses and min(len(inside), len(clauses[-1])) < CLAUSE_WORDS:
             clauses[-1] += inside
         else:
@@ -258,16 +236,18 @@ def _clauses(text: str, claim: SourceLine, words: Sequence[Word]) -> list[list[W
     return clauses
 
 
-def _speaks_of_itself(claim: SourceLine, sources: Sources) -> bool:
+def _speaks_of_itself(claim: TextLine, sources: Sources) -> bool:
     """Whether the claim says "I" and no passage does."""
     return any(token.word == "i" and token.capital for token in claim.tokens) and "i" not in sources.holders
 
 
-def _evidence(found: Support, words: Sequence[Word], sources: Sources) -> tuple[int | None, int, int]:
+def _evidence(claim: WordContexts, found: Support) -> tuple[int | None, int, int]:
     """The line of the best stretch that holds most of the claim: passage, start, end."""
-    best, most = None, 0.0
+    sources, best, most = claim.sources, None, 0.0
     for number in found.best:
-        held = sum(word.weight for word in words if number in sources.lines_with(word.forms))
-        if held > most and not sources.sites[number].line.heading:
-            best, most = sources.sites[number], held
-    return (best.passage, best.line.start, best.line.end) if best else (None, 0, 0)
+        held = sum(word.weight for word in claim.words if word.key in sources.lines[number].places)
+        if held > most and not sources.lines[number].heading:
+            best, most = number, held
+    return (
+        (sources.homes[best], sources.lines[best].start, sources.lines[best].end) if best is not None else (None, 0, 0)
+    )

@@ -7,13 +7,12 @@ Take the sentence "Pam gave the watch to Toby" and the passage "she gets Michael
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable
 from itertools import accumulate, islice
 from typing import Final
 
-from rag.evidence.negation import scopes
-from rag.evidence.passages import SourceLine
-from rag.evidence.word_overlap import Sources, Word
+from rag.evidence.reading import TextLine
+from rag.evidence.sources import Sources
 
 NEAR: Final = 3.0  # tokens; a word at this distance counts half as much as one at distance 0
 CLAUSE: Final = 1.0  # a word beyond n clause boundaries counts 1 / (1 + n * CLAUSE)
@@ -31,13 +30,12 @@ class WordContexts:
     A place in the passages is a pair: the number of a line and the index of a token in it.
     """
 
-    def __init__(self, said: SourceLine, words: Sequence[Word], sources: Sources) -> None:
+    def __init__(self, said: TextLine, sources: Sources) -> None:
         self.said = said
-        self.words = words
         self.sources = sources
+        self.words = sources.words_of(said)
         self.lines = frozenset(self._fullest())
         self._clause = list(accumulate(token.breaks for token in said.tokens))
-        self._denied: dict[int, frozenset[int]] = {}
         self._places: dict[int, list[tuple[int, ...] | None]] = {}
         self._fits: dict[tuple[int, int, int, int], float] = {}
         self._bests: dict[int, float] = {}
@@ -47,21 +45,20 @@ class WordContexts:
         """The lines that hold most of the sentence, by weight."""
         held: dict[int, float] = {}
         for word in self.words:
-            for number in self.sources.lines_with(word.forms):
+            for number in self.sources.holders.get(word.key, ()):
                 held[number] = held.get(number, 0.0) + word.weight
         return sorted(held, key=lambda number: -held[number])[:REACH]
 
     def places(self, number: int) -> list[tuple[int, ...] | None]:
         """For each word its tokens in a line: () if only an adjacent line or a heading holds it, None if neither."""
         if number not in self._places:
-            site = self.sources.sites[number]
-            beside = [line.places for line in self.sources.around(number)]
-            title = self.sources.titles[site.passage] | self.sources.known
+            sources, held = self.sources, self.sources.lines[number].places
+            around: list[Container[str]] = [line.places for line in sources.around(number)]
+            around += [sources.titles[sources.homes[number]], sources.known]
             found: list[tuple[int, ...] | None] = []
             for word in self.words:
-                tokens = tuple(place for form in word.forms for place in site.line.places.get(form, ())[:SAME])
-                near = any(form in places for form in word.forms for places in beside)
-                found.append(tokens or (() if near or not word.forms.isdisjoint(title) else None))
+                tokens = held.get(word.key, ())[:SAME]
+                found.append(tokens or (() if any(word.key in keys for keys in around) else None))
             self._places[number] = found
         return self._places[number]
 
@@ -114,7 +111,7 @@ class WordContexts:
         """
         if not self._bests:
             for word in self.words:
-                self._bests[word.index] = self.best(word.index, word.index, self.sites(word.forms))
+                self._bests[word.index] = self.best(word.index, word.index, self.sites([word.key]))
         total = held = 0.0
         for word in self.words:
             if word.index != index:
@@ -123,18 +120,12 @@ class WordContexts:
                 held += weight * self._bests[word.index]
         return held / total if total else 0.0
 
-    def denied(self, number: int) -> frozenset[int]:
-        """The tokens of a line that the line denies."""
-        if number not in self._denied:
-            self._denied[number] = scopes(self.sources.sites[number].line.tokens)
-        return self._denied[number]
-
-    def sites(self, forms: Iterable[str]) -> list[tuple[int, int]]:
+    def sites(self, keys: Iterable[str]) -> list[tuple[int, int]]:
         """The places of any of the keys in the compared lines."""
         return [
             (number, at)
-            for form in forms
-            for number in self.sources.holders.get(form, ())
+            for key in keys
+            for number in self.sources.holders.get(key, ())
             if number in self.lines
-            for at in self.sources.sites[number].line.places[form][:SAME]
+            for at in self.sources.lines[number].places[key][:SAME]
         ]

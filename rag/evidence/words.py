@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Final
 
 from rag.text.english.word_forms import CLITICS, FUNCTION_WORDS, NAMES_IN_CAPITALS, NEGATED_FORMS, irregular
-from rag.text.terms import rarity, stem
+from rag.text.english.word_lists import COMMON_ENDINGS, TITLES
+from rag.text.terms import is_english, rarity, stem
 
 _TOKEN: Final = re.compile(
     r"(?:[^\W\d_]\.){2,}"  # U.S.
@@ -23,6 +24,7 @@ _TOKEN: Final = re.compile(
     r"|[^\w\s]"
 )
 _QUOTES: Final = str.maketrans({"’": "'", "ʼ": "'", "‘": "'"})
+UNCOMMON: Final = 0.8  # least weight of a name at the beginning of a sentence
 _BREAKS: Final = frozenset(',;:()[]{}–—.!?"“”«»|')
 
 
@@ -45,11 +47,6 @@ class Token:
     digits: bool
 
     @property
-    def mark(self) -> bool:
-        """Whether it is punctuation or a symbol."""
-        return not self.word[-1].isalnum()
-
-    @property
     def breaks(self) -> bool:
         """Whether it ends a clause."""
         return self.word in _BREAKS
@@ -58,6 +55,13 @@ class Token:
     def content(self) -> bool:
         """Whether it is a content word or a number."""
         return self.weight > 0
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it is taken for a name: a capitalized content word, and uncommon if it begins a sentence."""
+        if not self.capital or self.digits or not self.content or len(self.word) < 2 or self.word in TITLES:
+            return False
+        return not self.first or (self.weight >= UNCOMMON and not _is_common(self.word))
 
 
 def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ...]:
@@ -108,6 +112,11 @@ def _plain(raw: str) -> str:
     """The text in lower case without accents: "Perú" is "peru"."""
     parts = unicodedata.normalize("NFKD", raw.translate(_QUOTES).lower())
     return "".join(c for c in parts if not unicodedata.combining(c)) or raw
+
+
+def _is_common(word: str) -> bool:
+    """Whether a word merely begins a sentence, by its ending: "Landlords", "Negotiation"."""
+    return word.endswith(COMMON_ENDINGS) or (word.endswith("s") and is_english(word[:-1]))
 
 
 def key_of(word: str) -> str:

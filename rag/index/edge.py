@@ -140,9 +140,9 @@ class EdgeIndex:
 
     @contextmanager
     def _points(self) -> Iterator[tuple[IndexInfo, EdgeShard]]:
-        """The record and the points for a writer, who takes them as they are.
+        """The record and the points as they are, for a writer.
 
-        A reader refuses a shard in which points are missing; whoever plans a change has to see what is left.
+        A reader refuses a shard in which points are missing; a writer has to see what is left.
         """
         with _files(self.collection):
             try:

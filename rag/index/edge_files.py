@@ -66,7 +66,7 @@ class Version(NamedTuple):
 class Generations:
     """The generations of one collection.
 
-    Reading takes no lock: a generation never changes once the pointer names it. Whoever calls a method that writes
+    Reading takes no lock: a generation never changes once the pointer names it. The caller of a method that writes
     holds the collection's lock.
     """
 
@@ -131,8 +131,8 @@ class Generations:
     def sweep(self, *, keep: Path | None) -> None:
         """Delete every generation but one, including unfinished ones of builds that died.
 
-        Those who have one open go on reading it: the system keeps its files, without a name, until the last has closed
-        them. Its folder is renamed first, so that nobody opens half of one.
+        Readers that have one open go on reading it: the system keeps its files until the last reader has closed them.
+        Its folder is renamed first, so that nobody opens an incomplete one.
         """
         for path in list(self.root.iterdir()) if self.root.is_dir() else ():
             if _GENERATION.fullmatch(path.name.removesuffix(_OLD)) and path != keep:
@@ -141,9 +141,9 @@ class Generations:
                 shutil.rmtree(old, ignore_errors=True)
 
     def rename(self, new: Generations) -> None:
-        """Move the whole collection to a name where there is none. Whoever calls this holds the locks of both names.
+        """Move the whole collection to an unused name. The caller holds the locks of both names.
 
-        Readers of the old name go on with what they have open, and find no collection afterwards.
+        Readers of the old name keep what they have open, and find no collection afterwards.
         """
         for path in list(new.root.iterdir()):  # the lock, and what a deleted collection has left
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
@@ -218,7 +218,7 @@ class NamedLock:
 
 
 def _stamp(path: Path) -> Stamp | None:
-    """What tells a file from another one of the same name; None where there is none."""
+    """What distinguishes a file from another one of the same name; None if there is no file."""
     try:
         return _stamp_of(path.stat())
     except OSError:

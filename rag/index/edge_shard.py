@@ -39,7 +39,7 @@ def load(folder: Path, collection: str, chunks: int | None) -> EdgeShard:
     """The shard in `folder`, opened for reading.
 
     Raises `RetrievalError` if it is damaged or does not hold exactly `chunks` points, unless that is None, and
-    `OSError` if the folder does not allow to open it: the engine writes its configuration anew.
+    `OSError` if the folder is read-only: the engine rewrites its configuration when it opens a shard.
     """
     from qdrant_edge import CountRequest, EdgeShard
 
@@ -83,7 +83,7 @@ def created(folder: Path, collection: str, dimension: int) -> Iterator[EdgeShard
 
 @contextmanager
 def engine_faults(collection: str, *, writing: bool = False) -> Iterator[None]:
-    """Turn the engine's exceptions into `RetrievalError`s, and into `OSError`s where the folder forbids what it does.
+    """Turn the engine's exceptions into `RetrievalError`s, and into `OSError`s where the folder is read-only.
 
     All others pass through.
     """
@@ -142,7 +142,7 @@ def search(
     """The best `limit` points of each leg, without payloads, and the scores of all of them in every leg.
 
     Two batches: one finds the points, the other asks each leg for its scores of what the other legs found. The ids are
-    numbers, for which the dictionary has those of the engine.
+    numbers; the dictionary maps them to those of the engine.
     """
     from qdrant_edge import Filter, HasIdCondition, QueryBatchRequest, QueryRequest
 

@@ -1,8 +1,8 @@
 """The right to change a collection on a server, which one writer has at a time.
 
 Qdrant has no locks, but it creates a collection of a name only once. So a writer creates an empty collection beside the
-book's, which says who it is, and deletes it at the end. A writer that was killed leaves it; whoever comes next takes it
-away when the writer's process is gone, or when it has not shown for a while that it is alive.
+book's, which names the writer, and deletes it at the end. A killed writer leaves it behind. The next writer removes it
+when the process of the old one is gone, or has given no sign of life for a while.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEAD: Final = 60.0  # seconds without one, after which a writer of another machi
 
 
 def is_lease(collection: str) -> bool:
-    """Whether a collection is no book but the sign of a writer."""
+    """Whether a collection is the lease of a writer and not a book."""
     return collection.endswith(SUFFIX)
 
 
@@ -78,7 +78,7 @@ async def take_lease(client: AsyncQdrantClient, collection: str) -> Lease:
                 await client.delete_collection(name)
             continue
         holder = await _holder(client, name)
-        if holder is not None and holder.get("token") == token:  # otherwise another writer took it for a dead one's
+        if holder is not None and holder.get("token") == token:  # else another writer took it as abandoned
             _held.add(token)
             return Lease(client, name, record)
     raise _refusal(collection, {})

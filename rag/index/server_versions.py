@@ -35,8 +35,8 @@ def new_version(book: str) -> str:
 def worth_copying(stored: int, going: int) -> bool:
     """Whether a change is written beside the old state. `going` of the `stored` points are removed or overwritten.
 
-    What is only added, or only removed, is so in place: a reader in between sees pages of the old state and of the new
-    one, which do not contradict each other. Nor is a large book copied for a small change.
+    A change that only adds or only removes is made in place: meanwhile a reader sees pages of both states, which do not
+    contradict each other. A large book is not copied for a small change either.
     """
     return going > 0 and stored - going <= max(SMALL, SHARE * going)
 
@@ -52,7 +52,7 @@ async def aliases(client: AsyncQdrantClient) -> dict[str, str]:
 
 
 async def book_names(client: AsyncQdrantClient) -> set[str]:
-    """The collections of a server by the names that people use; a state that no name stands for is left out."""
+    """The collections of a server by the names that people use; a state without a name is left out."""
     found = {name for name in await _collections(client) if not is_version(name)}
     return found | {name for name, collection in (await aliases(client)).items() if is_version(collection)}
 
@@ -60,9 +60,9 @@ async def book_names(client: AsyncQdrantClient) -> set[str]:
 async def show(client: AsyncQdrantClient, book: str, version: str) -> None:
     """Let the name stand for this version, and delete the old state of the book.
 
-    A collection that has the name itself, from an earlier askbook, is deleted first, since Qdrant allows no alias of
-    that name beside it: for the time of one request there is no book. Raises `UsageError` "foreign_collection" if
-    another program has taken the name meanwhile.
+    An earlier askbook gave the name to the collection itself. That collection is deleted first, since Qdrant allows no
+    alias of its name: for the time of one request there is no book. Raises `UsageError` "foreign_collection" if another
+    program has taken the name meanwhile.
     """
     from qdrant_client import models
 
@@ -91,7 +91,7 @@ async def rename(client: AsyncQdrantClient, book: str, new: str) -> None:
 async def remove(client: AsyncQdrantClient, book: str) -> None:
     """Delete the book that has this name, and what broken-off changes of it have left.
 
-    An alias that somebody else made loses its name only.
+    Of an alias that another program made, only the name is removed.
     """
     from qdrant_client import models
 
@@ -106,7 +106,7 @@ async def remove(client: AsyncQdrantClient, book: str) -> None:
 
 
 async def leftovers(client: AsyncQdrantClient, book: str) -> list[str]:
-    """The states of the book that no name stands for: those of changes that were broken off."""
+    """The states of the book that have no name: those of interrupted changes."""
     shown, ours = set((await aliases(client)).values()), re.compile(re.escape(book) + _STATE)
     return sorted(name for name in await _collections(client) if ours.fullmatch(name) and name not in shown)
 
@@ -116,9 +116,9 @@ async def _collections(client: AsyncQdrantClient) -> set[str]:
 
 
 async def settle(client: AsyncQdrantClient, book: str) -> None:
-    """Finish or remove what a change that was broken off has left. The caller has the book's lease.
+    """Finish or remove what an interrupted change has left. The caller has the book's lease.
 
-    A state that was complete is shown if the book has no other, since then the change was broken off just before.
+    A complete state is shown if the book has no other: then the change was interrupted just before that step.
     """
     found = await leftovers(client, book)
     if not found:

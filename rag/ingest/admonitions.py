@@ -1,4 +1,4 @@
-"""Notes and warnings that are set apart from the text become a line with their title and their text below it."""
+"""Admonitions (notes, warnings): each becomes a line with its title, and its text below that."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ADMONITION: Final = re.compile(
 )
 _ADMONITION_END: Final = re.compile(r"[ \t]*(?:>[ \t]?)*:{3,}[ \t]*")
 _ALERT: Final = re.compile(
-    r"^(?P<quote>[ \t]*(?:>[ \t]?)+)\[!(?P<kind>[A-Za-z]{1,30})\][+-]?(?P<title>[^\n]*)$", re.MULTILINE
+    r"^(?P<quote>[ \t]*(?:>[ \t]?)+)\[!(?P<kind>[A-Za-z][\w-]{0,30})\][+-]?(?P<title>[^\n]*)$", re.MULTILINE
 )
 
 

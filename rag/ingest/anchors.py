@@ -18,7 +18,8 @@ _PYTHON_MARKDOWN_NUMBER: Final = re.compile(r"(.*)_([0-9]+)")
 
 
 class HeadingText(NamedTuple):
-    """A heading as its anchor is made from it: its level (1 to 6), its plain text, and the id that it sets.
+    """A heading as its anchor is made from it: its level (1 to 6), its plain text as it is written, and the id that it
+    sets.
 
     In `typeset`, two or three hyphens outside code are one dash, as generators with a typographer write them. `nested`
     marks a heading in a list or a quote.
@@ -59,7 +60,7 @@ def unique_by_underscore(headings: Sequence[HeadingText], slug: Callable[[str], 
     used: dict[str, int] = {}  # for each slug the number up to which all are taken
     anchors = []
     for heading in headings:
-        anchor = slug(heading.text) if heading.custom is None else heading.custom
+        anchor = slug(" ".join(heading.text.split())) if heading.custom is None else heading.custom
         if heading.custom is None and (not anchor or anchor in taken):
             found = _PYTHON_MARKDOWN_NUMBER.fullmatch(anchor)
             base, number = (found[1], int(found[2])) if found else (anchor, 0)

@@ -22,7 +22,7 @@ LONGEST: Final = 120  # characters
 
 
 def book_title(source: str, documents: Sequence[Document], site: str = "") -> str:
-    """What the configuration of the site calls it, or the title of the start page, or the name of the source's folder.
+    """The title in the site's configuration, or the title of the start page, or the name of the source's folder.
 
     A title that names no book, such as `Documentation`, is passed over.
 

@@ -1,4 +1,4 @@
-"""What every dialect of Markdown needs: HTML becomes plain Markdown, and tables and blank lines are tidied."""
+"""Cleaning for every dialect of Markdown: HTML becomes plain Markdown, and tables and blank lines are tidied."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _HTML_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _HTML_HEADING: Final = Span(r"^[ \t]*+<(h[1-6])((?:\s[^<>]*+)?)>", r"</{}>")
 _INVISIBLE: Final = Span(r"<(script|style)\b[^<>]*+>", r"(?i:</{}>)")
 _PRE: Final = Span(r"<pre\b[^<>]*+>", r"(?i:</pre>)")
+_CODE: Final = re.compile(r"<code(?:\s[^<>]{0,500})?>(?P<code>[^<>`\0\n]{1,500})</code>", re.IGNORECASE)
 _OPENING: Final = re.compile(
     r"\A(?P<mark>[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3,}|~{3,}))[ \t]*(?P<info>[^`\n]+)"
 )
@@ -42,6 +43,7 @@ def strip_html(draft: PageDraft, *, mdx: bool = False, inline: Callable[[str], s
         return
     text = _HTML_COMMENT.sub("", _INVISIBLE.replaced(lambda *_: "", draft.text))
     text = _PRE.replaced(lambda _, inner: _preformatted(inner, draft), text)
+    text = _CODE.sub(lambda code: _code_span(code, draft, mdx=mdx), text)
     text = _HTML_HEADING.replaced(_heading, text)
     draft.text = strip_tags(text, mdx=mdx, inline=inline)
 
@@ -71,6 +73,13 @@ def _without_options(code: str) -> str:
 
 def _words(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _code_span(found: re.Match[str], draft: PageDraft, *, mdx: bool) -> str:
+    """`<code>` as a span of code, unless it holds markup."""
+    code = found["code"]
+    is_markup = "](" in code or (mdx and "{" in code) or not code.strip()
+    return found[0] if is_markup else draft.keep(f"`{html.unescape(code)}`")
 
 
 def _preformatted(inner: str, draft: PageDraft) -> str:

@@ -1,7 +1,7 @@
 """Text that a page includes from other files: mdBook's `{{#include}}` and MDX partials.
 
-Only files inside `root` are read, even if a path or a symbolic link points elsewhere, and no hidden ones: a book could
-otherwise take the `.env` of the folder that it was unpacked in.
+Only files inside `root` are read, even if a path or a symbolic link points elsewhere, and no hidden files: otherwise a
+book could include the `.env` of the folder that it was unpacked in.
 """
 
 from __future__ import annotations

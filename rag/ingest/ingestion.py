@@ -296,7 +296,7 @@ class Ingestion:
                 for step in STEPS[: STEPS.index("write")]:
                     await self.step(step)
         plan, options, info = self._made_plan, self.options, self._info
-        # Points of other sources are gone, which this run cannot restore; the record has to say so.
+        # Points of other sources are missing, which this run cannot restore; the record has to say so.
         lost = info is not None and info.chunks != len(self._held)
         if options.dry_run or (plan.is_empty and not lost):
             return
@@ -399,5 +399,5 @@ def _identity(id: str, sha256: str) -> int:
 
 
 def _places(source: str, path: str) -> list[tuple[str, str]]:
-    """A page and the folders that it is in: if one of them failed, the page is not gone."""
+    """A page and its folders: if reading one of them failed, the page does not count as deleted."""
     return [(source, path), *((source, folder.as_posix()) for folder in PurePosixPath(path).parents)]

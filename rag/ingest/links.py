@@ -20,15 +20,15 @@ Unknown = Callable[[str, str], str | None]
 _UNSAFE: Final = re.compile(r"[\s()<>]")  # what would end the target of a link
 NOTE: Final = 400  # most characters of a footnote that is put into the text; a longer one becomes a paragraph
 _TARGET: Final = r"<[^<>\n]{0,2000}>|[^\s()<>]{0,2000}(?:\([^\s()<>]{0,500}\)[^\s()<>]{0,500}){0,3}"
-_TITLE: Final = r"(?:\s{1,3}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}'|\([^()\n]{0,500}\)))?"
+_TITLE: Final = r"(?:[ \t]{0,20}\s(?:\"(?:[^\"\\\n]|\\.){0,500}+\"|'(?:[^'\\\n]|\\.){0,500}+'|\([^()\n]{0,500}\)))?"
 _INNER: Final = r"[^\[\]\n]{0,500}+(?:\n[^\[\]\n]{1,500}+){0,3}+"
 _LABEL: Final = rf"{_INNER}(?:\[{_INNER}\]{_INNER}){{0,4}}"
 _IMAGE: Final = re.compile(
     rf"!\[(?P<alt>{_LABEL})\](?:\([ \t]{{0,3}}(?:{_TARGET}){_TITLE}[^()\n]{{0,50}}\)|\[[^\[\]\n]{{0,200}}\])"
 )
-_DEFINITION: Final = re.compile(
-    rf"^ {{0,3}}\[(?P<label>[^\]\[\n^][^\]\[\n]{{0,300}})\]:[ \t]{{0,8}}\n?[ \t]{{0,8}}(?P<target>{_TARGET}){_TITLE}"
-    r"[ \t]*+$\n?",
+_DEFINITION: Final = re.compile(  # it may stand in a list or a quote; code has been masked
+    r"^[ \t>]{0,20}\[(?P<label>[^\]\[\n^][^\]\[\n]{0,300})\]:[ \t]{0,40}\n?[ \t]{0,8}"
+    rf"(?P<target><[^<>\n]{{0,2000}}>|[^\s<][^\s]{{0,2000}}|){_TITLE}[ \t]*+$\n?",
     re.MULTILINE,
 )
 _INLINE: Final = re.compile(
@@ -39,6 +39,11 @@ _REFERENCE: Final = re.compile(
 )
 _NOTE: Final = re.compile(
     r"^\[\^(?P<name>[^\[\]\s]{1,100})\]:[ \t]*(?P<text>[^\n]*(?:\n(?:[ \t]{2,}[^\n]+|[ \t]*(?=\n(?: {4}|\t)\S)))*)\n?",
+    re.MULTILINE,
+)
+_QUOTED_NOTE: Final = re.compile(
+    r"^(?:[ \t]*>)+[ \t]?\[\^(?P<name>[^\[\]\s]{1,100})\]:[ \t]*"
+    r"(?P<text>[^\n]*(?:\n(?:[ \t]*>)+[ \t]*(?!\[\^)[^\s>][^\n]*)*)\n?",
     re.MULTILINE,
 )
 _NOTE_MARK: Final = re.compile(r"[ \t]?\[\^(?P<name>[^\[\]\s]{1,100})\]")
@@ -73,7 +78,11 @@ def _inline(link: re.Match[str], resolve: Resolve) -> str:
     resolved = resolve(target.strip("<>"))
     if not resolved:
         return "()"
-    return f"({re.sub(_UNSAFE, lambda sign: quote(sign[0]), resolved)})"
+    return f"({_escaped(resolved)})"
+
+
+def _escaped(address: str) -> str:
+    return re.sub(_UNSAFE, lambda sign: quote(sign[0]), address)
 
 
 def _references(draft: PageDraft, text: str, unknown: Unknown) -> str:
@@ -81,7 +90,9 @@ def _references(draft: PageDraft, text: str, unknown: Unknown) -> str:
     targets: dict[str, str] = {}
 
     def define(definition: re.Match[str]) -> str:
-        targets.setdefault(_key(draft.restored(definition["label"])), definition["target"])
+        target = definition["target"]
+        bare = target if target.startswith("<") else _escaped(target)
+        targets.setdefault(_key(draft.restored(definition["label"])), bare)
         return ""
 
     def refer(link: re.Match[str]) -> str:
@@ -110,6 +121,10 @@ def _footnotes(text: str) -> str:
         notes.setdefault(note["name"], words if short else "")
         return "" if short else re.sub(r"^[ \t]+", "", note["text"], flags=re.MULTILINE) + "\n"
 
+    def define_quoted(note: re.Match[str]) -> str:
+        notes.setdefault(note["name"], " ".join(re.sub(r"\n[ \t>]*", " ", note["text"]).split()))
+        return ""
+
     def place(mark: re.Match[str]) -> str:
         words = notes.get(mark["name"])
         if words is None:
@@ -117,4 +132,4 @@ def _footnotes(text: str) -> str:
         notes[mark["name"]] = ""  # a second mark does not repeat it
         return f" ({words})" if words else ""
 
-    return _NOTE_MARK.sub(place, _NOTE.sub(define, text))
+    return _NOTE_MARK.sub(place, _NOTE.sub(define, _QUOTED_NOTE.sub(define_quoted, text)))

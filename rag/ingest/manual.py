@@ -41,9 +41,9 @@ async def index_manual(
     """Bring a collection up to date with the pages of the manual, those in `docs/` unless others are given.
 
     `stamp` is a file in which a run leaves the fingerprint of what it made. If it is still the right one, nothing is
-    read but the pages, and the ingestion is not even imported. Of processes that start at once in a new home, one
-    indexes the manual; the others wait for it and find it done. Raises `RetrievalError` "index_locked" when that takes
-    longer than a minute.
+    read but the pages, and the ingestion is not even imported. If several processes start at once in a new home, one of
+    them indexes the manual and the others wait. Raises `RetrievalError` "index_locked" when that takes longer than a
+    minute.
     """
     give_up = time.monotonic() + _LONGEST_WAIT
     while not await is_current(index, embedder, sparse, stamp):
@@ -102,7 +102,7 @@ async def _fitting(index: ports.ChunkIndex, embedder: ports.Embedder, sparse: po
 async def is_current(
     index: ports.ChunkIndex, embedder: ports.Embedder, sparse: ports.SparseEncoder, stamp: Path | None
 ) -> bool:
-    """Whether the collection still is what the run made that left the stamp."""
+    """Whether the collection is unchanged since the run that wrote the stamp."""
     info = None if stamp is None else await _fitting(index, embedder, sparse)
     if stamp is None or info is None:
         return False
@@ -115,7 +115,7 @@ async def is_current(
 
 
 def fingerprint(info: IndexInfo, entries: Sequence[IndexEntry]) -> str:
-    """What changes with the pages, with the code that ingests them, and with the collection that they are in."""
+    """A fingerprint of the pages, of the code that ingests them, and of their collection."""
     digest = hashlib.sha256(f"{DOCS} {info} {sorted(map(repr, entries))}".encode("utf-8", "surrogateescape"))
     pages = (page for page in DOCS.rglob("*.md") if page.relative_to(DOCS).parts[0] not in SKIPPED)
     for file in (*sorted(pages), *sorted(Path(__file__).parent.glob("*.py"))):

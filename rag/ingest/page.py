@@ -110,11 +110,15 @@ def walk(blocks: tuple[Block, ...]) -> Iterator[Block]:
 def _heading(node: SyntaxTreeNode, references: dict[str, Any]) -> tuple[str, HeadingText]:
     """A heading's text as a reader sees it, and as its anchor is made from it, which `{#~text}` at its end gives."""
     tokens = _inline(node.children[0].content, references)
-    text, typeset = _one_line(_plain(tokens)), _one_line(_plain(tokens, typeset=True))
+    text, as_written, typeset = (
+        _one_line(_plain(tokens)),
+        _spaced(_plain(tokens)),
+        _spaced(_plain(tokens, typeset=True)),
+    )
     level, mark = int(node.tag[1]), _CUSTOM_ID.search(text)
     nested = node.parent is not None and node.parent.type != "root"
     if mark is None:
-        return text, HeadingText(level, text, None, typeset, nested)
+        return text, HeadingText(level, as_written, None, typeset, nested)
     shown, custom = text[: mark.start()], mark[1].strip()
     if custom.startswith("~"):
         return shown, HeadingText(level, custom[1:], None, custom[1:], nested)
@@ -133,6 +137,11 @@ def _inline(source: str, references: dict[str, Any]) -> list[Token]:
 
 def _one_line(pieces: Iterable[str]) -> str:
     return " ".join("".join(pieces).split())
+
+
+def _spaced(pieces: Iterable[str]) -> str:
+    """One line with all its spaces: an anchor has a hyphen for each."""
+    return "".join(pieces).strip()
 
 
 def _plain(tokens: list[Token], *, typeset: bool = False) -> Iterator[str]:

@@ -90,7 +90,7 @@ def make_plan(
 
 
 def is_whole(held: Sequence[IndexEntry]) -> bool:
-    """Whether all chunks of a page are there, and no others. Somebody may have deleted some behind the index's back.
+    """Whether all chunks of a page are there, and no others. Another program may have deleted some.
 
     Where their number is not recorded, as in books of an earlier version, a missing last chunk is not noticed.
     """

@@ -1,7 +1,7 @@
 """The files of a source: which ones there are, and their bytes. Every file of a book is opened here.
 
-A folder may come from a stranger and may change while it is read. So a file is judged by what was opened, not by what a
-look at its name said before.
+A folder may come from a stranger and may change while it is read. So checks are made on the opened file, not on its
+name before.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def witnessed() -> Iterator[dict[str, Stamp]]:
 
 
 def stamp(path: Path) -> Stamp:
-    """What tells a file or a folder from any other that may be at its place later."""
+    """What distinguishes a file or folder from any that may replace it later."""
     try:
         if path.name == _FILES:
             with os.scandir(path.parent) as listing:

@@ -1,4 +1,4 @@
-"""What a source held when it was read last, so that an unchanged one need not be read again.
+"""What a source held at its last reading, so that an unchanged source is not read again.
 
 Reading a page takes a few milliseconds: its file is parsed, and its links are resolved against all other pages. For a
 source in which no file has changed, the hashes of the pages are known; only a page that has to be cut is read.
@@ -31,7 +31,7 @@ class RecalledPage(Document):
 
 
 class ReadSource(NamedTuple):
-    """A source that was read, and what was looked at for it."""
+    """A source that was read, and the files and folders that were looked at."""
 
     result: LoadResult
     seen: Mapping[str, Stamp]
@@ -89,7 +89,7 @@ def _stamp(seen: list[int] | None) -> Stamp:
 
 
 def _code() -> list[Any]:
-    """What changes when the code that reads sources does."""
+    """A fingerprint of the code that reads sources."""
     files = sorted(_CODE.rglob("*.py"))
     digest = hashlib.sha256(repr([(str(file), stamp(file)) for file in files]).encode("utf-8", "surrogatepass"))
     return [VERSION, digest.hexdigest()]

@@ -221,7 +221,7 @@ def _place_table(piece: SplitPiece, packer: Packer, fits: Fits) -> None:
 
 def _place_lines(spans: list[tuple[int, int]], packer: Packer, fits: Fits, before: str, after: str) -> None:
     """Add runs of whole lines of about equal length; cut a line that does not fit by itself."""
-    sums = [0]  # words and marks before each line, which is close to what any tokenizer counts
+    sums = [0]  # words and marks before each line; every tokenizer's count is close to that
     for span in spans:
         sums.append(sums[-1] + len(_MARK.findall(packer.text[slice(*span)])))
     line = 0

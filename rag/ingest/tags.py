@@ -22,9 +22,12 @@ _HTML = """
     video wbr
 """
 _VOID = "br col embed hr img input link meta param source track wbr"
+_NO_WORDS = "blockquote center dd div dl dt em font li ol p small span strong sub sup table tbody td th thead tr tt ul"
 _SPACED = "br dd dt li p td th tr div summary figcaption caption"
 HTML: Final = frozenset(_HTML.split())
 VOID: Final = frozenset(_VOID.split())
+# Nobody writes these in brackets as words of a text, as in `cd <path>`.
+NO_WORDS: Final = frozenset(_NO_WORDS.split())
 SPACED: Final = frozenset(_SPACED.split())  # replaced by a space, so that texts on both sides stay apart
 REACH: Final = 4_000  # most characters of an attribute: without a limit a hostile page takes quadratic time
 _OPEN: Final = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w.-]*)(?=[\s/>])")
@@ -123,18 +126,26 @@ def strip_tags(text: str, *, mdx: bool, inline: Callable[[str], str | None] = la
     labels = {m["value"]: m["label"] for values in tabs for m in _LABEL.finditer(values)}
     pieces: list[str] = []
     at = 0
+    written = False  # whether the line so far has text
     for n, tag in enumerate(tags):
         if tag.begin < at or not (n in pairs or _stands_alone(text, tag, mdx=mdx)):
             continue
         before = text[at : tag.begin]
-        if starts := not before.rpartition("\n")[2].strip() and (at == 0 or "\n" in before or pieces[-1:] == [""]):
+        if starts := not _written(written, before):
             before = before.rstrip(" \t") if tag.name[0].islower() or _fills_line(text, tag) else before
         stand_in = _stand_in(tag, labels, inline, starts=starts, alone=_fills_line(text, tag))
         if stand_in == " " and (text[tag.end : tag.end + 1] or "\n").isspace():
             stand_in = ""
         pieces += [before, stand_in]
+        written = _written(_written(written, before), stand_in)
         at = tag.end
     return "".join(pieces) + text[at:]
+
+
+def _written(before: bool, piece: str) -> bool:
+    """Whether the last line has text after a piece was added to it."""
+    _, newline, line = piece.rpartition("\n")
+    return bool(line.strip()) or (before and not newline)
 
 
 def _known(tag: Tag) -> bool:
@@ -159,10 +170,10 @@ def _pairs(tags: list[Tag]) -> set[int]:
 
 
 def _stands_alone(text: str, tag: Tag, *, mdx: bool) -> bool:
-    """Whether a tag without a partner is markup all the same, since prose has no `</div>` and no `<a href="…">`."""
-    if tag.alone or tag.name in VOID or (mdx and _fills_line(text, tag)):
+    """Whether a tag without a partner is certainly markup: prose has no `</div>` and no `<a href="…">`."""
+    if tag.alone or tag.name in VOID or tag.name in NO_WORDS or (mdx and _fills_line(text, tag)):
         return True
-    return tag.name in HTML and (any(tag.attributes.values()) or (tag.closing and _fills_line(text, tag)))
+    return tag.name in HTML and (any(tag.attributes.values()) or tag.closing)
 
 
 def _fills_line(text: str, tag: Tag) -> bool:

@@ -47,7 +47,7 @@ class TextBatches:
     """The texts that have no vector yet, in batches.
 
     A batch holds texts of like length, so that little of it is padding. The batches come in a random order, the same
-    every time: with the short ones first, the time that is left would seem shorter than it is.
+    every time: with the short ones first, the estimate of the time left would be too low.
     """
 
     def __init__(self, text_of: Callable[[int], str], lengths: Sequence[int], size: int) -> None:

@@ -159,7 +159,7 @@ def _labels(folder: Path, config: Mapping[str, Any]) -> tuple[Meaning, ...]:
     if not isinstance(names, dict) or not names:
         return ()
     ordered = [str(names[key]) for key in sorted(names, key=lambda key: (len(str(key)), str(key)))]
-    if all(name.upper().startswith("LABEL_") for name in ordered):  # names that nobody gave
+    if all(name.upper().startswith("LABEL_") for name in ordered):  # names given by default
         return ()
     found = [_NAMES.get(name.lower().replace(" ", "_").replace("-", "_")) for name in ordered]
     if None in found or "yes" not in found or (len(found) > 1 and "no" not in found):

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from rag.model.received_answer import WIRE_BYTES, EndlessResponseError, UnreadableResponseError
 
-# Unpacked piece by piece by both libraries. Others, or one inside the other, could fill the memory from one piece.
+# Both libraries unpack these piece by piece. Others, or one inside another, could fill the memory from one piece.
 _PACKINGS: Final = frozenset({"", "identity", "gzip", "deflate"})
 _HEADERS: Final = {"accept-encoding": "gzip, deflate"}
 
@@ -22,7 +22,7 @@ def print_no_answers() -> None:
     """Keep pydantic from printing parts of an answer, which may repeat the key, to standard error.
 
     The openai library does not check the types of an answer, and pydantic warns of wrong ones with their values. A
-    warning can only be turned off for the whole process; this one is of no use to anybody.
+    warning can only be turned off for the whole process.
     """
     warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
 
@@ -57,7 +57,9 @@ def _hook(library: Any, line: int | None, seconds: float | None) -> Any:
                 yield part
 
         def close(self) -> None:
-            self._inner.close()
+            inner, self._inner = self._inner, None  # it refers back to the response, which would outlive its use
+            if inner is not None:
+                inner.close()
 
     def limit(response: Any) -> None:
         response.stream = Limited(_unpacking(library, response))
@@ -78,7 +80,9 @@ def _async_hook(library: Any, line: int | None, seconds: float | None) -> Any:
                 yield part
 
         async def aclose(self) -> None:
-            await self._inner.aclose()
+            inner, self._inner = self._inner, None  # as above
+            if inner is not None:
+                await inner.aclose()
 
     async def limit(response: Any) -> None:
         response.stream = Limited(_unpacking(library, response))

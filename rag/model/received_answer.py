@@ -1,7 +1,7 @@
-"""What a model sends for one answer: how much it may be, why it ended, and tool calls fit to be stored.
+"""The response of a model: limits on its size, why it ended, and tool calls fit to be stored.
 
 A model or a server may send for ever. `max_tokens` is only a request: Ollama ignored it for years, and a broken or
-hostile server ignores everything.
+hostile server may too.
 """
 
 from __future__ import annotations

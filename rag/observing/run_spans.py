@@ -1,7 +1,7 @@
 """The runs of a turn as spans of OpenTelemetry, named and described by its conventions for generative AI.
 
-https://opentelemetry.io/docs/specs/semconv/gen-ai/: `gen_ai.*` are their attributes; what they have no name for is
-under `askbook.*`. Prompts, answers, passages and questions, which the conventions allow as options, are left out.
+https://opentelemetry.io/docs/specs/semconv/gen-ai/: `gen_ai.*` are their attributes; other facts are under `askbook.*`.
+Prompts, answers, passages and questions, which the conventions allow as options, are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from rag.observing.runs import Run, RunObserver
 
 _OPERATION: Final = {"turn": "invoke_agent", "search": "retrieval", "tool": "execute_tool", "model": "chat"}
-# Facts of a run that the conventions have a name for, by kind.
+# Facts of a run that the conventions name, by kind.
 _STANDARD: Final = {
     "turn": {"thread_id": "gen_ai.conversation.id", "model": "gen_ai.request.model"},
     "model": {

@@ -1,7 +1,7 @@
 """LangChain's callbacks as begun and ended runs: a turn, its nodes, and their searches, tools and model calls.
 
-LangGraph hands the callbacks of a run's configuration to every node, and these hand them on. What is kept of a run are
-names, ids, counts and times: the texts that the callbacks bring are never read.
+LangGraph hands the callbacks of a run's configuration to every node, and these hand them on. Only names, ids, counts
+and times of a run are kept: the texts that the callbacks bring are never read.
 """
 
 from __future__ import annotations

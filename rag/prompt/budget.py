@@ -1,7 +1,7 @@
 """Fits a prompt into the model's context window.
 
-The system prompt and the question are always kept. If the rest is too long, whole turns of the history are dropped
-first, the oldest first, then passages, the lowest score first.
+The system prompt and the question are always kept. If the rest is too long, whole turns are dropped first, oldest
+first, then passages, lowest score first.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from rag.system.program_name import PACKAGE
 def _is_installed(library: str) -> bool:
     try:
         return find_spec(library) is not None
-    except ModuleNotFoundError:  # the package that a module of this name would be in
+    except ModuleNotFoundError:  # the package that would contain a module of this name
         return False
 
 

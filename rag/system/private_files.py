@@ -37,8 +37,8 @@ def write_private(path: Path, text: str) -> None:
 def close_to_others(path: Path) -> None:
     """Take every permission on an existing folder from other users.
 
-    A folder that is plainly used for more is left as it is: another user's, a link, one with the sticky bit such as
-    /tmp, and one that holds the user's home or the current folder.
+    A folder that has other uses is left as it is: another user's, a link, one with the sticky bit such as /tmp, and one
+    that contains the user's home or the current folder.
     """
     try:
         found = path.lstat()

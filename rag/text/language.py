@@ -104,9 +104,9 @@ def _engine(language: str) -> Any:
 
 @cache
 def _stemmer(language: str) -> Any:
-    import snowballstemmer
+    import Stemmer
 
-    return snowballstemmer.stemmer(language)
+    return Stemmer.Stemmer(language, 0)  # without a cache of its own: `stem_in` has one
 
 
 def words_of_text(text: str) -> frozenset[str]:

@@ -49,7 +49,7 @@ def respelt(question: str, words: Collection[str]) -> str:
 
 
 def _is_rare(word: str) -> bool:
-    """Whether a word is not among the ten thousand commonest; their list lacks most misspelt words."""
+    """Whether a word is not among the ten thousand commonest, which include few misspelt words."""
     return rarity(word) == 1.0
 
 

@@ -1,4 +1,4 @@
-"""Who may come in: checks the key, and without keys that no page of another site is calling."""
+"""Access control: checks the key; without keys, checks that no page of another site is calling."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Final
 from rag.errors import UsageError
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_SHORTEST_KEY: Final = 8  # characters; a shorter key is guessed in an afternoon
+_SHORTEST_KEY: Final = 8  # characters; shorter keys can be guessed
 _SEPARATOR: Final = "/"  # not allowed in a name, so an id belongs to one person
 
 

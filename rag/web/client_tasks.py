@@ -1,4 +1,4 @@
-"""Requests that a chat page sends on its own account: a title, tags or follow-up questions for a conversation.
+"""Requests that a chat page makes by itself: for a title, tags or follow-up questions of a conversation.
 
 Open WebUI and LibreChat send them to the model of the conversation, as a message that quotes it. They are no questions
 about the book, so a search and a refusal would be the wrong answer. The conversation's first question is its title;

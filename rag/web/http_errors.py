@@ -43,7 +43,7 @@ def status_of(failure: ErrorInfo) -> int:
 
 
 def error_response(failure: AskbookError | ErrorInfo, answer: Response | None = None) -> JSONResponse:
-    """The failure in OpenAI's form. `answer` is the response of a turn that failed, and rides in `askbook`."""
+    """The failure in OpenAI's form. `answer` is the response of a failed turn, for the key `askbook`."""
     info = failure.info() if isinstance(failure, AskbookError) else failure
     status = failure.status if isinstance(failure, RequestRefusedError) else status_of(info)
     headers: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What OpenAI's field `model` says: a profile, `askbook/BOOK`, or `PROFILE/BOOK`."""
+"""OpenAI's field `model`: a profile, `askbook/BOOK`, or `PROFILE/BOOK`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rag.errors import UsageError
 from rag.profiles.offered_profiles import Offer
 from rag.web.http_errors import RequestRefusedError
 
-ANY: Final = "askbook"  # in the place of a profile: whichever is usual
+ANY: Final = "askbook"  # in place of a profile: the default one
 
 
 class ModelChoice(NamedTuple):

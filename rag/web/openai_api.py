@@ -103,7 +103,7 @@ def _stored_thread(metadata: Mapping[str, Any], person: Person) -> str | None:
 
 
 def _chore(done: TaskAnswer, model: str, *, stream: bool) -> HttpResponse:
-    """A completion that no turn made."""
+    """A completion without a turn, for a task of the client."""
     body = _envelope(new_id(), "chat.completion.chunk" if stream else "chat.completion", model)
     message: dict[str, Any] = {"role": "assistant", "content": done.text}
     if done.tool:
@@ -206,7 +206,7 @@ class _Form:
         return self._envelope | {"choices": [choice]}
 
     def of(self, event: Event) -> list[dict[str, Any]]:
-        """The chunks of one event. What was sent cannot be withdrawn in this format, so a line says that it was."""
+        """The chunks of one event. This format cannot withdraw what was sent, so a line says that it is withdrawn."""
         if event.type == "sentence":
             self._shown += event.data["text"]
             return [self.text({"content": event.data["text"]})]

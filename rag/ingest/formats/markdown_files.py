@@ -13,10 +13,11 @@ from rag.ingest.formats.file_format import LARGEST, LoadedText, Syntax
 
 _YAML: Final = re.compile(r"---[ \t]*\n(?P<head>(?:.*\n)*?)---[ \t]*(?:\n|\Z)")
 _TOML: Final = re.compile(r"\+\+\+[ \t]*\n(?P<head>(?:.*\n)*?)\+\+\+[ \t]*(?:\n|\Z)")
+_TEXT_LINE: Final = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
 
 
 class MarkdownLoader:
-    """CommonMark and its dialects. Which dialect it is, the generator knows."""
+    """CommonMark and its dialects; the generator knows which one."""
 
     suffixes = frozenset({".md", ".markdown"})
     largest = LARGEST
@@ -50,8 +51,9 @@ def front_matter(text: str) -> tuple[dict[str, Any], str]:
     """
     if found := _YAML.match(text):
         fields = _yaml_fields(found["head"])
-        # Text between two horizontal rules is not front matter.
-        return (fields, text[found.end() :]) if fields or ":" in found["head"] or not found["head"] else ({}, text)
+        # Text between two horizontal rules is not front matter; comments alone are.
+        is_head = fields or ":" in found["head"] or not _TEXT_LINE.search(found["head"])
+        return (fields, text[found.end() :]) if is_head else ({}, text)
     if found := _TOML.match(text):
         try:
             return from_toml(found["head"]), text[found.end() :]

@@ -30,7 +30,7 @@ class NotebookLoader:
             title = notebook.metadata.get("title")
         except (RecursionError, MemoryError):
             raise ValueError("it is nested too deeply") from None
-        except Exception as error:  # nbformat raises what its parsers and its converters of old notebooks raise
+        except Exception as error:  # nbformat passes on exceptions of its parsers and converters
             raise ValueError("it is not a notebook of Jupyter, or it is broken") from error
         fields = {"title": unicode_text(title)} if isinstance(title, str) else {}
         return [LoadedText(unicode_text("\n\n".join(cell for cell in cells if cell)), "markdown", fields)]

@@ -1,4 +1,4 @@
-"""What the process that reads a PDF does.
+"""The process that reads a PDF.
 
 PDFium finds the characters and orders them. A line is what it ends with a line break; where the line stands and in
 which font it is set are those of its first and last characters.

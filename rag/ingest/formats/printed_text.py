@@ -1,7 +1,7 @@
 """From the lines of printed pages to Markdown: paragraphs, headings, lists and code, and where each page begins.
 
-A line break on paper says nothing by itself. It ends a paragraph where the next word would still have fitted on the
-line, where the space below is larger than usual, or where the next line is indented, numbered or set in another size.
+Not every line break on paper ends a paragraph. One does if the next word would still have fitted on the line, if the
+space below is larger than usual, or if the next line is indented, numbered or set in another size.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A site that was read over HTTP: every page has the address that it was found at, and the ids of its headings."""
+"""A site that was read over HTTP: every page keeps the address at which it was found, and the ids of its headings."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class Docusaurus(Generator):
         return "/" + joined.lstrip("/") + ("/" if name.endswith("/") and joined.strip("/") else "")
 
     def target(self, page: PageFile, path: str) -> PageFile | None:
-        """A file that is named without dots is looked for in the docs, then in the site, then beside the page."""
+        """A file name without leading dots is looked up in the docs, then in the site, then beside the page."""
         if posixpath.splitext(path)[1].lower() in MARKUP:
             tree = self._tree(page.file)
             roots = [tree.folder] if tree else []

@@ -47,7 +47,7 @@ class SiteOptions:
 
 
 def site_options(config: Path) -> SiteOptions:
-    """The options of a configuration file. What it computes has its default."""
+    """The options of a configuration file. Computed options have their defaults."""
     options = js_objects(read_inside(config.parent, config) or "").get("default")
     options = options if isinstance(options, dict) else {}
     slash = options.get("trailingSlash")

@@ -99,7 +99,7 @@ class Generator(ABC):
 
     @property
     def include_root(self) -> Path:
-        """The folder that includes may not leave. The configuration has no say: it could name the whole disk."""
+        """The folder that includes may not leave. The configuration cannot change it: it could name the whole disk."""
         return self.source if self.config is None else _above_both(self.source, self.config.parent)
 
     def reads(self, suffix: str) -> bool:
@@ -130,7 +130,7 @@ class Generator(ABC):
         return True
 
     def enter(self, pages: Collection[PageFile], base_url: str | None) -> None:
-        """Take note of all pages, before the first one is asked for its address, its title or its text."""
+        """Register all pages, before the address, the title or the text of any page is needed."""
         self.pages = {page.path: page for page in pages}
         self.base_url = base_url
 
@@ -157,7 +157,7 @@ class Generator(ABC):
         return ""
 
     def title(self, page: PageFile) -> str:
-        """A title that the generator's own files give, which counts more than the page's first heading."""
+        """The title in the generator's own files, which takes precedence over the page's first heading."""
         return page.text_field("title")
 
     def usual_title(self, page: PageFile) -> str:

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from rag.ingest.admonitions import alerts
 from rag.ingest.anchors import HeadingText, typeset_anchors
-from rag.ingest.generators.config_files import as_text, config_options, is_false, is_true
+from rag.ingest.generators.config_files import as_text, is_false, is_true
 from rag.ingest.generators.generator import Generator, PageFile
+from rag.ingest.generators.hugo_config import hugo_options
 from rag.ingest.generators.shortcodes import ShortcodePage, expand_shortcodes
 from rag.ingest.includes import Allowance
 from rag.ingest.masking import PageDraft
@@ -48,7 +49,7 @@ class Hugo(Generator):
 
     @cached_property
     def options(self) -> dict[str, Any]:
-        return {name.lower(): value for name, value in config_options(self.config).items()}
+        return hugo_options(self.home, self.config)
 
     @property
     def home(self) -> Path:
@@ -64,27 +65,42 @@ class Hugo(Generator):
     @cached_property
     def content(self) -> Path:
         usual = self.options.get("contentdir") or "content"
-        folders = [self.home / str(folder) for folder in (*self._language_folders, usual)]
+        folders = [self.home / str(folder) for folder in (*self._language_folders.values(), *self._mounts, usual)]
         if self.config is None:
             return next((folder for folder in folders if is_folder(folder)), self.source)
         return resolved(next((f for f in folders if self.source.is_relative_to(f)), folders[0]))
 
     @property
+    def _mounts(self) -> list[str]:
+        """The folders that the configuration mounts as the content."""
+        module = self.options.get("module")
+        mounts = module.get("mounts") if isinstance(module, dict) else None
+        found = [one for one in mounts if isinstance(one, dict)] if isinstance(mounts, list) else []
+        return [str(one.get("source") or "content") for one in found if str(one.get("target")).strip("/") == "content"]
+
+    @property
     def _language(self) -> str:
         return str(self.options.get("defaultcontentlanguage") or "en")
 
-    @property
-    def _language_folders(self) -> list[str]:
-        """The content folders of the languages, the default language's first."""
+    @cached_property
+    def _language_folders(self) -> dict[str, str]:
+        """The content folders of the languages that name one, the default language's first."""
         languages = self.options.get("languages")
-        if self.config is not None and self.config.parent.name == "_default" and not languages:
-            languages = config_options(self.config.with_name(f"languages{self.config.suffix}"))
-        found: list[str] = []
+        found: dict[str, str] = {}
         for name, options in languages.items() if isinstance(languages, dict) else ():
-            folder = next((v for k, v in options.items() if k.lower() == "contentdir"), "") if options else ""
+            given = options.items() if isinstance(options, dict) else ()
+            folder = next((value for key, value in given if key.lower() == "contentdir"), "")
             if isinstance(folder, str) and folder:
-                found.insert(0 if name == self._language else len(found), folder)
-        return found
+                found[name] = folder
+        return dict(sorted(found.items(), key=lambda item: item[0] != self._language))
+
+    @property
+    def _prefix(self) -> str:
+        """The language in the addresses of the content folder: that of another language, or where all have theirs."""
+        folders = {resolved(self.home / folder): name for name, folder in self._language_folders.items()}
+        language = folders.get(self.content, self._language)
+        is_prefixed = is_true(self.options.get("defaultcontentlanguageinsubdir")) or language != self._language
+        return f"/{language.lower()}" if is_prefixed and self.config is not None else ""
 
     # Pages
 
@@ -97,7 +113,7 @@ class Hugo(Generator):
         if re.search(r"\.[a-z]{2}(?:-[a-z]{2})?$", file.stem.lower()) and not file.stem.endswith(f".{self._language}"):
             return False  # a translation: `page.fr.md`
         folders = [folder for folder in file.parents if folder.is_relative_to(self.content) and folder != self.content]
-        # What lies beside `index.md`, or below it, belongs to that page.
+        # Files beside `index.md`, or below it, belong to that page.
         return not any(is_file(f / "index.md") and f / "index.md" != file for f in folders)
 
     def is_published(self, page: PageFile) -> bool:
@@ -117,6 +133,10 @@ class Hugo(Generator):
     # Addresses
 
     def site_path(self, page: PageFile) -> str:
+        return self._prefix + self._path(page)
+
+    def _path(self, page: PageFile) -> str:
+        """The address of a page in its language."""
         url = page.text_field("url")
         if url:
             return "/" + url.lstrip("/")
@@ -146,13 +166,29 @@ class Hugo(Generator):
         return found if isinstance(found, str) and posixpath.basename(inner) != "_index" else ""
 
     def target(self, page: PageFile, path: str) -> PageFile | None:
-        if (found := super().target(page, path)) or self._aliases.get(path.strip("/")):
-            return found or self._aliases[path.strip("/")]
-        bundle = f"{posixpath.normpath(path.strip('/'))}/_index.md"
-        return self._by_file.get(bundle)
+        """A page by its file, its address or an alias, in any case, from the page's place or the content folder."""
+        if (found := super().target(page, path)) or (found := self._aliases.get(path.strip("/"))):
+            return found
+        whole = posixpath.normpath(path.strip("/")).lower()
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(self._place(page)), path)).lower()
+        places = (whole,) if path.startswith("/") else (beside, whole)
+        return next((self._by_name[name] for name in places if name in self._by_name), None)
+
+    @cached_property
+    def _by_name(self) -> dict[str, PageFile]:
+        """The pages by their paths in lower case, with and without endings, and those of folders by the folder."""
+        found: dict[str, PageFile] = {}
+        for page in self.pages.values():
+            path = self.inner(page.file).lower()
+            name = posixpath.splitext(path)[0]
+            folder, stem = posixpath.split(name)
+            names = (path, name, folder) if stem in ("index", "_index") else (path, name)
+            for one in names:
+                found.setdefault(one, page)
+        return found
 
     def link(self, page: PageFile, destination: str) -> str:
-        """The address of a link. A single word that names no page means something to a theme alone, so it goes."""
+        """The address of a link. A single word that names no page means something only to a theme, so the link goes."""
         address = super().link(page, destination)
         is_word = bool(re.fullmatch(r"[\w-]+", destination)) and self.target(page, destination) is None
         return "" if is_word else address
@@ -173,7 +209,7 @@ class Hugo(Generator):
 
     def folder_title(self, folder: Path) -> str:
         page = self._by_file.get((folder / "_index.md").relative_to(self.content).as_posix())
-        title = (page.text_field("linkTitle") or page.text_field("title")) if page else ""
+        title = (page.text_field("title") or page.text_field("linkTitle")) if page else ""
         return title or super().folder_title(folder)
 
     # Syntax

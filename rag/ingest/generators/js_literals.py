@@ -1,7 +1,7 @@
 """Read the literals of a JavaScript or TypeScript file without running it.
 
-A configuration is mostly one object of literals. Whatever is computed is None, except that a name stands for the
-literal that it was declared with, and a call such as `path.resolve(__dirname, '../docs')` for its last string.
+A configuration is mostly one object of literals. Computed values are None, with two exceptions: a name has the value of
+the literal that it was declared with, and a call such as `path.resolve(__dirname, '../docs')` has its last string.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Liquid's tags and kramdown's syntax, as Jekyll's pages use them: jekyllrb.com/docs/liquid.
 
-Includes, code, links and plain variables are put in. What is computed is removed: loops as a whole, and of conditions
-the tags.
+Includes, code, links and plain variables are put in. Computed parts are removed: whole loops, and the tags of
+conditions.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def expand_liquid(text: str, page: LiquidPage) -> str:
         return text
     pieces: list[str] = []
     at = 0
-    until = ""  # the tag that ends what is passed over, or copied as it is
+    until = ""  # the tag that ends a skipped part, or one that is copied as it is
     copied = fenced = False
     for token in _TOKEN.finditer(text):
         tag = token["tag"] or ""

@@ -13,14 +13,18 @@ from pathlib import Path
 from typing import Final
 
 from rag.ingest import mdbook_summary
+from rag.ingest.admonitions import alerts
 from rag.ingest.anchors import HeadingText, github_anchors, typeset_anchors
 from rag.ingest.generators.config_files import as_text, config_options
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.includes import Allowance, expand_includes
-from rag.ingest.masking import fences
+from rag.ingest.masking import PageDraft, fences
 from rag.ingest.source_files import is_file, read_inside, resolved
 
 _SUMMARY: Final = "SUMMARY.md"
+_RULE: Final = re.compile(r"^r\[(?P<id>[\w.-]{1,200})\][ \t]*+$\n?", re.MULTILINE)
+_ITEM: Final = re.compile(r"[\w:@]+(?:#[\w.]+)?")  # an item of Rust's libraries, such as `std::ops::Fn` or `mod@test`
+_UNFILLED: Final = re.compile(r"^[ \t]*\{\{[\w-]{1,100}\}\}[ \t]*$\n?", re.MULTILINE)
 _RUST: Final = re.compile(r"^[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?(?:```+|~~~+)[ \t]*rust\b", re.MULTILINE)
 _HIDDEN: Final = re.compile(r"(?P<indent>\s*)#(?P<mark>[ #]|$)(?P<rest>.*)")
 
@@ -53,6 +57,17 @@ class MdBook(Generator):
         return not (isinstance(options, dict) and options.get("smart-punctuation") is False)
 
     @cached_property
+    def _has_rules(self) -> bool:
+        """Whether the preprocessor of the Rust Reference is on: `r[items.fn]` marks a rule, and links name items."""
+        preprocessors = config_options(self.config).get("preprocessor")
+        return isinstance(preprocessors, dict) and "spec" in preprocessors
+
+    @cached_property
+    def _rules(self) -> dict[str, PageFile]:
+        """The page of each rule."""
+        return {rule["id"]: page for page in self.pages.values() for rule in _RULE.finditer(page.body)}
+
+    @cached_property
     def _entries(self) -> dict[str, mdbook_summary.Entry]:
         return mdbook_summary.read(read_inside(self.content, self.content / _SUMMARY) or "")
 
@@ -79,6 +94,18 @@ class MdBook(Generator):
     def expanded(self, page: PageFile, allowance: Allowance) -> str:
         text = expand_includes(page.body, file=page.file, root=self.include_root, allowance=allowance)
         return without_hidden_lines(text)
+
+    def rewrite(self, draft: PageDraft, page: PageFile) -> None:
+        """What a program fills in when the book is built, `{{table}}`, is not in its sources."""
+        draft.text = alerts(_UNFILLED.sub("", _RULE.sub("", draft.text) if self._has_rules else draft.text))
+
+    def link(self, page: PageFile, destination: str) -> str:
+        is_item = self._has_rules and "." not in destination.partition("#")[0] and _ITEM.fullmatch(destination)
+        return "" if is_item else super().link(page, destination)
+
+    def unknown_reference(self, text: str, label: str) -> str | None:
+        rule = self._rules.get(label) if self._has_rules else None
+        return f"[{text}]({self.url(rule)}#r-{label})" if rule else None
 
 
 def without_hidden_lines(text: str) -> str:

@@ -177,7 +177,7 @@ def rewrite_mkdocs(draft: PageDraft, extra: Callable[[str], str] | None, extensi
         if f"pymdownx.{name}" in extensions:
             text = pattern.sub(r"\1", text)
     if extra is not None:
-        text = _LOOP.replaced(lambda *_: "", text)  # what it goes through is computed when the site is made
+        text = _LOOP.replaced(lambda *_: "", text)  # the loop runs when the site is built
         text = re.sub(r"\{\{[ ]*([\w.]{1,200})[^{}\n]{0,300}\}\}", lambda match: extra(match[1]), text)
         text = re.sub(r"\{%[^%\n]{0,1000}%\}\n?", "", text)
     draft.text = text
@@ -186,7 +186,7 @@ def rewrite_mkdocs(draft: PageDraft, extra: Callable[[str], str] | None, extensi
 
 
 def _without_alt(heading: re.Match[str]) -> str:
-    """A heading that says what its anchor is made of: its text without the descriptions of its images."""
+    """A heading with the text of its anchor: its own text without the descriptions of its images."""
     return heading[0] if "{#" in heading[0] else f"{heading[0].rstrip()} {{#~{_IMAGE.sub('', heading[1]).strip()}}}"
 
 

@@ -1,4 +1,4 @@
-"""A folder of pages that no known generator publishes, or the site that one of them has made."""
+"""A folder of pages without a known generator, or a built site."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PlainFolder(Generator):
 
     @cached_property
     def is_built_site(self) -> bool:
-        """Whether the folder is a site as it is served: beside its pages it may hold their sources."""
+        """Whether the folder is a built site, which may also hold the sources of its pages."""
         return is_file(self.source / "index.html") and not any(
             is_file(self.source / name) for name in ("index.md", "README.md", "index.rst")
         )

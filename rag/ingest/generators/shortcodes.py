@@ -1,6 +1,6 @@
 """Hugo's shortcodes: gohugo.io/content-management/shortcodes.
 
-Known ones become text, code or links. Of unknown ones the inner text stays.
+Known ones become text, code or links. Unknown ones are replaced by their inner text.
 """
 
 from __future__ import annotations
@@ -128,11 +128,11 @@ def _wrapped(name: str, arguments: dict[str, str], inner: str) -> str:
     """What a shortcode with inner text becomes."""
     name = name.rpartition("/")[2]
     if name in _FENCES:
-        if "```" in inner:
-            return inner
         language = "" if name == "code-toggle" else _first(arguments, "lang", "language", "0")
         language = language if re.fullmatch(r"[\w+#-]+", language) else ""
-        return "\n```" + language + "\n" + inner.strip("\n") + "\n```\n"
+        inside = max(map(len, re.findall("`{3,}", inner)), default=2)
+        fence = "`" * (inside + 1)  # longer than any inside, whose own fences then are text
+        return f"\n{fence}{language}\n" + inner.strip("\n") + f"\n{fence}\n"
     if name in _TABS:
         label = _first(arguments, "header", "name", "title", "label", "tabname", "0")
         return f"\n\n{titled(label)}\n\n{inner}\n\n" if label else inner

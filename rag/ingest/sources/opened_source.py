@@ -1,6 +1,6 @@
 """Open a source, whatever it is: a folder or a file, a repository of git, or a site.
 
-Whatever comes from elsewhere is fetched into a temporary folder, which is read like any other and then deleted.
+A remote source is fetched into a temporary folder, which is read like any other and then deleted.
 """
 
 from __future__ import annotations

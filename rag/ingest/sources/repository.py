@@ -1,8 +1,8 @@
 """A git repository as a source: its newest commit, fetched by the program git.
 
 The address comes from the user and may have been copied from anywhere. So only transports that fetch are allowed, an
-address cannot be taken for an option, and git asks for no password. What the repository holds is hostile text like any
-book; no hook and no submodule of it runs.
+address is never read as an option, and git asks for no password. The files of the repository are hostile text like any
+book; none of its hooks and submodules runs.
 """
 
 from __future__ import annotations

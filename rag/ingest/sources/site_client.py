@@ -1,4 +1,4 @@
-"""Requests to one site, with limits of size and time, and never to an address inside the network by surprise.
+"""Requests to one site, with limits of size and time, and never to an unexpected private address.
 
 A name can resolve to a public address when it is checked and to a private one when it is used (DNS rebinding). So each
 request resolves the name once, checks every address, and connects to one of those that were checked.
@@ -118,7 +118,7 @@ class SiteClient:
             return begin - moment
 
     def _put_off(self, seconds: float) -> None:
-        """Let no request begin for so many seconds, except those that have their turn already."""
+        """Delay all requests by so many seconds, except those that have their turn already."""
         with self._guard:
             self._next = max(self._next, time.monotonic() + seconds)
 

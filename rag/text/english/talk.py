@@ -9,7 +9,7 @@ import re
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-_MOST_WORDS: Final = 10  # of small talk; a longer message says something
+_MOST_WORDS: Final = 10  # of small talk; a longer message has content
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _STRETCHED: Final = re.compile(r"(\w)\1{2,}")  # "hiii", "heyyyy"
 _GREETING: Final = (

@@ -1,0 +1,169 @@
+"""A text, read once: its tokens, quantities and lines, and the forms in which words are looked up in it.
+
+A passage, what stands above it, and a sentence of the answer are read alike. Every rule reads these records.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import Final
+
+from rag.evidence.negation import scopes
+from rag.evidence.numbers import Quantity, quantities
+from rag.evidence.words import tokens
+from rag.text.english.stopwords import STOP_WORDS
+from rag.text.sentences import units
+
+TITLE_WORDS: Final = 14  # at most, of a title without a mark
+DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
+LETTERS: Final = re.compile(r"[^\W\d_]+")
+_HYPHENS: Final = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
+_CAPITALIZED: Final = re.compile(r"[A-Z]\w*(?:[ \n-]+[A-Z]\w*){2,}")  # Cross-Origin Resource Sharing
+
+
+class TextLine:
+    """A sentence, item, row or heading at `text[start:end]`, in code points."""
+
+    def __init__(self, text: str, start: int, end: int, *, heading: bool = False) -> None:
+        self.start, self.end, self.heading = start, end, heading
+        self.tokens = tokens(text, start, end)
+
+    @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return quantities(self.tokens)
+
+    @cached_property
+    def places(self) -> dict[str, tuple[int, ...]]:
+        """The indices of the tokens by key. "#" and a number is the key of a quantity."""
+        found: dict[str, list[int]] = {}
+        for index, token in enumerate(self.tokens):
+            found.setdefault(token.key, []).append(index)
+        for quantity in self.quantities:
+            found.setdefault(f"#{quantity.value}", []).append(quantity.first)
+        return {key: tuple(at) for key, at in found.items()}
+
+    def words(self, quantity: Quantity) -> str:
+        """The words of one of its quantities."""
+        return " ".join(token.word for token in self.tokens[quantity.first : quantity.last + 1])
+
+    @cached_property
+    def denied(self) -> frozenset[int]:
+        """The indices of the tokens that it denies."""
+        return scopes(self.tokens)
+
+    @cached_property
+    def names(self) -> tuple[int, ...]:
+        """The indices of the tokens that are taken for names."""
+        return tuple(index for index, token in enumerate(self.tokens) if token.is_name)
+
+    @cached_property
+    def telling(self) -> dict[str, str]:
+        """The words that say what it is about, by key: neither function words nor words of every question."""
+        return {one.key: one.word for one in self.tokens if one.content and one.word not in STOP_WORDS}
+
+    @cached_property
+    def counted(self) -> frozenset[int]:
+        """The indices of the tokens of quantities, units included."""
+        return frozenset(index for one in self.quantities for index in range(one.first, one.last + 1))
+
+
+class ReadText:
+    """A text with its lines, and in the forms in which names, numbers and code are looked up, each made once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def whole(self) -> TextLine:
+        """All of the text as one line."""
+        return TextLine(self.text, 0, len(self.text))
+
+    @cached_property
+    def lines(self) -> tuple[TextLine, ...]:
+        """Its sentences, items, rows and headings."""
+        return tuple(line for line in _lines(self.text) if line.tokens)
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of the words of all its lines."""
+        return frozenset(token.key for line in self.lines for token in line.tokens)
+
+    @cached_property
+    def title(self) -> frozenset[str]:
+        """The keys of its headings."""
+        return frozenset(key for line in self.lines if line.heading for key in line.places)
+
+    @cached_property
+    def folded(self) -> str:
+        return self.text.translate(_HYPHENS).casefold()
+
+    @cached_property
+    def spaced(self) -> str:
+        return " ".join(self.text.split())
+
+    @cached_property
+    def spaced_lines(self) -> str:
+        """With single spaces, but with its line breaks."""
+        return "\n".join(" ".join(line.split()) for line in self.text.split("\n"))
+
+    @cached_property
+    def normal(self) -> str:
+        """In the form of addresses: compatible characters are one (NFKC), and case does not count."""
+        return unicodedata.normalize("NFKC", self.text).casefold()
+
+    @cached_property
+    def parts(self) -> frozenset[str]:
+        """Every run of letters."""
+        return frozenset(LETTERS.findall(self.folded))
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """Every run of digits, and its parts between points and commas."""
+        runs = DIGITS.findall(self.folded)
+        return frozenset(plain_number(part) for run in runs for part in (run, *re.split("[.,]", run)))
+
+    @cached_property
+    def acronyms(self) -> frozenset[str]:
+        """The initials of capitalized words in a row: LSP for a Language Server Protocol."""
+        found: set[str] = set()
+        for run in _CAPITALIZED.findall(self.text):
+            initials = "".join(word[0] for word in re.split(r"[ \n-]+", run))
+            found.update(part for at in range(len(initials)) for part in accumulate(initials[at:]))
+        return frozenset(found)
+
+
+@lru_cache(maxsize=512)
+def read(text: str) -> ReadText:
+    """Read a text. The result is cached, since the sentences of an answer cite the same few passages."""
+    return ReadText(text)
+
+
+def plain_number(number: str) -> str:
+    """A number for comparing: "1,000" is "1000", "5.0" is "5"."""
+    plain = re.sub(r",(?=\d{3}\b)", "", number)
+    return re.sub(r"(?:\.0)+$", "", plain).lstrip("0") or "0"
+
+
+def _lines(text: str) -> Iterator[TextLine]:
+    begin = _title_end(text)
+    if begin:
+        yield TextLine(text, 0, begin, heading=True)
+    for unit in units(text):
+        start = max(unit.start, begin)
+        start += len(text[start : unit.end]) - len(text[start : unit.end].lstrip())
+        if unit.end > start:
+            yield TextLine(text, start, unit.end, heading=unit.kind == "heading")
+
+
+def _title_end(text: str) -> int:
+    """Where the title of a passage ends: a short first line without closing punctuation. 0 if there is none."""
+    first, newline, rest = text.partition("\n")
+    words = first.split()
+    if not newline or not words or len(words) > TITLE_WORDS or first.rstrip()[-1] in ".!?:;,|`-":
+        return 0
+    following = rest.lstrip()[:1]
+    return 0 if following.isalpha() and not following.isupper() else len(first)

@@ -1,0 +1,48 @@
+"""The HTTP clients of services keep nothing of a response that nobody uses any more."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import httpx2
+import pytest
+
+from rag.model.http_client_options import async_client_options, client_options
+from tests.wire import WireServer, data, listening
+
+
+@pytest.fixture(autouse=True)
+def no_garbage_collection() -> Iterator[None]:
+    """Only what nothing refers to is freed: circles of objects stay."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2])
+def test_a_response_is_freed_when_it_is_no_longer_used(library: Any) -> None:
+    with (
+        listening(WireServer(script=[data([1.0] * 100)])) as server,
+        library.Client(**client_options(library)) as client,
+    ):
+        response = client.get(server.address)
+        assert len(response.json()) == 100
+        kept = weakref.ref(response)
+        del response
+    assert kept() is None
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2])
+async def test_a_response_of_an_asynchronous_client_is_freed_too(library: Any) -> None:
+    with listening(WireServer(script=[data([1.0] * 100)])) as server:
+        async with library.AsyncClient(**async_client_options(library)) as client:
+            response = await client.get(server.address)
+            assert len(response.json()) == 100
+            kept = weakref.ref(response)
+            del response
+            assert kept() is None

@@ -1,0 +1,71 @@
+"""Sites of Hugo: where the configuration may be, and what links and shortcodes become."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.books_on_disk import BASE, addresses, pages
+
+CONFIG = {"hugo.toml": 'title = "Site"'}
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (
+            CONFIG | {"config/_default/languages.toml": '[en]\ncontentDir = "content/en"', "content/en/a.md": "A"},
+            {"content/en/a.md": "/a/"},
+        ),
+        (
+            {
+                "hugo.yaml": "defaultContentLanguageInSubdir: true\nlanguages:\n  en:\n    contentDir: content/en",
+                "content/en/a.md": "A",
+                "content/de/a.md": "A",
+            },
+            {"content/en/a.md": "/en/a/"},
+        ),
+        (
+            CONFIG | {"config/production/hugo.toml": "uglyURLs = true", "content/a/b.md": "B"},
+            {"content/a/b.md": "/a/b.html"},
+        ),
+        (
+            CONFIG
+            | {"config/_default/module.toml": '[[mounts]]\nsource = "pages"\ntarget = "content"', "pages/a.md": "A"},
+            {"pages/a.md": "/a/"},
+        ),
+    ],
+)
+def test_all_configuration_files_of_a_site_count(
+    files: dict[str, str], expected: dict[str, str], tmp_path: Path
+) -> None:
+    assert addresses(tmp_path, files) == expected
+
+
+def test_the_folder_of_another_language_has_its_language_in_its_addresses(tmp_path: Path) -> None:
+    languages = "languages:\n  en:\n    contentDir: content/en\n  de:\n    contentDir: content/de"
+    pages(tmp_path, {"hugo.yaml": languages, "content/de/a.md": "A", "content/en/a.md": "A"})
+    assert addresses(tmp_path / "content/de", {}) == {"a.md": "/de/a/"}
+
+
+def test_links_name_pages_from_the_content_folder_and_in_any_case(tmp_path: Path) -> None:
+    body = "[a](functions/ByType/) [b](/functions/bytype.md#x) [c](../functions/ByType) [d](gone/)"
+    files = CONFIG | {"content/about/page.md": body, "content/functions/byType.md": "B"}
+    text = pages(tmp_path, files)["content/about/page.md"].text
+    there = f"{BASE}/functions/bytype/"
+    assert text == f"[a]({there}) [b]({there}#x) [c]({there}) [d]({BASE}/about/page/gone/)"
+
+
+def test_code_inside_a_shortcode_stays_code_whatever_it_holds(tmp_path: Path) -> None:
+    body = "{{< code lang=md >}}\n# No heading\n\n```sh\nls\n```\n{{< /code >}}\n"
+    text = pages(tmp_path, CONFIG | {"content/a.md": body})["content/a.md"].text
+    assert text == "````md\n# No heading\n\n```sh\nls\n```\n````"
+
+
+def test_an_included_file_whose_head_is_a_comment_shows_no_head(tmp_path: Path) -> None:
+    files = {
+        "content/_common/x.md": "---\n# Do not remove.\n---\n\nShared.",
+        "content/a.md": '{{% include "_common/x.md" %}}',
+    }
+    assert pages(tmp_path, CONFIG | files)["content/a.md"].text == "Shared."

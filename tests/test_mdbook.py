@@ -1,0 +1,60 @@
+"""Books of mdBook: parts of the table of contents, and the syntax of its preprocessors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.books_on_disk import BASE, pages
+
+PARTS = """# Summary
+
+[Preface](preface.md)
+
+# The `first` part
+
+- [A](a.md)
+    - [B](b.md)
+
+# Second part
+
+- [C](c.md)
+
+---
+
+[Authors](authors.md)
+"""
+
+
+def test_the_parts_of_the_table_of_contents_stand_above_their_chapters(tmp_path: Path) -> None:
+    names = ("preface", "a", "b", "c", "authors")
+    book = {"book.toml": "", "src/SUMMARY.md": PARTS} | {f"src/{name}.md": f"# {name}" for name in names}
+    above = {page.path[4:-3]: page.breadcrumb for page in pages(tmp_path, book).values()}
+    assert above == {
+        "preface": (),
+        "a": ("The first part", "A"),
+        "b": ("The first part", "A"),
+        "c": ("Second part",),
+        "authors": (),
+    }
+
+
+RULES = "[preprocessor.spec]\ncommand = 'x'"
+
+
+@pytest.mark.parametrize(
+    ("config", "body", "expected"),
+    [
+        (RULES, "r[page.intro]\n\nA [rule][other.one] of [`Fn`] and [x][no.rule].\n\n[`Fn`]: std::ops::Fn",
+         f"A [rule]({BASE}/other.html#r-other.one) of `Fn` and [x][no.rule]."),
+        (RULES, "[it](mod@test), [p](pointer#method.offset), [o](other.md#x)", f"it, p, [o]({BASE}/other.html#x)"),
+        ("", "r[page.intro]", "r[page.intro]"),
+        ("", "A\n\n{{lint-table}}\n\nB `{{x}}`", "A\n\nB `{{x}}`"),
+        ("", "> [!EDITION-2024]\n> New.", "> Edition-2024:\n> New."),
+    ],
+)  # fmt: skip
+def test_what_preprocessors_make_is_text_and_links(config: str, body: str, expected: str, tmp_path: Path) -> None:
+    summary = "- [Page](page.md)\n- [Other](other.md)"
+    book = {"book.toml": config, "src/SUMMARY.md": summary, "src/page.md": body, "src/other.md": "r[other.one]\n\nO"}
+    assert pages(tmp_path, book)["src/page.md"].text == expected
