@@ -31,7 +31,7 @@ _QUESTION: Final = "Question: "
 # At the start of a line: a header in any brackets, a boundary, or a label such as "Question:" or "System:".
 _CONTROL: Final = (
     r"[\[【［(]\s*\d{1,4}\s*[\]】］)]\s*(?:source|passage)\s*[:：]|<{2,}\s*/?\s*(?:passages?|end)\b|(?:question|answer)\s*[:：]"
-    r"|-{3,}\s*(?:begin|end|start)\b|={3,}\s*(?:begin|end|start)\b|#{0,6}\s*(?:system|assistant|user|human)\s*[:：]"
+    r"|-{3,}\s*(?:begin|end|start)\b|={3,}\s*(?:begin|end|start)\b|#{0,6}[^\S\n]*(?:system|assistant|user|human)\s*[:：]"
 )
 _LINE_START: Final = r"^([ \t>*_#-]*)"
 _CONTROL_LINE: Final = re.compile(rf"{_LINE_START}(?=\\*(?:{_CONTROL}))", re.MULTILINE | re.IGNORECASE)

@@ -8,19 +8,18 @@ inside a block, or at the end of a list, a table or code, `OMISSION` stands in i
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from rag.prompt.passage_format import NumberedPassage
-from rag.quoting.blocks import QuoteBlock, blocks, bullet
-from rag.quoting.relevance import Reading, defines, is_about_another_platform, is_quotable, is_sayable, share
-from rag.text.english.phrases import LEANS_BACK, POINTS_BACK
-from rag.text.markup import parse
+from rag.quoting.blocks import QuoteBlock, blocks
+from rag.quoting.faults import is_about_another_platform, is_for_one_version, is_quotable, is_reference, is_sayable
+from rag.quoting.layout import Line, flat, laid_out, without_numbers
+from rag.quoting.relevance import Reading, defines, share
+from rag.text.english.phrases import LEANS_BACK, NUMBERED_TITLE, POINTED, POINTS_BACK
+from rag.text.english.stopwords import STOP_WORDS
 from rag.text.sentences import Unit
-from rag.text.terms import Term, keys
-from rag.types import OMISSION
+from rag.text.terms import keys, stem
 
 BUDGET: Final = 1300  # characters of an answer, without markers
 LONGEST: Final = 650  # characters of a block that is quoted whole
@@ -31,32 +30,16 @@ NEXT: Final = 0.12  # score of a block that goes on where a chosen one ends
 ENOUGH: Final = 250  # characters; a shorter answer takes further blocks down to LOOSE
 LOOSE: Final = 0.65
 SAME: Final = 0.6  # share of the shorter block's keys from which on two blocks say the same
+ASKED: Final = 0.5  # share of the terms from which on an entry of a list is the one that is asked for
+ASKED_OF_ALL: Final = 0.8  # the same, of a question that asks for a list
+NEARLY: Final = 0.8  # of the best entry's share, from which on a second entry is as good
 OPENING: Final = 3  # blocks of the start page that say what the book is about
 PARTS: Final = "Parts of the book:"
-CODE_LINES: Final = 30  # quoted of a program
-SHELL_LINES: Final = 6  # of a block of commands that is quoted whole
-
-_SHELL: Final = re.compile(r"[`~]+ *(?:bash|sh|shell|console|zsh|powershell|shell-session|terminal)\b.*")
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A unit to be quoted, or with None an omission, in the block it belongs to."""
-
-    block: QuoteBlock
-    unit: Unit | None
 
 
 def excerpt(reading: Reading) -> list[str]:
     """The answer in pieces, one for each quoted unit; joined, they are its text. Empty if there is nothing to quote."""
-    pieces: list[str] = []
-    previous: Line | None = None
-    for block in choose(reading):
-        quoted = lines(block, reading)
-        for line in quoted:
-            pieces.append(_separator(previous, line) + _formatted(line, reading.terms, alone=len(quoted) == 1))
-            previous = line
-    return pieces
+    return laid_out([lines(block, reading) for block in choose(reading)], reading.terms)
 
 
 def whole_book(passages: Sequence[NumberedPassage], *, with_text: bool) -> list[str]:
@@ -67,7 +50,7 @@ def whole_book(passages: Sequence[NumberedPassage], *, with_text: bool) -> list[
     number = passages[0].number
     opening = [block for block in blocks(passages[0], 0) if block.form == "text"][:OPENING] if with_text else []
     said = ([unit.text for unit in block.units if is_sayable(unit)] for block in opening)
-    texts = dict.fromkeys(" ".join(f"{_flat(text)} [{number}]" for text in units) for units in said if units)
+    texts = dict.fromkeys(" ".join(f"{flat(text)} [{number}]" for text in units) for units in said if units)
     pieces = [f"{text}\n\n" for text in texts]
     titles = [passage.title.split(" > ") for passage in passages]
     if len(passages) > 1:
@@ -95,12 +78,26 @@ def choose(reading: Reading) -> list[QuoteBlock]:
             break
         chosen += group
         room -= sum(map(_length, group))
-    ranks = list(dict.fromkeys(block.rank for block in chosen))
+    ranks = _numbered(list(dict.fromkeys(block.rank for block in chosen)), reading)
     for block in tuple(chosen):
         beside = _beside(block, reading, chosen, room)
         chosen += beside
         room -= sum(map(_length, beside))
     return sorted(chosen, key=lambda block: (ranks.index(block.rank), block.place))
+
+
+def _numbered(ranks: list[int], reading: Reading) -> list[int]:
+    """The ranks, those of sections with numbers in their titles in the order of the numbers, in each chapter."""
+    places: dict[str, list[tuple[int, int]]] = {}
+    for place, rank in enumerate(ranks):
+        chapter, _, title = reading.passages[rank][0].passage.title.rpartition(" > ")
+        if number := NUMBERED_TITLE.match(title):
+            places.setdefault(chapter, []).append((int(number[1]), place))
+    found = list(ranks)
+    for numbered in places.values():
+        for (_, source), place in zip(sorted(numbered), sorted(place for _, place in numbered), strict=True):
+            found[place] = ranks[source]
+    return found
 
 
 def _beside(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], room: int) -> list[QuoteBlock]:
@@ -113,7 +110,9 @@ def _beside(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], r
             other = passage[place]
             if other in chosen or not is_quotable(other) or _length(other) > room:
                 break
-            if is_about_another_platform(other, reading) or (step < 0 and _leans(other.units[0])):
+            if is_about_another_platform(other, reading.question) or (step < 0 and _leans(other, other.units[0])):
+                break
+            if is_reference(other) or _is_written_again(other, [*chosen, *found]):
                 break
             found.append(other)
             room -= _length(other)
@@ -154,32 +153,52 @@ def _is_repeated(block: QuoteBlock, chosen: Sequence[QuoteBlock]) -> bool:
         most = SAME if "code" not in (block.form, other.form) else 1.0
         return len(block.own & other.own) >= most * min(len(block.own), len(other.own))
 
-    return any(map(repeats, chosen))
+    return any(map(repeats, chosen)) or _is_written_again(block, chosen)
+
+
+def _is_written_again(block: QuoteBlock, chosen: Sequence[QuoteBlock]) -> bool:
+    """Whether a chosen block has the same code, or the same for another version."""
+    code = {unit.text for other in chosen for unit in other.units if unit.kind == "code"}
+    if any(unit.text in code for unit in block.units):
+        return True
+    return is_for_one_version(block) and any(
+        is_for_one_version(other) and (other.rank, other.section) == (block.rank, block.section) for other in chosen
+    )
 
 
 def _with_antecedent(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock]) -> list[QuoteBlock]:
     """The block, after the one that its first sentence refers to; nothing if it says nothing without that."""
-    if not _leans(block.units[0]):
+    if not _leans(block, block.units[0]):
         return [block]
     before = reading.passages[block.rank][block.place - 1] if block.place else None
     if before is not None and before.section == block.section:
         if before in chosen:
             return [block]
-        if not before.said and not _leans(before.units[0]) and _length(before) + _length(block) <= BUDGET:
+        if not before.said and not _leans(before, before.units[0]) and _length(before) + _length(block) <= BUDGET:
             return [before, block]
     return [block] if lines(block, reading) else []
 
 
-def _leans(unit: Unit) -> bool:
-    """Whether a sentence points back. "It works with these versions:" points forward."""
+def _leans(block: QuoteBlock, unit: Unit) -> bool:
+    """Whether a sentence points back to another one.
+
+    "It works with these versions:" points forward, and below the title "Log statements" the words "these statements"
+    point to the title. What begins as the rest of a sentence does ("and more") points back too.
+    """
+    if unit.kind not in ("sentence", "lead"):
+        return False
     text = unit.text.lstrip("*_")
-    begins = unit.kind in ("sentence", "lead") and bool(LEANS_BACK.match(text))
-    return begins or (unit.kind == "sentence" and bool(POINTS_BACK.search(text)))
+    first = re.match(r"[a-z]+\b", text)
+    if first and first[0] in STOP_WORDS:
+        return True
+    back = LEANS_BACK.match(text) or (POINTS_BACK.search(text) if unit.kind == "sentence" else None)
+    pointed = POINTED.match(text, back.start()) if back and block.first else None
+    return bool(back) and not (pointed and stem(pointed[1].lower()) in keys(block.heading))
 
 
 def _has_antecedent(block: QuoteBlock, reading: Reading) -> bool:
     before = reading.passages[block.rank][block.place - 1] if block.place else None
-    return before is not None and before.section == block.section and not _leans(before.units[0])
+    return before is not None and before.section == block.section and not _leans(before, before.units[0])
 
 
 def _length(block: QuoteBlock) -> int:
@@ -191,11 +210,13 @@ def lines(block: QuoteBlock, reading: Reading) -> list[Line]:
     """What is quoted of a block, in order, with its omissions."""
     start = 0
     if not _has_antecedent(block, reading):
-        while start < len(block.units) and _leans(block.units[start]):
+        while start < len(block.units) and _leans(block, block.units[start]):
             start += 1
     if defining := _defining_item(block, reading):
         return [Line(block, block.units[i]) for i in defining]
     wanted = [i for i, unit in enumerate(block.units) if i >= start and is_sayable(unit)]
+    if entries := _asked_entries(block, wanted, reading):
+        return list(_with_omissions(block, [*(i for i in wanted if i < block.lead), *entries]))
     if sum(len(block.units[i].text) for i in wanted) > LONGEST:
         wanted = _shortened(block, wanted)
     whole = any(i >= block.lead for i in wanted) and (not start or block.form in ("text", "code"))
@@ -209,6 +230,25 @@ def _defining_item(block: QuoteBlock, reading: Reading) -> list[int]:
     entries = _entries(block, range(block.lead, len(block.units)))
     found = [entry for entry in entries if defines(block.units[entry[0]].text, reading.terms) > 0.12]
     return found[0] if len(found) == 1 and len(entries) > 1 else []
+
+
+def _asked_entries(block: QuoteBlock, wanted: Sequence[int], reading: Reading) -> list[int]:
+    """The one or two entries of a long list or table that hold what is asked for, if the others do not.
+
+    A question that asks for a list must have nearly all its words in them.
+    """
+    body = [i for i in wanted if i >= block.lead]
+    short = not body or len(block.text) < LONGEST / 2
+    if short or block.form not in ("list", "table") or reading.shape.comparison:
+        return []
+    entries = _entries(block, body)
+    head = entries.pop(0) if block.form == "table" else []
+    shares = [share(reading.terms, keys(" ".join(block.units[i].text for i in entry))) for entry in entries]
+    best = max(shares, default=0.0)
+    chosen = [entry for entry, held in zip(entries, shares, strict=True) if held > NEARLY * best]
+    if best < (ASKED_OF_ALL if reading.shape.listing else ASKED) or len(chosen) > 2 or len(entries) < 4:
+        return []
+    return head + [i for entry in chosen for i in entry]
 
 
 def _with_omissions(block: QuoteBlock, wanted: Sequence[int]) -> Iterator[Line]:
@@ -253,7 +293,7 @@ def _run(block: QuoteBlock, body: Sequence[int]) -> list[int]:
     """The run of sentences of a paragraph with the best mean score, which does not begin by pointing back."""
     best, chosen = -1.0, list(body[:1])
     for start, index in enumerate(body):
-        if start and _leans(block.units[index]):
+        if start and _leans(block, block.units[index]):
             continue
         run: list[int] = []
         size = 0
@@ -278,93 +318,3 @@ def _entries(block: QuoteBlock, body: Sequence[int]) -> list[list[int]]:
             entries.append([])
         entries[-1].append(i)
     return entries
-
-
-def _separator(previous: Line | None, line: Line) -> str:
-    """The white space between two lines: a space in a paragraph, a line break in a list, else a blank line."""
-    if previous is None:
-        return ""
-    if previous.block is not line.block:
-        return "\n\n"
-    block, kinds = line.block, {one.unit.kind if one.unit else "" for one in (previous, line)}
-    if block.form == "text" or kinds <= {"sentence", "lead"}:
-        return " "
-    if kinds <= {"item", "row", "table", "lead", ""} and "table" not in kinds - {previous.unit and previous.unit.kind}:
-        return "\n" if not (kinds & {"row", "table"} and "lead" in kinds) else "\n\n"
-    return "\n\n"
-
-
-def _formatted(line: Line, wanted: Sequence[Term], *, alone: bool) -> str:
-    """A unit as Markdown, with its marker. An item that is quoted `alone` is set as a sentence."""
-    block, unit = line.block, line.unit
-    if unit is None:
-        return "- " + OMISSION if block.form in ("list", "steps") else OMISSION
-    marker = f"[{block.passage.number}]"
-    base = min(one.depth for one in block.units[block.lead :])
-    indent = " " * min(6, max(0, unit.depth - base))
-    if unit.kind == "code":
-        return f"{textwrap.indent(_code(unit.text, wanted), indent)}\n{indent}{marker}"
-    if unit.kind in ("table", "row"):
-        return f"{without_numbers(unit.text)}\n\n{marker}"
-    text = _flat(unit.text)
-    if unit.kind != "item":
-        return f"{indent if block.form in ('list', 'steps') else ''}{text} {marker}"
-    return f"{text} {marker}" if alone else f"{indent}{bullet(block.passage.text, unit)} {text} {marker}"
-
-
-def _flat(text: str) -> str:
-    """A text on one line, without the signs of a quotation at the beginning of its lines."""
-    return re.sub(r"\s*\n[ \t>]*", " ", without_numbers(text))
-
-
-def without_numbers(text: str) -> str:
-    """The text with the book's own `[3]` escaped outside code, so that it does not read as a citation of the answer."""
-    return "".join(
-        re.sub(r"[\[\]]", r"\\\g<0>", segment.raw)
-        if segment.kind == "marker" and segment.raw[0] == "["
-        else segment.raw
-        for segment in parse(text)
-    )
-
-
-def _code(text: str, wanted: Sequence[Term]) -> str:
-    """A fenced block without its outer indent; of a long one the part that was asked for, with fences.
-
-    Commands are separated by blank lines, and only the best of them are quoted. A program is quoted from the top-level
-    statement on whose lines hold most of the terms.
-    """
-    first, _, rest = text.partition("\n")
-    body = textwrap.dedent(rest).split("\n")
-    fence = re.match(r"[`~]+", first)
-    close = fence[0] if fence else "```"
-    if body[-1].strip() == close:
-        body.pop()
-    whole = list(body)
-    if _SHELL.fullmatch(first) and len(body) > SHELL_LINES:
-        body = _best_commands("\n".join(body).split("\n\n"), wanted) or body
-    if len(body) > CODE_LINES:
-        starts = [i for i, line in enumerate(body) if line[:1].strip() and not (i and body[i - 1].strip())]
-        begin = max(starts or [0], key=lambda i: share(wanted, keys("\n".join(body[i : i + CODE_LINES]))))
-        body = body[begin : begin + CODE_LINES]
-        blanks = [i for i in range(5, len(body)) if not body[i].strip()]
-        body = body[: blanks[-1]] if blanks else body
-    if body != whole:
-        above = [OMISSION] if body[:1] != whole[:1] else []
-        body = [*above, *body, *([OMISSION] if body[-1:] != whole[-1:] or not above else [])]
-    return "\n".join([first, *body, close])
-
-
-def _best_commands(commands: Sequence[str], wanted: Sequence[Term]) -> list[str]:
-    """The lines of the commands that hold most of the terms; none if no command holds any."""
-    shares = [share(wanted, keys(command)) for command in commands]
-    best = max(shares)
-    if not best:
-        return []
-    chosen: list[str] = []
-    for command, held in zip(commands, shares, strict=True):
-        if held == best:
-            chosen.append(command)
-        elif chosen and chosen[-1] != OMISSION:
-            chosen.append(OMISSION)
-    chosen = chosen[:-1] if chosen[-1] == OMISSION else chosen
-    return "\n\n".join(chosen).split("\n")

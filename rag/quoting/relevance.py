@@ -14,21 +14,16 @@ from typing import Final
 from rag.ports import Embedder
 from rag.prompt.passage_format import NumberedPassage
 from rag.quoting.blocks import QuoteBlock, blocks
+from rag.quoting.faults import faults, is_quotable
 from rag.text.english.phrases import (
-    ABOUT_ITSELF,
-    CAPTION,
     COPULA,
     LEANS_BACK,
     NO_DEFINITION,
-    PLATFORMS,
-    POINTER,
     REASON,
-    WALKS_THROUGH,
 )
 from rag.text.english.requests import QuestionShape, shape
-from rag.text.english.stopwords import STOP_WORDS
+from rag.text.english.stopwords import LIGHT, SAYS_ALSO, STOP_WORDS, VAGUE
 from rag.text.language import is_foreign, is_stop_word, language_of, stem_in
-from rag.text.sentences import Unit
 from rag.text.spelling import respelt, vocabulary
 from rag.text.terms import Term, is_english, keys, stem, terms, weigh
 
@@ -46,21 +41,15 @@ LONG: Final = 600
 DEFINES: Final = 2.0  # of what `defines` finds, for a question that asks what something is
 STEPS: Final = 0.4  # of code and numbered steps, for a question that asks how
 GIVES_REASON: Final = 0.25
-OTHER_PLATFORM: Final = 1.0  # taken from a block about another platform than the one asked for
-WALKING: Final = 0.3  # taken from a step of a tutorial, such as "Now we'll add a button", and from a lone lead-in
 LEANING: Final = 0.15  # taken from a block that begins by pointing back
-LINKS: Final = 0.6  # taken from a block of which every character belongs to a link
+COMPARES: Final = 0.3  # of a block that holds all sides of a comparison
 OWN_WORDS: Final = 0.5  # share of an error message from which on it is about something else than the passages
 SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has, but not together
-SHORTEST: Final = 25  # characters of a block that says something by itself
 
 _LABELLED: Final = re.compile(r"(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?: \([^)]*\))?:|\*\*[^*\n]{1,80}:\*\*")
 _INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
-_MARKER: Final = re.compile(r"`[^`]*`|(\[\d+\])")
-_EMPHASIS: Final = re.compile(r"([_*])[^_*\n]+\1")  # a line in italics, such as the caption of a list of links
 _IDENTIFIER: Final = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]|\w_\w|^[A-Z]+\d{3,}$")
-_TAB: Final = re.compile(r"\w+:")
-_LINK: Final = re.compile(r"\[[^\[\]\n]{1,300}\]\([^()\s]{1,500}\)")
+_GENERAL: Final = STOP_WORDS | LIGHT | VAGUE | SAYS_ALSO.keys()  # common in questions about any book
 
 
 @dataclass(slots=True)
@@ -118,7 +107,7 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
     """What the place and the form of a block add to its score or take from it, by what the question asks for."""
     asked, text = reading.shape, block.units[0].text
     fit = SAME_QUESTION * asks_same(reading.terms, block.heading)
-    fit += LENGTH * min(len(block.text), LONG) / LONG - RANK * block.rank - _faults(block, reading)
+    fit += LENGTH * min(len(block.text), LONG) / LONG - RANK * block.rank - faults(block, reading.question)
     if asked.definition:
         units = (unit.text for n, unit in enumerate(block.units) if n < 2 or unit.kind == "item")
         fit += DEFINES * max(defines(unit, reading.terms) for unit in units)
@@ -126,8 +115,9 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
         fit += STEPS
     elif block.form == "code":
         fit += STEPS / 2
-    if asked.comparison and block.form == "table":
-        fit += 0.2
+    if asked.comparison:
+        fit += 0.2 if block.form == "table" else 0.0
+        fit += COMPARES if share(reading.terms, block.own) > 0.99 else 0.0
     if asked.listing and block.form in ("list", "table"):
         fit += 0.1
     if asked.reason and REASON.search(block.text):
@@ -145,42 +135,6 @@ def asks_same(wanted: Sequence[Term], heading: str) -> float:
     others = terms(heading)
     back = share(others, frozenset[str]().union(*(term.forms | term.parts | keys(term.word) for term in wanted)))
     return there * back
-
-
-def _faults(block: QuoteBlock, reading: Reading) -> float:
-    """What makes a block a poor quotation, as a number from 0."""
-    fault, text = (0.5 if block.is_aside else 0.0), block.units[0].text
-    if speaks_of_itself(text) or CAPTION.match(text):
-        fault += 0.25
-    if WALKS_THROUGH.search(text) or (block.units[-1].kind == "lead"):
-        fault += WALKING
-    if _EMPHASIS.fullmatch(block.text):
-        fault += 0.3
-    fault += LINKS * _linked(block.text)
-    return fault + (OTHER_PLATFORM if is_about_another_platform(block, reading) else 0.0)
-
-
-def is_about_another_platform(block: QuoteBlock, reading: Reading) -> bool:
-    """Whether the question names a platform, such as macOS, and the block only others."""
-    named = _platforms(reading.question)
-    there = _platforms(f"{block.heading}\n{block.text}") if named else set()
-    return bool(there) and not named & there
-
-
-def _linked(text: str) -> float:
-    """The share of a text that links take, if they take more than half of it."""
-    taken = sum(len(link[0]) for link in _LINK.finditer(text)) / len(text)
-    return taken if taken > 0.5 else 0.0
-
-
-def _platforms(text: str) -> set[int]:
-    """The platforms that a text names, by their place in `PLATFORMS`."""
-    return {number for number, names in enumerate(PLATFORMS) if names.search(text)}
-
-
-def speaks_of_itself(sentence: str) -> bool:
-    """Whether the sentence is about the book itself: "This chapter covers ..."."""
-    return bool(ABOUT_ITSELF.match(sentence))
 
 
 def defines(text: str, wanted: Sequence[Term]) -> float:
@@ -226,15 +180,21 @@ def _respelt(
 ) -> tuple[list[Term], str]:
     """The terms and the question with misspelt words corrected, which the cosines need.
 
-    A term that no passage has also stands for the words of the passages that are spelt almost so.
+    A term that no passage has also stands for a word that is spelt almost so, of the passages or of questions.
     """
     missing = {term.word for term in wanted if not term.within(known)}
     words = vocabulary(f"{passage.title} {passage.text}" for passage in passages) if missing else set()
-    spelt = {word: right.lower() for word in missing if (right := respelt(word, words | STOP_WORDS))}
+    spelt = {word: right.lower() for word in missing if (right := respelt(word, words | _GENERAL))}
     for word, right in spelt.items():
         question = re.sub(rf"\b{re.escape(word)}\b", right, question)
-    found = [replace(t, forms=t.forms | {stem(spelt[t.word])}) if t.word in spelt else t for t in wanted]
+    found = [_corrected(term, spelt[term.word]) if term.word in spelt else term for term in wanted]
     return [term for term in found if spelt.get(term.word) not in STOP_WORDS] or wanted, question
+
+
+def _corrected(term: Term, right: str) -> Term:
+    """The term with the forms and the weight of the right spelling of its word."""
+    meant = terms(right)[0] if terms(right) else term
+    return replace(term, forms=term.forms | meant.forms, weight=meant.weight)
 
 
 def _in_language(language: str, wanted: list[Term], question: str, written: str) -> list[Term]:
@@ -303,25 +263,6 @@ def held(wanted: Sequence[Term], own: frozenset[str], context: frozenset[str]) -
         joined = not term.named or not term.parts or not term.forms.isdisjoint(every)
         found += term.weight * part * (1.0 if joined else SPLIT)
     return found / total
-
-
-def is_quotable(block: QuoteBlock) -> bool:
-    """Whether a block may be quoted: it says something, was not quoted before, and points nowhere else."""
-    text = block.units[0].text
-    if block.said or (block.form == "text" and len(block.text) < SHORTEST and "`" not in block.text):
-        return False
-    if block.form == "text" and all(unit.text.rstrip("*_ ").endswith(("?", ":")) for unit in block.units):
-        return False
-    return not POINTER.search(text[:60]) and any(is_sayable(unit) for unit in block.units)
-
-
-def is_sayable(unit: Unit) -> bool:
-    """Whether a unit may be quoted: no heading, no question, no label of a tab, no [1] outside code."""
-    if unit.kind == "heading" or unit.text.rstrip("*_ ").endswith("?"):
-        return False
-    if unit.kind == "lead" and _TAB.fullmatch(unit.text) and not _platforms(unit.text):
-        return False
-    return unit.kind == "code" or not any(m[1] for m in _MARKER.finditer(unit.text))
 
 
 def _add_paths(question: str, passages: Sequence[Sequence[QuoteBlock]], embedder: Embedder) -> None:

@@ -18,6 +18,18 @@ POINTER: Final = re.compile(
 ABOUT_ITSELF: Final = re.compile(
     r"(?:in )?(?:this|the next|the previous) (?:chapter|section|page|guide|book|tutorial|lesson)\b", re.IGNORECASE
 )
+# Sentences that only point to another page: "See the guide for details."
+REFERENCE: Final = re.compile(
+    r"\W*(?:(?:please |you (?:can|may) (?:also )?)?(?:see|refer to|check(?: out)?|consult|visit|read (?:more|the)|"
+    r"learn more|(?:take|have) a look at|find more|more (?:information|details|examples))\b"
+    r"|(?:for|to (?:get|see|find|learn|read)) (?:more|further|additional|full|complete|all|other)\b)",
+    re.IGNORECASE,
+)
+# Titles of pages that tell what changed from version to version.
+CHANGES: Final = re.compile(
+    r"(?:release[ -]?(?:notes|history)|releases|change ?log|changes|news|(?:version )?history|what['’]?s new)\b",
+    re.IGNORECASE,
+)
 CAPTION: Final = re.compile(r"\W*(?:listing|figure|fig\.|table|filename|file)\b[ \d.-]*:", re.IGNORECASE)
 # Sentences that make sense only beside the listing or section that they refer to.
 WALKS_THROUGH: Final = re.compile(
@@ -42,6 +54,10 @@ LEANS_BACK: Final = re.compile(
     r"Because of (?:this|that|these)|As (?:with|mentioned|noted|before|above)|The same|Same|Again|Either|Neither|"
     r"To \w+ (?:this|that|these|those|so))\b"
 )
+# "these statements": what is pointed to, as a word.
+POINTED: Final = re.compile(r"\b(?:this|that|these|those|such(?: an?)?) ([^\W\d_][\w-]*)", re.IGNORECASE)
+# The number of a section: "3. Build and run", "Step 2: Start the server".
+NUMBERED_TITLE: Final = re.compile(r"(?:(?:step|phase|stage|part) )?(\d{1,3})(?:[.:)]| -)", re.IGNORECASE)
 # Words that give a reason.
 REASON: Final = re.compile(
     r"\b(?:because|since|so that|in order to|due to|reasons?|causes?|caused|avoids?|prevents?|ensures?|therefore|"

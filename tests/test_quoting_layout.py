@@ -1,0 +1,97 @@
+"""What is quoted reads as the book does: tables below their head, code without settings, options alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.prompt.passage_format import as_data, format_passages, parse_passages
+from rag.quoting.snippet import OUTPUT_LINES, SESSION_LINES, snippet
+from rag.text.terms import terms
+from rag.types import OMISSION
+from tests.test_quoting import ask as ask_book
+from tests.test_quoting import passage
+from tests.test_quoting_blocks import ask, shown
+
+ROWS = "\n".join(f"| `--gear-{n}` | turns gear number {n} of the {'big ' * 9}widget |" for n in range(20))
+TABLE = f"The widget has these switches:\n\n| Switch | Meaning |\n| --- | --- |\n{ROWS}\n"
+
+
+def test_the_rows_of_a_long_table_stand_below_its_head_in_one_table() -> None:
+    for answer in (ask("What does --gear-17 do?", TABLE), shown("What does --gear-17 do?", TABLE)):
+        assert "| Switch | Meaning |\n| --- | --- |\n| `--gear-17` |" in answer
+        assert f"\n\n[1]\n\n{OMISSION}" in answer
+
+
+def test_of_a_long_list_of_options_only_the_one_that_is_asked_for_is_quoted() -> None:
+    options = "\n".join(f"- `{name}`: sets the {name} of the gear, in turns a minute" for name in "abcdefghijk")
+    text = f"Options of the widget:\n\n{options}\n- `oil`: fills in the lubricant when the gear is dry\n"
+    answer = ask("How is the lubricant filled in?", text)
+    assert f"- {OMISSION}\n- `oil`: fills in the lubricant when the gear is dry [1]" in answer
+    assert "`a`" not in answer
+
+
+def test_every_sentence_of_an_item_has_its_marker_behind_its_full_stop() -> None:
+    text = "A widget has parts:\n\n- The gear turns. It has four teeth.\n- The shaft holds it.\n"
+    assert "- The gear turns. [1] It has four teeth. [1]\n" in shown("Which parts does a widget have?", text)
+
+
+def test_the_settings_of_a_fence_are_not_shown() -> None:
+    text = 'Write the widget down:\n\n```toml title="widget.toml" hl_lines="1"\n[widget]\nteeth = 4\n```\n'
+    answer = shown("How do I write the widget down?", text)
+    assert "```toml\n[widget]\nteeth = 4\n```" in answer
+    assert "hl_lines" not in answer
+
+
+def test_the_label_of_a_tab_is_not_quoted_and_one_version_is_enough() -> None:
+    code = '```python\nwidget.turn("{}")\n```'
+    text = f"Turn the widget with `turn`.\n\nPython 3.9+:\n\n{code.format('a')}\n\nPython 3.6+:\n\n{code.format('b')}\n"
+    answer = ask("How do I turn the widget?", text)
+    assert answer.count("widget.turn(") == 1
+    assert "Python 3" not in answer
+
+
+def test_numbered_sections_come_in_their_order() -> None:
+    first = passage(2, "Put the widget on the table and connect its power cable.", "Widgets > Start > 1. Connect it")
+    second = passage(1, "To start the widget, press the start button of the widget.", "Widgets > Start > 2. Press it")
+    answer = ask_book("How do I start the widget?", [second, first])
+    assert 0 <= answer.find("Put the widget on the table") < answer.find("press the start button")
+
+
+def test_a_sentence_that_points_to_its_title_is_quoted() -> None:
+    text = "## Log statements\n\nIn a release these statements slow the widget down.\n"
+    assert "these statements slow the widget down" in ask("Do log statements slow the widget down?", text)
+
+
+def test_the_rest_of_a_sentence_behind_a_list_does_not_stand_alone() -> None:
+    text = "and everything else that a widget may turn.\n\nA widget may turn a wheel of the gear.\n"
+    answer = ask("What may a widget turn?", text, "Widgets")
+    assert answer == "A widget may turn a wheel of the gear. [1]"
+
+
+def test_a_session_is_cut_between_commands_and_keeps_the_output() -> None:
+    commands = "\n".join(f"$ tool run{n}\nline a of {n}\nline b of {n}" for n in range(8))
+    text = snippet(f"```console\n{commands}\n```", terms("run5"))
+    assert text == f"```console\n{OMISSION}\n$ tool run5\nline a of 5\nline b of 5\n{OMISSION}\n```"
+
+
+def test_a_short_session_is_quoted_whole_and_a_long_output_is_cut() -> None:
+    output = "\n".join(f"line {n}" for n in range(40))
+    short = "```console\n$ tool one\n" + "done\n" * (SESSION_LINES - 1) + "```"
+    assert snippet(short, terms("tool")) == short
+    cut = snippet(f"```console\n$ tool one\n{output}\n```", terms("tool one"))
+    assert cut.splitlines()[1:-1] == ["$ tool one", *(f"line {n}" for n in range(OUTPUT_LINES - 1)), OMISSION]
+
+
+@pytest.mark.parametrize("word", ["user", "system", "assistant"])
+def test_a_key_below_a_blank_line_is_read_back_as_it_was_written(word: str) -> None:
+    text = f"_secret:\n  - password\n\n{word}: joe"
+    prompt = format_passages([passage(1, text, "Guide")], "abc123")
+    assert parse_passages(prompt)[0][0].text == text
+    assert f"\\{word}: joe" in as_data(text)
+
+
+def test_release_notes_come_after_the_page_about_a_thing() -> None:
+    text = "Set the `oil` option to grease the gear of the widget."
+    notes, guide = passage(1, text, "Release notes > Gear"), passage(2, text, "Guide > Gear")
+    answer = ask_book("How do I grease the gear of the widget?", [notes, guide])
+    assert answer.startswith("Set the `oil` option to grease the gear of the widget. [2]")
