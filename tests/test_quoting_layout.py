@@ -105,3 +105,14 @@ def test_release_notes_come_after_the_page_about_a_thing() -> None:
     notes, guide = passage(1, text, "Release notes > Gear"), passage(2, text, "Guide > Gear")
     answer = ask_book("How do I grease the gear of the widget?", [notes, guide])
     assert answer.startswith("Set the `oil` option to grease the gear of the widget. [2]")
+
+
+def test_the_code_behind_the_best_paragraph_is_quoted_before_other_paragraphs() -> None:
+    code = "```python\n" + "\n".join(f"rotor_{n} = engage()" for n in range(20)) + "\n```"
+    best = "Grease the gear of the widget with the `oil` option when the gear of the widget runs dry.\n\nAs code:\n\n"
+    others = [
+        passage(n, f"{'The gear of the widget is one of its parts. ' * 3}Grease it for reason number {n}.", f"Part {n}")
+        for n in range(2, 6)
+    ]
+    answer = ask_book("How do I grease the gear of the widget?", [passage(1, best + code, "Gear"), *others])
+    assert "rotor_19" in answer

@@ -79,12 +79,22 @@ def choose(reading: Reading) -> list[QuoteBlock]:
             break
         chosen += group
         room -= sum(map(_length, group))
+        if not picked:
+            example = _example(group[-1], reading, chosen, room)
+            chosen += example
+            room -= sum(map(_length, example))
     ranks = _numbered(list(dict.fromkeys(block.rank for block in chosen)), reading)
     for block in tuple(chosen):
         beside = _beside(block, reading, chosen, room)
         chosen += beside
         room -= sum(map(_length, beside))
     return sorted(chosen, key=lambda block: (ranks.index(block.rank), block.place))
+
+
+def _example(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], room: int) -> list[QuoteBlock]:
+    """The code right behind the best block: it shows what the block says, and goes before blocks from elsewhere."""
+    following = _beside(block, reading, chosen, room)
+    return [other for other in following if other.place == block.place + 1 and other.form == "code"]
 
 
 def _numbered(ranks: list[int], reading: Reading) -> list[int]:
@@ -113,7 +123,8 @@ def _beside(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], r
                 break
             if is_about_another_platform(other, reading.question) or (step < 0 and _leans(other, other.units[0])):
                 break
-            if faults(other, reading.question) >= FAULTY or _is_written_again(other, [*chosen, *found]):
+            talk = other.form != "code" and faults(other, reading.question) >= FAULTY
+            if talk or _is_written_again(other, [*chosen, *found]):
                 break
             found.append(other)
             room -= _length(other)
