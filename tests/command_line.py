@@ -1,6 +1,7 @@
 """`run.py` as a person or a script starts it, in an environment that holds nothing.
 
-A call runs it in the process of the tests, which costs no start; `process` starts it, for what only a process shows.
+A call runs it in the process of the tests, which costs no start. `process` is for what only a process shows, and
+`python` for what only the start of Python shows.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 
 from run import main
+from tests.fork_server import Forked, fork_server
 from tests.homes import copied
 
 ROOT = Path(__file__).parent.parent
@@ -67,14 +69,18 @@ class CommandLine:
             sys.stdout.flush()
             return Done(code, out.getvalue().decode(), err.getvalue().decode())
 
-    def process(self, *arguments: str, stdin: str | bytes = "", script: str = "run.py", **environment: str) -> Done:
-        """The same in a process of its own."""
+    def process(self, *arguments: str, stdin: str | bytes = "", **environment: str) -> Done:
+        """The same in a process of its own, without the time that importing takes."""
+        with self.fork(*arguments, **environment) as forked:
+            return _done(forked, stdin)
+
+    def python(self, *arguments: str, stdin: str | bytes = "", script: str = "run.py", **environment: str) -> Done:
+        """The same in a process that starts Python."""
         with self.start(*arguments, script=script, **environment) as started:
-            out, err = started.communicate(_bytes(stdin), timeout=120)
-        return Done(started.returncode, out.decode(), err.decode())
+            return _done(started, stdin)
 
     def start(self, *arguments: str, script: str = "run.py", **environment: str) -> subprocess.Popen[bytes]:
-        """The process as it runs, each of its streams a pipe."""
+        """The process of `python` as it runs, each of its streams a pipe."""
         return subprocess.Popen(
             [sys.executable, str(ROOT / script), *arguments],
             stdin=subprocess.PIPE,
@@ -84,11 +90,20 @@ class CommandLine:
             env=self._environment(environment),
         )
 
+    def fork(self, *arguments: str, **environment: str) -> Forked:
+        """The process of `process` as it runs, each of its streams a pipe."""
+        return fork_server().start(*arguments, cwd=self.folder, env=self._environment(environment))
+
     def _environment(self, more: dict[str, str]) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "SSL_CERT_FILE") if name in os.environ}
         # Scripts of endpoints hold the answers only, so no judge is asked unless a test wants one.
         usual = {"HOME": str(self.folder), "ASKBOOK_HOME": str(self.home), "ASKBOOK_JUDGE": "none"}
         return kept | usual | more
+
+
+def _done(process: Forked | subprocess.Popen[bytes], stdin: str | bytes) -> Done:
+    out, err = process.communicate(_bytes(stdin), timeout=120)
+    return Done(process.wait(), out.decode(), err.decode())
 
 
 def _bytes(stdin: str | bytes) -> bytes:

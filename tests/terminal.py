@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
 import sys
+import termios
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import pexpect
 import pyte
+
+from tests.fork_server import fork_server
 
 ROOT = Path(__file__).parent.parent
 PROMPT: Final = "› "
@@ -43,32 +46,40 @@ class Terminal:
         usual |= {"ASKBOOK_JUDGE": "none", "PYTHONPATH": str(ROOT), "XDG_DATA_HOME": str(home.parent / "data")}
         self.screen = pyte.HistoryScreen(width, height, history=5000, ratio=0.5)
         self._stream = pyte.ByteStream(self.screen)
+        self._text: str | None = None  # of the screen as it is, if it was read
         self.dim_as_colour = False  # pyte does not know what is dim
         self.raw = b""  # everything that was written
-        command = [str(ROOT / "run.py"), *arguments]
-        self._process: Any = pexpect.spawn(
-            "/bin/sh" if shell else sys.executable,
-            ["-c", shell.replace("run.py", f"{sys.executable} {ROOT / 'run.py'}")] if shell else command,
+        self._terminal, theirs = os.openpty()
+        termios.tcsetwinsize(theirs, (height, width))
+        self._process = fork_server().start(
+            *arguments,
+            shell=shell.replace("run.py", f"{sys.executable} {ROOT / 'run.py'}"),
             env=kept | usual | environment,
-            cwd=str(home.parent),
-            dimensions=(height, width),
-            timeout=_PATIENCE,
+            cwd=home.parent,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            terminal=True,
         )
-        self._process.delaybeforesend = None
+        os.close(theirs)
 
     def __enter__(self) -> Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.close(force=True)
+        self._process.kill()
+        os.close(self._terminal)
+        self._process.wait()
 
     # --- what is shown ----------------------------------------------------------------------------------------------
 
     @property
     def text(self) -> str:
         """The screen with the lines above it that have scrolled out, without empty lines at the end."""
-        above = ["".join(line[x].data for x in range(self.screen.columns)) for line in self.screen.history.top]
-        return "\n".join(line.rstrip() for line in [*above, *self.screen.display]).rstrip()
+        if self._text is None:
+            above = ["".join(line[x].data for x in range(self.screen.columns)) for line in self.screen.history.top]
+            self._text = "\n".join(line.rstrip() for line in [*above, *self.screen.display]).rstrip()
+        return self._text
 
     @property
     def cursor_hidden(self) -> bool:
@@ -76,16 +87,17 @@ class Terminal:
 
     def read(self, seconds: float = 0.02) -> bool:
         """Take in what the program writes within `seconds`. False when there was nothing."""
-        try:
-            data: bytes = self._process.read_nonblocking(65536, timeout=seconds)
-        except pexpect.TIMEOUT:
+        if not select.select([self._terminal], [], [], seconds)[0]:
             return False
-        except pexpect.EOF:
+        try:
+            data = os.read(self._terminal, 65536)
+        except OSError:  # the program has ended
             return False
         self.raw += data
+        self._text = None
         self._stream.feed(data.replace(_DIM, b"\x1b[90m") if self.dim_as_colour else data)
         if _REPORT in data:  # prompt_toolkit waits for the answer of the terminal
-            self._process.send(f"\x1b[{self.screen.cursor.y + 1};{self.screen.cursor.x + 1}R")
+            self.type(f"\x1b[{self.screen.cursor.y + 1};{self.screen.cursor.x + 1}R")
         return True
 
     def until(self, shown: str | Callable[[str], object]) -> str:
@@ -94,7 +106,7 @@ class Terminal:
         end = time.monotonic() + _PATIENCE
         while not holds(self.text):
             assert time.monotonic() < end, f"not shown: {shown!r}\n{self.text}"
-            if not self.read() and not self._process.isalive() and not self.read():
+            if not self.read() and self._process.poll() is not None and not self.read():
                 assert holds(self.text), f"ended without {shown!r}\n{self.text}"
         return self.text
 
@@ -113,7 +125,9 @@ class Terminal:
     # --- what is typed ----------------------------------------------------------------------------------------------
 
     def type(self, keys: str) -> None:
-        self._process.send(keys)
+        left = keys.encode()
+        while left:
+            left = left[os.write(self._terminal, left) :]
 
     def enter(self, line: str) -> str:
         """Type a line at the prompt, press Enter and wait for the next prompt; returns what appeared since."""
@@ -127,24 +141,22 @@ class Terminal:
 
     def terminate(self) -> None:
         """End the program with SIGTERM, as a closing session does."""
-        self._process.kill(signal.SIGTERM)
+        self._process.send_signal(signal.SIGTERM)
 
     def resize(self, width: int, height: int = 40) -> None:
-        self._process.setwinsize(height, width)
+        termios.tcsetwinsize(self._terminal, (height, width))
         self.screen.resize(height, width)
+        self._text = None
 
     def end(self) -> int:
         """Wait for the program to end; its exit code, or 128 and the number of the signal that ended it."""
         end = time.monotonic() + _PATIENCE
-        while self._process.isalive():
+        while (code := self._process.poll()) is None:
             assert time.monotonic() < end, self.text
             self.read()
         while self.read():
             pass
-        self._process.close()
-        if self._process.signalstatus is not None:
-            return 128 + int(self._process.signalstatus)
-        return int(self._process.exitstatus)
+        return code if code >= 0 else 128 - code
 
 
 def flat(text: str) -> str:

@@ -45,7 +45,7 @@ def test_the_tool_of_the_profile_is_carried_out(folder: CommandLine) -> None:
 
 
 def test_it_is_a_script_that_runs_from_any_folder(folder: CommandLine) -> None:
-    done = folder.process("--profile", "nobody", script="examples/check_workflow.py")
+    done = folder.python("--profile", "nobody", script="examples/check_workflow.py")
     assert (done.code, done.err) == (1, "")
     assert list(marks(done)) == CHECKS
 

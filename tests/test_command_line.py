@@ -96,7 +96,7 @@ def test_the_passage_that_is_printed_holds_each_quote_where_the_citation_says(ru
 
 
 def test_an_answer_to_read_is_the_text_and_nothing_else(run: CommandLine, answered: Done) -> None:
-    done = run.process("ask", QUESTION)
+    done = run.python("ask", QUESTION)
     assert (done.code, done.out, done.err) == (0, answered.data["content"] + "\n", "")
 
 
@@ -152,7 +152,7 @@ def test_a_model_that_answers_is_called_once(run: CommandLine) -> None:
 def test_ctrl_c_ends_the_program_quietly_and_with_exit_code_130(run: CommandLine) -> None:
     with listening(Silent()) as endpoint:
         wired = {"OPENAI_API_KEY": "sk-canary", "OPENAI_BASE_URL": endpoint.address}
-        with run.start("ask", QUESTION, **wired) as started:
+        with run.fork("ask", QUESTION, **wired) as started:
             assert endpoint.asked.wait(60)
             started.send_signal(signal.SIGINT)
             out, err = started.communicate(timeout=60)

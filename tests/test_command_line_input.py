@@ -30,7 +30,7 @@ def test_every_command_explains_itself(run: CommandLine) -> None:
 
 
 def test_help_imports_nothing_that_costs_time(run: CommandLine) -> None:
-    done = run.process("--help", PYTHONPROFILEIMPORTTIME="1")
+    done = run.python("--help", PYTHONPROFILEIMPORTTIME="1")
     assert done.out.startswith("usage: run.py")
     modules = {line.rpartition("|")[2].strip() for line in done.err.splitlines()}
     light = {"rag", "rag.system", "rag.system.program_name", "rag.system.interrupt", "cli", "cli.parser"}

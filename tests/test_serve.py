@@ -19,7 +19,7 @@ from tests.web import events
 @pytest.fixture(scope="module")
 def address(tiny_book: Path) -> Iterator[str]:
     """The address of a server on the tiny book."""
-    with serving(tiny_book) as found:
+    with serving(tiny_book, python=True) as found:
         yield found
 
 

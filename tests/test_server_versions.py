@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from qdrant_client import models
@@ -25,9 +21,9 @@ from rag.index.payload import to_payload
 from rag.index.server import ServerIndex
 from rag.index.server_client import Server
 from rag.index.server_versions import is_version, new_version, worth_copying
+from tests.command_line import CommandLine
 from tests.index_cases import INFO, chunk_id, make_chunk, make_point
 from tests.qdrant_server import QdrantServer, refused
-from tests.rooms import ROOT
 from tests.wire import Reply, Request, listening
 
 OLD, NEW = [make_point("a"), make_point("b"), make_point("c")], "The new text."
@@ -217,30 +213,28 @@ def test_an_ingestion_that_is_killed_shows_one_state_and_the_next_one_tidies_up(
     tmp_path: Path, tiny_source: Path, monkeypatch: pytest.MonkeyPatch, method: str, ending: str, shown: str
 ) -> None:
     pages = shutil.copytree(tiny_source, tmp_path / "pages")
-    home = {"ASKBOOK_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    run = CommandLine(tmp_path)
     with listening(QdrantServer()) as server:
-        command = [sys.executable, str(ROOT / "run.py"), "ingest", str(pages)]
-        options: dict[str, Any] = {
-            "env": home | {"QDRANT_URL": server.address}, "stdout": subprocess.DEVNULL, "cwd": tmp_path,
-        }  # fmt: skip
-        subprocess.run(command, **options, check=True)
+        assert run("ingest", str(pages), QDRANT_URL=server.address).code == 0
         page = pages / "widgets.md"
         page.write_text(page.read_text(encoding="utf-8").replace("four teeth", "five teeth"), encoding="utf-8")
-        process = subprocess.Popen(command, **options)
-        answer, dead = server.answer, threading.Event()
+        answer, begin, dead = server.answer, threading.Event(), threading.Event()
 
         def killing(request: Request) -> Reply:
+            begin.wait()
             if request.method == method and request.path.endswith(ending) and "writer" not in request.path:
                 process.kill()
                 dead.set()
             return refused(500, "nobody waits") if dead.is_set() else answer(request)
 
         monkeypatch.setattr(server, "answer", killing)
-        assert process.wait(60) == -signal.SIGKILL
+        with run.fork("ingest", str(pages), QDRANT_URL=server.address) as process:
+            begin.set()
+            assert process.wait(60) == -signal.SIGKILL
         monkeypatch.undo()
         assert [one.count("teeth") for one in texts(server) if f"{shown} teeth" in one] == [1]
         assert len([name for name in behind(server) if is_version(name)]) == 2
-        subprocess.run(command, **options, check=True)
+        assert run("ingest", str(pages), QDRANT_URL=server.address).code == 0
         assert [one.count("teeth") for one in texts(server) if "five teeth" in one] == [1]
         assert [is_version(name) for name in behind(server)] == [True]
 

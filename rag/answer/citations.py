@@ -106,10 +106,10 @@ def best_quote(sentence: str, text: str) -> Quote:
     found = text.find(wanted) if wanted else -1
     if found >= 0:
         return clip(text, found, found + len(wanted))
-    words = {key for key in read(sentence).whole.places if key[0].isalnum()}
+    words = {token.key for token in read(sentence).whole.tokens if token.word[0].isalnum()}
     best = max(
         read(text).lines,
-        key=lambda one: (len(words & one.places.keys()), one.start - one.end, -one.start),
+        key=lambda one: (len(words.intersection(token.key for token in one.tokens)), one.start - one.end, -one.start),
         default=None,
     )
     return clip(text, best.start, best.end) if best else Quote(quote="", start=0, end=0)

