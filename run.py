@@ -78,11 +78,12 @@ def _open_streams() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Exceptions are reported without a traceback."""
     _open_streams()
-    options = build_parser().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):  # replace characters that the terminal cannot encode
         sys.stdout.reconfigure(errors="replace")
     logging.basicConfig(handlers=[logging.NullHandler()])  # commands print their own messages
+    options = argparse.Namespace()
     try:
+        options = build_parser().parse_args(arguments)
         raise_on_interrupt()
         code = _chosen(options.command)(options)
         sys.stdout.flush()  # report a write error here rather than at exit

@@ -145,6 +145,9 @@ class Counted(HashedVectors):
     def embed_query(self, text: str) -> list[float]:
         return super().embed_query(text) * (384 // 32)
 
+    def unload(self) -> None:
+        self._model.unload()
+
 
 PARTS: Final[dict[str, Any]] = {"throughput": throughput, "unchanged": unchanged, "memory": memory}
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from rag.system.program_name import CHECKOUT, program
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 # An option may precede the command or follow it. With a default, the command's parser would overwrite a value given
 # before the command, so only the main parser sets the defaults.
@@ -43,6 +46,12 @@ _THREADS: Final[Mapping[str, tuple[str, _Arguments]]] = {
 
 class _Parser(argparse.ArgumentParser):
     """Reports wrong usage in one line, without the usage text, and exits with code 2."""
+
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        """Print the help. argparse ignores errors of writing; here a full disk is one."""
+        target = file or sys.stdout
+        target.write(self.format_help())
+        sys.stdout.flush()
 
     def error(self, message: str) -> NoReturn:
         print(f'{self.prog}: {message}. See "{self.prog} --help".', file=sys.stderr)

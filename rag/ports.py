@@ -29,7 +29,8 @@ class Embedder(Protocol):
 
     `dimension` is 0 if it is unknown before the first vector. `batch_size` is how many texts to send per call. An
     embedder may have a number `parallel` of calls that may be under way at once during an ingestion; otherwise there is
-    one. The embedding methods block, and raise `AskbookError` when a service fails.
+    one. One with a model in this process may have a method `unload`, which frees the memory of the model until the next
+    text is embedded. The embedding methods block, and raise `AskbookError` when a service fails.
     """
 
     model_id: str

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from rag.answer.output import LEFT_OUT
+from rag.answer.shown_answer import LEFT_OUT
 from rag.types import UNCONFIRMED_MARK as FLAG
 from rag.types import GroundingMode
 from tests.writing import FALSE, NODE, TALK, TOPIC, WRONG, shown, write

@@ -36,9 +36,10 @@ def test_a_closed_standard_output_is_no_failure(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_output_that_cannot_be_written_is_one_line_and_code_1(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", [["threads", "list", "--json"], ["--help"], ["books", "--help"]])
+def test_output_that_cannot_be_written_is_one_line_and_code_1(arguments: list[str], tmp_path: Path) -> None:
     full = os.open("/dev/full", os.O_WRONLY)
-    done = _run(["threads", "list", "--json"], full, tmp_path)
+    done = _run(arguments, full, tmp_path)
     os.close(full)
     assert (done.returncode, done.stderr.decode()) == (1, "The disk is full. Free some space, then try again.\n")
 

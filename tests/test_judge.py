@@ -17,7 +17,7 @@ from graph.compiled import thread_config
 from nodes import judge
 from nodes.judge import ENOUGH
 from rag.answer.judging import Claim, JudgingForm
-from rag.answer.output import unconfirmed_answer
+from rag.answer.shown_answer import unconfirmed_answer
 from rag.answer.writer import AnswerWriter, Manner
 from rag.errors import AskbookError
 from rag.profiles.layers import FOLDER

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import shutil
+import weakref
 from functools import cache
 from pathlib import Path
 
@@ -75,6 +77,16 @@ def test_the_model_reads_256_word_pieces_and_no_more(model: OnnxEmbeddings) -> N
 def test_tokens_are_counted_beyond_what_the_model_reads(model: OnnxEmbeddings) -> None:
     assert model.count_tokens("word " * 1000) == 1000
     assert model.count_tokens("") == 0
+
+
+def test_a_model_that_is_unloaded_is_freed_and_loaded_again_for_the_next_text() -> None:
+    model = OnnxEmbeddings(threads=1)
+    before = model.embed_query("What is ROS 2?")
+    session = weakref.ref(model._model.session)
+    model.unload()
+    gc.collect()
+    assert session() is None
+    assert model.embed_query("What is ROS 2?") == before
 
 
 def test_no_texts_have_no_vectors(model: OnnxEmbeddings) -> None:

@@ -153,13 +153,13 @@ def test_too_many_pages_are_refused_before_they_are_read(tmp_path: Path) -> None
 
 def test_a_pdf_is_read_by_a_process_without_the_keys_of_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[dict[str, Any]] = []
-    run = subprocess.run
+    start = subprocess.Popen
 
     def noted(*arguments: Any, **options: Any) -> Any:
         seen.append(options["env"])
-        return run(*arguments, **options)
+        return start(*arguments, **options)
 
-    monkeypatch.setattr(subprocess, "run", noted)
+    monkeypatch.setattr(subprocess, "Popen", noted)
     monkeypatch.setenv("OPENAI_API_KEY", "canary")
     assert load_source(FOLDER / "book.pdf").documents
     assert seen == [{}]

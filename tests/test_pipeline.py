@@ -75,6 +75,32 @@ async def test_a_folder_becomes_an_index_and_a_report(bench: Bench) -> None:
     }
 
 
+async def test_the_embedding_model_is_unloaded_before_the_index_is_written(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    class Unloading(FakeEmbedder):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            done.append("embed")
+            return super().embed_documents(texts)
+
+        def unload(self) -> None:
+            done.append("unload")
+
+    replaced = bench.index.replace
+
+    async def replace(*args: Any, **options: Any) -> None:
+        done.append("write")
+        await replaced(*args, **options)
+
+    monkeypatch.setattr(bench.index, "replace", replace)
+    await bench.run(embedder=Unloading())
+    assert done == ["embed", "unload", "write"]
+    await bench.run(embedder=Unloading())
+    assert done == ["embed", "unload", "write"], "nothing was embedded, so nothing was loaded"
+
+
 async def test_what_is_embedded_is_the_nearest_heading_and_the_text(bench: Bench) -> None:
     await bench.run()
     assert "B\n\nTwo." in bench.embedder.embedded

@@ -96,3 +96,20 @@ def test_what_is_about_another_platform_than_the_one_asked_for_is_left_out_and_p
     assert "curl" in mac
     assert "irm" not in mac
     assert "Windows: [1]" in "".join(excerpt(read("How do I install tool?", [passage], None)))
+
+
+def test_a_misspelt_word_weighs_what_the_right_one_does() -> None:
+    shown = [NumberedPassage(1, "Names", "p.md", "An alias of an argument, which prevents a clash.")]
+    reading = read("how do I chnage the alias to avoyd a clash", shown, None)
+    assert reading.question == "how do I change the alias to avoid a clash"
+    weights = {term.word: term.weight for term in reading.terms}
+    assert weights["chnage"] <= 0.35
+    assert reading.missing == weights["chnage"]
+
+
+def test_a_line_of_a_linter_is_an_error_message() -> None:
+    shown = [NumberedPassage(1, "Linters", "p.md", "It raises `E203 whitespace before ':'` warnings. Disable them.")]
+    reading = read("src/utils.py:41:22: E203 whitespace before ':'", shown, None)
+    assert reading.shape.message
+    assert reading.missing == 0.0
+    assert answers(reading, words_only=True)

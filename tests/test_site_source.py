@@ -17,8 +17,8 @@ from rag.errors import UsageError
 from rag.ingest.chunking import chunk
 from rag.ingest.loaders import LoadResult, load_source
 from rag.ingest.patterns import Selection
+from rag.ingest.sources import page_links, site_client
 from rag.ingest.sources import site as crawler
-from rag.ingest.sources import site_client
 from rag.ingest.sources.site_client import SiteClient, is_public
 from rag.ingest.sources.site_scope import SiteScope
 from tests.command_line import CommandLine
@@ -152,6 +152,16 @@ def test_pages_that_fail_are_told_and_keep_their_passages_and_lost_ones_are_not(
         "big.html": "it is larger than 10 megabytes",
     }
     assert result.failures[0].file == f"{docs.origin}/docs/guide.html"
+
+
+def test_a_page_that_no_parser_likes_does_not_stop_the_others(docs: WebSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser of Python raised for the first; the other one takes time with the square of its end tags."""
+    monkeypatch.setattr(page_links, "SECONDS", 4.0)
+    docs.answers["/docs/"] = page("Start", "<p>Words <![ of> <a href='guide'>the guide</a> <a href='slow'>slow</a></p>")
+    docs.answers["/docs/slow"] = page("Slow", "<div></x>" * 300_000)
+    result = load(docs)
+    assert titles(result) >= {"Start", "Guide"}
+    assert [one.reason for one in result.failures] == ["reading it takes longer than 4 seconds"]
 
 
 def test_a_packed_bomb_is_not_unpacked(docs: WebSite) -> None:

@@ -88,12 +88,30 @@ def test_general_words_are_looked_for_only_where_there_are_no_others() -> None:
     assert words("How do I use my own robot?") == ["robot"]
 
 
+def test_words_that_only_ask_are_no_terms_unless_there_are_no_others() -> None:
+    assert words("Wouldn't somebody else rather use pydantic instead?") == ["pydantic"]
+    assert words("What is never?") == ["never"]
+
+
+def test_a_vague_word_weighs_little() -> None:
+    (tried,) = [term for term in terms("How can I try an upload first?") if term.word == "try"]
+    assert tried.weight <= 0.35
+
+
 def test_nothing_to_look_for_gives_no_terms() -> None:
     assert terms("What is it?") == terms("") == terms("?!") == []
 
 
 @pytest.mark.parametrize(
-    "question", ["Tell me more", "and on Windows?", "What about services?", "Why is that?", "How does it work?"]
+    "question",
+    [
+        "Tell me more",
+        "and on Windows?",
+        "What about services?",
+        "Why is that?",
+        "How does it work?",
+        "What are the restrictions on that?",
+    ],
 )
 def test_a_follow_up_leans_on_the_question_before(question: str) -> None:
     assert refers_back(question)

@@ -8,7 +8,7 @@ from typing import Final
 
 from rag.answer.compose import Composer
 from rag.answer.lines import AnswerLine, with_markers
-from rag.answer.output import LeftOut
+from rag.answer.shown_answer import LeftOut
 from rag.answer.support import Finding, SupportCheck
 from rag.evidence.reading import read
 from rag.text.english.numerals import SMALL, units

@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.answer.citations import CitationForms
+from rag.answer.held_lines import HeldLines
 from rag.answer.judging import Claim
 from rag.answer.line_check import LineCheck
 from rag.answer.lines import AnswerLine, Intake, is_delimiter
-from rag.answer.output import HeldLines, LeftOut, Shown, unconfirmed_answer
+from rag.answer.shown_answer import LeftOut, ShownAnswer, unconfirmed_answer
 from rag.text.english.talk import is_refusal, is_talk, words
 from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
@@ -79,7 +80,7 @@ class AnswerWriter:
         self.grounding = Grounding(mode=manner.mode)
         self._check = LineCheck(passages, manner.question, self._left_out, self.grounding, judged=manner.judged)
         self._composer = self._check.composer
-        self.shown = Shown({p.number: p for p in passages}, manner.style)
+        self.shown = ShownAnswer({p.number: p for p in passages}, manner.style)
 
     def feed(self, text: str) -> list[str]:
         """Take the next tokens; return the pieces that are now ready."""
@@ -271,7 +272,7 @@ class AnswerWriter:
 
     def _end_block(self) -> None:
         """Check the lines that got no marker, by the citations of their paragraph or lead-in, else by any passage."""
-        for line in self._held.all_open():
+        for line in self._held.open_lines():
             if line.kind == "code":
                 self._check.check(line, self._cited or self._check.support.numbers, own_place=True)
                 if line.standing == "supported":

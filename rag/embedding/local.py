@@ -64,16 +64,17 @@ class OnnxEmbeddings(Embeddings):
         """One unit vector per text, the mean of its tokens' states. Texts of about one length share a run."""
         import numpy as np
 
-        pieces: list[list[int]] = [encoding.ids for encoding in self._model.tokenizer.encode_batch(texts)]
+        model = self._model  # the same one for all runs, even if it is unloaded meanwhile
+        pieces: list[list[int]] = [encoding.ids for encoding in model.tokenizer.encode_batch(texts)]
         vectors: list[list[float]] = [[] for _ in texts]
         for rows in runs([len(ids) for ids in pieces]):
-            ids = np.full((len(rows), len(pieces[rows[-1]])), self._model.padding, dtype=np.int64)
+            ids = np.full((len(rows), len(pieces[rows[-1]])), model.padding, dtype=np.int64)
             mask = np.zeros_like(ids)
             for place, row in enumerate(rows):
                 ids[place, : len(pieces[row])] = pieces[row]
                 mask[place, : len(pieces[row])] = 1
             feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-            states = self._model.session.run(None, {k: v for k, v in feed.items() if k in self._model.inputs})[0]
+            states = model.session.run(None, {k: v for k, v in feed.items() if k in model.inputs})[0]
             weights = mask[:, :, None].astype(np.float32)
             pooled = (states * weights).sum(axis=1) / weights.sum(axis=1)
             pooled /= np.linalg.norm(pooled, axis=1, keepdims=True)
@@ -83,6 +84,11 @@ class OnnxEmbeddings(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed_documents([text])[0]
+
+    def unload(self) -> None:
+        """Free the model, which takes 120 MB in use. The next vector loads it again, whichever object computes it."""
+        _loaded.cache_clear()
+        give_back_memory()
 
     def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector per text. Not batched: padding a short question to the length of its contexts doubles the work."""

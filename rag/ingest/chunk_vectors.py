@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -48,13 +49,18 @@ class ChunkVectors:
     async def compute(
         self, chunks: Sequence[Chunk], progress: Callable[[int, int], None], waiting: Callable[[int], None]
     ) -> None:
-        """Embed the texts that are missing. `progress` is told (done, total), and `waiting` the seconds of a wait."""
+        """Embed the texts that are missing. `progress` is told (done, total), and `waiting` the seconds of a wait.
+
+        A model in this process is unloaded afterwards: writing the index needs the memory.
+        """
         batches = TextBatches(
             lambda number: chunks[self.missing[number]].embedded_text,
             [len(chunks[place].text) for place in self.missing],
             self._embedder.batch_size,
         )
         await embed_batches(batches, self._embedder, self._cache, progress, waiting)
+        if self.missing and (unload := getattr(self._embedder, "unload", None)):
+            await asyncio.to_thread(unload)
 
     def points(self, chunks: Sequence[Chunk]) -> Iterator[Point]:
         """The chunks with their vectors, read in batches. What the cache could not keep is embedded once more."""

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 LONGEST: Final = 10_000_000  # characters of the text of a page; a cell may claim to span a thousand columns
 TAB_GROUPS: Final = 200  # of a page whose tabs are labelled
 BLANKS: Final = 200  # in a row that are kept: more make markdownify slow
+LEVELS: Final = 12  # of quotes and lists in each other; what is deeper stands on the last of them
 TAGS: Final = 100_000  # each takes about a kilobyte of memory; a book on one page has some ten thousand
 _MANY_BLANKS: Final = re.compile(rf"[ \t]{{{BLANKS}}}[ \t]+")
 _AROUND_IMAGES: Final = frozenset({"p", "figure", "div", "main", "article", "section", "body"})
+_INDENTED: Final = ("blockquote", "li", "dd")
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _DROPPED: Final = (
     "script, style, noscript, template, svg, iframe, form, button, input, select, textarea, nav, [role=navigation], "
@@ -100,6 +102,9 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
         _mark_heading(heading, anchors=anchors)
     for footer in _selected(element, "footer"):
         footer.decompose()
+    _flatten(element)
+    _number_items(element)
+    _note_lone_images(element)
     try:
         text: str = _converter().convert_soup(element)
     except RecursionError:
@@ -185,6 +190,35 @@ def _typeset(formula: Tag) -> None:
         formula.replace_with(f"${' '.join(tex.get_text().split())}$")
 
 
+def _flatten(element: Tag) -> None:
+    """Make plain blocks of the quotes and items that are nested deeper than `LEVELS`: each level marks every line."""
+    for one in element.find_all(_INDENTED):
+        if sum(parent.name in _INDENTED for parent in one.parents) >= LEVELS:  # the parents are flattened already
+            one.name = "div"
+
+
+def _number_items(element: Tag) -> None:
+    """Mark the items of numbered lists with their numbers, so that none has to count those before it."""
+    for numbered in element.find_all("ol"):
+        start = str(numbered.get("start") or "")
+        first = int(start) if start.isascii() and start.isdigit() and len(start) < 10 else 1
+        for n, item in enumerate(numbered.find_all("li", recursive=False), first):
+            item["data-mark"] = f"{n}."
+
+
+def _note_lone_images(element: Tag) -> None:
+    """Mark the images whose parent has no text, so that each parent is looked through once."""
+    alone: dict[int, bool] = {}
+    for image in element.find_all("img"):
+        parent = image.parent
+        if parent is None or parent.name not in _AROUND_IMAGES:
+            continue
+        if id(parent) not in alone:
+            alone[id(parent)] = parent.name == "figure" or not parent.get_text(strip=True)
+        if alone[id(parent)]:
+            image["data-alone"] = ""
+
+
 def _classes(element: Tag) -> Iterator[str]:
     """The classes of a block of code and of the elements just around and inside it, nearest first."""
     inner = element.find("code")
@@ -230,14 +264,16 @@ def _converter() -> Any:
             code = _code(el)
             return f"\n\n{fenced(code, _language(el))}\n\n" if code.strip() else ""
 
+        def convert_li(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+            mark = f"{el.get('data-mark', '-')} " if el.parent is not None and el.parent.name == "ol" else "- "
+            first, *rest = text.strip().split("\n")
+            lines = [mark + first, *(" " * len(mark) + line if line else "" for line in rest)]
+            return "\n".join(lines) + "\n" if first else "\n"
+
         def convert_img(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-            alt, parent = str(el.get("alt") or ""), el.parent
-            alone = (
-                parent is not None
-                and parent.name in _AROUND_IMAGES
-                and (parent.name == "figure" or not parent.get_text(strip=True))
-            )
-            return f"\n\n{pictured(alt)}\n\n" if alone and alt.strip() else " ".join(alt.split())
+            alt = str(el.get("alt") or "")
+            alone = el.has_attr("data-alone") and alt.strip()
+            return f"\n\n{pictured(alt)}\n\n" if alone else " ".join(alt.split())
 
         def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
             words, target = " ".join(text.split()), str(el.get("href") or "")

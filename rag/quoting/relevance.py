@@ -22,7 +22,7 @@ from rag.text.english.phrases import (
     REASON,
 )
 from rag.text.english.requests import QuestionShape, shape
-from rag.text.english.stopwords import STOP_WORDS
+from rag.text.english.stopwords import LIGHT, SAYS_ALSO, STOP_WORDS, VAGUE
 from rag.text.language import is_foreign, is_stop_word, language_of, stem_in
 from rag.text.spelling import respelt, vocabulary
 from rag.text.terms import Term, is_english, keys, stem, terms, weigh
@@ -49,6 +49,7 @@ SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has
 _LABELLED: Final = re.compile(r"(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?: \([^)]*\))?:|\*\*[^*\n]{1,80}:\*\*")
 _INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
 _IDENTIFIER: Final = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]|\w_\w|^[A-Z]+\d{3,}$")
+_GENERAL: Final = STOP_WORDS | LIGHT | VAGUE | SAYS_ALSO.keys()  # common in questions about any book
 
 
 @dataclass(slots=True)
@@ -179,15 +180,21 @@ def _respelt(
 ) -> tuple[list[Term], str]:
     """The terms and the question with misspelt words corrected, which the cosines need.
 
-    A term that no passage has also stands for the words of the passages that are spelt almost so.
+    A term that no passage has also stands for a word that is spelt almost so, of the passages or of questions.
     """
     missing = {term.word for term in wanted if not term.within(known)}
     words = vocabulary(f"{passage.title} {passage.text}" for passage in passages) if missing else set()
-    spelt = {word: right.lower() for word in missing if (right := respelt(word, words | STOP_WORDS))}
+    spelt = {word: right.lower() for word in missing if (right := respelt(word, words | _GENERAL))}
     for word, right in spelt.items():
         question = re.sub(rf"\b{re.escape(word)}\b", right, question)
-    found = [replace(t, forms=t.forms | {stem(spelt[t.word])}) if t.word in spelt else t for t in wanted]
+    found = [_corrected(term, spelt[term.word]) if term.word in spelt else term for term in wanted]
     return [term for term in found if spelt.get(term.word) not in STOP_WORDS] or wanted, question
+
+
+def _corrected(term: Term, right: str) -> Term:
+    """The term with the forms and the weight of the right spelling of its word."""
+    meant = terms(right)[0] if terms(right) else term
+    return replace(term, forms=term.forms | meant.forms, weight=meant.weight)
 
 
 def _in_language(language: str, wanted: list[Term], question: str, written: str) -> list[Term]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag.text.english.requests import ASKS, CONJUNCTION, FOLLOW_UP, REFERS_BACK, SPOKEN_CODE
-from rag.text.english.stopwords import FACTS, LIGHT, SAYS_ALSO, SOFT, STOP_WORDS
+from rag.text.english.stopwords import ASKED_WITH, FACTS, LIGHT, SAYS_ALSO, SOFT, STOP_WORDS, VAGUE
 from rag.text.english.word_forms import AMERICAN, BRITISH
 
 VOCABULARY: Final = Path(__file__).parent.parent / "data" / "vocab.txt"
@@ -73,7 +73,9 @@ def keys(text: str) -> frozenset[str]:
 
 
 def terms(question: str) -> list[Term]:
-    """The terms of a question, each once, in order, without stop words; the soft terms if there are no others.
+    """The terms of a question, each once, in order, without stop words.
+
+    If there are no others, they are the words that questions are asked with ("What is never?"), or the soft terms.
 
     >>> [(term.word, round(term.weight, 2), term.named) for term in terms("What does `base_link` mean in ROS 2?")]
     [('base_link', 0.8, True), ('ROS2', 1.0, True)]
@@ -86,18 +88,22 @@ def terms(question: str) -> list[Term]:
     title_case = len(content) > 3 and all(word[0].isupper() for word in content)
     found: dict[frozenset[str], Term] = {}
     soft: list[Term] = []
+    asking: list[Term] = []
     for index, match in enumerate(words):
         word = re.sub(r"['’]s$", "", match[0])
         plain = word.lower().replace("’", "'")
         if plain in STOP_WORDS and word not in code:
             soft += [replace(_term(plain, named=False), soft=True)] if plain in SOFT else []
             continue
+        if plain in ASKED_WITH and word not in code:
+            asking.append(_term(plain, named=False))
+            continue
         capital = index > 0 and word[0].isupper() and not title_case
         named = capital or word in code or _looks_like_code(word)
         for part in (_bigrams(word) or [word]) if _CJK.search(word) else [word]:
             term = _term(part, named)
             found.setdefault(term.forms, term)
-    return list(found.values()) or list({term.forms: term for term in soft}.values())
+    return list(found.values()) or list({term.forms: term for term in asking or soft}.values())
 
 
 def weigh(wanted: Sequence[Term]) -> float:
@@ -182,7 +188,7 @@ def _term(word: str, named: bool) -> Term:
         weight = 1.0
     if small in FACTS:
         weight = 1.0
-    elif small in LIGHT or small in SOFT:
+    elif small in LIGHT or small in SOFT or small in VAGUE:
         weight = min(weight, LIGHT_WEIGHT)
     if named:
         weight = max(weight, NAME_WEIGHT)

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from rag.ingest.data_values import unicode_text
-from rag.ingest.formats.file_format import LARGEST, LoadedText, need_extra
-from rag.ingest.formats.reader_process import read_apart
+from rag.ingest.formats.file_format import LARGEST, LoadedText, need_extra, texts_apart
 from rag.ingest.html_markdown import html_text, parsed_html
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class EpubLoader:
         """One text for each chapter that has words."""
         need_extra("bs4", "epub", "EPUB books")
         need_extra("defusedxml", "epub", "EPUB books")
-        return read_apart(__name__, "epub_texts", raw, seconds=SECONDS)
+        return texts_apart(__name__, "epub_texts", raw, seconds=SECONDS)
 
 
 def epub_texts(raw: bytes) -> list[LoadedText]:

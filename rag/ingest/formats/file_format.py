@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, Final, Literal, Protocol
 
+from rag.ingest.formats.reader_process import read_apart
 from rag.system.program_name import PACKAGE
 
 # The syntax that a loaded text is written in. A generator rewrites all but "plain", which is CommonMark with tables
@@ -32,6 +33,13 @@ class LoadedText:
     part: str = ""
     above: tuple[str, ...] = ()
     page_lines: tuple[int, ...] = ()
+
+
+def texts_apart(module: str, function: str, raw: bytes, *, seconds: float, alone: bool = False) -> list[LoadedText]:
+    """The texts that a function makes of a file in a process of its own, see `read_apart`."""
+    found: list[dict[str, Any]] = read_apart(module, function, raw, seconds=seconds, alone=alone)
+    # JSON knows no tuples.
+    return [LoadedText(**one | {name: tuple(one[name]) for name in ("above", "page_lines")}) for one in found]
 
 
 class Loader(Protocol):

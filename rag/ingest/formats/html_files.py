@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.ingest.data_values import unicode_text
-from rag.ingest.formats.file_format import LARGEST, LoadedText, need_extra
-from rag.ingest.formats.reader_process import read_apart
+from rag.ingest.formats.file_format import LARGEST, LoadedText, need_extra, texts_apart
 from rag.ingest.html_markdown import html_text, is_published, main_element, page_title, parsed_html
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
 
-SECONDS: Final = 60.0  # for one large page
-# Some steps of the libraries take time with the square of a page's tags, or of its bytes. A page with more of them is
-# read in a process of its own.
-TAGS_HERE: Final = 10_000
-BYTES_HERE: Final = 500_000
+# For one page. Some steps of the libraries take time with the square of a page's tags, or with their depth.
+SECONDS: Final = 60.0
 SEARCHED: Final = 20_000  # tags of a page in which trafilatura looks for the text; with more it takes too long
 
 
@@ -28,9 +24,7 @@ class HtmlLoader:
 
     def load(self, raw: bytes) -> list[LoadedText]:
         need_extra("bs4", "html", "HTML pages")
-        if raw.count(b"<") <= TAGS_HERE and len(raw) <= BYTES_HERE:
-            return page_texts(raw)
-        return read_apart(__name__, "page_texts", raw, seconds=SECONDS)
+        return texts_apart(__name__, "page_texts", raw, seconds=SECONDS)
 
 
 def page_texts(raw: bytes) -> list[LoadedText]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rag.ingest.formats.file_format import LoadedText, need_extra
-from rag.ingest.formats.reader_process import read_apart
+from rag.ingest.formats.file_format import LoadedText, need_extra, texts_apart
 
 SECONDS: Final = 180.0  # for one file; a thousand pages take about ten
 
@@ -18,4 +17,4 @@ class PdfLoader:
 
     def load(self, raw: bytes) -> list[LoadedText]:
         need_extra("pypdfium2", "pdf", "PDF files")
-        return read_apart(f"{__package__}.pdf_process", "pdf_texts", raw, seconds=SECONDS)
+        return texts_apart(f"{__package__}.pdf_process", "pdf_texts", raw, seconds=SECONDS, alone=True)

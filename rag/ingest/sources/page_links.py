@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
+from rag.ingest.formats.reader_process import read_apart
+from rag.ingest.html_markdown import decoded_html
+
 LINKS: Final = 20_000  # of one page
+# For one page. The parser looks through all open elements at each end tag.
+SECONDS: Final = 20.0
 
 
-class PageLinks(HTMLParser):
-    """Reads the links of a page as they are written. `base` is the address that they are relative to, if it says so."""
+@dataclass(slots=True)
+class PageLinks:
+    """The links of a page as they are written. `base` is the address that they are relative to, if it says so."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.canonical = ""
-        self.base = ""
-        self.follow = True
-        self.feed(text)
+    links: list[str] = field(default_factory=list)
+    canonical: str = ""
+    base: str = ""
+    follow: bool = True
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
+    @classmethod
+    def of(cls, raw: bytes) -> PageLinks:
+        """Read in the process for files. Raises `ValueError` if the page is no text, or takes too long."""
+        return cls(**read_apart(__name__, "page_links", raw, seconds=SECONDS))
+
+    def start(self, tag: str, given: Mapping[str, str]) -> None:
+        """What the parser calls at every start tag."""
         if tag in ("a", "area") and "nofollow" not in given.get("rel", "").split() and len(self.links) < LINKS:
             self.links.append(given.get("href", ""))
         elif tag == "link":
@@ -35,7 +44,10 @@ class PageLinks(HTMLParser):
         elif tag == "meta":
             self._meta(given)
 
-    def _meta(self, given: dict[str, str]) -> None:
+    def close(self) -> None:
+        """What the parser calls at the end."""
+
+    def _meta(self, given: Mapping[str, str]) -> None:
         content = given.get("content", "")
         if given.get("name", "").lower() == "robots" and re.search(r"nofollow|none", content, re.I):
             self.follow = False
@@ -43,3 +55,14 @@ class PageLinks(HTMLParser):
             target := re.search(r"url\s*=\s*(\S+)", content, re.I)
         ):
             self.links.append(target[1].strip("'\""))
+
+
+def page_links(raw: bytes) -> PageLinks:
+    """What a page says. Raises `ValueError` for bytes that are no text."""
+    from lxml import etree
+
+    found = PageLinks()
+    parser = etree.HTMLParser(target=found)
+    parser.feed(decoded_html(raw) or " ")
+    parser.close()
+    return found

@@ -20,7 +20,6 @@ from urllib.parse import urljoin
 from urllib.robotparser import RobotFileParser
 
 from rag.errors import UsageError
-from rag.ingest.html_markdown import decoded_html
 from rag.ingest.patterns import Selection
 from rag.ingest.source_files import Failure, SourceFiles
 from rag.ingest.sources.page_links import PageLinks
@@ -224,7 +223,7 @@ class _Crawl:
             self.others[found.kind or ""] += 1
             return
         try:
-            page = PageLinks(decoded_html(found.body))
+            page = PageLinks.of(found.body)
         except ValueError as error:
             self.failures.append(Failure(self.name, self.scope.path(url), str(error)))
             return

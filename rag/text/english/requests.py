@@ -61,7 +61,8 @@ MESSAGE: Final = 4  # words of an error message, at least
 _FAILURE: Final = re.compile(
     r"\b(?:errors?|exceptions?|traceback|warn(?:ing)?|fatal|panicked|failed|cannot|can't|could not|unable to|not found|"
     r"denied|refused|must(?: not)?|may not|invalid|unexpected|undefined|unsatisfiable|deprecated|was detected|raise)\b|"
-    r"[a-z](?:Error|Exception|Warning)\b",
+    r"[a-z](?:Error|Exception|Warning)\b|"
+    r"^\S+\.\w+:\d+:",  # the place in a file that a compiler or a linter complains of
     re.IGNORECASE,
 )
 
@@ -78,7 +79,7 @@ REFERS_BACK: Final = re.compile(
     r"\b(?:it|its|they|them|their|those|these|this one|that one|the same|the (?:first|second|last) one)\b|"
     r"\b(?:use|make|create|need|exclude|include|share|write|add|remove|delete|start|stop|run|define|have|get|build|call|set|"
     r"choose|pick|open|close|show|change|test) one\b|"
-    r"\b(?:is|about|of|do|does|with|for|like) (?:that|this)\W*$",
+    r"\b(?:is|about|of|do|does|with|for|like|on|in|to|from|at|by|after|before|than|against|without) (?:that|this)\W*$",
     re.IGNORECASE,
 )
 

@@ -21,6 +21,20 @@ without
 """
 STOP_WORDS: Final = frozenset(_STOP_WORDS.split())
 
+# Words that questions are asked with, beside the stop words: they name no subject. The checks of answers do not leave
+# them out, since "never" and "nobody" change what a sentence states.
+_ASKED_WITH: Final = """
+ain't hadn't hasn't haven't mustn't needn't wasn't weren't won't wouldn't they're they've they'd they'll we're we've
+we'd we'll he's he'd he'll she's she'd she'll who're who've what're that'd that'll there'd it'd it'll dont doesnt didnt
+isnt arent wont cant couldnt wouldnt shouldnt im ive youre thats whats
+somebody anybody nobody everybody none nothing whatever whichever whoever whenever wherever another every either neither
+several various else rather quite apart alone together everywhere anywhere somewhere nowhere elsewhere away back
+afterwards beforehand meanwhile still yet already ever never always often usually sometimes maybe perhaps probably
+properly though although unless whereas despite during except besides beside beyond toward towards among per somehow
+anyway supposed stand stands suppose wonder wondering hello hi thanks
+"""
+ASKED_WITH: Final = frozenset(_ASKED_WITH.split())
+
 # Stop words that count as terms if a question has no others: "How do I use my own book?"
 _SOFT_WORDS: Final = """
 own book chapter use used using work works working find type types kind kinds example examples mean means exist cover
@@ -38,6 +52,15 @@ case cases level item items detail details information fact facts question answe
 group people person place time change read write add create build set put take keep hold call run start stop
 """
 LIGHT: Final = frozenset(_LIGHT_WORDS.split())
+
+# More of them in questions only: the checks of answers compare them like other words.
+_VAGUE_WORDS: Final = """
+ask asks asked asking look looks looking try tries trying tried leave leaves left come comes came turn turns happened
+seem seems appear appears stay stays pick choose chooses chosen let lets want wants wanted wish prefer help helps new
+old first last next second single certain special particular proper right wrong easy simple quick word words stuff bit
+lot moment day days today tomorrow rest side colleague friend
+"""
+VAGUE: Final = frozenset(_VAGUE_WORDS.split())
 
 # Facts that a passage can only give if it holds the word, or one that `SAYS_ALSO` lists for it.
 _FACT_WORDS: Final = """

@@ -1,12 +1,10 @@
-"""The output side of an answer: lines that wait, what a reader has been shown, and what was left out."""
+"""The answer as a reader sees it: lines joined, with citations in the style of the profile, and notices below."""
 
 from __future__ import annotations
 
-import re
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from rag.answer.citations import label, make_citation, sources_footer
 from rag.answer.lines import AnswerLine
@@ -21,14 +19,10 @@ from rag.types import (
     GroundingMode,
     Passage,
     Quote,
-    Standing,
 )
-
-Fate = Literal["show", "drop", "wait"]
 
 UNCONFIRMED: Final = "This answer could not be confirmed from the book."
 LEFT_OUT: Final = "(left out: the cited passages do not say this)"  # in place of an item, or of a lead-in
-_MARKER: Final = re.compile(r"\[(\d+)\]")
 _NOT_CHECKED: Final = "in another language than English, which the check reads; not checked."
 _REMOVED: Final[dict[GroundingMode, str]] = {
     "strict": "they state what stands in no cited passage, or an order from the book.",
@@ -36,143 +30,7 @@ _REMOVED: Final[dict[GroundingMode, str]] = {
 }
 
 
-class HeldLines:
-    """A queue of lines. The mode decides which are shown: see `shows`. A heading over nothing that is shown is dropped.
-
-    Of "## Nodes", "A node is Zenoh [1].", "## Topics", "A topic carries messages [1]." the second line names what no
-    passage does and is dropped. So is the heading "Nodes", since the next heading follows it.
-    """
-
-    def __init__(self, mode: GroundingMode) -> None:
-        self._mode = mode
-        self._lines: deque[AnswerLine] = deque()
-
-    def shows(self, line: AnswerLine) -> bool:
-        """Whether the mode shows a checked line: "exact" only supported ones, "strict" all but contradicted ones."""
-        if self._mode in ("flag", "off"):
-            return True
-        return line.standing == "supported" or (self._mode == "strict" and line.standing == "unconfirmed")
-
-    def add(self, line: AnswerLine) -> None:
-        self._lines.append(line)
-
-    def open_lines(self, block: int) -> list[AnswerLine]:
-        """The lines of a block that are still to be checked."""
-        return [line for line in self._lines if line.is_open and line.block == block]
-
-    def statements(self) -> list[AnswerLine]:
-        """The lines that state something."""
-        return [line for line in self._lines if not line.frame]
-
-    def all_open(self) -> list[AnswerLine]:
-        return [line for line in self._lines if line.is_open]
-
-    def waiting(self) -> list[AnswerLine]:
-        """The lines that a second judge has to be asked about."""
-        return [line for line in self._lines if line.waits]
-
-    def settle(self, line: AnswerLine, standing: Standing) -> None:
-        """Apply the second judge's verdict. Markers behind a rejected line move to the line above that shares them."""
-        line.waits, line.standing = False, standing
-        if not self.shows(line):
-            above = [
-                one
-                for one in self._lines
-                if one.block == line.block
-                and one is not line
-                and not one.frame
-                and one.standing is not None
-                and self.shows(one)
-            ]
-            if above and line.suffix:
-                quotes = above[-1].quotes
-                above[-1].suffix = _MARKER.sub(lambda mark: mark[0] if int(mark[1]) in quotes else "", line.suffix)
-                line.suffix = ""
-
-    def settled(self, *, shown: bool, last: bool = False) -> Iterator[tuple[AnswerLine, bool]]:
-        """The lines that need not wait any more, each with whether it is shown, up to the first that waits.
-
-        `shown` says that a part of the answer is shown already; `last` that nothing follows.
-        """
-        while self._lines:
-            fate = self._fate(shown=shown, last=last)
-            if fate == "wait" and not last:
-                return
-            line = self._lines.popleft()
-            shown = shown or fate == "show"
-            yield line, fate == "show"
-
-    def _fate(self, *, shown: bool, last: bool) -> Fate:
-        line, following = self._lines[0], list(self._lines)[1:] if self._lines[0].frame else ()
-        if line.is_open or line.waits or self._may_inherit(line):
-            return "wait"
-        if not line.frame:
-            return "show" if self.shows(line) else "drop"
-        drops = self._mode in ("strict", "exact")
-        if line.refusal:  # it is the whole answer or is left out
-            speaks = shown or any(not one.refusal for one in following)
-            if drops or (last and not speaks):
-                return "drop"
-            return "show" if speaks else "wait"
-        if not drops:
-            return "show"
-        if line.kind == "heading":
-            return self._under_heading(line, following)
-        if line.kind in ("lead", "row"):
-            fate = self._under_lead(line, following)
-            return (
-                "wait" if fate == "show" and line.announces and not self._counted(line, following, last=last) else fate
-            )
-        carried = any(self._stands(one) for one in following)
-        return "show" if carried or (shown and line.kind != "rule") else "wait"
-
-    def _may_inherit(self, line: AnswerLine) -> bool:
-        """Whether a line below may be rejected whose markers this one would then take over."""
-        return any(one.waits and one.suffix and one.block == line.block for one in self._lines if one is not line)
-
-    def _stands(self, line: AnswerLine) -> bool:
-        """Whether the line is a statement that is shown for good."""
-        return line.standing is not None and not line.frame and not line.waits and self.shows(line)
-
-    def _under_heading(self, heading: AnswerLine, following: Sequence[AnswerLine]) -> Fate:
-        for line in following:
-            if line.kind == "heading" and line.level <= heading.level:
-                return "drop"
-            if self._stands(line) or line.waits:
-                return "show" if self._stands(line) else "wait"
-        return "wait"
-
-    def _under_lead(self, lead: AnswerLine, following: Sequence[AnswerLine]) -> Fate:
-        """A lead introduces the next list, table, code block or paragraph, and nothing after that."""
-        served = lead.run
-        for line in following:
-            if line.kind == "heading" or (lead.in_list and line.in_list and line.indent <= lead.indent):
-                return "drop"
-            if line.run != served:
-                beside = lead.in_list and line.indent <= lead.indent
-                if served != lead.run or beside or lead.kind == "row":
-                    return "drop"
-                served = line.run
-            if self._stands(line) or line.waits:
-                return "show" if self._stands(line) else "wait"
-        return "wait"
-
-    def _counted(self, lead: AnswerLine, following: Sequence[AnswerLine], *, last: bool) -> bool:
-        """Whether the list under a lead-in that announces a number of items is complete; compares the two then."""
-        items = [one for one in following if one.in_list and one.run in (lead.run, lead.run + 1)]
-        ended = last or any(one.run > lead.run + bool(items) or one.kind == "heading" for one in following)
-        if not ended or any(one.is_open for one in items):
-            return False
-        least = min((one.indent for one in items), default=0)
-        count = len({one.block for one in items if one.indent == least})
-        if count not in (0, lead.announces):
-            lead.standing = "unconfirmed"
-            lead.reasons = (f"number: {lead.announces} are announced, and {count} follow",)
-        lead.announces = 0
-        return True
-
-
-class Shown:
+class ShownAnswer:
     """Joins lines to the answer. `content` has citations in the given style, `plain` has `[n]`."""
 
     def __init__(self, passages: Mapping[int, Passage], style: CitationStyle) -> None:
