@@ -92,10 +92,10 @@ class UsageError(AskbookError):
 
 
 class SourceFailedError(UsageError):
-    """A source that cannot be read, though what was asked for is right: it may be readable a moment later, or elsewhere.
+    """A source that cannot be read, though what was asked for is right: it may be readable a moment later.
 
-    The command exits with code 1 and names it, as it does where other sources were read. `failures` are all sources that
-    failed, each with the reason.
+    The command exits with code 1 and names it, as it does where other sources were read. `failures` are all sources
+    that failed, each with the reason.
     """
 
     failures: tuple[tuple[str, str], ...] = ()
