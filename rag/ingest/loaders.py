@@ -76,9 +76,11 @@ def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: 
     others = Counter(found.others)
     pages = _read_pages(found, rules, failures, others, own=own)
     if not pages:
-        why = f": {failures[0].path}: {failures[0].reason}" if failures else ""
-        kind = SourceFailedError if failures else UsageError
-        raise kind(f"{found.name} contains no readable page{why}.", code="no_pages", hint=KINDS)
+        problem = f"{found.name} contains no readable page"
+        if not failures:
+            raise UsageError(f"{problem}.", code="no_pages", hint=KINDS)
+        problem = f"{problem}: {failures[0].path}: {failures[0].reason}"
+        raise SourceFailedError(f"{problem}.", code="no_pages", hint=KINDS)
     rules.enter([page for page, _ in pages], base_url)
     documents: list[Document] = []
     for page, digest in pages:
