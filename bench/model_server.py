@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
 from typing import Any, Final
 from urllib.request import urlopen
 
@@ -63,15 +64,19 @@ def model_server() -> Iterator[ScriptedModel]:
             process.terminate()
 
 
-def answer_from(messages: list[dict[str, Any]]) -> str:
-    """A sentence from each of the first three passages of the newest message that has some, with their markers."""
+def answer_from(messages: list[dict[str, Any]], *, passages: int = 3, each: int = 1) -> str:
+    """The first sentences of the first passages of the newest message that has some, with their markers.
+
+    They are `each` sentences of as many `passages`.
+    """
     for message in reversed(messages):
         found = []
         for number, text in _PASSAGE.findall(_text(message)):
-            if match := _SENTENCE.search(text):
-                found.append(f"{match[0][:-1]} [{number}].")
+            matches = (match[0][:-1] for match in _SENTENCE.finditer(text) if REFUSAL not in match[0])
+            sentences = list(islice(matches, each))
+            found += [" ".join(f"{sentence} [{number}]." for sentence in sentences)] if sentences else []
         if found:
-            return " ".join(found[:3])
+            return " ".join(found[:passages])
     return REFUSAL
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gc
 import inspect
 import itertools
 import os
 import shutil
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
@@ -29,6 +30,7 @@ from rag.settings import Settings, variables
 from tests import fakes, wire
 from tests.command_line import QUESTION, CommandLine, Done
 from tests.homes import copied
+from tests.made_vectors import MadeVectors
 from tests.openai_server import OPENAI_KEY, Endpoint, openai_server
 from tests.package import Package, build, install
 from tests.postgres import Cluster, cluster, programs
@@ -99,6 +101,17 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave what the collection made to no garbage collector: it stays, and looking through it takes half a second."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first, and leave the others in their order."""
     places = {name: place for place, name in enumerate(LONGEST)}
@@ -164,22 +177,22 @@ def _nothing_is_trusted(_data_folders: Iterator[Path], monkeypatch: pytest.Monke
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_vector_is_made_twice() -> Iterator[None]:
-    """Run the packaged model once for the same texts. It gives the same vectors for them, and most tests ask alike."""
-    made: dict[tuple[str, ...], list[list[float]]] = {}
+def _no_vector_is_made_twice(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Run the packaged model once for the same texts, not once for each test, worker and run of the suite."""
     embed = OnnxEmbeddings.embed_documents
+    folder = pytestconfig.cache.mkdir("askbook") if hasattr(pytestconfig, "cache") else None
+    made = MadeVectors(folder / "vectors.sqlite" if folder else None)
 
     @functools.wraps(embed)
     def remembered(self: OnnxEmbeddings, texts: list[str]) -> list[list[float]]:
         if self.model_id != PACKAGED:
             return embed(self, texts)
-        if (vectors := made.get(tuple(texts))) is None:
-            vectors = made[tuple(texts)] = embed(self, texts)
-        return [[*vector] for vector in vectors]
+        return made.of(texts, functools.partial(embed, self))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OnnxEmbeddings, "embed_documents", remembered)
         yield
+    made.close()
 
 
 @pytest.fixture

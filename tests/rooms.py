@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Final
@@ -33,15 +34,17 @@ def module_of(path: Path) -> str:
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 
-def imported(source: str) -> Iterator[tuple[int, str]]:
+@cache
+def imported(source: str) -> tuple[tuple[int, str], ...]:
     """The line and the dotted name of every import, those inside functions and for type checking included."""
+    found: list[tuple[int, str]] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, name.name) for name in node.names)
+            found += ((node.lineno, name.name) for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
-            for name in node.names:
-                yield node.lineno, f"{node.module}.{name.name}"
+            found += ((node.lineno, f"{node.module}.{name.name}") for name in node.names)
+    return tuple(found)
 
 
 def file_arrows(sources: Mapping[str, str]) -> Arrows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 import re
+from functools import cache
 
 import pytest
 from rich.console import Console
@@ -43,6 +44,9 @@ def written(
     return writer, shown + writer.close()
 
 
+written_at_once = cache(written)  # what several tests look at
+
+
 def plain(text: str) -> str:
     return written(text)[0].shown.plain
 
@@ -58,6 +62,7 @@ def random_answer(chance: random.Random) -> str:
     return "".join(chance.choices(words, k=chance.randint(1, 25)))
 
 
+@cache
 def random_answers() -> list[str]:
     chance = random.Random(3)
     return ANSWERS + [random_answer(chance) for _ in range(600)]
@@ -66,21 +71,21 @@ def random_answers() -> list[str]:
 @pytest.mark.parametrize("style", STYLES)
 def test_the_pieces_that_were_shown_are_the_content(style: CitationStyle) -> None:
     for text in random_answers():
-        writer, shown = written(text, style=style)
+        writer, shown = written_at_once(text, style=style)
         assert "".join(shown) == writer.shown.content, repr(text)
 
 
 @pytest.mark.parametrize("style", STYLES)
 def test_the_content_does_not_depend_on_the_tokens(style: CitationStyle) -> None:
     for text in random_answers():
-        whole, by_letter = written(text, style=style)[0], written(text, *text, style=style)[0]
+        whole, by_letter = written_at_once(text, style=style)[0], written(text, *text, style=style)[0]
         assert (by_letter.shown.content, by_letter.shown.plain) == (whole.shown.content, whole.shown.plain), repr(text)
 
 
 def test_a_quote_is_the_slice_of_its_passage() -> None:
     texts, cited = {one.number: one.text for one in (NODE, TOPIC)}, set()
     for text in random_answers():
-        for citation in written(text)[0].shown.citations.values():
+        for citation in written_at_once(text, style="numbered")[0].shown.citations.values():
             cited.add(citation.marker)
             first = Quote(quote=citation.quote, start=citation.start, end=citation.end)
             for quote in (first, *citation.occurrences):
@@ -91,7 +96,7 @@ def test_a_quote_is_the_slice_of_its_passage() -> None:
 def test_every_marker_of_the_plain_answer_has_its_citation() -> None:
     looked = 0
     for text in random_answers():
-        writer, _ = written(text)
+        writer, _ = written_at_once(text, style="numbered")
         if "`" in text or "~~~" in text or writer.refused:
             continue
         markers = {int(one) for one in re.findall(r"\[(\d+)\](?!\()", writer.shown.plain)}

@@ -128,7 +128,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 @pytest.fixture
 async def agent(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agent]:
-    monkeypatch.setattr(http_client_options, "WIRE_BYTES", 2**20)  # the real limit takes seconds
+    monkeypatch.setattr(http_client_options, "WIRE_BYTES", 2**18)  # the real limit takes seconds
     memory: Memory
     async with open_memory(tmp_path, persistent=True) as memory:
         services = _Wired(endpoint.address)

@@ -98,6 +98,7 @@ def test_the_file_has_no_vectors_of_pages_as_they_were(indexed: Shipped) -> None
     assert set(read_vectors(VECTORS, OnnxEmbeddings().model_id)) == {text_key(text) for text in indexed.texts}
 
 
+@pytest.mark.usefixtures("every_vector_is_made")
 def test_the_shipped_vectors_are_those_that_the_model_makes(indexed: Shipped) -> None:
     model, texts = OnnxEmbeddings(), indexed.texts[::25]
     shipped = indexed.get(model.model_id, texts)

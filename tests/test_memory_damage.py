@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -20,23 +22,39 @@ from tests.mending import talked
 MANY = WINDOW + BLOCK
 
 
-async def damaged(home: Path, statement: str) -> None:
-    """A conversation `t` with archived turns, and `u`; then the statement is run on the file."""
-    async with open_memory(home) as memory:
-        machine = Machine(memory=memory)
-        await talked(machine, MANY)
-        machine.model.script[:] = [ANSWER]
-        await machine.agent.ask("What is a node?", thread_id="u")
-    connection = sqlite3.connect(home / FILE)
-    with connection:
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a conversation `t` with archived turns, and of `u`. Tests work on copies."""
+    home = tmp_path_factory.mktemp("talk")
+
+    async def converse() -> None:
+        async with open_memory(home) as memory:
+            machine = Machine(memory=memory)
+            await talked(machine, MANY)
+            machine.model.script[:] = [ANSWER]
+            await machine.agent.ask("What is a node?", thread_id="u")
+
+    asyncio.run(converse())
+    return home / FILE
+
+
+@pytest.fixture
+def home(talk: Path, tmp_path: Path) -> Path:
+    """A home with both conversations."""
+    shutil.copy(talk, tmp_path / FILE)
+    return tmp_path
+
+
+def damage(home: Path, statement: str) -> None:
+    """Run the statement on the file of the conversations."""
+    with closing(sqlite3.connect(home / FILE)) as connection, connection:
         connection.execute(statement)
-    connection.close()
 
 
 @pytest.mark.parametrize("metadata", ["x'c1ff'", "null", "'{}'"])
-async def test_damaged_metadata_are_told_and_harm_no_other_conversation(tmp_path: Path, metadata: str) -> None:
-    await damaged(tmp_path, f"update checkpoints set metadata = {metadata} where thread_id = 't'")
-    async with open_memory(tmp_path) as memory:
+async def test_damaged_metadata_are_told_and_harm_no_other_conversation(home: Path, metadata: str) -> None:
+    damage(home, f"update checkpoints set metadata = {metadata} where thread_id = 't'")
+    async with open_memory(home) as memory:
         machine = Machine(ANSWER, memory=memory)
         response = await machine.agent.ask("And then?", thread_id="t")
         assert response.error is not None
@@ -46,9 +64,9 @@ async def test_damaged_metadata_are_told_and_harm_no_other_conversation(tmp_path
 
 
 @pytest.mark.parametrize("value", ["'{}'", "'no json'"])
-async def test_an_archive_that_cannot_be_read_is_told_and_the_conversation_goes_on(tmp_path: Path, value: str) -> None:
-    await damaged(tmp_path, f"update store set value = {value}")
-    async with open_memory(tmp_path) as memory:
+async def test_an_archive_that_cannot_be_read_is_told_and_the_conversation_goes_on(home: Path, value: str) -> None:
+    damage(home, f"update store set value = {value}")
+    async with open_memory(home) as memory:
         machine = Machine(ANSWER, memory=memory)
         with pytest.raises(MemoryFailureError) as caught:
             await machine.agent.conversation("t")
@@ -56,9 +74,9 @@ async def test_an_archive_that_cannot_be_read_is_told_and_the_conversation_goes_
         assert (await machine.agent.ask("And then?", thread_id="t")).turn_number == MANY + 1
 
 
-async def test_turns_that_are_missing_from_the_archive_are_told(tmp_path: Path) -> None:
-    await damaged(tmp_path, "delete from store")
-    async with open_memory(tmp_path) as memory:
+async def test_turns_that_are_missing_from_the_archive_are_told(home: Path) -> None:
+    damage(home, "delete from store")
+    async with open_memory(home) as memory:
         found = await Machine(memory=memory).agent.conversation("t")
     assert (found["turn_count"], found["missing_turns"]) == (WINDOW, BLOCK)
     assert f"{BLOCK} turns missing" in as_markdown(found)
@@ -82,12 +100,10 @@ STRANGE_TYPES = ["msgpack", "msgpack.zlib", "msgpack+aes", "json", "pickle", "by
 @pytest.mark.parametrize("kind", STRANGE_TYPES)
 @pytest.mark.parametrize("data", STRANGE)
 async def test_whatever_the_bytes_of_a_conversation_are_it_is_listed_as_damaged_and_can_be_deleted(
-    tmp_path: Path, kind: str, data: bytes
+    home: Path, kind: str, data: bytes
 ) -> None:
-    await damaged(
-        tmp_path, f"update checkpoints set type = '{kind}', checkpoint = x'{data.hex()}' where thread_id = 't'"
-    )
-    async with open_memory(tmp_path) as memory:
+    damage(home, f"update checkpoints set type = '{kind}', checkpoint = x'{data.hex()}' where thread_id = 't'")
+    async with open_memory(home) as memory:
         await told_and_deleted(memory)
 
 
@@ -114,9 +130,8 @@ def _changes(stored: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-async def test_a_value_of_another_type_in_a_checkpoint_harms_only_its_own_conversation(tmp_path: Path) -> None:
-    await damaged(tmp_path, "select 1")
-    async with open_memory(tmp_path) as memory:
+async def test_a_value_of_another_type_in_a_checkpoint_harms_only_its_own_conversation(home: Path) -> None:
+    async with open_memory(home) as memory:
         saver: Any = memory.database.saver
         newest = await saver.aget_tuple(thread_config("t"))
         for changed in _changes(newest.checkpoint):

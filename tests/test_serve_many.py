@@ -24,7 +24,7 @@ from tests.web import KEYS, bearer, events
 TEETH = "Every widget has exactly four teeth [1]."
 QUESTION = {"question": "How many teeth does a widget have?"}
 STREAMS = 20
-REQUESTS = 100  # of each key; bench/serving.py sends a thousand
+REQUESTS = 100  # of each key; bench/two_keys.py sends a thousand
 
 
 @pytest.fixture

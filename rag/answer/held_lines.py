@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal
+from typing import Literal
 
 from rag.answer.lines import AnswerLine
 from rag.types import GroundingMode, Standing
 
 Fate = Literal["show", "drop", "wait"]
-
-_MARKER: Final = re.compile(r"\[(\d+)\]")
 
 
 class HeldLines:
@@ -53,10 +50,9 @@ class HeldLines:
         if not self.shows(line):
             beside = [one for one in self._lines if one.block == line.block and one is not line]
             above = [one for one in beside if not (one.frame or one.is_open) and self.shows(one)]
-            if above and line.suffix:
-                quotes = above[-1].quotes
-                above[-1].suffix = _MARKER.sub(lambda mark: mark[0] if int(mark[1]) in quotes else "", line.suffix)
-                line.suffix = ""
+            if above and line.behind:
+                above[-1].behind = tuple(number for number in line.behind if number in above[-1].quotes)
+                above[-1].apart, line.behind = line.apart, ()
 
     def settled(self, *, shown: bool, last: bool = False) -> Iterator[tuple[AnswerLine, bool]]:
         """The lines that need not wait any more, each with whether it is shown, up to the first that waits.
@@ -97,7 +93,7 @@ class HeldLines:
 
     def _may_inherit(self, line: AnswerLine) -> bool:
         """Whether a line below may be rejected whose markers this one would then take over."""
-        return any(one.waits and one.suffix and one.block == line.block for one in self._lines if one is not line)
+        return any(one.waits and one.behind and one.block == line.block for one in self._lines if one is not line)
 
     def _stands(self, line: AnswerLine) -> bool:
         """Whether the line is a statement that is shown for good."""

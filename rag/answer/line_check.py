@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from rag.answer.compose import Composer
+from rag.answer.compose import Composed, Composer
 from rag.answer.lines import AnswerLine, with_markers
 from rag.answer.shown_answer import LeftOut
 from rag.answer.support import Finding, SupportCheck
@@ -63,11 +63,10 @@ class LineCheck:
                 line.marked = MarkedText("")
                 finding = finding._replace(reasons=tuple(f"address: {url} is not in the passages" for url in strange))
         else:
-            taken, unknown = self._left_out.links, self._counts.unknown_markers
-            self.compose(line, inherited)
-            line.unresolved = line.unresolved or self._counts.unknown_markers > unknown
+            composed = self.compose(line, inherited)
+            line.unresolved = line.unresolved or composed.unknown > 0
             own, bare = self.composer.numbers(line.marked), self.composer.bare(line.marked)
-            if self._only_pointed(bare, taken) or (line.kind != "row" and not _SAYS.search(bare)):
+            if _only_pointed(bare, composed) or (line.kind != "row" and not _SAYS.search(bare)):
                 bare = ""
             finding = self._finding(line, bare, own, inherited)
             if not finding.supported:
@@ -101,10 +100,9 @@ class LineCheck:
 
         In the mode "exact" each of its words must come from the book or the user.
         """
-        taken = self._left_out.links
-        self.compose(line, ())
+        composed = self.compose(line, ())
         bare, numbers = line.marked.bare, self.composer.numbers(line.marked)
-        if self._only_pointed(bare, taken):
+        if _only_pointed(bare, composed):
             line.standing, line.reasons = "contradicted", ("address: it only pointed at an address",)
             return
         if line.kind == "rule" or self.support.stands(bare, numbers, HEADING_WORDS):
@@ -122,14 +120,16 @@ class LineCheck:
         """Whether a lead-in with a marker holds nothing that its passages do not; else it is checked as a claim."""
         return self.support.frame(announced(self.composer.bare(lead.marked))[1], numbers).supported
 
-    def _only_pointed(self, text: str, taken: int) -> bool:
-        """Whether the text only pointed at an address, now taken out; `taken` counts the addresses before it."""
-        only = POINTING.issuperset(read(text).whole.telling.values()) or _ATTRIBUTE.search(text) is not None
-        return self._left_out.links > taken and only
-
-    def compose(self, line: AnswerLine, cited: Sequence[int]) -> None:
+    def compose(self, line: AnswerLine, cited: Sequence[int]) -> Composed:
         """Make the line fit to be shown, and count what was taken out of it."""
         composed = self.composer.compose(line.marked, frozenset(cited))
         self._counts.unknown_markers += composed.unknown
         self._left_out.links += composed.links
         line.marked = composed.plain
+        return composed
+
+
+def _only_pointed(text: str, composed: Composed) -> bool:
+    """Whether the text only pointed at an address that is now taken out."""
+    only = POINTING.issuperset(read(text).whole.telling.values()) or _ATTRIBUTE.search(text) is not None
+    return composed.links > 0 and only

@@ -29,13 +29,14 @@ _OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[
 class AnswerLine:
     """One piece on its way into the answer.
 
-    `prefix` is the list sign or quotation mark before the text, `gap` the white space before that, `suffix` markers
-    behind the text. `block` numbers paragraphs, items and the like; `run` numbers whole lists, tables and paragraphs.
-    `standing` is None until the line was checked; `reasons` say why it is not supported. `waits` says that a second
-    judge is still to be heard, `asked` that it was asked, and `under` which line introduces this one. A `frame` states
-    nothing and stands or falls with the lines around it; `refusal` says that it denies that the book has an answer;
-    `unresolved` that it has a citation by which no passage is meant. `level` is a heading's. `announces` is the number
-    of items that a lead-in says will follow, 0 for none.
+    `prefix` is the list sign or quotation mark before the text, `gap` the white space before that. `behind` are the
+    passages that are cited behind the text, and `apart` the white space before these markers. `block` numbers
+    paragraphs, items and the like; `run` numbers whole lists, tables and paragraphs. `standing` is None until the
+    line was checked; `reasons` say why it is not supported. `waits` says that a second judge is still to be heard,
+    `asked` that it was asked, and `under` which line introduces this one. A `frame` states nothing and stands or
+    falls with the lines around it; `refusal` says that it denies that the book has an answer; `unresolved` that it
+    has a citation by which no passage is meant. `level` is a heading's. `announces` is the number of items that a
+    lead-in says will follow, 0 for none.
     """
 
     kind: Kind
@@ -54,7 +55,8 @@ class AnswerLine:
     waits: bool = False
     asked: bool = False
     under: str = ""
-    suffix: str = ""
+    behind: tuple[int, ...] = ()
+    apart: str = ""
     quotes: dict[int, Quote] = field(default_factory=dict)
 
     @property

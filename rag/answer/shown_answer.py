@@ -8,7 +8,7 @@ from typing import Final
 
 from rag.answer.citations import label, make_citation, sources_footer
 from rag.answer.lines import AnswerLine
-from rag.text.markup import MarkedText, Segment, parse
+from rag.text.markup import MarkedText, Segment
 from rag.types import (
     CLOSEST,
     UNCONFIRMED_MARK,
@@ -61,12 +61,12 @@ class ShownAnswer:
             self._cite(number, line.quotes[number])
         if flagged:
             _flag(line)
-        self.plain += lead + line.text + line.suffix
-        suffix = parse(line.suffix) if line.suffix else []
-        if line.kind == "code":  # it holds no markers, whatever it looks like
-            self._add(lead + line.text + self._rendered(suffix))
-        else:
-            self._add(lead + self._rendered([*line.marked.segments, *suffix]))
+        # code holds no markers, whatever it looks like
+        said = [Segment("text", line.text)] if line.kind == "code" else line.marked.segments
+        behind = [Segment("marker", f"[{number}]", (number,)) for number in line.behind]
+        segments = [*said, Segment("text", line.apart if behind else ""), *behind]
+        self.plain += lead + "".join(one.raw for one in segments)
+        self._add(lead + self._rendered(segments))
 
     def leave_out(self, line: AnswerLine) -> None:
         """A line that is not shown leaves its white space, and its list sign to the rest of its item."""

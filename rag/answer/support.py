@@ -16,7 +16,6 @@ from rag.text.sentences import Unit, code_spans, units
 from rag.text.spelling import is_garbled
 from rag.types import OMISSION, Passage, Quote, Standing
 
-LONGEST_CLAIM: Final = 4000  # code points; a longer sentence is not supported
 MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
 _CLAUSE: Final = 2  # content words with which a clause states something by itself
 _RELATED: Final = 0.34  # least share of the sentence's words in a passage that is cited beside a supporting one
@@ -106,9 +105,14 @@ class CitedPassage:
 
     @cached_property
     def lines(self) -> frozenset[str]:
-        """The lines of the text and its inline code, since a command may be shown as a block."""
+        """The lines of the text, with and without the sign of a quotation, and its inline code.
+
+        A command may be shown as a block, and a block without the quotation around it.
+        """
         spans = [self.text[start:end].strip("`") for start, end in code_spans(self.text)]
-        return frozenset(" ".join(line.split()) for line in [*self.text.split("\n"), *spans])
+        lines = self.text.split("\n")
+        inner = [line.lstrip()[2:] for line in lines if line.lstrip().startswith("> ")]
+        return frozenset(" ".join(line.split()) for line in [*lines, *inner, *spans])
 
     @cached_property
     def _verbatim(self) -> dict[str, Unit]:
@@ -153,7 +157,7 @@ class SupportCheck:
         if bold := _BOLD.fullmatch(sentence):
             sentence = bold["text"]
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
-        if not sources or not sentence or len(sentence) > LONGEST_CLAIM:
+        if not sources or not sentence:
             return Finding("contradicted", (), {}, reasons=("citation: no passage is cited for it",))
         checked = [self._says(one, sentence) for one in sources]
         alone = {number: quote for one in checked for number, quote in one.quotes.items()}

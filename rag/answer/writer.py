@@ -20,7 +20,6 @@ from rag.answer.line_check import LineCheck
 from rag.answer.lines import AnswerLine, Intake, is_delimiter
 from rag.answer.shown_answer import LeftOut, ShownAnswer, unconfirmed_answer
 from rag.text.english.talk import is_refusal, is_talk, words
-from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
 from rag.types import (
     OMISSION,
@@ -268,7 +267,7 @@ class AnswerWriter:
         if kept and (cited := [n for n in numbers if any(n in one.quotes for one in kept)]):
             # On the line of a closing fence a marker would reopen the fence.
             gap = "\n" if kept[-1].kind == "code" and "\n" not in markers.gap else markers.gap
-            kept[-1].suffix = gap + "".join(f"[{n}]" for n in cited)
+            kept[-1].apart, kept[-1].behind = gap, tuple(cited)
 
     def _end_block(self) -> None:
         """Check the lines that got no marker, by the citations of their paragraph or lead-in, else by any passage."""
@@ -276,7 +275,7 @@ class AnswerWriter:
             if line.kind == "code":
                 self._check.check(line, self._cited or self._check.support.numbers, own_place=True)
                 if line.standing == "supported":
-                    line.suffix = "\n" + "".join(f"[{n}]" for n in line.quotes)
+                    line.apart, line.behind = "\n", tuple(line.quotes)
             else:
                 self._check.check(line, self._cited, own_place=bool(self._cited))
 
@@ -311,9 +310,8 @@ class AnswerWriter:
 
     def _numbers(self, line: AnswerLine) -> list[int]:
         """The passages that a line cites, markers behind it included."""
-        cited = [] if line.kind == "code" else [line.marked]
-        cited += [MarkedText(line.suffix)] if line.suffix else []
-        return list(dict.fromkeys(n for text in cited for n in self._composer.numbers(text)))
+        cited = () if line.kind == "code" else self._composer.numbers(line.marked)
+        return list(dict.fromkeys((*cited, *line.behind)))
 
     def _show(self, line: AnswerLine) -> None:
         numbers = self._numbers(line)

@@ -25,7 +25,6 @@ from rag.text.terms import is_english
 from rag.types import Standing
 
 MOST_CODE: Final = 20  # code words that are named
-LONGEST: Final = 4000  # code points of a sentence that are searched for code words
 SHORTEST_NAME: Final = 3  # letters; shorter ones are initials
 SHORTEST_PART: Final = 3  # letters of a part by which a code word is recognised
 _ADDRESS: Final = re.compile(
@@ -163,10 +162,9 @@ def code_words(sentence: str) -> list[str]:
     >>> code_words("Run `ros2 topic` with --verbose in src/main.rs.")
     ['ros2 topic', '--verbose', 'src/main.rs']
     """
-    text = sentence[:LONGEST]
     found = [
-        *(m[2].strip() for m in _CODE.finditer(text)),
-        *(m[0].strip("_") for m in _BARE.finditer(_CODE.sub(" ", text))),
+        *(m[2].strip() for m in _CODE.finditer(sentence)),
+        *(m[0].strip("_") for m in _BARE.finditer(_CODE.sub(" ", sentence))),
     ]
     return list(dict.fromkeys(found))
 

@@ -22,7 +22,7 @@ Reason = tuple[Standing, str]
 Sort = Literal["claim", "heading", "lead", "code", "remark"]
 
 LONGEST: Final = 100  # tokens of a sentence that are checked at once
-LONGEST_TEXT: Final = 5000  # code points; a longer text is no sentence
+LONGEST_TEXT: Final = 4000  # code points; a longer text is no sentence
 LONGEST_WRAPPED: Final = 2000  # code points; a longer sentence is taken as it is
 MOST_WRAPS: Final = 4  # phrases before a claim that are removed
 STRANGE: Final = 1  # words of a heading or a lead that may be missing in the passages

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from openai import AsyncOpenAI, AsyncStream
 
+from rag.model.gathered_stream import GatheredStream, OpenStreams
+
 _FOR_THE_CLIENT: Final = frozenset({"extra_headers", "extra_query", "extra_body", "timeout", "response_format"})
 
 
@@ -20,6 +22,7 @@ class PlainCompletions:
 
     def __init__(self, client: AsyncOpenAI) -> None:
         self._client = client
+        self._opened = OpenStreams()
 
     @property
     def with_raw_response(self) -> Any:
@@ -30,9 +33,10 @@ class PlainCompletions:
         if not request.get("stream") or _FOR_THE_CLIENT & request.keys():
             return await self._client.chat.completions.create(**request)
         stream: type[AsyncStream[object]] = AsyncStream[object]
-        return await self._client.post(
+        chunks = await self._client.post(
             "/chat/completions", body=request, cast_to=object, stream=True, stream_cls=stream
         )
+        return GatheredStream(chunks, self._opened)
 
 
 def with_all_keys(chunk: dict[str, Any]) -> dict[str, Any]:

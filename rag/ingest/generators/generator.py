@@ -12,6 +12,7 @@ from abc import ABC
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from html import unescape
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, get_args
 from urllib.parse import quote, unquote, urljoin
@@ -33,6 +34,7 @@ from rag.ingest.rst_markdown import RstMarkdown
 from rag.ingest.rst_syntax import RstPlace, parse_rst
 from rag.ingest.site_addresses import page_url, relative_url
 from rag.ingest.source_files import is_folder, read_inside
+from rag.ingest.tags import strip_tags
 
 GeneratorName = Literal["docusaurus", "mkdocs", "mdbook", "hugo", "sphinx", "jekyll", "plain"]
 GENERATORS: Final = get_args(GeneratorName)
@@ -190,7 +192,7 @@ class Generator(ABC):
 
     def convert(self, page: PageFile) -> MarkdownText:
         """The page as plain Markdown. Raises `ValueError` if it includes too much."""
-        description = page.text_field("description")
+        description = " ".join(unescape(strip_tags(page.text_field("description"), mdx=False)).split())
         if page.syntax == "rst":
             return self.rst_text(page.body, page, Allowance())
         if page.syntax == "plain":

@@ -5,18 +5,27 @@ from __future__ import annotations
 import datetime
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
+from urllib.parse import urljoin
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rag.ingest.admonitions import alerts
 from rag.ingest.anchors import HeadingText, kramdown_anchors
+from rag.ingest.formats.file_format import Loader
+from rag.ingest.formats.html_files import HtmlLoader
+from rag.ingest.formats.markdown_files import MarkdownLoader
 from rag.ingest.generators.config_files import as_text, config_options, is_false, is_true
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.liquid import LiquidPage, expand_liquid, rewrite_kramdown
 from rag.ingest.includes import Allowance
 from rag.ingest.masking import PageDraft
+from rag.ingest.page import MarkdownText
 from rag.ingest.patterns import is_ignored, matches_any
 from rag.ingest.source_files import read_inside, resolved
 
@@ -24,6 +33,7 @@ _POST: Final = re.compile(r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})-
 _TAG: Final = re.compile(
     r"\{%-?\s*(?:include|highlight|endhighlight|link|post_url|raw|assign|for|if)\b|^\{:[ .#]", re.MULTILINE
 )
+_NO_PAGES: Final = frozenset({"404.html", "search.html"})
 _LEFT_OUT: Final = ("vendor/", "node_modules/", "Gemfile", ".*")
 _STYLES: Final = {
     "date": "/:categories/:year/:month/:day/:title:output_ext",
@@ -40,6 +50,7 @@ class Jekyll(Generator):
 
     name = "jekyll"
     configurations = ("_config.yml", "_config.yaml")
+    _redirects: Mapping[str, PageFile] = MappingProxyType({})
 
     @classmethod
     def recognises(cls, source: Path, files: Sequence[Path]) -> str:
@@ -56,7 +67,7 @@ class Jekyll(Generator):
         return config_options(self.config)
 
     def site_title(self) -> str:
-        return as_text(self.options.get("title"))
+        return as_text(self.options.get("title")) or as_text(self.options.get("name"))
 
     @cached_property
     def content(self) -> Path:
@@ -86,6 +97,13 @@ class Jekyll(Generator):
 
     # Pages
 
+    def reads(self, suffix: str) -> bool:
+        return super().reads(suffix) or (suffix in HtmlLoader.suffixes and find_spec("bs4") is not None)
+
+    def loader(self, suffix: str) -> Loader:
+        """HTML too has front matter and Liquid here. It is read as text, and `convert` turns it into Markdown."""
+        return MarkdownLoader() if suffix in HtmlLoader.suffixes else super().loader(suffix)
+
     def is_page(self, file: Path) -> bool:
         if not file.is_relative_to(self.content):
             return False
@@ -99,11 +117,20 @@ class Jekyll(Generator):
 
     def is_published(self, page: PageFile) -> bool:
         """A file without front matter is copied as it is, so it is no page, except that GitHub renders it."""
-        if not page.fields and self.config is not None and not self._renders_all and not page.has_head:
+        is_html = _is_html(page)
+        copied = is_html or (self.config is not None and not self._renders_all)
+        if not page.fields and copied and not page.has_head:
+            return False
+        if is_html and page.file.name in _NO_PAGES:
             return False
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
         is_future = str(page.fields.get("date") or "")[:10] > today and not is_true(self.options.get("future"))
         return not is_false(self._value(page, "published")) and not page.is_set("draft") and not is_future
+
+    def enter(self, pages: Collection[PageFile], base_url: str | None) -> None:
+        """Pages with `redirect_to` only lead to others."""
+        super().enter([page for page in pages if "redirect_to" not in page.fields], base_url)
+        self._redirects = {self.site_path(page): page for page in pages if "redirect_to" in page.fields}
 
     @property
     def _renders_all(self) -> bool:
@@ -148,8 +175,8 @@ class Jekyll(Generator):
     def _post_values(self, page: PageFile, stem: str) -> dict[str, str]:
         found = _POST.match(stem)
         name = found.groupdict() if found else {"year": "", "month": "", "day": "", "title": stem}
-        date = re.match(r"(\d{4})-(\d{2})-(\d{2})", str(page.fields.get("date") or ""))
-        year, month, day = date.groups() if date else (name["year"], name["month"].zfill(2), name["day"].zfill(2))
+        date = self._date(str(page.fields.get("date") or ""))
+        year, month, day = date or (name["year"], name["month"].zfill(2), name["day"].zfill(2))
         given = page.fields.get("categories") or page.fields.get("category") or []
         listed = given.split() if isinstance(given, str) else [str(one) for one in given]
         above = [part for part in self.inner(page.file).split("/")[:-1] if not part.startswith("_")]
@@ -158,10 +185,44 @@ class Jekyll(Generator):
         parts = {"year": year, "month": month, "day": day, "title": title, "slug": title, "categories": categories}
         return parts | {"i_month": month.lstrip("0"), "i_day": day.lstrip("0"), "short_year": year[-2:]}
 
+    def _date(self, written: str) -> tuple[str, ...] | None:
+        """The year, month and day of a date on the site's clock; None for what is no date.
+
+        A time that names its own zone may be on another day there. Without `timezone`, UTC is taken, since the clock of
+        the machine that builds the site is not known.
+        """
+        if re.fullmatch(r"\d{4}-\d{2}-\d{2}[T ]\d{1,2}:\d{2}(?::\d{2})?\s*(?:[+-]\d{2}:?\d{2}|Z)", written):
+            try:
+                moment = datetime.datetime.fromisoformat(re.sub(r"\s+(?=[+-]|Z)", "", written))
+                return tuple(moment.astimezone(self._zone).strftime("%Y %m %d").split())
+            except (ValueError, OverflowError):
+                pass
+        found = re.match(r"(\d{4})-(\d{2})-(\d{2})", written)
+        return found.groups() if found else None
+
+    @cached_property
+    def _zone(self) -> datetime.tzinfo:
+        try:
+            return ZoneInfo(as_text(self.options.get("timezone")) or "UTC")
+        except (ValueError, OSError, ZoneInfoNotFoundError):
+            return datetime.UTC
+
     def target(self, page: PageFile, path: str) -> PageFile | None:
         if found := super().target(page, path):
             return found
-        return self._posts.get(path.strip("/"))
+        if redirect := self._redirects.get(urljoin(self.site_path(page), path)):
+            return super().target(redirect, str(redirect.fields["redirect_to"]))
+        return self._posts.get(path.strip("/")) or self._former.get(path.strip("/"))
+
+    @cached_property
+    def _former(self) -> dict[str, PageFile]:
+        """The pages by the addresses that lead to them (`redirect_from`)."""
+        found: dict[str, PageFile] = {}
+        for page in self.pages.values():
+            given = page.fields.get("redirect_from")
+            for address in [given] if isinstance(given, str) else given if isinstance(given, list) else ():
+                found.setdefault(str(address).strip("/"), page)
+        return found
 
     @cached_property
     def _posts(self) -> dict[str, PageFile]:
@@ -171,8 +232,18 @@ class Jekyll(Generator):
 
     # Syntax
 
+    def unknown_reference(self, text: str, label: str) -> str | None:
+        """`[x][]` without a definition is defined by a loop of Liquid, as a rule."""
+        return text if text and text == label else None
+
     def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
         return kramdown_anchors(headings)
+
+    def convert(self, page: PageFile) -> MarkdownText:
+        if not _is_html(page):
+            return super().convert(page)
+        texts = HtmlLoader().load(self.expanded(page, Allowance()).encode())
+        return super().convert(replace(page, body="".join(text.body for text in texts), syntax="plain"))
 
     def expanded(self, page: PageFile, allowance: Allowance) -> str:
         if is_false(page.fields.get("render_with_liquid")):
@@ -186,6 +257,10 @@ class Jekyll(Generator):
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
         rewrite_kramdown(draft)
         draft.text = alerts(draft.text)
+
+
+def _is_html(page: PageFile) -> bool:
+    return page.file.suffix.lower() in HtmlLoader.suffixes
 
 
 def _is_in(scope: object, inner: str, kind: str) -> bool:

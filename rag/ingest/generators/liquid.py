@@ -24,10 +24,15 @@ _TOKEN: Final = re.compile(
 )
 _REMOVED: Final = frozenset({"comment", "for", "capture", "tablerow", "case"})  # with all up to their ends
 _STRING: Final = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)')")
+_ADDRESS: Final = re.compile(r"\|\s*(?:relative_url|absolute_url)\b")
 _PARAMETER: Final = re.compile(r"([\w-]+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|(\S+))")
+_COMPUTED: Final = re.compile(r"\{%-?\s*(?:if|unless|for|case|capture|assign|include)\b|\{\{[^}|]*\|")
 _WORDS: Final = ("content", "text", "message", "caption", "description", "alt", "title")
 _LIST: Final = r"[^{}\n\"']{0,300}(?:\"[^\"\n]{0,300}\"[^{}\n\"']{0,300}|'[^'\n]{0,300}'[^{}\n\"']{0,300}){0,10}"
 _ID_LINE: Final = re.compile(rf"^(?P<heading>#{{1,6}}[ \t][^\n]*)\n[ \t]*\{{:(?P<list>{_LIST})\}}[ \t]*$", re.MULTILINE)
+_ID_ABOVE: Final = re.compile(
+    rf"(?P<before>\A|\n[ \t]*\n)[ \t]*\{{:(?P<list>{_LIST})\}}[ \t]*\n(?P<heading>#{{1,6}}[ \t][^\n]*)(?=\n|\Z)"
+)
 _CONTENTS: Final = re.compile(
     rf"^[ \t]*(?:[-*+]|\d+\.)[ \t][^\n]*\n[ \t]*\{{:{_LIST}\btoc\b{_LIST}\}}[ \t]*$", re.MULTILINE
 )
@@ -68,10 +73,11 @@ def expand_liquid(text: str, page: LiquidPage) -> str:
                 continue
             pieces.append(text[at : token.start()].strip("\n" * fenced) if copied or fenced else "")
             pieces.append("\n```" if fenced else "")
-            until, copied, fenced, at = "", False, False, token.end()
+            until, copied, fenced, at = "", False, False, _after(text, token)
             continue
-        pieces.append(text[at : token.start()])
-        at = token.end()
+        before = text[at : token.start()]
+        pieces.append(before.rstrip() if token[0].startswith("-", 2) else before)
+        at = _after(text, token)
         if tag == "raw" or tag in _REMOVED:
             until, copied = f"end{tag}", tag == "raw"
         elif tag == "highlight":
@@ -79,8 +85,17 @@ def expand_liquid(text: str, page: LiquidPage) -> str:
             pieces.append(f"```{language if re.fullmatch(r'[a-zA-Z0-9+#-]+', language) else ''}\n")
             until, fenced = "endhighlight", True
         else:
-            pieces.append(_tag(tag, token["arguments"], page) if tag else _value(token["value"], page))
+            put_in = _tag(tag, token["arguments"], page) if tag else _value(token["value"], page)
+            pieces.append(put_in.rstrip("\n") if text.startswith("\n", at) else put_in)
     return "".join(pieces) + ("" if until and not copied and not fenced else text[at:])
+
+
+def _after(text: str, token: re.Match[str]) -> int:
+    """Where the text goes on after a tag; a hyphen at its end drops the blanks that follow."""
+    at = token.end()
+    while token[0].endswith(("-%}", "-}}")) and at < len(text) and text[at].isspace():
+        at += 1
+    return at
 
 
 def _tag(name: str, arguments: str, page: LiquidPage) -> str:
@@ -102,18 +117,20 @@ def _include(words: str, page: LiquidPage, *, relative: bool) -> str:
     if said and (name.endswith(".html") or not name.endswith((".md", ".markdown"))):
         return f"\n\n{said}\n\n"
     content = read_inside(page.root, (page.folder if relative else page.includes) / name)
-    if content is None or page.depth == 0 or (name.endswith(".html") and "{" in content):
+    if content is None or page.depth == 0 or (name.endswith(".html") and _COMPUTED.search(content)):
         return said
     page.allowance.take(content)
     below = replace(page, values={**page.values, "include": parameters}, depth=page.depth - 1)
-    return expand_liquid(front_matter(content)[1], below).rstrip("\n")
+    return expand_liquid(front_matter(content)[1], below)
 
 
 def _value(expression: str, page: LiquidPage) -> str:
     """The text of an expression: a string, or a plain variable; empty for one that is computed."""
     expression = expression.strip().strip("-").strip()
     if string := _STRING.match(expression):
-        return string[1] if string[1] is not None else string[2]
+        words = string[1] if string[1] is not None else string[2]
+        is_address = _ADDRESS.search(expression, string.end()) and not re.match(r"/|[a-z][a-z+.-]*:", words)
+        return f"/{words}" if is_address else words
     name = expression.partition("|")[0].strip()
     value: Any = page.values
     for part in name.split("."):
@@ -127,6 +144,7 @@ def rewrite_kramdown(draft: PageDraft) -> None:
     """Turn kramdown's attribute lists and extensions into Markdown."""
     text = _HEADING.sub(lambda heading: _OWN_ID.sub(r"{\1}", heading[0]), draft.text)
     text = _ID_LINE.sub(_with_id, text)
+    text = _ID_ABOVE.sub(lambda found: found["before"] + _with_id(found), text)
     text = _ATTRIBUTE_LINE.sub("", _CONTENTS.sub("", text))
     text = _BLOCK_END.sub("", _ABBREVIATION.sub("", _EXTENSION.sub("", _ATTRIBUTES.sub("", text))))
     draft.text = _DEFINITION.sub("", text)
