@@ -105,9 +105,14 @@ class CitedPassage:
 
     @cached_property
     def lines(self) -> frozenset[str]:
-        """The lines of the text and its inline code, since a command may be shown as a block."""
+        """The lines of the text, with and without the sign of a quotation, and its inline code.
+
+        A command may be shown as a block, and a block without the quotation around it.
+        """
         spans = [self.text[start:end].strip("`") for start, end in code_spans(self.text)]
-        return frozenset(" ".join(line.split()) for line in [*self.text.split("\n"), *spans])
+        lines = self.text.split("\n")
+        inner = [line.lstrip()[2:] for line in lines if line.lstrip().startswith("> ")]
+        return frozenset(" ".join(line.split()) for line in [*lines, *inner, *spans])
 
     @cached_property
     def _verbatim(self) -> dict[str, Unit]:
