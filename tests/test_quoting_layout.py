@@ -22,6 +22,12 @@ def test_the_rows_of_a_long_table_stand_below_its_head_in_one_table() -> None:
         assert f"\n\n[1]\n\n{OMISSION}" in answer
 
 
+def test_a_row_whose_cells_hold_sentences_stays_one_row() -> None:
+    rows = "| Part | Meaning |\n| --- | --- |\n| Gear | Turns the widget. It has teeth. |\n| Shaft | Holds the gear. |"
+    answer = shown("What does the gear of the widget do?", f"The parts of the widget:\n\n{rows}\n")
+    assert f"{rows}\n\n[1]" in answer
+
+
 def test_of_a_long_list_of_options_only_the_one_that_is_asked_for_is_quoted() -> None:
     options = "\n".join(f"- `{name}`: sets the {name} of the gear, in turns a minute" for name in "abcdefghijk")
     text = f"Options of the widget:\n\n{options}\n- `oil`: fills in the lubricant when the gear is dry\n"
