@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import portalocker
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from graph.memory_errors import border
-from graph.private_apis import end_batches
+from graph.private_apis import end_batches, in_its_thread
 from graph.savers import RESTS, KeptSaver, outdated
 from graph.serializing import SealedStore, Serializers
 from graph.sqlite_file import check_beginning, check_owner, make_private, open_connections
+from graph.sqlite_steps import StepSaver
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
 
@@ -160,28 +162,31 @@ class SqliteDatabase:
         return self._locks.tried(thread_id)
 
 
-class SqliteSaver(KeptSaver, AsyncSqliteSaver):
+class SqliteSaver(KeptSaver, StepSaver):
     """LangGraph's checkpointer on SQLite, pruned after each turn."""
 
     async def drop_old(self, thread_id: str, keep: int) -> int:
-        where = "where thread_id = ? and checkpoint_ns = ''"
-        text = "cast(metadata as text)"
-        # Damaged metadata of one conversation must not keep the others from being pruned.
-        rests = f"iif(json_valid({text}), json_extract({text}, '$.{RESTS}'), null)"
-        query = f"select checkpoint_id, {rests} from checkpoints {where} order by checkpoint_id desc"
         async with self.lock:
-            async with self.conn.execute(query, (thread_id,)) as rows:
-                gone = outdated([(row[0], bool(row[1])) async for row in rows], keep)
-            if gone:
-                for table in ("writes", "checkpoints"):
-                    statement = f"delete from {table} {where} and checkpoint_id = ?"
-                    await self.conn.executemany(statement, [(thread_id, checkpoint_id) for checkpoint_id in gone])
-                await self.conn.commit()
-        return len(gone)
+            return await in_its_thread(self.conn, partial(_without_old, thread_id=thread_id, keep=keep))
 
     async def recover(self) -> None:
         async with self.lock:
             await self.conn.rollback()
+
+
+def _without_old(connection: sqlite3.Connection, thread_id: str, keep: int) -> int:
+    """Delete the `outdated` checkpoints of a conversation and what belongs to them. Returns how many there were."""
+    where = "where thread_id = ? and checkpoint_ns = ''"
+    text = "cast(metadata as text)"
+    # Damaged metadata of one conversation must not keep the others from being pruned.
+    rests = f"iif(json_valid({text}), json_extract({text}, '$.{RESTS}'), null)"
+    query = f"select checkpoint_id, {rests} from checkpoints {where} order by checkpoint_id desc"
+    gone = outdated([(row[0], bool(row[1])) for row in connection.execute(query, (thread_id,))], keep)
+    with connection:  # commits, or rolls back
+        for table in ("writes", "checkpoints"):
+            statement = f"delete from {table} {where} and checkpoint_id = ?"
+            connection.executemany(statement, [(thread_id, checkpoint_id) for checkpoint_id in gone])
+    return len(gone)
 
 
 class FileLocks:

@@ -1,16 +1,26 @@
-"""What askbook uses of LangGraph's private parts, and why. `tests/test_private_apis_graph.py` covers each use."""
+"""What askbook uses of the private parts of LangGraph and aiosqlite, and why.
+
+`tests/test_private_apis_graph.py` covers each use.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from langgraph.checkpoint.base import id as ids
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base.batch import AsyncBatchedBaseStore
 
+if TYPE_CHECKING:
+    import sqlite3
+
+    import aiosqlite
+
 _TIME_ORDERED: Final = 6  # the UUID version whose ids sort by their time
 
+T = TypeVar("T")
 CompiledT = TypeVar("CompiledT", bound=CompiledStateGraph[Any, Any, Any, Any])
 
 
@@ -41,6 +51,15 @@ async def end_batches(store: AsyncBatchedBaseStore) -> None:
     if store._task is not None:
         store._task.cancel()
         await asyncio.gather(store._task, return_exceptions=True)
+
+
+async def in_its_thread(connection: aiosqlite.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
+    """What `work` returns for SQLite's own connection, called once in the thread that aiosqlite runs it in.
+
+    There is no public way: each method of aiosqlite switches to its thread and back for one call of SQLite.
+    """
+    found: T = await connection._execute(work, connection._conn)  # type: ignore[no-untyped-call]  # it has no types
+    return found
 
 
 def change_class(graph: CompiledStateGraph[Any, Any, Any, Any], cls: type[CompiledT], **attributes: Any) -> CompiledT:

@@ -1,4 +1,4 @@
-"""What LangGraph's private parts are used for: checkpoints in the order of writing, and a class for compiled graphs."""
+"""What private parts are used for: checkpoints in the order of writing, and a class for compiled graphs."""
 
 from __future__ import annotations
 

@@ -35,11 +35,21 @@ def test_every_sentence_of_an_item_has_its_marker_behind_its_full_stop() -> None
     assert "- The gear turns. [1] It has four teeth. [1]\n" in shown("Which parts does a widget have?", text)
 
 
-def test_the_settings_of_a_fence_are_not_shown() -> None:
+def test_of_the_settings_of_a_fence_only_the_name_of_its_file_is_shown() -> None:
     text = 'Write the widget down:\n\n```toml title="widget.toml" hl_lines="1"\n[widget]\nteeth = 4\n```\n'
     answer = shown("How do I write the widget down?", text)
-    assert "```toml\n[widget]\nteeth = 4\n```" in answer
+    assert "`widget.toml`: [1]\n\n```toml\n[widget]\nteeth = 4\n```" in answer
     assert "hl_lines" not in answer
+
+
+def test_code_in_a_quotation_is_shown_without_its_signs() -> None:
+    text = "> Turn the widget:\n>\n> ```python\n> widget.turn()\n> ```\n"
+    assert "```python\nwidget.turn()\n```\n[1]" in shown("How do I turn the widget?", text)
+
+
+def test_the_talk_of_a_tutorial_is_not_added_to_an_answer() -> None:
+    text = "A widget turns when it is wound up.\n\nNow let's move on to the gear.\n"
+    assert ask("When does a widget turn?", text) == "A widget turns when it is wound up. [1]"
 
 
 def test_the_label_of_a_tab_is_not_quoted_and_one_version_is_enough() -> None:
@@ -95,3 +105,14 @@ def test_release_notes_come_after_the_page_about_a_thing() -> None:
     notes, guide = passage(1, text, "Release notes > Gear"), passage(2, text, "Guide > Gear")
     answer = ask_book("How do I grease the gear of the widget?", [notes, guide])
     assert answer.startswith("Set the `oil` option to grease the gear of the widget. [2]")
+
+
+def test_the_code_behind_the_best_paragraph_is_quoted_before_other_paragraphs() -> None:
+    code = "```python\n" + "\n".join(f"rotor_{n} = engage()" for n in range(20)) + "\n```"
+    best = "Grease the gear of the widget with the `oil` option when the gear of the widget runs dry.\n\nAs code:\n\n"
+    others = [
+        passage(n, f"{'The gear of the widget is one of its parts. ' * 3}Grease it for reason number {n}.", f"Part {n}")
+        for n in range(2, 6)
+    ]
+    answer = ask_book("How do I grease the gear of the widget?", [passage(1, best + code, "Gear"), *others])
+    assert "rotor_19" in answer

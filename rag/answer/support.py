@@ -105,9 +105,14 @@ class CitedPassage:
 
     @cached_property
     def lines(self) -> frozenset[str]:
-        """The lines of the text and its inline code, since a command may be shown as a block."""
+        """The lines of the text, with and without the sign of a quotation, and its inline code.
+
+        A command may be shown as a block, and a block without the quotation around it.
+        """
         spans = [self.text[start:end].strip("`") for start, end in code_spans(self.text)]
-        return frozenset(" ".join(line.split()) for line in [*self.text.split("\n"), *spans])
+        lines = self.text.split("\n")
+        inner = [line.lstrip()[2:] for line in lines if line.lstrip().startswith("> ")]
+        return frozenset(" ".join(line.split()) for line in [*lines, *inner, *spans])
 
     @cached_property
     def _verbatim(self) -> dict[str, Unit]:
@@ -254,9 +259,12 @@ class SupportCheck:
 
     def _beside(self, sentence: str, sources: Sequence[CitedPassage], alone: dict[int, Quote]) -> dict[int, Quote]:
         """Quotes from the other cited passages that share enough words with the sentence."""
-        wanted = read(sentence).whole.telling.keys()
-        related = [one for one in sources if len(wanted & one.stated) >= _RELATED * max(1, len(wanted))]
-        return {one.number: best_quote(sentence, one.text) for one in related if one.number not in alone}
+        found = {}
+        for one in (source for source in sources if source.number not in alone):
+            wanted = read(sentence).whole.telling.keys()
+            if len(wanted & one.stated) >= _RELATED * max(1, len(wanted)):
+                found[one.number] = best_quote(sentence, one.text)
+        return found
 
 
 def _checked(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str]) -> Finding:

@@ -13,7 +13,7 @@ from typing import Final
 
 from rag.prompt.passage_format import NumberedPassage
 from rag.quoting.blocks import QuoteBlock, blocks
-from rag.quoting.faults import is_about_another_platform, is_for_one_version, is_quotable, is_reference, is_sayable
+from rag.quoting.faults import faults, is_about_another_platform, is_for_one_version, is_quotable, is_sayable
 from rag.quoting.layout import Line, flat, laid_out, without_numbers
 from rag.quoting.relevance import Reading, defines, share
 from rag.text.english.phrases import LEANS_BACK, NUMBERED_TITLE, POINTED, POINTS_BACK
@@ -30,7 +30,8 @@ NEXT: Final = 0.12  # score of a block that goes on where a chosen one ends
 ENOUGH: Final = 250  # characters; a shorter answer takes further blocks down to LOOSE
 LOOSE: Final = 0.65
 SAME: Final = 0.6  # share of the shorter block's keys from which on two blocks say the same
-ASKED: Final = 0.5  # share of the terms from which on an entry of a list is the one that is asked for
+FAULTY: Final = 0.25  # faults from which on a block beside a chosen one is not quoted
+ASKED: Final = 0.6  # share of the terms from which on an entry of a list is the one that is asked for
 ASKED_OF_ALL: Final = 0.8  # the same, of a question that asks for a list
 NEARLY: Final = 0.8  # of the best entry's share, from which on a second entry is as good
 OPENING: Final = 3  # blocks of the start page that say what the book is about
@@ -78,12 +79,22 @@ def choose(reading: Reading) -> list[QuoteBlock]:
             break
         chosen += group
         room -= sum(map(_length, group))
+        if not picked:
+            example = _example(group[-1], reading, chosen, room)
+            chosen += example
+            room -= sum(map(_length, example))
     ranks = _numbered(list(dict.fromkeys(block.rank for block in chosen)), reading)
     for block in tuple(chosen):
         beside = _beside(block, reading, chosen, room)
         chosen += beside
         room -= sum(map(_length, beside))
     return sorted(chosen, key=lambda block: (ranks.index(block.rank), block.place))
+
+
+def _example(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], room: int) -> list[QuoteBlock]:
+    """The code right behind the best block: it shows what the block says, and goes before blocks from elsewhere."""
+    following = _beside(block, reading, chosen, room)
+    return [other for other in following if other.place == block.place + 1 and other.form == "code"]
 
 
 def _numbered(ranks: list[int], reading: Reading) -> list[int]:
@@ -112,7 +123,8 @@ def _beside(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], r
                 break
             if is_about_another_platform(other, reading.question) or (step < 0 and _leans(other, other.units[0])):
                 break
-            if is_reference(other) or _is_written_again(other, [*chosen, *found]):
+            talk = other.form != "code" and faults(other, reading.question) >= FAULTY
+            if talk or _is_written_again(other, [*chosen, *found]):
                 break
             found.append(other)
             room -= _length(other)

@@ -13,12 +13,14 @@ from rag.text.english.phrases import (
     PLATFORMS,
     POINTER,
     REFERENCE,
+    REMARK,
     WALKS_THROUGH,
 )
 from rag.text.sentences import Unit
 
 OTHER_PLATFORM: Final = 1.0  # taken from a block about another platform than the one asked for
 WALKING: Final = 0.3  # taken from a step of a tutorial, such as "Now we'll add a button", and from a lone lead-in
+REMARKS: Final = 0.2  # taken from a remark beside the text, such as a tip
 CHANGED: Final = 0.4  # taken from release notes, if the question asks about no version or change
 LINKS: Final = 0.6  # taken from a block of which every character belongs to a link
 SHORTEST: Final = 25  # characters of a block that says something by itself
@@ -48,6 +50,8 @@ def faults(block: QuoteBlock, question: str) -> float:
         fault += 0.3
     if is_reference(block):
         fault += WALKING
+    if REMARK.match(text):
+        fault += REMARKS
     if _tells_changes(block) and not _ABOUT_CHANGES.search(question):
         fault += CHANGED
     fault += LINKS * max(_linked(block.text), _listed_links(block))

@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final, cast
 
 from rag.quoting.blocks import QuoteBlock, bullet
 from rag.quoting.snippet import snippet
@@ -13,6 +14,8 @@ from rag.text.markup import parse
 from rag.text.sentences import Unit, sentence_spans
 from rag.text.terms import Term
 from rag.types import OMISSION
+
+_TITLE: Final = re.compile(r"\btitle=[\"']([\w.-]*[/\\]?[\w./-]*\.\w{1,8})[\"']")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +88,29 @@ def _formatted(line: Line, wanted: Sequence[Term], *, alone: bool) -> str:
     base = min(one.depth for one in block.units[block.lead :])
     indent = " " * min(6, max(0, unit.depth - base))
     if unit.kind == "code":
-        return f"{textwrap.indent(snippet(unit.text, wanted), indent)}\n{indent}{marker}"
+        above = f"`{name}`: {marker}\n\n" if (name := _file_name(line)) else ""
+        return textwrap.indent(f"{above}{snippet(_unquoted(line), wanted)}\n{marker}", indent)
     text = _marked(flat(unit.text), marker)
     if unit.kind != "item":
         return f"{indent if block.form in ('list', 'steps') else ''}{text}"
     return text if alone else f"{indent}{bullet(block.passage.text, unit)} {text}"
+
+
+def _unquoted(line: Line) -> str:
+    """The text of a unit, without the signs of a quotation at the beginning of its lines if it is in one."""
+    block, unit = line.block, cast(Unit, line.unit)
+    text = block.passage.text
+    before = text[text.rfind("\n", 0, unit.start) + 1 : unit.start]
+    signs = before.count(">") if not before.strip("> \t") else 0
+    return re.sub(rf"(?m)^(?:[ \t]*>){{1,{signs}}} ?", "", unit.text) if signs else unit.text
+
+
+def _file_name(line: Line) -> str:
+    """The file that the fence of a code names (`title="copier.yml"`), if the block does not name it above; else ""."""
+    block, unit = line.block, cast(Unit, line.unit)
+    named = _TITLE.search(unit.text.partition("\n")[0])
+    above = " ".join(one.text for one in block.units if one.end <= unit.start)
+    return named[1] if named and named[1] not in above else ""
 
 
 def _marked(text: str, marker: str) -> str:

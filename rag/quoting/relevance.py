@@ -42,7 +42,7 @@ DEFINES: Final = 2.0  # of what `defines` finds, for a question that asks what s
 STEPS: Final = 0.4  # of code and numbered steps, for a question that asks how
 GIVES_REASON: Final = 0.25
 LEANING: Final = 0.15  # taken from a block that begins by pointing back
-COMPARES: Final = 0.3  # of a block that holds all sides of a comparison
+COMPARES: Final = 0.3  # of a block that holds all names of a comparison
 OWN_WORDS: Final = 0.5  # share of an error message from which on it is about something else than the passages
 SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has, but not together
 
@@ -117,7 +117,8 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
         fit += STEPS / 2
     if asked.comparison:
         fit += 0.2 if block.form == "table" else 0.0
-        fit += COMPARES if share(reading.terms, block.own) > 0.99 else 0.0
+        sides = [term for term in reading.terms if term.named]
+        fit += COMPARES if len(sides) > 1 and all(term.within(block.own) for term in sides) else 0.0
     if asked.listing and block.form in ("list", "table"):
         fit += 0.1
     if asked.reason and REASON.search(block.text):

@@ -25,6 +25,8 @@ REFERENCE: Final = re.compile(
     r"|(?:for|to (?:get|see|find|learn|read)) (?:more|further|additional|full|complete|all|other)\b)",
     re.IGNORECASE,
 )
+# Labels of remarks beside the text.
+REMARK: Final = re.compile(r"\W*(?:tip|hint|info|note|technical details|see also|todo)\b[*_]*:", re.IGNORECASE)
 # Titles of pages that tell what changed from version to version.
 CHANGES: Final = re.compile(
     r"(?:release[ -]?(?:notes|history)|releases|change ?log|changes|news|(?:version )?history|what['’]?s new)\b",
@@ -79,7 +81,7 @@ PLATFORMS: Final = tuple(
 # Words anywhere in a sentence that stand for something before it: "We do not recommend using these versions."
 POINTS_BACK: Final = re.compile(
     r"\b(?:these|those|the (?:above|former|latter)|as (?:above|before)"
-    r"|(?:all|any|some|because|instead) of (?:this|that|it))\b(?! (?:who|that|which))"
+    r"|(?:all|any|some|because|instead) of (?:this|that|it)|in (?:this|that) (?:way|manner))\b(?! (?:who|that|which))"
 )
 
 # Words of a sentence that only points at an address: "Visit the page now". Without the address it says nothing.
