@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from cli.ingest_progress import ingest_progress
 from cli.suggestion import FALLBACK, foreign_language, suggested
 from cli.terminal import counted, duration, in_line, print_json, say
-from rag.errors import AskbookError, UsageError
+from rag.errors import AskbookError, SourceFailedError, UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings
 from rag.system.program_name import program
@@ -29,8 +29,12 @@ def ingest(options: argparse.Namespace) -> int:
     """Exit code 0, 1 if a source failed (the others are ingested), or 2 for invalid input (nothing is written)."""
     settings = Settings.from_env()
     profile = profile_of(settings, options.profile)
-    with ingest_progress() as watch:
-        done = asyncio.run(_run(options, settings, profile, watch))
+    try:
+        with ingest_progress() as watch:
+            done = asyncio.run(_run(options, settings, profile, watch))
+    except SourceFailedError as error:
+        _say_failures([_Failure(*one) for one in error.failures])
+        return 1
     report = done.report
     if options.json:
         estimate = {"estimated_seconds": round(done.seconds, 1)} if options.dry_run else {}
@@ -42,6 +46,11 @@ def ingest(options: argparse.Namespace) -> int:
         if done.language:
             print(f"The book seems to be in {done.language}. {_ADVICE}")
     return 1 if report.failures else 0
+
+
+class _Failure(NamedTuple):
+    source: str
+    reason: str
 
 
 class _Done(NamedTuple):
@@ -60,6 +69,7 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
     from rag.ingest.estimate import estimated_seconds
     from rag.ingest.patterns import Selection
     from rag.ingest.pipeline import ingest as run_ingestion
+    from rag.ingest.report import nothing_read
     from rag.services import (
         MANUAL,
         build_embedder,
@@ -110,6 +120,12 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
                 question = await suggested(index, embedder, sparse)
                 language = await foreign_language(index) if embedder.model_id == PACKAGED else ""
         return _Done(report, question, language, seconds)
+    except SourceFailedError as error:
+        if not options.json:
+            raise
+        info = await index.info()
+        nothing = nothing_read(name, embedder.model_id, info.chunks if info else 0, error.failures)
+        return _Done(nothing, FALLBACK, "", 0.0)
     finally:
         await index.aclose()
 

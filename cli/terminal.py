@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
+from rag.errors import AskbookError, InvalidQuestionError, SourceFailedError, UsageError, told
 from rag.text.visible import UNPRINTABLE, visible
 
 EVERY: Final = 10.0  # seconds between two lines of progress where no bar can be drawn
@@ -186,7 +186,7 @@ def report(error: Exception, *, as_json: bool = False) -> int:
     if isinstance(error, UsageError):
         sentence = told(error.info()) if isinstance(error, InvalidQuestionError) else ""
         say(" ".join(filter(None, (sentence, error.message, error.hint))))
-        return 2
+        return 1 if isinstance(error, SourceFailedError) else 2
     if isinstance(error, AskbookError):
         say_failure(error.info())
         return 1

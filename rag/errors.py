@@ -91,6 +91,16 @@ class UsageError(AskbookError):
         super().__init__("invalid_input", code, message, hint=hint)
 
 
+class SourceFailedError(UsageError):
+    """A source that cannot be read, though what was asked for is right: it may be readable a moment later.
+
+    The command exits with code 1 and names it, as it does where other sources were read. `failures` are all sources
+    that failed, each with the reason.
+    """
+
+    failures: tuple[tuple[str, str], ...] = ()
+
+
 class InvalidQuestionError(UsageError):
     """A rejected question: empty, longer than the profile allows, or not UTF-8 text."""
 

@@ -27,6 +27,7 @@ _CODE_ARGUMENT: Final = {"AskbookError": 1, "RetrievalError": 0, "MemoryFailureE
 _TYPES: Final = {
     "RetrievalError": "retrieval_error",
     "MemoryFailureError": "memory_error",
+    "SourceFailedError": "invalid_input",
     "UsageError": "invalid_input",
     "InvalidQuestionError": "invalid_input",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -314,3 +315,23 @@ runpy.run_path({str(ROOT / "run.py")!r}, run_name="__main__")
 
 def _actions(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser]:
     return next(one for one in parser._actions if isinstance(one, argparse._SubParsersAction))
+
+
+UNREADABLE = {"a.md": b"\xff\xfe broken", "b.md": b"\0"}
+
+
+@pytest.mark.parametrize("sources", [("site",), ("site/a.md",), ("absent", "site"), ("file:///absent/repository",)])
+def test_sources_that_cannot_be_read_are_named_with_exit_code_1(sources: tuple[str, ...], run: CommandLine) -> None:
+    for name, content in UNREADABLE.items():
+        file = run.folder / "site" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(content)
+    told = run("ingest", *sources)
+    assert (told.code, told.out) == (1, "")
+    assert told.err.count("\n") == len(sources)
+    done = run("ingest", *sources, "--json")
+    report = json.loads(done.out)
+    assert (done.code, report["chunks"]["total"], report["documents"]["added"]) == (1, 0, 0)
+    assert [failure["source"] for failure in report["failures"]] == list(sources)
+    assert all(failure["reason"] for failure in report["failures"])
+    assert list(run.folder.iterdir()) == [run.folder / "site"]

@@ -72,7 +72,7 @@ def test_links_to_redirects_lead_where_the_reader_arrives(tmp_path: Path) -> Non
     [
         ("[x]({{ 'docs/a/#b' | relative_url }})", {}, f"[x]({BASE}/docs/a/#b)"),
         ("See [#12][] and a[0][1]. {% for n in x %}[#{{ n }}]: y{% endfor %}", {}, "See #12 and a[0][1]. "),
-        ("A {%- include x.html version='4' -%} B", {"_includes/x.html": "<i>v{{ include.version }}</i>"}, "Av4B"),
+        ("A {%- include x.html version='4' -%} B", {"_includes/x.html": "<i>v{{ include.version }}</i>\n"}, "Av4\nB"),
         ("A {% include list.html %} B", {"_includes/list.html": "{% for x in y %}no{% endfor %}"}, "A  B"),
     ],
 )  # fmt: skip

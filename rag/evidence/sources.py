@@ -43,8 +43,8 @@ class Sources:
     """The lines of all passages, numbered, with an index of the lines that hold a key.
 
     `known` are the keys of the text `above` the passages, such as titles. `titles` are the keys of each passage's
-    headings, `homes` the index of each line's passage, `holders` the numbers of the lines by key, `stretches` those of
-    adjacent lines.
+    headings, `homes` the index of each line's passage, `holders` the numbers of the lines by key, `stretches` the
+    stretches of adjacent lines over each line.
     """
 
     def __init__(self, passages: Sequence[str], above: str) -> None:
@@ -55,17 +55,18 @@ class Sources:
         self.lines: list[TextLine] = []
         self.homes: list[int] = []
         self.holders: dict[str, list[int]] = {}
-        self.stretches: list[range] = []
+        self.stretches: list[list[range]] = []
         for passage, text in enumerate(texts):
             start, end = len(self.lines), len(self.lines) + len(text.lines)
             for number, line in enumerate(text.lines, start):
                 for key in line.places:
                     self.holders.setdefault(key, []).append(number)
+                begins = range(max(start, number - STRETCH_LINES + 1), number + 1)
+                self.stretches.append(
+                    [range(a, b) for a in begins for b in range(number + 1, min(a + STRETCH_LINES, end) + 1)]
+                )
             self.lines += text.lines
             self.homes += [passage] * len(text.lines)
-            self.stretches += [
-                range(a, b) for a in range(start, end) for b in range(a + 1, min(a + STRETCH_LINES, end) + 1)
-            ]
 
     @cached_property
     def _language(self) -> tuple[bool, frozenset[str]]:
@@ -109,27 +110,26 @@ class Sources:
         total = sum(left.values())
         if not total:
             return Support(1.0, ())
-        lines = {key: frozenset(self.holders.get(key, ())) for key in left}
         held = 0.0
         best: Sequence[int] = ()
         for attempt in range(MOST_STRETCHES):
-            stretch, gain = self._best_stretch(left, lines)
+            stretch, gain = self._best_stretch(left)
             if gain <= 0 or (attempt and gain < LEAST_GAIN * total):
                 break
             best = best or stretch
             held += gain
-            left = {key: weight for key, weight in left.items() if lines[key].isdisjoint(stretch)}
+            inside = [self.lines[number].places for number in stretch]
+            left = {key: weight for key, weight in left.items() if not any(key in places for places in inside)}
         headings = self.known.union(*self.titles)
         held += sum(HEADING_WEIGHT * weight for key, weight in left.items() if key in headings)
         return Support(held / total, best)
 
-    def _best_stretch(self, left: dict[str, float], lines: dict[str, frozenset[int]]) -> tuple[Sequence[int], float]:
+    def _best_stretch(self, left: dict[str, float]) -> tuple[Sequence[int], float]:
         """The stretch that holds most of the words that are left, and their weight; shorter ones are preferred."""
-        best: Sequence[int] = ()
-        best_gain = best_score = 0.0
-        for stretch in self.stretches:
-            gain = sum(weight for key, weight in left.items() if not lines[key].isdisjoint(stretch))
-            score = gain * (1.0 - LENGTH_PENALTY * (len(stretch) - 1))
-            if score > best_score:
-                best, best_gain, best_score = stretch, gain, score
-        return best, best_gain
+        gains: dict[range, float] = {}
+        for key, weight in left.items():
+            for stretch in {one for number in self.holders.get(key, ()) for one in self.stretches[number]}:
+                gains[stretch] = gains.get(stretch, 0.0) + weight
+        scores = {stretch: gain * (1.0 - LENGTH_PENALTY * (len(stretch) - 1)) for stretch, gain in gains.items()}
+        best = max(scores, key=lambda one: (scores[one], -one.start, -one.stop), default=range(0))
+        return best, gains.get(best, 0.0)

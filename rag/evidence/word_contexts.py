@@ -36,10 +36,10 @@ class WordContexts:
         self.words = sources.words_of(said)
         self.lines = frozenset(self._fullest())
         self._clause = list(accumulate(token.breaks for token in said.tokens))
-        self._places: dict[int, list[tuple[int, ...] | None]] = {}
+        self._places: dict[int, dict[int, tuple[int, ...]]] = {}
         self._fits: dict[tuple[int, int, int, int], float] = {}
         self._bests: dict[int, float] = {}
-        self._around: dict[tuple[int, int], tuple[float, list[tuple[int, int, float]]]] = {}
+        self._around: dict[tuple[int, int], tuple[float, list[tuple[int, float]]]] = {}
 
     def _fullest(self) -> list[int]:
         """The lines that hold most of the sentence, by weight."""
@@ -49,17 +49,17 @@ class WordContexts:
                 held[number] = held.get(number, 0.0) + word.weight
         return sorted(held, key=lambda number: -held[number])[:REACH]
 
-    def places(self, number: int) -> list[tuple[int, ...] | None]:
-        """For each word its tokens in a line: () if only an adjacent line or a heading holds it, None if neither."""
+    def places(self, number: int) -> dict[int, tuple[int, ...]]:
+        """The tokens of a line by position of the word; () for a word that only an adjacent line or a heading has."""
         if number not in self._places:
             sources, held = self.sources, self.sources.lines[number].places
             around: list[Container[str]] = [line.places for line in sources.around(number)]
             around += [sources.titles[sources.homes[number]], sources.known]
-            found: list[tuple[int, ...] | None] = []
-            for word in self.words:
-                tokens = held.get(word.key, ())[:SAME]
-                found.append(tokens or (() if any(word.key in keys for keys in around) else None))
-            self._places[number] = found
+            self._places[number] = {
+                which: held.get(word.key, ())[:SAME]
+                for which, word in enumerate(self.words)
+                if word.key in held or any(word.key in keys for keys in around)
+            }
         return self._places[number]
 
     def fit(self, first: int, last: int, number: int, at: int) -> float:
@@ -73,31 +73,28 @@ class WordContexts:
         if key in self._fits:
             return self._fits[key]
         total, weights = self._weights(first, last)
-        located = self.places(number)
         held = 0.0
-        for which, distance, weight in weights:
-            places = located[which]
+        for which, places in self.places(number).items():
+            distance, weight = weights[which]
             if places:
                 target = at + distance
                 gap = abs(places[0] - target) if len(places) == 1 else min([abs(place - target) for place in places])
                 held += weight * (SAME_LINE + (1.0 - SAME_LINE) / (1.0 + gap / SHIFT))
-            elif places is not None:
+            else:
                 held += weight * AROUND
         self._fits[key] = held / total if total else 0.0
         return self._fits[key]
 
-    def _weights(self, first: int, last: int) -> tuple[float, list[tuple[int, int, float]]]:
-        """The other words by position, each with its distance from tokens `first..last` and its weight; their total."""
+    def _weights(self, first: int, last: int) -> tuple[float, list[tuple[int, float]]]:
+        """The sum of the weights; the distance of each word from tokens `first..last`, and its weight, 0 in them."""
         if (first, last) not in self._around:
-            found: list[tuple[int, int, float]] = []
-            for which, word in enumerate(self.words):
-                if not first <= word.index <= last:
-                    distance = word.index - first if word.index < first else word.index - last
-                    boundaries = abs(self._clause[word.index] - self._clause[first])
-                    found.append(
-                        (which, distance, word.weight / (1.0 + abs(distance) / NEAR) / (1.0 + CLAUSE * boundaries))
-                    )
-            self._around[first, last] = sum(weight for _, _, weight in found), found
+            found: list[tuple[int, float]] = []
+            for word in self.words:
+                distance = min(word.index - first, 0) or max(word.index - last, 0)
+                boundaries = abs(self._clause[word.index] - self._clause[first])
+                weight = word.weight / (1.0 + abs(distance) / NEAR) / (1.0 + CLAUSE * boundaries)
+                found.append((distance, 0.0 if first <= word.index <= last else weight))
+            self._around[first, last] = sum(weight for _, weight in found), found
         return self._around[first, last]
 
     def best(self, first: int, last: int, sites: Iterable[tuple[int, int]]) -> float:

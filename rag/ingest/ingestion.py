@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from rag.book import RECIPE, Chunk, Document, IndexEntry, IndexInfo, Point
-from rag.errors import RetrievalError, UsageError
+from rag.errors import RetrievalError, SourceFailedError, UsageError
 from rag.index.index_errors import not_ours
 from rag.ingest.book_title import book_title
 from rag.ingest.chunk_vectors import BATCH, ChunkVectors
@@ -142,7 +142,10 @@ class Ingestion:
             await self.index.aclose()
 
     async def load(self) -> None:
-        """Read all sources. One that fails is named in the report; raises `UsageError` if all do."""
+        """Read all sources. One that fails is named in the report.
+
+        If all do, raises `SourceFailedError`, or `UsageError` if none of them was right as it was given.
+        """
         if not self.sources:
             raise UsageError(
                 "No source was given.", code="source", hint="Give a folder, a file or an address: ingest SOURCE."
@@ -155,13 +158,16 @@ class Ingestion:
             try:
                 result = await asyncio.to_thread(self._load, source, number)
             except UsageError as error:
-                first = first or error
+                if first is None or (isinstance(error, SourceFailedError) and not isinstance(first, SourceFailedError)):
+                    first = error
                 self._failed.append(
                     IngestFailure(source=_shown(source), reason=f"{error.message} {error.hint}".strip())
                 )
             else:
                 found[result.source] = result  # one that is given twice counts once
         if first is not None and not found:
+            if isinstance(first, SourceFailedError):
+                first.failures = tuple((one.source, one.reason) for one in self._failed)
             raise first
         self._loaded = list(found.values())
         self._title = book_title(self._loaded[0].source, self._loaded[0].documents, self._loaded[0].title)

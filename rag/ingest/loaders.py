@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from rag.book import Document
-from rag.errors import UsageError
+from rag.errors import SourceFailedError, UsageError
 from rag.ingest.formats.file_format import LoadedText
 from rag.ingest.generators.crawled_site import CrawledSite
 from rag.ingest.generators.generator import Generator, PageFile
@@ -76,8 +76,11 @@ def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: 
     others = Counter(found.others)
     pages = _read_pages(found, rules, failures, others, own=own)
     if not pages:
-        why = f": {failures[0].path}: {failures[0].reason}" if failures else ""
-        raise UsageError(f"{found.name} contains no readable page{why}.", code="no_pages", hint=KINDS)
+        problem = f"{found.name} contains no readable page"
+        if not failures:
+            raise UsageError(f"{problem}.", code="no_pages", hint=KINDS)
+        problem = f"{problem}: {failures[0].path}: {failures[0].reason}"
+        raise SourceFailedError(f"{problem}.", code="no_pages", hint=KINDS)
     rules.enter([page for page, _ in pages], base_url)
     documents: list[Document] = []
     for page, digest in pages:
@@ -90,7 +93,7 @@ def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: 
             failures.append(found.failure(page.file, error))
     if not documents:
         why = f"{failures[0].path}: {failures[0].reason}"
-        raise UsageError(f"No page could be read in {found.name}: {why}.", code="no_pages", hint=KINDS)
+        raise SourceFailedError(f"No page could be read in {found.name}: {why}.", code="no_pages", hint=KINDS)
     return LoadResult(
         found.name, tuple(documents), tuple(failures), rules.name, rules.reason, others, rules.site_title()
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from pydantic import Field
@@ -105,3 +106,17 @@ class IngestReport(Record):
     seconds: float
     failures: list[IngestFailure]
     sources: list[SourceSummary]
+
+
+def nothing_read(collection: str, model: str, total: int, failures: Iterable[tuple[str, str]]) -> IngestReport:
+    """The report where every source failed, each with its reason: the collection stays as it is."""
+    return IngestReport(
+        collection=collection,
+        embedding_model=model,
+        documents=DocumentCounts(added=0, changed=0, unchanged=0, deleted=0, failed=0),
+        chunks=ChunkCounts(added=0, deleted=0, unchanged=total, total=total),
+        embedded=0,
+        seconds=0.0,
+        failures=[IngestFailure(source=source, reason=reason) for source, reason in failures],
+        sources=[],
+    )

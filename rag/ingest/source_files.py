@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from rag.errors import UsageError
+from rag.errors import SourceFailedError, UsageError
 from rag.ingest.formats.file_format import LARGEST
 from rag.ingest.formats.known_formats import BY_SUFFIX
 from rag.ingest.formats.markdown_files import decoded
@@ -135,7 +135,7 @@ def source_files(
         is_folder = resolved.is_dir()
     except (OSError, RuntimeError, UnicodeEncodeError) as error:
         why = why_unreadable(error) if isinstance(error, OSError | UnicodeEncodeError) else error
-        raise UsageError(f"The source {source} cannot be opened: {why}.", code="source") from error
+        raise SourceFailedError(f"The source {source} cannot be opened: {why}.", code="source") from error
     if is_folder:
         unlisted: list[Failure] = []
         others: Counter[str] = Counter()

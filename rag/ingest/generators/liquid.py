@@ -85,7 +85,8 @@ def expand_liquid(text: str, page: LiquidPage) -> str:
             pieces.append(f"```{language if re.fullmatch(r'[a-zA-Z0-9+#-]+', language) else ''}\n")
             until, fenced = "endhighlight", True
         else:
-            pieces.append(_tag(tag, token["arguments"], page) if tag else _value(token["value"], page))
+            put_in = _tag(tag, token["arguments"], page) if tag else _value(token["value"], page)
+            pieces.append(put_in.rstrip("\n") if text.startswith("\n", at) else put_in)
     return "".join(pieces) + ("" if until and not copied and not fenced else text[at:])
 
 
@@ -120,7 +121,7 @@ def _include(words: str, page: LiquidPage, *, relative: bool) -> str:
         return said
     page.allowance.take(content)
     below = replace(page, values={**page.values, "include": parameters}, depth=page.depth - 1)
-    return expand_liquid(front_matter(content)[1], below).rstrip("\n")
+    return expand_liquid(front_matter(content)[1], below)
 
 
 def _value(expression: str, page: LiquidPage) -> str:

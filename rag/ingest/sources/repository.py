@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from rag.errors import UsageError
+from rag.errors import SourceFailedError, UsageError
 from rag.ingest.patterns import Selection
 from rag.ingest.source_files import SourceFiles, source_files
 
@@ -42,11 +42,12 @@ def clone(address: str, folder: Path, *, skip: Collection[str], selection: Selec
         )
     except FileNotFoundError:
         hint = "Install git, or give a folder."
-        raise UsageError("Reading a repository needs the program git.", code="source", hint=hint) from None
+        raise SourceFailedError("Reading a repository needs the program git.", code="source", hint=hint) from None
     except subprocess.TimeoutExpired:
-        raise UsageError(f"Fetching {name} takes longer than {SECONDS:.0f} seconds.", code="source") from None
+        raise SourceFailedError(f"Fetching {name} takes longer than {SECONDS:.0f} seconds.", code="source") from None
     if done.returncode:
-        raise UsageError(f"git cannot fetch {name}: {_reason(done.stderr)}.", code="source", hint="Check the address.")
+        problem = f"git cannot fetch {name}: {_reason(done.stderr)}."
+        raise SourceFailedError(problem, code="source", hint="Check the address.")
     return source_files(folder, skip, selection, name=name)
 
 

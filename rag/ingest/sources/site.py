@@ -19,7 +19,7 @@ from typing import Final
 from urllib.parse import urljoin
 from urllib.robotparser import RobotFileParser
 
-from rag.errors import UsageError
+from rag.errors import SourceFailedError, UsageError
 from rag.ingest.patterns import Selection
 from rag.ingest.source_files import Failure, SourceFiles
 from rag.ingest.sources.page_links import PageLinks
@@ -62,7 +62,7 @@ def crawl(
             client.at_once = AT_ONCE
             return _Crawl(client, address, folder.resolve(), selection, watch).run()
     except ValueError as error:
-        raise UsageError(f"{address} cannot be read: {error}.", code="source", hint=_HINT) from error
+        raise SourceFailedError(f"{address} cannot be read: {error}.", code="source", hint=_HINT) from error
 
 
 @dataclass(slots=True)
