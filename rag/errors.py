@@ -25,7 +25,10 @@ USER_MESSAGES: Final[dict[ErrorType, str]] = {
 }
 _NOT_RECOVERABLE: Final = frozenset[ErrorType]({"auth_error", "invalid_input", "context_overflow"})
 # Codes of failures that last until somebody changes the configuration or the book: trying again does not help.
-_LASTING: Final = frozenset({"model_not_found", "quota", "no_index", "embedding_mismatch", "embedding_unknown"})
+_LASTING: Final = frozenset(
+    {"model_not_found", "redirected", "quota", "no_index", "embedding_mismatch", "embedding_unknown"}
+    | {f"{part}_{problem}" for part in ("embedding", "rerank") for problem in ("not_found", "redirected")}
+)
 _TRY_AGAIN: Final = " Please try again."
 _WAIT: Final = re.compile(r" Please wait \d+ seconds and try again\.$")
 _CLEAR: Final = " Type 'clear' to start fresh."
