@@ -45,7 +45,12 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
 @pytest.fixture
 def agent(endpoint: Endpoint, memory: Memory) -> Agent:
     """An agent whose model is reached through the network; its search is a fake."""
-    services = WiredServices(endpoint.address)
+    return agent_on(endpoint, memory)
+
+
+def agent_on(endpoint: Endpoint, memory: Memory, seconds: float = 30.0) -> Agent:
+    """An agent that waits so long for its model."""
+    services = WiredServices(endpoint.address, seconds)
     return Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory)
 
 
@@ -141,9 +146,11 @@ FAILURES: list[tuple[Reply, int, str, str]] = [
 
 @pytest.mark.parametrize(("reply", "calls", "error_type", "code"), FAILURES)
 async def test_a_failure_is_retried_where_that_helps_told_as_what_it_is_and_over_with_the_turn(
-    reply: Reply, calls: int, error_type: str, code: str, agent: Agent, endpoint: Endpoint, tmp_path: Path
+    reply: Reply, calls: int, error_type: str, code: str, memory: Memory, endpoint: Endpoint, tmp_path: Path
 ) -> None:
-    response, _ = await asked(agent, endpoint, *[reply] * calls)
+    agent = agent_on(endpoint, memory)
+    asked_first = agent_on(endpoint, memory, seconds=0.3) if reply.hang else agent
+    response, _ = await asked(asked_first, endpoint, *[reply] * calls)
     assert response.error is not None
     assert (response.error.error_type, response.error.code) == (error_type, code)
     assert len(endpoint.requests) == calls
@@ -172,8 +179,9 @@ async def test_a_failure_that_passes_is_not_noticed(agent: Agent, endpoint: Endp
 
 @pytest.mark.parametrize("end", [{"finish": None}, {"finish": None, "hang": True}])
 async def test_a_stream_that_breaks_after_a_sentence_withdraws_it_and_is_not_tried_again(
-    end: dict[str, Any], agent: Agent, endpoint: Endpoint
+    end: dict[str, Any], memory: Memory, endpoint: Endpoint
 ) -> None:
+    agent = agent_on(endpoint, memory, seconds=2.0 if "hang" in end else 30.0)  # time enough for the sentence
     broken = Reply(texts=("A node is a process [1]. ", "And then"), **end)
     response, kinds = await asked(agent, endpoint, broken)
     assert kinds == ["retrieval", "sentence", "retract", "response"]

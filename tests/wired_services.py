@@ -18,11 +18,11 @@ GOOD: Final = answer("A node is ", "a process [1", "].")
 
 
 class WiredServices:
-    """Services with the model that `build_model` makes of an environment."""
+    """Services with the model that `build_model` makes of an environment, which waits so many seconds for an answer."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, seconds: float = 30.0) -> None:
         settings = environment(address)
-        profile = unjudged(impatient(load_profile("default"))).in_environment(settings)
+        profile = unjudged(_waiting(load_profile("default"), seconds)).in_environment(settings)
         model, name, quotes = build_model(profile, settings, FakeEmbedder())
         self._parts = Parts(profile, model, name, quotes, FakeSearcher([passage(1), passage(2, "A topic is a bus.")]))
 
@@ -43,5 +43,5 @@ def environment(address: str | None) -> Settings:
     )
 
 
-def impatient(profile: Profile) -> Profile:
-    return profile.model_copy(update={"model": profile.model.model_copy(update={"timeout_seconds": 0.3})})
+def _waiting(profile: Profile, seconds: float) -> Profile:
+    return profile.model_copy(update={"model": profile.model.model_copy(update={"timeout_seconds": seconds})})
