@@ -5,6 +5,7 @@ BIN := .venv/bin
 PARALLEL ?= -n auto --dist loadfile --no-loadscope-reorder
 export PYTHONPATH := .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYTHONDONTWRITEBYTECODE :=  # each worker of the suite would compile every file again
 
 .DEFAULT_GOAL := help
 .PHONY: help install chat test check studio ingest bench manual recording lock wheel javascript screenshots clean

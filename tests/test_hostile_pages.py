@@ -10,6 +10,7 @@ import pytest
 from rag.errors import UsageError
 from rag.ingest.chunking import chunk
 from rag.ingest.loaders import load_source
+from rag.ingest.tags import strip_tags
 from rag.text.sentences import code_spans
 from tests.hostile_pages import HOSTILE, generators_for
 
@@ -52,6 +53,18 @@ def test_backticks_of_many_lengths_take_linear_time() -> None:
         return time.process_time() - begin
 
     assert min(taken(8 * 10**6) / taken(10**6) for _ in range(TRIES)) < 14
+
+
+def test_many_tags_in_one_line_take_linear_time() -> None:
+    """The line was copied for each tag, which doubling a short page hardly shows."""
+
+    def taken(tags: int) -> float:
+        text = "<ul><li>" * (tags // 2)
+        begin = time.process_time()
+        assert "<" not in strip_tags(f"{text}{'</li></ul>' * (tags // 2)}", mdx=False)
+        return time.process_time() - begin
+
+    assert min(taken(80_000) / taken(10_000) for _ in range(TRIES)) < 14
 
 
 def levels(folder: Path, uses: int) -> Path:

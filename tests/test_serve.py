@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from mcp import Client
 
 import run
+from cli.serve import keep_what_is_loaded
 from tests.serving import serving
 from tests.web import events
 
@@ -101,3 +103,14 @@ def test_a_port_in_use_is_one_line(
     monkeypatch.chdir(tmp_path)
     assert run.main(["serve", "--port", address.rpartition(":")[2]]) == 2
     assert "Cannot listen on 127.0.0.1" in capsys.readouterr().err
+
+
+def test_garbage_collection_leaves_out_what_was_loaded_before_the_first_request() -> None:
+    loaded: list[object] = []
+    keep_what_is_loaded()
+    try:
+        assert gc.get_freeze_count() > 10_000
+        assert not any(one is loaded for one in gc.get_objects())
+    finally:
+        gc.unfreeze()
+    assert any(one is loaded for one in gc.get_objects())

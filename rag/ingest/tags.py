@@ -33,6 +33,7 @@ REACH: Final = 4_000  # most characters of an attribute: without a limit a hosti
 _OPEN: Final = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w.-]*)(?=[\s/>])")
 _BRACKET: Final = re.compile(r"['\"()\[\]{}]")
 _ATTRIBUTE: Final = re.compile(r"\s*(?P<key>[A-Za-z_@:][\w:.@-]*)(?P<value>\s*=\s*)?")
+_BLANK_END: Final = re.compile(r"[^\S\n]*(?:\n|\Z)")
 _LABEL: Final = re.compile(r"label:\s*(['\"])(?P<label>.*?)\1\s*,\s*value:\s*(['\"])(?P<value>.*?)\3")
 
 
@@ -177,9 +178,11 @@ def _stands_alone(text: str, tag: Tag, *, mdx: bool) -> bool:
 
 
 def _fills_line(text: str, tag: Tag) -> bool:
-    before = text[text.rfind("\n", 0, tag.begin) + 1 : tag.begin]
-    end = text.find("\n", tag.end)
-    return not before.strip() and not text[tag.end : end if end >= 0 else len(text)].strip()
+    """Whether nothing else is in the lines of a tag. Only the blanks around it are read: a line may hold many tags."""
+    at = tag.begin
+    while at > 0 and text[at - 1] != "\n" and text[at - 1].isspace():
+        at -= 1
+    return (at == 0 or text[at - 1] == "\n") and _BLANK_END.match(text, tag.end) is not None
 
 
 def _stand_in(
