@@ -67,7 +67,8 @@ def cases(books: Path) -> Iterator[Case]:
     for folder in sorted(path for path in books.iterdir() if path.is_dir()):
         written = folder / "questions.jsonl"
         rows = lines(written)
-        rows += [row for row in own if row["book"] == folder.name]
+        asked = [row["questions"] for row in rows]  # a copy of the folder's own file counts once
+        rows += [row for row in own if row["book"] == folder.name and row["questions"] not in asked]
         for row in rows:
             yield Case(folder.name, row["kind"], tuple(row["questions"]), row["pages"], row["answer"])
         if (labels := folder / "labelled_queries.json").is_file():

@@ -13,7 +13,9 @@ from reportlab.lib.pagesizes import A5
 from reportlab.pdfgen.canvas import Canvas
 
 from rag.ingest.formats import pdf_files
-from rag.ingest.formats.printed_text import Bookmark, PrintedLine, printed_text
+from rag.ingest.formats.pdf_process import pdf_texts
+from rag.ingest.formats.printed_line import Bookmark, PrintedLine
+from rag.ingest.formats.printed_text import printed_text
 from rag.ingest.loaders import load_source
 from tests.small_book import FOLDER
 from tests.test_formats import passages, reason
@@ -89,6 +91,89 @@ def test_running_titles_and_page_numbers_are_left_out() -> None:
         lines += [line("The Book", 580, page=page), line(f"Words of page {page} are here.", 400, page=page)]
         lines.append(line(f"– {page + 1} –", 20, page=page))
     assert text(lines, pages=3) == "\n\n".join(f"Words of page {page} are here." for page in range(3))
+
+
+def pages_of(*edges: tuple[str, float]) -> list[PrintedLine]:
+    """Pages with two lines of text each, and one more line at a height."""
+    found: list[PrintedLine] = []
+    for page, (words, y) in enumerate(edges):
+        found += [line(LONG, 400, page=page), line("It ends here.", 388, page=page), line(words, y, page=page)]
+    return found
+
+
+def test_page_numbers_close_to_the_text_are_left_out_where_they_count_the_pages() -> None:
+    numbered = text(pages_of(("23", 300), ("24", 300), ("25", 300)), pages=3)
+    assert "23" not in numbered
+    assert "It ends here." in numbered
+    assert "24" in text(pages_of(("23", 300), ("24", 300), ("80", 300)), pages=3), "two numbers may be chance"
+    assert "xiv" not in text(pages_of(("xiii", 300), ("xiv", 300), ("xv", 300)), pages=3)
+
+
+def test_a_running_title_beside_the_number_of_the_page_is_left_out_though_it_changes() -> None:
+    found = text(pages_of(("4 Sensing", 500), ("Thinking 5", 500), ("6 Acting", 500)), pages=3)
+    assert not re.search("Sensing|Thinking|Acting", found)
+    assert "4 robots" in text(pages_of(("4 robots", 410), ("5 robots", 410), ("6 robots", 410)), pages=3), "no space"
+
+
+def test_a_table_of_contents_is_left_out() -> None:
+    entries = ["1 Robots 3", "1.1 Sensing . . . . . . . 3", "1.2 A title that takes two", "lines of the page ..... 5"]
+    entries += [f"1.{n} Part {n} ........ {n + 5}" for n in range(3, 7)]
+    lines = [line(one, 500 - 12 * n) for n, one in enumerate(entries)]
+    assert text([*lines, line("A robot acts.", 400, page=1)], pages=2) == "A robot acts."
+    assert text([line("One entry ....... 5", 500), line("A robot acts.", 400)]) == "A robot acts."
+
+
+def test_an_address_that_a_line_break_parts_is_one_word() -> None:
+    first = "Write to the list of the people who maintain this book, debian-devel@lists."
+    assert "debian-devel@lists.debian.org or" in text([line(first, 500), line("debian.org or ask", 488)])
+    second = "This and a good deal more stands in the list at https://www.debian.org/"
+    assert "https://www.debian.org/security for" in text([line(second, 500), line("security for all", 488)])
+
+
+def test_the_lines_of_a_column_end_at_its_own_margin() -> None:
+    words = "The words of a paragraph in a narrow column go on"
+    left = [line(words, 500 - 12 * n) for n in range(6)]
+    right = [line(words, 500 - 12 * n, left=320) for n in range(6)]
+    assert text([*left, *right]) == " ".join([words] * 12)
+
+
+def test_code_that_runs_over_the_margin_does_not_widen_it() -> None:
+    code = line("call(" + "argument, " * 12 + ")", 476, fixed=True)
+    assert text([line(LONG, 500), line("and ends.", 488), code]).startswith(f"{LONG} and ends.\n\n```")
+
+
+def test_the_mark_of_a_broken_word_is_left_out_of_code_and_headings() -> None:
+    found = text([line("On igno\ufffering", 500, size=20), line("IGNORE_\ufffeALL", 470, fixed=True), line(LONG, 440)])
+    assert "\ufffe" not in found
+    assert "On ignoring" in found
+    assert "IGNORE_ALL" in found
+
+
+def one_font(name: str, widths: dict[str, int], words: str) -> bytes:
+    """A PDF with one line in a font of this name; characters without a width have 500 thousandths."""
+    every = " ".join(str(widths.get(chr(code), 500)) for code in range(32, 127))
+    font = f"/Type /Font /Subtype /Type1 /BaseFont /{name} /FirstChar 32 /LastChar 126 /Widths [{every}]"
+    flags = f"<< /Type /FontDescriptor /FontName /{name} /Flags 32 /ItalicAngle 0 /Ascent 800 /Descent -200 >>"
+    content = f"BT /F1 10 Tf 40 300 Td ({words}) Tj ET"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 400 400] /Contents 4 0 R "
+        "/Resources << /Font << /F1 5 0 R >> >> >>",
+        f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
+        f"<< {font} /FontDescriptor 6 0 R >>",
+        flags,
+    ]
+    body = "".join(f"{n} 0 obj\n{one}\nendobj\n" for n, one in enumerate(objects, 1))
+    return f"%PDF-1.4\n{body}trailer\n<< /Root 1 0 R /Size 7 >>\n%%EOF\n".encode()
+
+
+@pytest.mark.parametrize(("widths", "is_code"), [({}, True), ({"i": 250, "m": 800}, False)])
+def test_a_font_whose_characters_have_one_width_is_one_of_code_whatever_its_name(
+    widths: dict[str, int], is_code: bool
+) -> None:
+    [found] = pdf_texts(one_font("XTT", widths, "time mail in"))
+    assert found.body == ("```\ntime mail in\n```" if is_code else "time mail in")
 
 
 def test_without_an_outline_large_short_lines_are_headings() -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import gc
+import socketserver
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import grpc  # type: ignore[import-untyped]  # it has no types
+import httpx
+import httpx2
 import pytest
 from langchain_core.documents import Document
 from langchain_qdrant import QdrantVectorStore
@@ -24,7 +30,13 @@ from qdrant_edge import (
     UpdateOperation,
 )
 
-from rag.private_apis import release_edge_lock, store_with_documents, use_own_channels, without_openai_headers
+from rag.private_apis import (
+    limit_exchanges,
+    release_edge_lock,
+    store_with_documents,
+    use_own_channels,
+    without_openai_headers,
+)
 from tests.openai_server import answer, openai_server
 from tests.qdrant_grpc import GrpcQdrant, listening_grpc
 from tests.toys import LangChainEmbedder
@@ -133,3 +145,30 @@ def test_a_shard_of_qdrant_edge_with_a_log_lets_one_opener_in_until_its_lock_is_
     for reader in readers:
         assert reader.count(CountRequest(exact=True)) == 1
         reader.close()
+
+
+class DrippingHeaders(socketserver.BaseRequestHandler):
+    """Answers the first request at once, and sends the headers of the second one byte by byte."""
+
+    def handle(self) -> None:
+        self.request.recv(65_536)
+        self.request.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        self.request.recv(65_536)
+        with suppress(OSError):
+            self.request.sendall(b"HTTP/1.1 200 OK\r\nX-Drip: ")
+            for _ in range(500):
+                self.request.sendall(b"a")
+                time.sleep(0.02)
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
+def test_headers_that_do_not_end_are_given_up(library: Any) -> None:
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), DrippingHeaders) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with limit_exchanges(library.Client(timeout=60, trust_env=False), 0.5) as client:
+            address = f"http://127.0.0.1:{server.server_address[1]}/"
+            assert client.get(address).text == "ok"
+            with pytest.raises(library.ReadTimeout):
+                client.get(address)
+        server.shutdown()

@@ -22,6 +22,12 @@ def test_the_rows_of_a_long_table_stand_below_its_head_in_one_table() -> None:
         assert f"\n\n[1]\n\n{OMISSION}" in answer
 
 
+def test_a_row_whose_cells_hold_sentences_stays_one_row() -> None:
+    rows = "| Part | Meaning |\n| --- | --- |\n| Gear | Turns the widget. It has teeth. |\n| Shaft | Holds the gear. |"
+    answer = shown("What does the gear of the widget do?", f"The parts of the widget:\n\n{rows}\n")
+    assert f"{rows}\n\n[1]" in answer
+
+
 def test_of_a_long_list_of_options_only_the_one_that_is_asked_for_is_quoted() -> None:
     options = "\n".join(f"- `{name}`: sets the {name} of the gear, in turns a minute" for name in "abcdefghijk")
     text = f"Options of the widget:\n\n{options}\n- `oil`: fills in the lubricant when the gear is dry\n"
@@ -107,12 +113,12 @@ def test_release_notes_come_after_the_page_about_a_thing() -> None:
     assert answer.startswith("Set the `oil` option to grease the gear of the widget. [2]")
 
 
-def test_the_code_behind_the_best_paragraph_is_quoted_before_other_paragraphs() -> None:
-    code = "```python\n" + "\n".join(f"rotor_{n} = engage()" for n in range(20)) + "\n```"
-    best = "Grease the gear of the widget with the `oil` option when the gear of the widget runs dry.\n\nAs code:\n\n"
-    others = [
-        passage(n, f"{'The gear of the widget is one of its parts. ' * 3}Grease it for reason number {n}.", f"Part {n}")
-        for n in range(2, 6)
-    ]
-    answer = ask_book("How do I grease the gear of the widget?", [passage(1, best + code, "Gear"), *others])
-    assert "rotor_19" in answer
+def test_the_name_of_a_function_belongs_to_its_description_and_is_not_quoted_alone() -> None:
+    text = "`widget.Gear`\n\n`widget.oil(gear)`\n\nGreases a gear of the widget with oil.\n"
+    answer = ask("How do I grease a gear with oil?", text, "API")
+    assert answer == "`widget.oil(gear)` [1]\n\nGreases a gear of the widget with oil. [1]"
+
+
+def test_a_sentence_that_says_what_is_possible_points_to_nothing() -> None:
+    text = "It's possible to grease the gear by calling `oil()`:\n\n```python\nwidget.oil()\n```\n"
+    assert ask("How do I grease the gear?", text).startswith("It's possible to grease the gear by calling `oil()`: [1]")

@@ -131,5 +131,6 @@ class LineCheck:
 
 def _only_pointed(text: str, composed: Composed) -> bool:
     """Whether the text only pointed at an address that is now taken out."""
-    only = POINTING.issuperset(read(text).whole.telling.values()) or _ATTRIBUTE.search(text) is not None
-    return composed.links > 0 and only
+    if not composed.links:
+        return False
+    return POINTING.issuperset(read(text).whole.telling.values()) or _ATTRIBUTE.search(text) is not None

@@ -209,11 +209,22 @@ class PieceCutter:
         marked = _marker_follows(self._buffer, after, own_line="\n" in space)
         if marked is not False:
             return None if marked is None else False
+        if "\n" not in space and (row := self._in_row(begin)) is not False:
+            return None if row is None else False
         if event[0][-1] in f"{_STOPS}]】":
             return not self._ticks and _ends_at_marker(self._buffer, begin, after)
         if "\n" in space or event.start() == begin:
             return True
         return False if self._ticks else _ends_sentence(self._buffer, begin, event.start() if space else after, after)
+
+    def _in_row(self, begin: int) -> bool | None:
+        """Whether the piece is a row of a table, whose cells may hold sentences; None while its line has not ended."""
+        if not self._at_line_start or self._buffer[begin] != "|":
+            return False
+        line_end = self._buffer.find("\n", begin, begin + LONGEST)
+        if line_end < 0:
+            return None if len(self._buffer) - begin < LONGEST else False
+        return self._buffer[begin:line_end].rstrip().endswith("|")
 
 
 def _marker_follows(text: str, at: int, *, own_line: bool) -> bool | None:

@@ -259,9 +259,12 @@ class SupportCheck:
 
     def _beside(self, sentence: str, sources: Sequence[CitedPassage], alone: dict[int, Quote]) -> dict[int, Quote]:
         """Quotes from the other cited passages that share enough words with the sentence."""
-        wanted = read(sentence).whole.telling.keys()
-        related = [one for one in sources if len(wanted & one.stated) >= _RELATED * max(1, len(wanted))]
-        return {one.number: best_quote(sentence, one.text) for one in related if one.number not in alone}
+        found = {}
+        for one in (source for source in sources if source.number not in alone):
+            wanted = read(sentence).whole.telling.keys()
+            if len(wanted & one.stated) >= _RELATED * max(1, len(wanted)):
+                found[one.number] = best_quote(sentence, one.text)
+        return found
 
 
 def _checked(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str]) -> Finding:

@@ -16,6 +16,7 @@ from langchain_core.embeddings import Embeddings
 from rag.embedding.hosted_errors import Service, hosted_faults
 from rag.embedding.known_models import HOSTED, UNKNOWN_TOKENS
 from rag.errors import RetrievalError
+from rag.private_apis import limit_exchanges
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +28,7 @@ Wire = Callable[[list[str], Kind], Any]
 BATCH: Final = 96  # texts of one request, Cohere's limit
 PARALLEL: Final = 4  # requests at the same time during an ingestion
 TIMEOUT = 10.0  # seconds for the connection, and for each read of the answer
-LONGEST = 30.0  # seconds from the status of an answer to its end
+LONGEST = 30.0  # seconds from the end of a request to the end of its answer
 _UNIT: Final = re.compile(r"[^\W\d_]+|[\d_]|[^\w\s]")
 _WORD: Final = re.compile(r"\s*\S+")
 _WIDE: Final = 0x2E7F  # scripts beyond it take about one token per letter
@@ -170,7 +171,7 @@ def cohere_http_client() -> Any:
 
     from rag.model.http_client_options import client_options
 
-    return httpx.Client(timeout=TIMEOUT, **client_options(httpx, seconds=LONGEST))
+    return limit_exchanges(httpx.Client(timeout=TIMEOUT, **client_options(httpx)), LONGEST)
 
 
 def openai_wire(model: str, service: Service) -> Wire:
@@ -194,7 +195,7 @@ def openai_wire(model: str, service: Service) -> Wire:
         chunk_size=BATCH,
         timeout=TIMEOUT,
         max_retries=0,
-        http_client=DefaultHttpxClient(timeout=TIMEOUT, **client_options(httpx2, seconds=LONGEST)),
+        http_client=limit_exchanges(DefaultHttpxClient(timeout=TIMEOUT, **client_options(httpx2)), LONGEST),
     )
     return lambda texts, _kind: client.embed_documents(texts)
 

@@ -1,11 +1,13 @@
 """The blocks of a passage: what its author wrote as one, and what is quoted as one.
 
 A block is a paragraph, a list with the line that leads to it, code with the paragraph before it, or a table with its
-head and the line above it. Blocks are made of the units of `rag.text.sentences`.
+head and the line above it. The name of a function, alone on a line, belongs to its description. Blocks are made of the
+units of `rag.text.sentences`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +21,8 @@ from rag.text.terms import keys
 Form = Literal["text", "list", "steps", "code", "table"]
 
 INTRODUCTION: Final = 300  # characters, at most, of a paragraph that is quoted with the code or table below it
+
+_SIGNATURE: Final = re.compile(r"`[^`\n]{1,300}`")
 
 
 @dataclass(eq=False, slots=False)
@@ -95,6 +99,11 @@ def blocks(passage: NumberedPassage, rank: int) -> list[QuoteBlock]:
     return found
 
 
+def is_signature(unit: Unit) -> bool:
+    """Whether the unit is nothing but code in a line, such as the name and arguments of a function."""
+    return unit.kind == "sentence" and bool(_SIGNATURE.fullmatch(unit.text))
+
+
 def bullet(text: str, item: Unit) -> str:
     """The number of an item of an ordered list, such as "2.", or "-"."""
     before = text[text.rfind("\n", 0, item.start) + 1 : item.start].strip(" \t>")
@@ -126,7 +135,7 @@ def _joined(groups: Iterator[list[Unit]]) -> Iterator[list[Unit]]:
             yield rest
         group = before[len(rest) :] + group
         before = []
-        if group[-1].kind in ("sentence", "lead") and not leading:
+        if group[-1].kind in ("sentence", "lead") and (not leading or is_signature(group[0])):
             before = group
         else:
             yield group
@@ -137,8 +146,11 @@ def _joined(groups: Iterator[list[Unit]]) -> Iterator[list[Unit]]:
 def _introduction(paragraph: Sequence[Unit], group: Sequence[Unit]) -> int:
     """How many sentences at the end of a paragraph lead to the list, code or table after it.
 
-    A last line with a colon leads to anything but a paragraph; a short paragraph also leads to code and to a table.
+    A last line with a colon leads to anything but a paragraph; a short paragraph also leads to code and to a table. The
+    name of a function, alone on a line, leads to what describes it.
     """
+    if len(paragraph) == 1 and is_signature(paragraph[0]) and group[0].kind != "heading":
+        return 0 if is_signature(group[0]) else 1
     if not paragraph or group[0].kind in ("heading", "sentence", "lead"):
         return 0
     if paragraph[-1].end - paragraph[0].start <= INTRODUCTION:

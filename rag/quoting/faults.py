@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from rag.quoting.blocks import QuoteBlock
+from rag.quoting.blocks import QuoteBlock, is_signature
 from rag.text.english.phrases import (
     ABOUT_ITSELF,
     CAPTION,
@@ -64,6 +64,8 @@ def is_quotable(block: QuoteBlock) -> bool:
     if block.said or (block.form == "text" and len(block.text) < SHORTEST and "`" not in block.text):
         return False
     if block.form == "text" and all(unit.text.rstrip("*_ ").endswith(("?", ":")) for unit in block.units):
+        return False
+    if all(is_signature(unit) for unit in block.units):
         return False
     if block.form == "text" and CAPTION.match(text) and len(block.units) == 1:
         return False

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from rag.quoting.blocks import QuoteBlock, bullet
+from rag.quoting.blocks import QuoteBlock, bullet, is_signature
 from rag.quoting.snippet import snippet
 from rag.text.markup import parse
 from rag.text.sentences import Unit, sentence_spans
@@ -72,6 +72,8 @@ def _separator(previous: Line | None, line: Line) -> str:
     if previous is None:
         return ""
     if previous.block is not line.block:
+        return "\n\n"
+    if previous.unit and is_signature(previous.unit):
         return "\n\n"
     block, kinds = line.block, {one.unit.kind if one.unit else "" for one in (previous, line)}
     if block.form == "text" or kinds <= {"sentence", "lead"}:

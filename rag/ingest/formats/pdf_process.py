@@ -7,20 +7,21 @@ which font it is set are those of its first and last characters.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 from rag.ingest.data_values import unicode_text
 from rag.ingest.formats.file_format import LoadedText
-from rag.ingest.formats.printed_text import MARK, Bookmark, PrintedLine, printed_text
+from rag.ingest.formats.font_widths import FIXED, TELLING, FontWidths
+from rag.ingest.formats.printed_line import Bookmark, PrintedLine
+from rag.ingest.formats.printed_text import MARK, printed_text
 
 PAGES: Final = 5_000
 CHARACTERS: Final = 20_000_000
 BOOKMARKS: Final = 20_000
 _FIXED_PITCH: Final = 1  # a flag of a font, PDF 32000-1:2008, table 123
-_ONE_WIDTH: Final = ("mono", "courier", "consol", "menlo", "typewriter", "cmtt", "inconsolata")
 _NO_TITLES: Final = ("untitled", "microsoft word", "microsoft powerpoint", ".doc", ".tex", ".indd", ".dvi", ".qxd")
 
 
@@ -38,12 +39,13 @@ def pdf_texts(raw: bytes) -> list[LoadedText]:
         raise ValueError(f"it has {len(document):,} pages; at most {PAGES:,} are read, so split it")
     lines: list[PrintedLine] = []
     heights: list[float] = []
+    widths = FontWidths()
     left = CHARACTERS
     for number in range(len(document)):
         height, found = 0.0, []
         with suppress(PdfiumError):  # a page that is broken is empty
             page = document[number]
-            height, found = page.get_height(), list(_lines(page, number))
+            height, found = page.get_height(), list(_lines(page, number, widths))
             page.close()
         left -= sum(len(line.text) for line in found)
         if left < 0:
@@ -53,6 +55,7 @@ def pdf_texts(raw: bytes) -> list[LoadedText]:
     if not any(c.isalnum() for line in lines for c in line.text):
         raise ValueError("it has no text, only pictures; recognise its text first, for example with ocrmypdf")
     title = _title(document)
+    lines = [replace(line, fixed=bool(line.fonts) and all(map(widths.is_fixed, line.fonts))) for line in lines]
     body, page_lines = printed_text(lines, heights, _bookmarks(document), titled=bool(title))
     fields = {"title": unicode_text(title)} if title else {}
     return [LoadedText(unicode_text(body), "plain", fields, page_lines=tuple(page_lines))]
@@ -78,8 +81,8 @@ def _bookmarks(document: Any) -> list[Bookmark]:
     return found
 
 
-def _lines(page: Any, number: int) -> Iterator[PrintedLine]:
-    """The lines of a page, in the order of its text."""
+def _lines(page: Any, number: int, widths: FontWidths) -> Iterator[PrintedLine]:
+    """The lines of a page, in the order of its text. `widths` gets those of their characters."""
     from pypdfium2 import raw
 
     textpage = page.get_textpage()
@@ -93,6 +96,7 @@ def _lines(page: Any, number: int) -> Iterator[PrintedLine]:
             found = [raw.FPDFText_GetCharIndexFromTextIndex(textpage, begin + at) for at in places]
             if min(found) >= 0:
                 placed = _placed(raw, textpage, text.strip(), number, *found[:2])
+                _measure(raw, textpage, line, begin, placed.fonts, widths)
                 yield replace(placed, hang=_box(raw, textpage, found[2])[0]) if mark else placed
         begin += len(line) + 2
     textpage.close()
@@ -103,8 +107,21 @@ def _placed(raw: Any, textpage: Any, text: str, page: int, first: int, last: int
     _, right, _ = _box(raw, textpage, last)
     x, y = ctypes.c_double(), ctypes.c_double()
     raw.FPDFText_GetCharOrigin(textpage, first, x, y)
-    fixed = all(_is_fixed(raw, textpage, at) for at in {first, (first + last) // 2, last})
-    return PrintedLine(text, page, left, right, y.value, raw.FPDFText_GetFontSize(textpage, first), width, fixed)
+    fonts = {_font(raw, textpage, at) for at in (first, (first + last) // 2, last)}
+    size = raw.FPDFText_GetFontSize(textpage, first)
+    return PrintedLine(text, page, left, right, y.value, size, width, fonts=frozenset(fonts))
+
+
+def _measure(raw: Any, textpage: Any, line: str, begin: int, fonts: Collection[str], widths: FontWidths) -> None:
+    """Tell the widths of the line's characters, if one of its fonts is not known well enough."""
+    if all(map(widths.is_known, fonts)):
+        return
+    for n, character in enumerate(line):
+        if character in TELLING:
+            at = raw.FPDFText_GetCharIndexFromTextIndex(textpage, begin + n)
+            size = raw.FPDFText_GetFontSize(textpage, at) if at >= 0 else 0.0
+            if size > 0:
+                widths.add(_font(raw, textpage, at), character, _box(raw, textpage, at)[2] / size)
 
 
 def _box(raw: Any, textpage: Any, at: int) -> tuple[float, float, float]:
@@ -114,9 +131,8 @@ def _box(raw: Any, textpage: Any, at: int) -> tuple[float, float, float]:
     return box.left, box.right, box.right - box.left
 
 
-def _is_fixed(raw: Any, textpage: Any, at: int) -> bool:
-    """Whether a character is set in a font whose characters all have one width."""
+def _font(raw: Any, textpage: Any, at: int) -> str:
+    """The name of a character's font; a sign is added to that of a font that calls itself one of a single width."""
     name, flags = ctypes.create_string_buffer(200), ctypes.c_int()
     raw.FPDFText_GetFontInfo(textpage, at, name, len(name), flags)
-    known = name.value.decode("utf-8", "replace").lower()
-    return bool(flags.value & _FIXED_PITCH) or any(sign in known for sign in _ONE_WIDTH)
+    return name.value.decode("utf-8", "replace") + (FIXED if flags.value & _FIXED_PITCH else "")

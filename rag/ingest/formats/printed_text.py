@@ -9,51 +9,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 from typing import Final
 
 from rag.ingest.formats.notebook_files import fenced
+from rag.ingest.formats.page_columns import right_margins
+from rag.ingest.formats.page_furniture import text_lines
+from rag.ingest.formats.printed_line import Bookmark, PrintedLine
 from rag.ingest.headings import same_title
 
-MARGIN: Final = 0.12  # the part of a page at its top and its bottom where running titles stand
 LARGER: Final = 1.15  # a heading's size of type, as a multiple of the text's
 HEADING: Final = 120  # most characters of a heading
 MARK: Final = re.compile(r"(?:[•‣▪▸●○◦·∙–—*-]|\d{1,3}[.)])\s+(?=\S)")  # of an item of a list
-_PAGE_NUMBER: Final = re.compile(
-    r"[\s\-–—|]*(?:page\s+)?(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:/|of)\s*\d{1,4})?[\s\-–—|]*", re.I
-)
 _SECTION_NUMBER: Final = re.compile(r"\A(?:(?i:chapter|part|appendix)\s+)?(?:\d{1,3}|[A-Z])(?:\.\d{1,3})*[.:)]?\s+")
+_ADDRESS: Final = re.compile(r"(?:https?://|www\.|[\w.]@)\S*[./?&=#_]$|[\w.]/$")  # that a line break parts
 _SENTENCE_END: Final = re.compile(r"[.!?:;…][\"'”’)\]]*$")
-
-
-@dataclass(frozen=True, slots=True)
-class PrintedLine:
-    """A line of a page, which is counted from 0, and its place in points; `y` is its base line, counted from below.
-
-    `size` is the size of type and `width` the width of the first character. `fixed` says that the font is one of code.
-    `hang` is where the text of an item of a list begins, after its mark. `level` is that of a heading, 0 for others.
-    """
-
-    text: str
-    page: int
-    left: float
-    right: float
-    y: float
-    size: float
-    width: float
-    fixed: bool = False
-    hang: float | None = None
-    level: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Bookmark:
-    """An entry of the outline: its level, counted from 0, and its page."""
-
-    level: int
-    title: str
-    page: int
 
 
 def printed_text(
@@ -63,35 +34,15 @@ def printed_text(
 
     `titled`: the book has a title apart from its headings.
     """
-    kept = _without_running_titles(lines, heights)
+    kept = text_lines(lines, heights)
     # Without a title of the book, the first of many chapters must not become it.
     base = 1 if titled or sum(one.level == 0 for one in bookmarks) == 1 else 2
     kept = _by_outline(kept, bookmarks, base) if bookmarks else _by_size(kept, 2 if titled else 1)
     writer = _Writer(len(heights), _words(kept))
-    margins = _right_margins(kept)
+    margins = right_margins(kept)
     for n, line in enumerate(kept):
-        writer.add(line, kept[n - 1] if n else None, margins[line.page])
+        writer.add(line, kept[n - 1] if n else None, margins[n])
     return writer.finish()
-
-
-def _without_running_titles(lines: Sequence[PrintedLine], heights: Sequence[float]) -> list[PrintedLine]:
-    """The lines without page numbers and without what stands at the same place of several pages."""
-
-    def place(line: PrintedLine) -> tuple[str, int]:
-        return re.sub(r"\d+", "0", line.text), round(line.y / 4)
-
-    at_edge = {n for n, line in enumerate(lines) if _at_edge(line, heights[line.page])}
-    counts = Counter(place(lines[n]) for n in at_edge)
-    least = 2 if len(heights) <= 6 else 3
-    return [
-        line
-        for n, line in enumerate(lines)
-        if n not in at_edge or not (_PAGE_NUMBER.fullmatch(line.text) or counts[place(line)] >= least)
-    ]
-
-
-def _at_edge(line: PrintedLine, height: float) -> bool:
-    return height > 0 and not MARGIN * height < line.y < (1 - MARGIN) * height
 
 
 def _by_outline(lines: list[PrintedLine], bookmarks: Sequence[Bookmark], base: int) -> list[PrintedLine]:
@@ -151,15 +102,6 @@ def _by_size(lines: list[PrintedLine], base: int) -> list[PrintedLine]:
         else line
         for line in lines
     ]
-
-
-def _right_margins(lines: Sequence[PrintedLine]) -> dict[int, float]:
-    """For each page, how far its lines of text reach."""
-    margins: dict[int, float] = {}
-    for line in lines:
-        if not line.level:
-            margins[line.page] = max(margins.get(line.page, 0.0), line.right)
-    return {line.page: margins.get(line.page, 0.0) for line in lines}
 
 
 def _words(lines: Sequence[PrintedLine]) -> frozenset[str]:
@@ -243,7 +185,7 @@ class _Writer:
 
     def _heading(self) -> list[str]:
         self._offsets = [0] * len(self._block)
-        words = " ".join(line.text for line, _ in self._block)
+        words = _unbroken(" ".join(line.text for line, _ in self._block))
         return [f"{'#' * self._block[0][0].level} {words} {{#}}"]
 
     def _code(self) -> list[str]:
@@ -252,7 +194,7 @@ class _Writer:
         width = median(line.width for line, _ in self._block) or 1.0
         rows = [" " * min(round((line.left - edge) / width), 80) + line.text for line, _ in self._block]
         self._offsets = range(1, len(rows) + 1)
-        return fenced("\n".join(rows)).split("\n")
+        return fenced(_unbroken("\n".join(rows))).split("\n")
 
     def _text(self) -> list[str]:
         text, self._offsets = "", []
@@ -265,13 +207,15 @@ class _Writer:
                 continue
             self._offsets.append(text.count("\n"))
             text += line.text
-        text = text.replace("\ufffe", "").replace("\u00ad", "")
+        text = _unbroken(text)
         return [_as_text(row) if self._kind == "text" else row for row in text.split("\n")]
 
     def _joined(self, text: str, following: str) -> str:
         """Two lines of a paragraph as one. A hyphen goes unless the book writes the word with one."""
         if text.endswith(("\ufffe", "\u00ad")):
             return text[:-1] + following
+        if _ADDRESS.search(text) and following[:1].islower():
+            return text + following
         parted = re.search(r"([^\W\d_]+)-$", text)
         after = re.match(r"[^\W\d_]+", following)
         if parted and after and after[0][0].islower():
@@ -297,6 +241,11 @@ def _near(line: PrintedLine, before: PrintedLine) -> bool:
 def _advance(line: PrintedLine) -> float:
     """The mean width of a character."""
     return (line.right - line.left) / max(len(line.text), 1)
+
+
+def _unbroken(text: str) -> str:
+    """The text without the marks of places where a word may be broken. PDFium writes U+FFFE for a hyphen in a break."""
+    return text.replace("\ufffe", "").replace("\u00ad", "")
 
 
 def _as_text(row: str) -> str:

@@ -48,8 +48,10 @@ NO_DEFINITION: Final = re.compile(
     r"\s+(?:also|often|generally|usually|typically|only|not|just|now|already|still|used|called|made|needed|required|"
     r"useful|possible|important|available|supported|\w+(?:ly|ed))\b"
 )
-# First words of a sentence that needs the one before it.
+# First words of a sentence that needs the one before it. "It is possible to" stands for nothing.
 LEANS_BACK: Final = re.compile(
+    r"(?!It(?:['’]s| is) (?:\w+ly |also |often |not )?[*_]*(?:possible|impossible|important|necessary|recommended|"
+    r"common|best|advisable|worth|a good idea|good practice)\b)"
     r"(?:It|Its|This|That|These|Those|They|Their|He|She|Such|Here|However|Instead|Then|Thus|Therefore|Also|But|And|Or|So|"
     r"Otherwise|Similarly|Likewise|For example|For instance|In contrast|Both|Each|Unlike|Alternatively|Additionally|"
     r"Finally|Next|Now that|After that|In addition|In other words|In (?:this|that|these|those|the same|such)|Another|"
