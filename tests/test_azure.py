@@ -14,9 +14,9 @@ from graph.memory import Memory, open_memory
 from rag.types import Response
 from tests.fakes import AT_ONCE
 from tests.openai_server import Endpoint, Reply, events
-from tests.test_openai_wire import GOOD, _Wired
 from tests.wire import Reply as AnyReply
 from tests.wire import data, listening
+from tests.wired_services import GOOD, WiredServices
 
 # Azure's first event has no choice: it tells what the filter found in the prompt.
 FILTERED = {"id": "", "object": "", "created": 0, "model": "", "choices": [], "prompt_filter_results": []}
@@ -34,7 +34,7 @@ async def agent(azure: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         monkeypatch.delenv(name, raising=False)
     memory: Memory
     async with open_memory(tmp_path, persistent=True) as memory:
-        services = _Wired(azure.address)
+        services = WiredServices(azure.address)
         yield Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory)
 
 

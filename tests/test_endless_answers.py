@@ -27,7 +27,7 @@ from tests import wire
 from tests.fakes import AT_ONCE, ScriptedModel, tool_call
 from tests.openai_server import Endpoint, Reply, answer, openai_server
 from tests.stage import parts_of
-from tests.test_openai_wire import _Wired
+from tests.wired_services import WiredServices
 
 PIECE = 'data: {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [%s]}\n\n'
 
@@ -131,7 +131,7 @@ async def agent(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(http_client_options, "WIRE_BYTES", 2**18)  # the real limit takes seconds
     memory: Memory
     async with open_memory(tmp_path, persistent=True) as memory:
-        services = _Wired(endpoint.address)
+        services = WiredServices(endpoint.address)
         yield Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory)
 
 
@@ -172,7 +172,7 @@ async def test_an_endpoint_that_never_stops_is_left_and_the_thread_goes_on(
 async def test_deltas_that_say_nothing_are_not_kept(endpoint: Endpoint) -> None:
     """A chunk takes four kilobytes in LangChain, which keeps all of them, and a model may think in a million."""
     endpoint.script.append(Reply(texts=("",) * 2_000 + ("A node.",)))
-    model = _Wired(endpoint.address).parts(None).model
+    model = WiredServices(endpoint.address).parts(None).model
     chunks = [chunk async for chunk in model.astream("What is a node?")]
     assert "".join(chunk.text for chunk in chunks) == "A node."
     assert len(chunks) < 10

@@ -27,9 +27,9 @@ from rag.settings import Settings
 from rag.types import Response
 from tests.fakes import AT_ONCE, FakeEmbedder
 from tests.openai_server import Endpoint, Reply, answer, events, openai_server
-from tests.test_openai_wire import GOOD, _Wired, environment
 from tests.wire import Reply as AnyReply
 from tests.wire import WireServer, listening
+from tests.wired_services import GOOD, WiredServices, environment
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ def endpoint() -> Iterator[Endpoint]:
 async def agent(endpoint: Endpoint, tmp_path: Path) -> AsyncIterator[Agent]:
     memory: Memory
     async with open_memory(tmp_path, persistent=True) as memory:
-        services = _Wired(endpoint.address)
+        services = WiredServices(endpoint.address)
         yield Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory)
 
 

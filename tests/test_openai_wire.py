@@ -10,22 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from graph.agent import Agent
 from graph.build import build_graph
 from graph.memory import Memory, open_memory
 from rag.errors import USER_MESSAGES, UsageError
 from rag.model.endpoint import OPENAI, build_model
-from rag.ports import ChunkIndex, Parts
-from rag.profiles.profile import Profile, load_profile
+from rag.profiles.profile import load_profile
 from rag.settings import Settings
 from rag.types import Event, Response
-from tests.fakes import AT_ONCE, FakeEmbedder, FakeSearcher, passage, unjudged
+from tests.fakes import AT_ONCE, FakeEmbedder
 from tests.openai_server import Endpoint, Reply, answer, calls_tool, openai_server, refuses
-
-KEY = "sk-canary-0123456789"
-GOOD = answer("A node is ", "a process [1", "].")
+from tests.wired_services import GOOD, KEY, WiredServices, environment
 
 
 @pytest.fixture(autouse=True)
@@ -49,38 +45,13 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
 @pytest.fixture
 def agent(endpoint: Endpoint, memory: Memory) -> Agent:
     """An agent whose model is reached through the network; its search is a fake."""
-    services = _Wired(endpoint.address)
+    return agent_on(endpoint, memory)
+
+
+def agent_on(endpoint: Endpoint, memory: Memory, seconds: float = 30.0) -> Agent:
+    """An agent that waits so long for its model."""
+    services = WiredServices(endpoint.address, seconds)
     return Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory)
-
-
-class _Wired:
-    """Services with the model that `build_model` makes of an environment."""
-
-    def __init__(self, address: str) -> None:
-        settings = environment(address)
-        profile = unjudged(impatient(load_profile("default"))).in_environment(settings)
-        model, name, quotes = build_model(profile, settings, FakeEmbedder())
-        self._parts = Parts(profile, model, name, quotes, FakeSearcher([passage(1), passage(2, "A topic is a bus.")]))
-
-    @property
-    def index(self) -> ChunkIndex:
-        raise AssertionError("the machine searches through its searcher only")
-
-    def parts(self, profile: str | None) -> Parts:
-        return self._parts
-
-
-def environment(address: str | None) -> Settings:
-    return Settings(
-        _env_file=None,  # type: ignore[call-arg]  # pydantic-settings' own init argument
-        openai_api_key=SecretStr(KEY),
-        openai_base_url=address,
-        openai_model="wired-model",
-    )
-
-
-def impatient(profile: Profile) -> Profile:
-    return profile.model_copy(update={"model": profile.model.model_copy(update={"timeout_seconds": 0.3})})
 
 
 async def asked(agent: Agent, endpoint: Endpoint, *script: Reply) -> tuple[Response, list[str]]:
@@ -175,9 +146,11 @@ FAILURES: list[tuple[Reply, int, str, str]] = [
 
 @pytest.mark.parametrize(("reply", "calls", "error_type", "code"), FAILURES)
 async def test_a_failure_is_retried_where_that_helps_told_as_what_it_is_and_over_with_the_turn(
-    reply: Reply, calls: int, error_type: str, code: str, agent: Agent, endpoint: Endpoint, tmp_path: Path
+    reply: Reply, calls: int, error_type: str, code: str, memory: Memory, endpoint: Endpoint, tmp_path: Path
 ) -> None:
-    response, _ = await asked(agent, endpoint, *[reply] * calls)
+    agent = agent_on(endpoint, memory)
+    asked_first = agent_on(endpoint, memory, seconds=0.3) if reply.hang else agent
+    response, _ = await asked(asked_first, endpoint, *[reply] * calls)
     assert response.error is not None
     assert (response.error.error_type, response.error.code) == (error_type, code)
     assert len(endpoint.requests) == calls
@@ -206,8 +179,9 @@ async def test_a_failure_that_passes_is_not_noticed(agent: Agent, endpoint: Endp
 
 @pytest.mark.parametrize("end", [{"finish": None}, {"finish": None, "hang": True}])
 async def test_a_stream_that_breaks_after_a_sentence_withdraws_it_and_is_not_tried_again(
-    end: dict[str, Any], agent: Agent, endpoint: Endpoint
+    end: dict[str, Any], memory: Memory, endpoint: Endpoint
 ) -> None:
+    agent = agent_on(endpoint, memory, seconds=2.0 if "hang" in end else 30.0)  # time enough for the sentence
     broken = Reply(texts=("A node is a process [1]. ", "And then"), **end)
     response, kinds = await asked(agent, endpoint, broken)
     assert kinds == ["retrieval", "sentence", "retract", "response"]
@@ -218,7 +192,7 @@ async def test_a_stream_that_breaks_after_a_sentence_withdraws_it_and_is_not_tri
 async def test_an_endpoint_that_is_not_there_is_said_to_be_unreachable(memory: Memory) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        services = _Wired(f"http://127.0.0.1:{probe.getsockname()[1]}/v1")
+        services = WiredServices(f"http://127.0.0.1:{probe.getsockname()[1]}/v1")
     response = await Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory).ask("What is a node?")
     assert response.error is not None
     assert (response.error.error_type, response.error.code) == ("api_error", "unreachable")

@@ -14,7 +14,7 @@ from rag.model.endpoint import build_model
 from rag.profiles.profile import load_profile
 from tests.fakes import FakeEmbedder
 from tests.openai_server import Endpoint, Reply, answer, calls_tool, openai_server
-from tests.test_openai_wire import environment
+from tests.wired_services import environment
 
 CALL = {"id": "call-1", "name": "search_book", "args": {"query": "nodes"}, "type": "tool_call"}
 CONVERSATION = [
