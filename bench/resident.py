@@ -13,7 +13,6 @@ import argparse
 import asyncio
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -27,7 +26,6 @@ ROOT: Final = Path(__file__).parent.parent
 
 KINDS: Final = ("hosted models", "packaged embedder, hosted model", "packaged, quoting")
 MOMENTS: Final = ("after the first turn", "after the last turn", "largest")
-_MEGABYTE: Final = 1024 * (1024 if sys.platform == "darwin" else 1)  # ru_maxrss is in bytes on macOS
 
 
 def resident() -> float:
@@ -37,7 +35,9 @@ def resident() -> float:
 
 
 def largest() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MEGABYTE
+    """The most megabytes that this process had. `ru_maxrss` would count those of the process that started it, too."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
 async def converse(turns: int, profile: str) -> list[float]:

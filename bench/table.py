@@ -45,4 +45,5 @@ def print_table(rows: Iterable[Row]) -> None:
 
 def write_json(file: Path, rows: Iterable[Row]) -> None:
     """Write the rows as a JSON list."""
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps([row.as_data() for row in rows], indent=1) + "\n", encoding="utf-8")

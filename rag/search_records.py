@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final, Literal
 
 from rag.types import Passage, Retrieval
@@ -37,7 +37,7 @@ class Trace:
             ],
             "legs": list(self.legs),
             "threshold": self.threshold,
-            "candidates": [asdict(candidate) for candidate in self.candidates[:most]],
+            "candidates": [candidate.as_data() for candidate in self.candidates[:most]],
         }
 
 
@@ -93,3 +93,10 @@ class Candidate:
     scores: tuple[float, ...]
     fused: float
     outcome: Outcome
+
+    def as_data(self) -> dict[str, Any]:
+        """The candidate as JSON data, without the copies of every value that `dataclasses.asdict` makes."""
+        return {name: getattr(self, name) for name in _CANDIDATE}
+
+
+_CANDIDATE: Final = tuple(field.name for field in fields(Candidate))

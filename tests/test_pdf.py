@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import reportlab
 from reportlab.lib.pagesizes import A5
 from reportlab.pdfgen.canvas import Canvas
 
@@ -150,25 +151,27 @@ def test_the_mark_of_a_broken_word_is_left_out_of_code_and_headings() -> None:
 
 
 def one_font(name: str, widths: dict[str, int], words: str) -> bytes:
-    """A PDF with one line in a font of this name; characters without a width have 500 thousandths."""
-    every = " ".join(str(widths.get(chr(code), 500)) for code in range(32, 127))
-    font = f"/Type /Font /Subtype /Type1 /BaseFont /{name} /FirstChar 32 /LastChar 126 /Widths [{every}]"
-    flags = f"<< /Type /FontDescriptor /FontName /{name} /Flags 32 /ItalicAngle 0 /Ascent 800 /Descent -200 >>"
-    content = f"BT /F1 10 Tf 40 300 Td ({words}) Tj ET"
+    """A PDF with one line in an embedded font; characters without a width have 900 thousandths."""
+    glyphs = (Path(reportlab.__file__).parent / "fonts" / "Vera.ttf").read_bytes()
+    every = " ".join(str(widths.get(chr(code), 900)) for code in range(32, 127))
+    font = f"/Type /Font /Subtype /TrueType /BaseFont /{name} /FirstChar 32 /LastChar 126 /Widths [{every}]"
+    descriptor = f"/Type /FontDescriptor /FontName /{name} /Flags 32 /ItalicAngle 0 /Ascent 800 /Descent -200"
+    content = f"BT /F1 10 Tf 40 300 Td ({words}) Tj ET".encode()
+    page = "/Type /Page /Parent 2 0 R /MediaBox [0 0 400 400] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >>"
     objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>",
-        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 400 400] /Contents 4 0 R "
-        "/Resources << /Font << /F1 5 0 R >> >> >>",
-        f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
-        f"<< {font} /FontDescriptor 6 0 R >>",
-        flags,
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        f"<< {page} >>".encode(),
+        b"<< /Length %d >>\nstream\n%b\nendstream" % (len(content), content),
+        f"<< {font} /Encoding /WinAnsiEncoding /FontDescriptor 6 0 R >>".encode(),
+        f"<< {descriptor} /FontFile2 7 0 R >>".encode(),
+        b"<< /Length %d >>\nstream\n%b\nendstream" % (len(glyphs), glyphs),
     ]
-    body = "".join(f"{n} 0 obj\n{one}\nendobj\n" for n, one in enumerate(objects, 1))
-    return f"%PDF-1.4\n{body}trailer\n<< /Root 1 0 R /Size 7 >>\n%%EOF\n".encode()
+    body = b"".join(b"%d 0 obj\n%b\nendobj\n" % (n, one) for n, one in enumerate(objects, 1))
+    return b"%PDF-1.4\n" + body + b"trailer\n<< /Root 1 0 R /Size 8 >>\n%%EOF\n"
 
 
-@pytest.mark.parametrize(("widths", "is_code"), [({}, True), ({"i": 250, "m": 800}, False)])
+@pytest.mark.parametrize(("widths", "is_code"), [({}, True), ({"i": 300, "l": 300, "t": 300}, False)])
 def test_a_font_whose_characters_have_one_width_is_one_of_code_whatever_its_name(
     widths: dict[str, int], is_code: bool
 ) -> None:
