@@ -320,3 +320,71 @@ async def test_deleting_removes_the_book_and_what_is_left_of_it(server: QdrantSe
     await index.drop()
     assert behind(server) == []
     assert await index.info() is None
+
+
+# --- a search during a change -----------------------------------------------------------------------------------------
+
+
+APART = ([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0])  # so that each leg finds another passage
+
+
+def switching(server: QdrantServer, monkeypatch: pytest.MonkeyPatch, *, before: int) -> list[str]:
+    """Have another writer change every passage just before a request of a search; returns the paths asked for."""
+    answer, asked = server.answer, list[str]()
+
+    def between(request: Request) -> Reply:
+        if request.path.endswith("/points/query/batch"):
+            asked.append(request.path)
+            if len(asked) == before:
+                (old,) = behind(server)
+                new = new_version("book")
+                make_real(server, new, [changed(name) for name in "abc"])
+                create = models.CreateAlias(collection_name=new, alias_name="book")
+                with server.lock:
+                    drop = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name="book"))
+                    server.engine.update_collection_aliases([drop, models.CreateAliasOperation(create_alias=create)])
+                    server.engine.delete_collection(old)
+        return answer(request)
+
+    monkeypatch.setattr(server, "answer", between)
+    return asked
+
+
+@pytest.mark.parametrize("before", [1, 2])
+async def test_a_search_takes_all_from_one_state_though_the_name_moves(
+    server: QdrantServer, index: ServerIndex, monkeypatch: pytest.MonkeyPatch, before: int
+) -> None:
+    await index.replace(INFO, add=[replace(p, dense=v) for p, v in zip(OLD, APART, strict=True)], remove=[])
+    asked = switching(server, monkeypatch, before=before)
+    found = await index.search(lambda _: list(APART[:2]), lambda matches: matches, limit=1)
+    assert len(asked) > before  # the search began anew when its state was gone
+    assert {chunk.text for chunk in found.read(range(len(found.scores)))} == {NEW}
+
+
+async def test_a_search_names_one_state_in_all_its_requests(server: QdrantServer, index: ServerIndex) -> None:
+    await index.replace(INFO, add=[replace(p, dense=v) for p, v in zip(OLD, APART, strict=True)], remove=[])
+    await index.search(lambda _: list(APART[:2]), lambda matches: matches, limit=1)
+    (state,) = behind(server)
+    asked = [path for path in server.paths("POST") if path.endswith("/points/query/batch")]
+    assert asked == [f"/collections/{state}/points/query/batch"] * 2
+
+
+async def test_a_key_that_may_only_use_the_books_name_can_search(server: QdrantServer, index: ServerIndex) -> None:
+    (state,) = behind(server)
+    server.faults[f"/collections/{state}/points/query"] = refused(403, "Forbidden")
+    found = await index.search(lambda _: [make_point("a").dense], lambda matches: matches, limit=3)
+    assert len(found.scores) == 3
+
+
+async def test_the_record_of_a_copy_is_not_trusted(server: QdrantServer, index: ServerIndex) -> None:
+    (old,) = behind(server)
+    copy = new_version("other")
+    make_real(server, copy, [changed("a")])
+    with server.lock:
+        server.engine.update_collection(copy, metadata=record_of(INFO, complete=True, state=old))
+        create = models.CreateAlias(collection_name=copy, alias_name="other")
+        server.engine.update_collection_aliases([models.CreateAliasOperation(create_alias=create)])
+    other = open_index(home=Path(), collection="other", server=Server(server.address))
+    found = await other.search(lambda _: [make_point("a").dense], lambda matches: matches, limit=3)
+    assert [chunk.text for chunk in found.read(range(len(found.scores)))] == [NEW]
+    await other.aclose()

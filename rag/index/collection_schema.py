@@ -13,6 +13,7 @@ from rag.index.payload import DENSE, SPARSE
 
 OURS: Final = "askbook"  # the key of our record in the collection's metadata
 COMPLETE: Final = "complete"
+STATE: Final = "state"
 UNNAMED: Final = ""  # Qdrant's name for the only vector of points whose vector has no name
 _SMALLER_IS_NEARER: Final = frozenset({"Euclid", "Manhattan"})
 
@@ -23,7 +24,7 @@ class CollectionSchema:
 
     `fields` is None if askbook made the collection, `sparse` is None if it has no sparse leg. `rows`: each point has a
     list of dense vectors. `negated`: the score is a distance, smaller is better. `complete`: our last change was
-    finished.
+    finished. `state`: the collection's own name, where the book's name is an alias of it and its record says so.
     """
 
     info: IndexInfo
@@ -34,6 +35,7 @@ class CollectionSchema:
     negated: bool = False
     quantized: bool = False
     complete: bool = True
+    state: str = ""
 
 
 def schema_of(collection: str, described: Any, layout: Layout, chunks: int) -> CollectionSchema:
@@ -47,7 +49,8 @@ def schema_of(collection: str, described: Any, layout: Layout, chunks: int) -> C
     if is_ours(described):
         record = config.metadata[OURS]
         complete = bool(record.get(COMPLETE, True))
-        return CollectionSchema(_recorded(collection, record, chunks), quantized=quantized, complete=complete)
+        info = _recorded(collection, record, chunks)
+        return CollectionSchema(info, quantized=quantized, complete=complete, state=str(record.get(STATE) or ""))
     name, params = _dense(collection, config.params.vectors, layout)
     sparse = _sparse(collection, config.params.sparse_vectors or {}, layout)
     info = IndexInfo(
@@ -74,15 +77,16 @@ def is_ours(described: Any) -> bool:
     return isinstance((described.config.metadata or {}).get(OURS), Mapping)
 
 
-def record_of(info: IndexInfo, *, complete: bool) -> dict[str, Any]:
+def record_of(info: IndexInfo, *, complete: bool, state: str = "") -> dict[str, Any]:
     """The metadata of our collections: the models that encoded it, and whether the last change is complete.
 
     A change is several requests. An interrupted one may have stored half of a page under the hash of the whole page;
-    `complete=False` tells the next ingestion not to trust the hashes.
+    `complete=False` tells the next ingestion not to trust the hashes. `state` is the collection's own name, if the book
+    has another.
     """
     values = asdict(info)
     record = {name: value for name, value in values.items() if name not in ("collection", "chunks", "foreign")}
-    return {OURS: record | {COMPLETE: complete}}
+    return {OURS: record | {COMPLETE: complete} | ({STATE: state} if state else {})}
 
 
 def _recorded(collection: str, record: Mapping[str, Any], chunks: int) -> IndexInfo:

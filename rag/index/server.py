@@ -19,7 +19,7 @@ from rag.index.index_errors import encoders, mismatch, name_taken, no_collection
 from rag.index.payload import DENSE, ENTRY_KEYS, SPARSE, server_ids, to_entry
 from rag.index.prose_table import prose_of
 from rag.index.scores import TIE_SLACK, Scores, best, is_empty
-from rag.index.server_errors import is_missing, server_faults
+from rag.index.server_errors import is_forbidden, is_missing, server_faults
 from rag.index.server_lease import take_lease
 from rag.index.server_requests import INDEXED, Hit, gives_cosines, hits, quantization, request, rescoring, unmapped
 from rag.index.server_versions import worth_copying
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from rag.ports import Ranked
 
+ATTEMPTS: Final = 2  # searches of one state; after these, the requests of a search name the book
 BATCH: Final = 64  # points of one upsert: 64 vectors of 1,024 numbers are about a megabyte of JSON
 COPIED: Final = 256  # points of one scroll that brings their vectors, and of the upsert of them
 PAGE: Final = 512  # points of one scroll or delete
@@ -74,15 +75,37 @@ class ServerIndex:
         limit: int,
         where: Where | None = None,
     ) -> Ranked:
-        async with self._present() as schema:
-            if schema is None:
-                raise no_collection(self.collection)
-        legs = await asyncio.to_thread(encode, schema.info)
-        known: dict[str, Hit] = {}
-        with self._faults():
-            scores = Scores(await self._rankings(schema, legs, limit, where, known))
-            await self._complete(schema, legs, scores)
+        ended: set[str] = set()  # states of the book that ended during the search
+        while True:
+            async with self._present() as schema:
+                if schema is None:
+                    raise no_collection(self.collection)
+            legs = await asyncio.to_thread(encode, schema.info)
+            state = "" if len(ended) == ATTEMPTS else server_versions.own_state(schema, self.collection, ended)
+            found = await self._found(schema, legs, limit, where, state)
+            if found is not None:
+                scores, known = found
+                break
+            ended.add(state)
         return await asyncio.to_thread(lambda: rank(_matches(schema, legs, scores, [known[id] for id in scores.ids])))
+
+    async def _found(
+        self, schema: CollectionSchema, legs: Sequence[Leg], limit: int, where: Where | None, state: str
+    ) -> tuple[Scores[str], dict[str, Hit]] | None:
+        """The scores of what the legs find, and the hits by id. All requests go to the collection `state`.
+
+        None if it is gone, or if only the book's name may be used. Without a state, the requests name the book.
+        """
+        place, known = self._at(state) if state else self, dict[str, Hit]()
+        with self._faults():
+            try:
+                scores = Scores(await place._rankings(schema, legs, limit, where, known))
+                await place._complete(schema, legs, scores)
+            except Exception as error:
+                if state and (is_missing(error) or is_forbidden(error)):
+                    return None
+                raise
+        return scores, known
 
     async def _rankings(
         self, schema: CollectionSchema, legs: Sequence[Leg], limit: int, where: Where | None, known: dict[str, Hit]
@@ -296,7 +319,11 @@ class ServerIndex:
         return schema_of(self.collection, described, self.layout, chunks.count)
 
     async def _remember(self, info: IndexInfo, *, complete: bool) -> None:
-        await self._client.update_collection(self.collection, metadata=record_of(info, complete=complete))
+        await self._client.update_collection(self.collection, metadata=self._record(info, complete=complete))
+
+    def _record(self, info: IndexInfo, *, complete: bool) -> dict[str, Any]:
+        state = self.collection if server_versions.is_version(self.collection) else ""
+        return record_of(info, complete=complete, state=state)
 
     async def _check_replaced(self, old: IndexInfo, info: IndexInfo, replaced: set[str]) -> None:
         """Raise a mismatch unless a change to another model replaces all chunks of the collection."""
@@ -311,7 +338,7 @@ class ServerIndex:
             vectors_config={DENSE: models.VectorParams(size=info.dimension, distance=models.Distance.COSINE)},
             sparse_vectors_config={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
             quantization_config=quantization(self.layout.quantization),
-            metadata=record_of(info, complete=False),
+            metadata=self._record(info, complete=False),
         )
         made = await self._look()
         if made is None or made.fields is not None:

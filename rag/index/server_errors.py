@@ -84,6 +84,11 @@ def is_missing(error: Exception) -> bool:
     return _status(error) == 404 and (_is_grpc(error) or bool(_server_text(error)))
 
 
+def is_forbidden(error: Exception) -> bool:
+    """Whether the key may not do this, though it may do other things."""
+    return _status(error) == 403
+
+
 def is_conflict(error: Exception) -> bool:
     """Whether the exception means that a collection of that name exists already."""
     text = _server_text(error) or str(error)

@@ -7,10 +7,11 @@ stand for it in one request, which Qdrant makes in one step; then the old one is
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from rag.index.collection_schema import COMPLETE, OURS, is_ours
+from rag.index.collection_schema import COMPLETE, OURS, CollectionSchema, is_ours
 from rag.index.index_errors import not_ours
 
 if TYPE_CHECKING:
@@ -30,6 +31,15 @@ def is_version(collection: str) -> bool:
 def new_version(book: str) -> str:
     """The name of a collection for a new state of the book."""
     return f"{book}.askbook-{uuid4().hex}"
+
+
+def own_state(schema: CollectionSchema, book: str, without: Collection[str]) -> str:
+    """The collection behind the book's name by its own record; empty if it has none that can be trusted.
+
+    The record of a copy, such as a restored snapshot or a renamed book, names a collection of another book.
+    """
+    state = schema.state
+    return state if state not in without and is_version(state) and state.startswith(f"{book}.askbook-") else ""
 
 
 def worth_copying(stored: int, going: int) -> bool:
