@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -25,6 +26,10 @@ def process_id(raw: bytes) -> int:
 def printed(raw: bytes) -> str:
     os.write(1, b"noise")
     return raw.decode()
+
+
+def most_memory(raw: bytes) -> int:
+    return reader_process._memory()
 
 
 def killed(raw: bytes) -> None:
@@ -67,6 +72,14 @@ def test_one_process_reads_many_files(reader: FileReader) -> None:
     assert asked(reader, "process_id") == asked(reader, "process_id") != os.getpid()
     raw = bytes(range(128)) * 20_000
     assert asked(reader, "printed", raw) == raw.decode()
+
+
+def test_the_memory_of_the_process_that_asks_does_not_count(reader: FileReader) -> None:
+    """A book of many pages made it large, and then each HTML page was read by a new process."""
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = asked(reader, "most_memory")
+    assert isinstance(found, int)
+    assert found < kilobytes * 1024
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, is_dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
 MEMORY: Final = 3 * 2**30  # bytes
@@ -155,6 +156,13 @@ def _plain(found: Any) -> Any:
 
 
 def _memory() -> int:
-    """The most bytes that this process has had in memory."""
+    """The most bytes that this process has had in memory.
+
+    On Linux `getrusage` counts those of the parent too, up to the moment at which the process was started.
+    """
+    with suppress(OSError), Path("/proc/self/status").open("rb") as status:
+        for line in status:
+            if line.startswith(b"VmHWM:"):
+                return int(line.split()[1]) * 1024
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024

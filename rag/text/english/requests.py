@@ -216,6 +216,7 @@ _TASK: Final = re.compile(
     r"reply|respond|answer|recommend|suggest|promote|advertise|remind|inform|encourage|urge|invite)\b",
     re.IGNORECASE,
 )
+_REACH: Final = 600  # characters of a clause in which an order is looked for; one further on has its own joint
 _JOINT: Final = re.compile(r"[,;:—–-]\s+(?:(?:and|but|so|then|also)\s+)*")
 _COLON: Final = re.compile(r"(?<=[:;—–])[*_]*[ \t]+(?=[\"'“*_]*[A-Z])")
 
@@ -236,14 +237,15 @@ def task_verb(sentence: str) -> str:
     return match["verb"].lower() if match else ""
 
 
-def joined_tasks(sentence: str) -> list[str]:
+@lru_cache(maxsize=256)
+def joined_tasks(sentence: str) -> tuple[str, ...]:
     """The clauses behind a comma or the like that begin as a task or an order does.
 
     >>> joined_tasks("Robots use wheels, and write a poem about the sea.")
-    ['write a poem about the sea.']
+    ('write a poem about the sea.',)
     """
     clauses = [sentence[joint.end() :] for joint in _JOINT.finditer(sentence)]
-    return [clause for clause in clauses if task_verb(clause) or _WRITING.match(clause) or is_order(clause)]
+    return tuple(one for one in clauses if task_verb(one) or _WRITING.match(one) or is_order(one[:_REACH]))
 
 
 class Demand(NamedTuple):
