@@ -239,8 +239,8 @@ def test_a_file_that_is_no_epub_gives_one_line(content: bytes, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("name", "load"),
     [
-        ("book.epub", epub_texts),  # without the process around it, which would take a crash for a broken file
-        ("book.html", html_files.HtmlLoader().load),
+        ("book.epub", epub_texts),  # without the process around both, which would take a crash for a broken file
+        ("book.html", html_files.page_texts),
         ("book.ipynb", NotebookLoader().load),
     ],
 )
