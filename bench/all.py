@@ -1,33 +1,27 @@
-"""All measurements of speed and memory in one table, with the JSON beside it.
+"""All measurements of speed, memory and the check of answers in one table, with the JSON beside it.
 
-    python -m bench.all [--quick] [--json FILE] [PART...]
+    python -m bench.all [--quick] [--json FILE] [--data FOLDER] [PART...]
 
-The JSON goes to `.bench/all.json` unless `--json` names a file. The whole takes 12 minutes on two busy cores.
-
-Parts: turns, memory, resident and start, which are measured if none is named; search, ingestion and claims, which print
-in a form of their own. Ratios are within one run, so they can be compared between machines. `--quick` measures shorter
-conversations: 106 turns instead of 1,006.
+Parts: turns, memory, resident, start, search, ingestion and claims; all of them if none is named. The JSON goes to
+`.bench/all.json` unless `--json` names a file. Ratios are within one run, so they can be compared between machines. The
+claims need the books of `--data`. `--quick` measures shorter conversations, of 106 turns instead of 1,006, and smaller
+indexes.
 """
 
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from bench import memory, resident, startup, turns
+from bench import claims, grounding, ingestion, memory, resident, search_time, startup, turns
 from bench.table import Row, print_table, write_json
 from tests.rooms import ROOT
 
-# Measurements with a form of their own, which are run and printed as they are.
-PRINTED: Final = {
-    "search": ["bench.search_time", "--home", "{home}"],
-    "ingestion": ["bench.ingestion"],
-    "claims": ["bench.grounding", "../shared/data/mtrag/clapnq"],
-}
+HOME: Final = ROOT / ".bench"
+DATA: Final = ROOT.parent / "shared" / "data"
 
 
 def turn_rows(*, quick: bool) -> Iterator[Row]:
@@ -46,33 +40,50 @@ def start_rows(*, quick: bool) -> Iterator[Row]:
     yield from startup.rows(2 if quick else 5)
 
 
+def search_rows(*, quick: bool) -> Iterator[Row]:
+    yield from search_time.rows(HOME, (2_000,) if quick else (2_000, 20_000, 100_000))
+
+
+def ingestion_rows(*, quick: bool) -> Iterator[Row]:
+    yield from ingestion.rows(1_000 if quick else 5_000)
+
+
 ROWS: Final[dict[str, Callable[..., Iterator[Row]]]] = {
     "turns": turn_rows,
     "memory": memory_rows,
     "resident": resident_rows,
     "start": start_rows,
+    "search": search_rows,
+    "ingestion": ingestion_rows,
 }
+
+
+def claim_rows(data: Path) -> Iterator[Row]:
+    """The figures of labelled claims and of changed sentences; none without the folder of their books."""
+    if (data / "books").is_dir():
+        yield from claims.rows(data)
+        yield from grounding.rows(data)
+    else:
+        print(f"There is no {data / 'books'}, so the claims were left out.", file=sys.stderr)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join([*ROWS, *PRINTED]))
+    names = [*ROWS, "claims"]
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(names))
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--json", type=Path, metavar="FILE", default=ROOT / ".bench" / "all.json")
+    parser.add_argument("--json", type=Path, metavar="FILE", default=HOME / "all.json")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", default=DATA)
     options = parser.parse_args()
-    chosen = options.parts or [*ROWS]
-    if unknown := set(chosen) - ROWS.keys() - PRINTED.keys():
+    chosen = options.parts or names
+    if unknown := set(chosen) - set(names):
         parser.error(f"there is no part {', '.join(sorted(unknown))}")
-    rows = [row for name in chosen if name in ROWS for row in ROWS[name](quick=options.quick)]
-    print_table(rows)
-    if rows:
-        write_json(options.json, rows)
-        print(f"The same as JSON: {options.json}")
+    rows: list[Row] = []
     for name in chosen:
-        if name in PRINTED:
-            print(f"\n{name}", flush=True)
-            arguments = [part.format(home=ROOT / ".bench") for part in PRINTED[name]]
-            subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, check=True)
+        rows += claim_rows(options.data) if name == "claims" else ROWS[name](quick=options.quick)
+    print_table(rows)
+    write_json(options.json, rows)
+    print(f"The same as JSON: {options.json}")
 
 
 if __name__ == "__main__":

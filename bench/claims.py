@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.claims_data import answers
+from bench.table import Row
 from rag.answer.writer import AnswerWriter, Manner
 from rag.evidence.verdict import check
 from rag.text.sentences import sentence_spans
@@ -99,6 +100,22 @@ def table(found: Iterable[tuple[str, Standing]]) -> str:
         shares = "".join(f"{row[name] / row.total():>14.1%}" for name in STANDINGS)
         rows.append(f"{kind:28}{row.total():>7}{shares}")
     return "\n".join(rows)
+
+
+def rows(data: Path) -> Iterator[Row]:
+    """The share of true claims that are removed and marked, and of falsehoods that are either; none without books."""
+    found = list(judged(data / "books"))
+    true = [standing for kind, standing in found if kind == TRUE]
+    false = [standing for kind, standing in found if kind not in (TRUE, BESIDE)]
+    relational = [standing for kind, standing in found if kind in RELATIONAL]
+    for name, standings, wanted in (
+        ("true claims removed", true, STANDINGS[:1]),
+        ("true claims marked", true, STANDINGS[1:2]),
+        ("falsehoods removed or marked", false, STANDINGS[:2]),
+        ("relational falsehoods removed or marked", relational, STANDINGS[:2]),
+    ):
+        if standings:
+            yield Row(name, "%", [100 * sum(one in wanted for one in standings) / len(standings)])
 
 
 def main() -> None:

@@ -25,6 +25,7 @@ import numpy as np
 from qdrant_edge import EdgeShard, Query, QueryBatchRequest, QueryRequest
 from qdrant_edge import SparseVector as EdgeSparse
 
+from bench.table import Row
 from rag.book import RECIPE, Chunk, IndexInfo, Leg, Point, SparseVector
 from rag.embedding.local import OnnxEmbeddings
 from rag.embedding.vectors import Bm25Encoder
@@ -99,7 +100,8 @@ def points(count: int, dimension: int, sparse: Bm25Encoder) -> Iterator[Point]:
 
 async def measure(
     index: EdgeIndex, shard: EdgeShard, embedder: OnnxEmbeddings, sparse: Bm25Encoder, past: list[AnsweredQuestion]
-) -> None:
+) -> np.ndarray:
+    """Milliseconds of each search: embedding, the rest, the engine with payloads requested, and with payloads read."""
     raw, *others = embedder.embed_queries([QUESTION, *contexts(QUESTION, past)])
     legs: list[Leg] = [raw, sparse.encode_query(QUESTION), *others]
     rows = np.zeros((TIMES, 4))
@@ -113,14 +115,13 @@ async def measure(
                 rows[number, :2] = timed.spent, time.perf_counter() - began - timed.spent
             else:
                 rows[number, 1 + turn % 3] = bare_time(shard, legs, read=turn % 3 == 2)
-    low, high = np.percentile(rows[5:] * 1000, [50, 95], axis=0)
-    cells = "  ".join(f"{a:7.2f} / {b:7.2f}" for a, b in zip(low, high, strict=True))
-    print(f"  {'in a conversation' if past else 'alone':18s} {cells}   {low[1] / low[2]:5.2f}  {low[1] / low[3]:5.2f}")
+    return rows[5:] * 1000
 
 
-async def run(home: Path, sizes: Sequence[int]) -> None:
+async def measured(home: Path, sizes: Sequence[int]) -> list[tuple[int, str, np.ndarray]]:
+    """The size of the book, "alone" or "in a conversation", and the times of `measure`."""
     embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
-    print("milliseconds, p50 / p95    embedding          the rest    engine, payloads requested   and read      ratios")
+    found = []
     for size in sizes:
         index = EdgeIndex(home / "index", f"made-up-{size}")
         info = await index.info()
@@ -129,13 +130,28 @@ async def run(home: Path, sizes: Sequence[int]) -> None:
                 index.collection, embedder.model_id, embedder.dimension, sparse.model_id, size, recipe=RECIPE
             )
             await index.replace(info, add=points(size, embedder.dimension, sparse), remove=[])
-        print(f"{size:,} chunks")
         folder = home / "index" / index.collection
         shard = EdgeShard.load(str(folder / (folder / "current").read_text() / "shard"))
-        for past in ([], TALK):
-            await measure(index, shard, embedder, sparse, past)
+        for kind, past in (("alone", []), ("in a conversation", TALK)):
+            found.append((size, kind, await measure(index, shard, embedder, sparse, past)))
         shard.close()
         await index.aclose()
+    return found
+
+
+def rows(home: Path, sizes: Sequence[int]) -> Iterator[Row]:
+    """The time of a search without the embedding of its question, as a ratio to the bare engine's."""
+    for size, kind, times in asyncio.run(measured(home, sizes)):
+        engine = float(np.median(times[:, 2]))
+        yield Row(f"search of {size:,} passages, {kind}", "ms", times[:, 1].tolist()).against(engine)
+
+
+def show(found: Sequence[tuple[int, str, np.ndarray]]) -> None:
+    print("milliseconds, p50 / p95    embedding          the rest    engine, payloads requested   and read      ratios")
+    for size, kind, times in found:
+        low, high = np.percentile(times, [50, 95], axis=0)
+        cells = "  ".join(f"{a:7.2f} / {b:7.2f}" for a, b in zip(low, high, strict=True))
+        print(f"{size:>8,} {kind:18s} {cells}   {low[1] / low[2]:5.2f}  {low[1] / low[3]:5.2f}")
 
 
 def main() -> None:
@@ -143,7 +159,7 @@ def main() -> None:
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--chunks", type=int, nargs="+", default=[2_000, 20_000, 100_000])
     options = parser.parse_args()
-    asyncio.run(run(options.home, options.chunks))
+    show(asyncio.run(measured(options.home, options.chunks)))
 
 
 if __name__ == "__main__":
