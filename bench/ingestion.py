@@ -115,13 +115,21 @@ def memory(count: int) -> dict[str, float]:
         size = sum(page.stat().st_size for page in source.iterdir())
         embedder = Counted()
         report = asyncio.run(read_in(Path(folder) / "home", source, embedder, tell=True))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "linux" else 2**20)
+    peak = largest_megabytes()
     return {
         "pages": count,
         "passages": report.chunks.total,
         "megabytes_of_pages": size // 10**6,
         "peak_megabytes": peak,
     }
+
+
+def largest_megabytes() -> int:
+    """The most memory of this process. On Linux `ru_maxrss` would count that of the parent, too."""
+    if sys.platform == "linux":
+        status = Path("/proc/self/status").read_text("ascii")
+        return int(status.partition("VmHWM:")[2].split()[0]) // 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 2**20
 
 
 class Counted(HashedVectors):
