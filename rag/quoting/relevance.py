@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from rag.ports import Embedder
+from rag.ports import Embedder, TokenEmbedder
 from rag.prompt.passage_format import NumberedPassage
 from rag.quoting.blocks import QuoteBlock, blocks
 from rag.quoting.faults import faults, is_quotable
+from rag.quoting.late_interaction import matched, token_places
 from rag.text.english.phrases import (
     COPULA,
     LEANS_BACK,
@@ -39,7 +40,10 @@ SAME_QUESTION: Final = 0.5  # of a block whose heading asks the same as the ques
 LENGTH: Final = 0.2  # of a block with LONG characters
 LONG: Final = 600
 DEFINES: Final = 2.0  # of what `defines` finds, for a question that asks what something is
-STEPS: Final = 0.4  # of code and numbered steps, for a question that asks how
+OPENS: Final = 0.4  # of the block that opens its passage, for such a question
+STEPS: Final = 0.4  # of numbered steps, for a question that asks how
+SHOWS: Final = 1.0  # of code, for such a question
+CODE: Final = 0.2  # of code, for any other question
 GIVES_REASON: Final = 0.25
 LEANING: Final = 0.15  # taken from a block that begins by pointing back
 COMPARES: Final = 0.3  # of a block that holds all names of a comparison
@@ -90,7 +94,7 @@ def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder 
         _add_paths(question, cut, embedder)
     quotable = sorted((block for block in every if is_quotable(block)), key=lambda block: -block.score)
     if embedder is not None:
-        _add_cosines(question, quotable[:EMBEDDED], embedder)
+        _add_cosines(reading, quotable[:EMBEDDED], embedder)
     reading.ranked = sorted(quotable, key=lambda block: -block.score)
     return reading
 
@@ -110,11 +114,11 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
     fit += LENGTH * min(len(block.text), LONG) / LONG - RANK * block.rank - faults(block, reading.question)
     if asked.definition:
         units = (unit.text for n, unit in enumerate(block.units) if n < 2 or unit.kind == "item")
-        fit += DEFINES * max(defines(unit, reading.terms) for unit in units)
-    elif asked.steps and block.form in ("code", "steps"):
-        fit += STEPS
+        fit += DEFINES * max(defines(unit, reading.terms) for unit in units) + (OPENS if block.place == 0 else 0.0)
     elif block.form == "code":
-        fit += STEPS / 2
+        fit += SHOWS if asked.steps else CODE
+    elif asked.steps and block.form == "steps":
+        fit += STEPS
     if asked.comparison:
         fit += 0.2 if block.form == "table" else 0.0
         sides = [term for term in reading.terms if term.named]
@@ -275,12 +279,20 @@ def _add_paths(question: str, passages: Sequence[Sequence[QuoteBlock]], embedder
         block.score += PATH * cosine[path]
 
 
-def _add_cosines(question: str, candidates: Sequence[QuoteBlock], embedder: Embedder) -> None:
-    """Add the cosines of the blocks to their scores."""
+def _add_cosines(reading: Reading, candidates: Sequence[QuoteBlock], embedder: Embedder) -> None:
+    """Add the cosines of the blocks to their scores, and how their tokens match those of the question."""
     texts = [f"{block.heading}\n{block.text[:EMBEDDED_CHARACTERS]}" for block in candidates]
-    for block, cosine in zip(candidates, _cosines(question, texts, embedder), strict=True):
-        block.cosine = cosine
-        block.score += COSINE * cosine
+    if isinstance(embedder, TokenEmbedder):
+        question, *vectors = embedder.embed_tokens([reading.question, *texts])
+        places = token_places(reading.question, question, reading.terms)
+        for block, vector in zip(candidates, vectors, strict=True):
+            block.cosine = sum(a * b for a, b in zip(question.vector, vector.vector, strict=True))
+            block.matched = matched(question, places, vector)
+    else:
+        for block, cosine in zip(candidates, _cosines(reading.question, texts, embedder), strict=True):
+            block.cosine = cosine
+    for block in candidates:
+        block.score += COSINE * block.cosine
 
 
 def _cosines(question: str, texts: list[str], embedder: Embedder) -> list[float]:
