@@ -25,7 +25,7 @@ from graph.compiled import thread_config
 from nodes.archive import namespace_of
 from rag.caller_parts import as_embedder
 from rag.conversation.turns import WINDOW
-from rag.embedding.vectors import Bm25Encoder
+from rag.embedding.bm25 import Bm25Encoder
 from rag.errors import MemoryFailureError, UsageError
 from rag.index.server import ServerIndex
 from rag.ingest.pipeline import ingest

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rag.caller_parts import NOTHING_GIVEN, Given, as_embedder
-from rag.embedding.vectors import Bm25Encoder
+from rag.embedding.bm25 import Bm25Encoder
 from rag.errors import UsageError
 from rag.ingest.ingestion import Ingestion, IngestOptions
 from rag.ingest.report import IngestProgress
