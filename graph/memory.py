@@ -17,10 +17,9 @@ from pydantic import SecretStr
 
 from graph.compiled import CompiledMachine, MachineBuilder
 from graph.conversations import conversation, summary
-from graph.database import Database
+from graph.database import Database, LocalDatabase
 from graph.memory_errors import broken_conversation
 from graph.memory_given import OtherStore, given_database
-from graph.memory_local import LocalDatabase
 from graph.savers import KEEP_TURNS
 from graph.serializing import Serializers, serializers
 from rag.errors import MemoryFailureError, UsageError

@@ -19,9 +19,8 @@ from langgraph.checkpoint.base import (
 )
 
 from graph.memory_errors import answered_within, border, broken_conversation
-from graph.node_ids import with_todays_node_ids
 from graph.private_apis import catch_up
-from graph.stored_form import is_whole
+from graph.stored_form import is_whole, with_todays_node_ids
 from rag.errors import AskbookError, MemoryFailureError, UsageError
 
 log: Final = logging.getLogger("askbook")
