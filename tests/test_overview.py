@@ -45,8 +45,11 @@ def handbook(tmp_path: Path) -> Path:
         ("what does this documentation cover", "about"),
         ("table of contents", "contents"),
         ("Which chapters does this book have?", "contents"),
+        ("What can you do?", "about"),
+        ("Who are you?", "about"),
         ("How do I create a table of contents?", ""),
         ("What is a book?", ""),
+        ("What can you do with a widget?", ""),
     ],
 )
 def test_questions_about_the_book_are_told_from_others(question: str, kind: str) -> None:
