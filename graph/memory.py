@@ -135,11 +135,6 @@ async def open_memory(
             database.saver.closed = True
 
 
-def local_memory() -> Memory:
-    """A memory that ends with the process, for callers without an event loop."""
-    return Memory(LocalDatabase(serializers(None).steps, KEEP_TURNS))
-
-
 def _database(
     home: Path, serde: Serializers, options: MemoryOptions, *, persistent: bool
 ) -> AbstractAsyncContextManager[Database]:

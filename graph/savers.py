@@ -28,8 +28,6 @@ log: Final = logging.getLogger("askbook")
 KEEP_TURNS: Final = 20
 RESTS: Final = "rests"  # key in a checkpoint's metadata: no turn was open
 
-Saver = BaseCheckpointSaver[Any]
-
 
 def at_rest(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> bool:
     """Whether a turn has just ended here, answered or undone, and no question waits."""
