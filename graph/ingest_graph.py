@@ -8,7 +8,8 @@ from typing import Any
 from langgraph.graph import END, START, StateGraph
 
 from nodes.ingest_steps import Desk, Watch, make_ingest_step
-from rag.ingest.ingestion import Ingestion, IngestOptions
+from rag.ingest.book_sources import IngestOptions
+from rag.ingest.ingestion import Ingestion
 from rag.ingest.patterns import Selection
 from rag.ingest.report import STEPS
 from rag.profiles.profile import profile_of
