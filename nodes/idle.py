@@ -17,10 +17,9 @@ from langchain_core.messages.ai import UsageMetadata
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
-from nodes.archive import archive_old_turns
+from nodes.archive import NOTHING, archive_old_turns
 from nodes.turn import AsyncNode, Update, context_of, has_new_question, last_message, parts_of_run, tell_phase
 from rag.conversation.turns import (
-    NOTHING,
     check_question,
     history,
     next_number,

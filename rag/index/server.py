@@ -10,7 +10,6 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, SparseVector, Where
-from rag.embedding.vectors import cosines
 from rag.errors import RetrievalError
 from rag.index import server_versions, vector_store
 from rag.index.collection_schema import CollectionSchema, record_of, schema_of
@@ -18,7 +17,7 @@ from rag.index.field_mapping import Layout
 from rag.index.index_errors import encoders, mismatch, name_taken, no_collection, not_ours
 from rag.index.payload import DENSE, ENTRY_KEYS, SPARSE, server_ids, to_entry
 from rag.index.prose_table import prose_of
-from rag.index.scores import TIE_SLACK, Scores, best, is_empty
+from rag.index.scores import TIE_SLACK, Scores, best, cosines, is_empty
 from rag.index.server_errors import is_forbidden, is_missing, server_faults
 from rag.index.server_lease import take_lease
 from rag.index.server_requests import INDEXED, Hit, gives_cosines, hits, quantization, request, rescoring, unmapped
