@@ -63,13 +63,13 @@ class _Done(NamedTuple):
 
 
 async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, watch: Any) -> _Done:
+    from rag.embedding.bm25 import Bm25Encoder
     from rag.embedding.choice import is_local
     from rag.embedding.known_models import PACKAGED
-    from rag.embedding.vectors import Bm25Encoder
-    from rag.ingest.estimate import estimated_seconds
     from rag.ingest.patterns import Selection
     from rag.ingest.pipeline import ingest as run_ingestion
     from rag.ingest.report import nothing_read
+    from rag.ingest.text_batches import estimated_seconds
     from rag.services import (
         MANUAL,
         build_embedder,

@@ -13,7 +13,7 @@ from rag.services import MANUAL, LiveServices
 from rag.settings import Settings
 
 if TYPE_CHECKING:
-    from rag.ingest.ingestion import IngestOptions
+    from rag.ingest.book_sources import IngestOptions
     from rag.ingest.report import IngestProgress, IngestReport
 
 

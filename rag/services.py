@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rag.caller_parts import NOTHING_GIVEN, Given, as_embedder, profile_of_given
 from rag.embedding import choice as embedding_choice
+from rag.embedding.bm25 import Bm25Encoder
 from rag.embedding.vector_cache import ShippedVectors, SqliteVectorCache
-from rag.embedding.vectors import Bm25Encoder
 from rag.index.catalog import list_collections, open_index
 from rag.index.field_mapping import Layout, layout_of
 from rag.index.server_client import Server

@@ -21,9 +21,9 @@ import pytest
 from pydantic import SecretStr
 
 from graph.memory import Memory, MemoryOptions, open_memory
+from rag.embedding.bm25 import Bm25Encoder
 from rag.embedding.known_models import PACKAGED
 from rag.embedding.local import OnnxEmbeddings
-from rag.embedding.vectors import Bm25Encoder
 from rag.ingest.pipeline import IngestReport, ingest
 from rag.services import BOOK, build_embedder, collection_index, vector_cache
 from rag.settings import Settings, variables

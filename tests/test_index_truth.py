@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag.book import IndexEntry
-from rag.embedding.vectors import Bm25Encoder
+from rag.embedding.bm25 import Bm25Encoder
 from rag.ingest.pipeline import IngestReport, ingest
 from rag.ingest.plan import is_whole
 from rag.services import build_embedder, collection_index, vector_cache
