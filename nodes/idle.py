@@ -17,10 +17,10 @@ from langchain_core.messages.ai import UsageMetadata
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
-from nodes.archive import archive_old_turns
+from nodes.archive import NOTHING, archive_old_turns
+from nodes.rewrite import wants_rewrite
 from nodes.turn import AsyncNode, Update, context_of, has_new_question, last_message, parts_of_run, tell_phase
 from rag.conversation.turns import (
-    NOTHING,
     check_question,
     history,
     next_number,
@@ -31,7 +31,6 @@ from rag.conversation.turns import (
 )
 from rag.errors import InvalidQuestionError
 from rag.ports import PartsOf
-from rag.search.followups import wants_rewrite
 from rag.text.english.talk import is_small_talk
 from rag.types import Phase, Response, iso_time, new_id
 from state import EMPTY_TURN, AgentState, Context, Draft, Turn

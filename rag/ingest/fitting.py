@@ -23,7 +23,7 @@ def check_sources(collection: str, entries: Sequence[IndexEntry], sources: Seque
         raise UsageError(message, code="rebuild", hint=hint)
 
 
-def check_models(
+def check_encoders(
     info: IndexInfo | None,
     index: ChunkIndex,
     embedder: Embedder,
