@@ -147,15 +147,15 @@ def close_turn(state: AgentState, turn: Turn, response: Response) -> Update:
     message: BaseMessage | None = AIMessage(
         id=response.id, content=response.content, response_metadata=remembered, usage_metadata=_usage(response)
     )
-    board = EMPTY_TURN | {"turn": None, "metadata": None, "turn_number": turn["number"]}
-    board["contexts"] = state.get("passages") or []
+    update = EMPTY_TURN | {"turn": None, "metadata": None, "turn_number": turn["number"]}
+    update["contexts"] = state.get("passages") or []
     if not turn.get("refused"):
-        board["aside"] = None  # the question has another answer
+        update["aside"] = None  # the question has another answer
     if turn.get("refused"):
         message = RemoveMessage(id=turn["request_id"]) if last is not None and last.id == turn["request_id"] else None
-        board["turn_number"] = turn["number"] - 1
-    board |= {"phase": "IDLE", "response": response.model_dump(mode="json")}
-    return board | ({"messages": [message]} if message else {})
+        update["turn_number"] = turn["number"] - 1
+    update |= {"phase": "IDLE", "response": response.model_dump(mode="json")}
+    return update | ({"messages": [message]} if message else {})
 
 
 def _usage(response: Response) -> UsageMetadata | None:
