@@ -142,19 +142,19 @@ def close_turn(state: AgentState, turn: Turn, response: Response) -> Update:
 
     A question that was rejected before its turn opened leaves no trace.
     """
-    last = last_message(state)
-    remembered = response_metadata(response, turn["question"], iso_time(turn["began"]), turn.get("collection", ""))
-    message: BaseMessage | None = AIMessage(
-        id=response.id, content=response.content, response_metadata=remembered, usage_metadata=_usage(response)
-    )
+    message: BaseMessage | None
     update = EMPTY_TURN | {"turn": None, "metadata": None, "turn_number": turn["number"]}
-    update["contexts"] = state.get("passages") or []
-    if not turn.get("refused"):
-        update["aside"] = None  # the question has another answer
+    update |= {"phase": "IDLE", "response": response.model_dump(mode="json"), "contexts": state.get("passages") or []}
     if turn.get("refused"):
+        last = last_message(state)
         message = RemoveMessage(id=turn["request_id"]) if last is not None and last.id == turn["request_id"] else None
         update["turn_number"] = turn["number"] - 1
-    update |= {"phase": "IDLE", "response": response.model_dump(mode="json")}
+    else:
+        record = response_metadata(response, turn["question"], iso_time(turn["began"]), turn.get("collection", ""))
+        message = AIMessage(
+            id=response.id, content=response.content, response_metadata=record, usage_metadata=_usage(response)
+        )
+        update["aside"] = None  # the question has another answer
     return update | ({"messages": [message]} if message else {})
 
 
