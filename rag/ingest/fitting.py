@@ -10,7 +10,7 @@ from rag.book import IndexEntry, IndexInfo
 from rag.errors import RetrievalError, UsageError
 from rag.index.catalog import check_models
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
-from rag.system.program_name import program
+from rag.system.installation import program
 
 
 def check_sources(collection: str, entries: Sequence[IndexEntry], sources: Sequence[str]) -> None:
