@@ -69,7 +69,7 @@ def _keys(settings: Settings, parts: Parts) -> str:
 
 
 def _index(session: ChatSession) -> str:
-    from rag.services import MANUAL
+    from rag.books.book_settings import MANUAL
 
     place = "on a Qdrant server" if session.settings.qdrant_url else str(session.settings.home)
     if session.collection != MANUAL:

@@ -1,29 +1,44 @@
-"""Conversations in a SQLite file that only the user can read: checkpointer, store and file locks."""
+"""Conversations in a SQLite file: the database, and LangGraph's checkpointer on it."""
 
 from __future__ import annotations
 
-import hashlib
-import os
+import json
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-import portalocker
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    get_checkpoint_metadata,
+)
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from graph.memory_errors import border
 from graph.private_apis import end_batches, in_its_thread
 from graph.savers import RESTS, KeptSaver, outdated
 from graph.serializing import SealedStore, Serializers
-from graph.sqlite_file import check_beginning, check_owner, make_private, open_connections
-from graph.sqlite_steps import StepSaver
+from graph.sqlite_file import FileLocks, check_beginning, check_owner, make_private, open_connections
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
 
-_EXCLUSIVE: Final = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
+_STEP: Final = (
+    "insert or replace into checkpoints "
+    "(thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata) "
+    "values (?, ?, ?, ?, ?, ?, ?)"
+)
+_WRITE: Final = (
+    "insert or {} into writes "
+    "(thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value) "
+    "values (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 @asynccontextmanager
@@ -162,6 +177,61 @@ class SqliteDatabase:
         return self._locks.tried(thread_id)
 
 
+class StepSaver(AsyncSqliteSaver):
+    """`AsyncSqliteSaver` that stores a checkpoint, or the writes of a task, in one transaction of one call.
+
+    Each is one switch to the database's thread. LangGraph's own needs three or four: for the cursor, the statement, the
+    end of the transaction and the end of the cursor. A turn stores eleven times, and a switch costs most when the
+    process is busy, since the thread must wait for Python's lock. The rows are the same. A call that is cancelled has
+    stored everything or nothing.
+    """
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,  # noqa: ARG002  # SQLite stores all channels in one value
+    ) -> RunnableConfig:
+        """As LangGraph's."""
+        await self.setup()
+        place = config["configurable"]
+        ids = {"thread_id": place["thread_id"], "checkpoint_ns": place["checkpoint_ns"]}
+        kept = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False).encode("utf-8", "ignore")
+        row = (
+            str(place["thread_id"]),
+            place["checkpoint_ns"],
+            checkpoint["id"],
+            place.get("checkpoint_id"),
+            *self.serde.dumps_typed(checkpoint),
+            kept,
+        )
+        await self._store(_STEP, [row])
+        return RunnableConfig(configurable={**ids, "checkpoint_id": checkpoint["id"]})
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """As LangGraph's."""
+        await self.setup()
+        names = ("thread_id", "checkpoint_ns", "checkpoint_id")
+        ids = [str(config["configurable"][name]) for name in names]
+        rows = [
+            (*ids, task_id, task_path, WRITES_IDX_MAP.get(channel, place), channel, *self.serde.dumps_typed(value))
+            for place, (channel, value) in enumerate(writes)
+        ]
+        replaced = all(channel in WRITES_IDX_MAP for channel, _ in writes)
+        await self._store(_WRITE.format("replace" if replaced else "ignore"), rows)
+
+    async def _store(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        def store(connection: sqlite3.Connection) -> None:
+            with connection:  # commits, or rolls back
+                connection.executemany(statement, rows)
+
+        async with self.lock:
+            await in_its_thread(self.conn, store)
+
+
 class SqliteSaver(KeptSaver, StepSaver):
     """LangGraph's checkpointer on SQLite, pruned after each turn."""
 
@@ -187,51 +257,3 @@ def _without_old(connection: sqlite3.Connection, thread_id: str, keep: int) -> i
             statement = f"delete from {table} {where} and checkpoint_id = ?"
             connection.executemany(statement, [(thread_id, checkpoint_id) for checkpoint_id in gone])
     return len(gone)
-
-
-class FileLocks:
-    """Locked files in a folder. The operating system frees the lock of a dead process, so leftover files do no harm.
-
-    Files are named by a hash, so that listing the folder does not reveal the ids of conversations.
-    """
-
-    def __init__(self, folder: Path, place: str) -> None:
-        self._folder = folder
-        self._place = place
-
-    @asynccontextmanager
-    async def tried(self, name: str) -> AsyncIterator[bool]:
-        """Try once to take the lock; when that yields True it is held for the block. Raises `MemoryFailureError`."""
-        path = self._folder / f"turn-{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"
-        with border(self._place):
-            descriptor = self._acquire(path)
-        if descriptor is None:
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            path.unlink(missing_ok=True)  # before the lock is freed, so that `_is_still` sees the file is gone
-            os.close(descriptor)
-
-    def _acquire(self, path: Path) -> int | None:
-        while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            try:
-                portalocker.lock(descriptor, _EXCLUSIVE)
-            except portalocker.AlreadyLocked:
-                os.close(descriptor)
-                return None
-            except portalocker.LockException as error:
-                os.close(descriptor)
-                raise OSError("the file system refuses a lock") from error
-            if _is_still(path, descriptor):
-                return descriptor
-            os.close(descriptor)  # its holder deleted the file between our `open` and `lock`
-
-
-def _is_still(path: Path, descriptor: int) -> bool:
-    try:
-        return path.stat().st_ino == os.fstat(descriptor).st_ino
-    except FileNotFoundError:
-        return False

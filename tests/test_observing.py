@@ -20,9 +20,8 @@ from opentelemetry.trace import StatusCode
 
 from graph.agent import Agent
 from rag.errors import AskbookError, UsageError
-from rag.observing.log_lines import FIELDS, LineFormatter
 from rag.observing.observers import observers_of
-from rag.observing.run_log import RunLog
+from rag.observing.run_log import FIELDS, LineFormatter, RunLog
 from rag.observing.run_spans import RunSpans
 from rag.observing.runs import RunObserver
 from rag.settings import Settings

@@ -14,7 +14,7 @@ from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, empty_chec
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from graph.memory import open_memory
-from graph.sqlite_steps import StepSaver
+from graph.memory_sqlite import StepSaver
 from tests.machine import ANSWER, Machine
 
 CONFIG = RunnableConfig(
