@@ -111,7 +111,7 @@ def passages(options: argparse.Namespace) -> int:
     settings = Settings.from_env()
 
     async def run() -> list[dict[str, Any]]:
-        from rag.services import choose_collection, collection_index
+        from rag.books.book_settings import choose_collection, collection_index
 
         profile = profile_of(settings)
         book = await choose_collection(settings, profile, options.collection)

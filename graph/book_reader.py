@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag.books.book_settings import MANUAL
 from rag.caller_parts import Given
 from rag.profiles.profile import profile_of
-from rag.services import MANUAL, LiveServices
+from rag.services import LiveServices
 from rag.settings import Settings
 
 if TYPE_CHECKING:
