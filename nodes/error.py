@@ -191,17 +191,17 @@ def bare_end(state: AgentState, failure: AskbookError) -> Update:
     turn = _mapping(state.get("turn"))
     number = next_number(state.get("messages", []), state.get("turn_number"))
     response = _response(state, failure, turn, number)
-    board = EMPTY_TURN | {"turn": None, "metadata": None, "phase": "IDLE"}
-    board |= {"response": response.model_dump(mode="json")}
+    update = EMPTY_TURN | {"turn": None, "metadata": None, "phase": "IDLE"}
+    update |= {"response": response.model_dump(mode="json")}
     asked = last_message(state)
     if not isinstance(asked, HumanMessage):
-        return board
+        return update
     if turn.get("refused"):
-        return board | {"messages": [RemoveMessage(id=asked.id or "")]}
+        return update | {"messages": [RemoveMessage(id=asked.id or "")]}
     asked_at = iso_time(float(turn["began"])) if isinstance(turn.get("began"), int | float) else response.created_at
     record = response_metadata(response, asked.text, asked_at, _of(turn, "collection", str, ""))
     answer: list[BaseMessage] = [AIMessage(id=response.id, content=response.content, response_metadata=record)]
-    return board | {"messages": answer, "turn_number": number}
+    return update | {"messages": answer, "turn_number": number}
 
 
 def _response(state: AgentState, failure: AskbookError, turn: Mapping[str, Any], number: int) -> Response:

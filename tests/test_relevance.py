@@ -10,6 +10,7 @@ from rag.prompt.passage_format import NumberedPassage
 from rag.quoting.answerer import THRESHOLD, Features, answers, features, probability
 from rag.quoting.excerpt import choose, excerpt
 from rag.quoting.relevance import read
+from tests.fakes import FakeEmbedder
 
 NOTHING = Features(cosine=0.0, joint=0.0, spread=0.0, length=1, missing=1.0, missing_name=0.0)
 EVERYTHING = Features(cosine=0.8, joint=1.8, spread=1.0, length=3, missing=0.0, missing_name=0.0)
@@ -38,6 +39,21 @@ def test_only_a_name_or_a_code_word_counts_as_a_missing_name() -> None:
     shown = [NumberedPassage(1, "Password", "p.md", "Ask for a password with `prompt`.")]
     assert features(read("How do I ask for a secret?", shown, None)).missing_name == 0.0
     assert features(read("How do I ask for it with PyInstaller?", shown, None)).missing_name > 0.8
+
+
+def test_the_question_is_embedded_once() -> None:
+    """A hosted embedder is asked, and paid, for each time."""
+
+    class Counting(FakeEmbedder):
+        questions = 0
+
+        def embed_query(self, text: str) -> list[float]:
+            self.questions += 1
+            return super().embed_query(text)
+
+    embedder = Counting()
+    read("What is a node?", [NumberedPassage(1, "ROS2 > Nodes", "p.md", "A node computes one thing well.")], embedder)
+    assert embedder.questions == 1
 
 
 def test_features_of_a_reading_are_shares() -> None:

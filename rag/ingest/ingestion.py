@@ -32,7 +32,7 @@ from rag.ingest.report import (
 )
 from rag.ingest.source_memory import RecalledPage, SourceMemory
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
-from rag.system.onnx_runtime import give_back_memory
+from rag.system.process import give_back_memory
 from rag.types import now
 
 CHUNK_TOKENS: Final = 512  # the longest chunk, if the embedding model sees as much

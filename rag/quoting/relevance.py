@@ -86,11 +86,12 @@ def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder 
     for block in every:
         block.said = bool(answered) and " ".join(block.units[-1].text.split()) in answered
         _score(block, reading)
+    query = embedder.embed_query(question) if embedder is not None else []
     if embedder is not None:
-        _add_paths(question, cut, embedder)
+        _add_paths(query, cut, embedder)
     quotable = sorted((block for block in every if is_quotable(block)), key=lambda block: -block.score)
     if embedder is not None:
-        _add_cosines(question, quotable[:EMBEDDED], embedder)
+        _add_cosines(query, quotable[:EMBEDDED], embedder)
     reading.ranked = sorted(quotable, key=lambda block: -block.score)
     return reading
 
@@ -266,24 +267,23 @@ def held(wanted: Sequence[Term], own: frozenset[str], context: frozenset[str]) -
     return found / total
 
 
-def _add_paths(question: str, passages: Sequence[Sequence[QuoteBlock]], embedder: Embedder) -> None:
+def _add_paths(query: Sequence[float], passages: Sequence[Sequence[QuoteBlock]], embedder: Embedder) -> None:
     """Add the cosines of the headings to the scores of the blocks below them."""
     paths = {block: " ".join(block.path) for found in passages for block in found}
     texts = list(dict.fromkeys(paths.values()))
-    cosine = dict(zip(texts, _cosines(question, texts, embedder), strict=True))
+    cosine = dict(zip(texts, _cosines(query, texts, embedder), strict=True))
     for block, path in paths.items():
         block.score += PATH * cosine[path]
 
 
-def _add_cosines(question: str, candidates: Sequence[QuoteBlock], embedder: Embedder) -> None:
+def _add_cosines(query: Sequence[float], candidates: Sequence[QuoteBlock], embedder: Embedder) -> None:
     """Add the cosines of the blocks to their scores."""
     texts = [f"{block.heading}\n{block.text[:EMBEDDED_CHARACTERS]}" for block in candidates]
-    for block, cosine in zip(candidates, _cosines(question, texts, embedder), strict=True):
+    for block, cosine in zip(candidates, _cosines(query, texts, embedder), strict=True):
         block.cosine = cosine
         block.score += COSINE * cosine
 
 
-def _cosines(question: str, texts: list[str], embedder: Embedder) -> list[float]:
-    """The cosine of the question and each text. Vectors have length 1."""
-    query = embedder.embed_query(question)
+def _cosines(query: Sequence[float], texts: list[str], embedder: Embedder) -> list[float]:
+    """The cosine of the question's vector and that of each text. Vectors have length 1."""
     return [sum(a * b for a, b in zip(query, vector, strict=True)) for vector in embedder.embed_documents(texts)]
