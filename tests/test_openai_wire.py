@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from rag.settings import Settings
 from rag.types import Event, Response
 from tests.fakes import AT_ONCE, FakeEmbedder
 from tests.openai_server import Endpoint, Reply, answer, calls_tool, openai_server, refuses
+from tests.wire import nobody
 from tests.wired_services import GOOD, KEY, WiredServices, environment
 
 
@@ -181,7 +181,7 @@ async def test_a_failure_that_passes_is_not_noticed(agent: Agent, endpoint: Endp
 async def test_a_stream_that_breaks_after_a_sentence_withdraws_it_and_is_not_tried_again(
     end: dict[str, Any], memory: Memory, endpoint: Endpoint
 ) -> None:
-    agent = agent_on(endpoint, memory, seconds=2.0 if "hang" in end else 30.0)  # time enough for the sentence
+    agent = agent_on(endpoint, memory, seconds=5.0 if "hang" in end else 30.0)  # time enough for the sentence
     broken = Reply(texts=("A node is a process [1]. ", "And then"), **end)
     response, kinds = await asked(agent, endpoint, broken)
     assert kinds == ["retrieval", "sentence", "retract", "response"]
@@ -190,10 +190,9 @@ async def test_a_stream_that_breaks_after_a_sentence_withdraws_it_and_is_not_tri
 
 
 async def test_an_endpoint_that_is_not_there_is_said_to_be_unreachable(memory: Memory) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        services = WiredServices(f"http://127.0.0.1:{probe.getsockname()[1]}/v1")
-    response = await Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory).ask("What is a node?")
+    with nobody() as address:
+        services = WiredServices(f"{address}/v1")
+        response = await Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory).ask("What is a node?")
     assert response.error is not None
     assert (response.error.error_type, response.error.code) == ("api_error", "unreachable")
     assert "OPENAI_BASE_URL" in response.error.hint

@@ -20,6 +20,7 @@ from rag.quoting.answerer import (
 )
 from rag.quoting.excerpt import choose, excerpt
 from rag.quoting.relevance import read
+from tests.fakes import FakeEmbedder
 
 NOTHING = Features(joint=0.0, length=5, missing=1.0, missing_name=0.0, weakest=0.2)
 EVERYTHING = Features(joint=1.8, length=5, missing=0.0, missing_name=0.0, weakest=0.9)
@@ -49,6 +50,21 @@ def test_only_a_name_or_a_code_word_counts_as_a_missing_name() -> None:
     shown = [NumberedPassage(1, "Password", "p.md", "Ask for a password with `prompt`.")]
     assert features(read("How do I ask for a secret?", shown, None)).missing_name == 0.0
     assert features(read("How do I ask for it with PyInstaller?", shown, None)).missing_name > 0.8
+
+
+def test_the_question_is_embedded_once() -> None:
+    """A hosted embedder is asked, and paid, for each time."""
+
+    class Counting(FakeEmbedder):
+        questions = 0
+
+        def embed_query(self, text: str) -> list[float]:
+            self.questions += 1
+            return super().embed_query(text)
+
+    embedder = Counting()
+    read("What is a node?", [NumberedPassage(1, "ROS2 > Nodes", "p.md", "A node computes one thing well.")], embedder)
+    assert embedder.questions == 1
 
 
 def test_features_of_a_reading_are_shares() -> None:
@@ -131,7 +147,7 @@ def first(question: str, *passages: NumberedPassage) -> str:
 
 def test_how_to_asks_for_code_and_what_is_for_the_opening_of_a_page() -> None:
     prose = "The cache of the server is emptied by its clear command, whatever the cache holds."
-    code = "Empty the cache:\n\n```sh\nserver cache clear\n```"
+    code = "Use this:\n\n```sh\nserver drop\n```"
     assert "```" in first("How do I clear the cache?", NumberedPassage(1, "Cache", "p.md", f"{prose}\n\n{code}"))
     opening = "The cache holds what was fetched, so that it need not be fetched again."
     page = NumberedPassage(1, "Cache", "p.md", f"{opening}\n\n{prose}")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rag.book import IndexEntry, IndexInfo
-from rag.errors import UsageError
-from rag.index.index_errors import rebuilding, way_back
+from rag.errors import RetrievalError, UsageError
+from rag.index.catalog import check_models
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
-from rag.system.program_name import program
+from rag.system.installation import program
 
 
 def check_sources(collection: str, entries: Sequence[IndexEntry], sources: Sequence[str]) -> None:
@@ -23,7 +23,7 @@ def check_sources(collection: str, entries: Sequence[IndexEntry], sources: Seque
         raise UsageError(message, code="rebuild", hint=hint)
 
 
-def check_models(
+def check_encoders(
     info: IndexInfo | None,
     index: ChunkIndex,
     embedder: Embedder,
@@ -34,22 +34,10 @@ def check_models(
     """Raise `UsageError` if other models encoded the collection: vectors of two models cannot be compared."""
     if info is None:
         return
-    differences = [
-        f"{what} {theirs} instead of {ours}"
-        for what, theirs, ours in (
-            ("embedding model", info.embedding_model, embedder.model_id),
-            ("dimension", info.dimension, embedder.dimension or info.dimension),
-            ("sparse model", info.sparse_model, sparse.model_id),
-        )
-        if theirs != ours
-    ]
-    if differences:
-        paths = [str(source) for source in sources]
-        other = " ".join(shlex.quote(path) for path in paths)
-        raise UsageError(
-            f"The collection {index.collection!r} was made with {', '.join(differences)}.",
-            code="model_mismatch",
-            hint=f'Run "{rebuilding(index.collection, paths, profile)}" to embed the whole book again, '
-            f"{way_back(info.embedding_model)}, or ingest into another collection: "
-            f"{program()} ingest {other} --collection NAME",
-        )
+    paths = [str(source) for source in sources]
+    try:
+        check_models(info, index.collection, embedder, sparse, profile, paths)
+    except RetrievalError as error:
+        other = f'run "{program()} ingest {shlex.join(paths)} --collection NAME" to fill another collection'
+        hint = f"{error.hint.removesuffix('.')}, or {other}."
+        raise UsageError(error.message, code="model_mismatch", hint=hint) from None

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from rag.ports import Embedder, TokenEmbedder
+from rag.ports import Embedder
 from rag.prompt.passage_format import NumberedPassage
 from rag.quoting.blocks import QuoteBlock, blocks
 from rag.quoting.faults import faults, is_quotable
-from rag.quoting.late_interaction import matched, token_places
+from rag.quoting.meaning import add_meaning
 from rag.text.english.phrases import (
     COPULA,
     LEANS_BACK,
@@ -28,13 +28,9 @@ from rag.text.language import is_foreign, is_stop_word, language_of, stem_in
 from rag.text.spelling import respelt, vocabulary
 from rag.text.terms import Term, is_english, keys, stem, terms, weigh
 
-EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
-EMBEDDED_CHARACTERS: Final = 420  # of a block
 CONTEXT_WEIGHT: Final = 0.8  # of a term that only the headings of a block hold
 # Weights of the parts of a score, beside the share of the terms, which has 1. Fitted on half of the questions of
 # `bench/quoting.py` by a softmax over the blocks of each question, and rounded.
-COSINE: Final = 1.8  # of the block and the question
-PATH: Final = 0.8  # cosine of the headings above the block and the question
 RANK: Final = 0.08  # taken for each passage that is ranked higher
 SAME_QUESTION: Final = 0.5  # of a block whose heading asks the same as the question
 LENGTH: Final = 0.2  # of a block with LONG characters
@@ -90,11 +86,9 @@ def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder 
     for block in every:
         block.said = bool(answered) and " ".join(block.units[-1].text.split()) in answered
         _score(block, reading)
+    quotable = [block for block in every if is_quotable(block)]
     if embedder is not None:
-        _add_paths(question, cut, embedder)
-    quotable = sorted((block for block in every if is_quotable(block)), key=lambda block: -block.score)
-    if embedder is not None:
-        _add_cosines(reading, quotable[:EMBEDDED], embedder)
+        add_meaning(question, wanted, cut, quotable, embedder)
     reading.ranked = sorted(quotable, key=lambda block: -block.score)
     return reading
 
@@ -268,34 +262,3 @@ def held(wanted: Sequence[Term], own: frozenset[str], context: frozenset[str]) -
         joined = not term.named or not term.parts or not term.forms.isdisjoint(every)
         found += term.weight * part * (1.0 if joined else SPLIT)
     return found / total
-
-
-def _add_paths(question: str, passages: Sequence[Sequence[QuoteBlock]], embedder: Embedder) -> None:
-    """Add the cosines of the headings to the scores of the blocks below them."""
-    paths = {block: " ".join(block.path) for found in passages for block in found}
-    texts = list(dict.fromkeys(paths.values()))
-    cosine = dict(zip(texts, _cosines(question, texts, embedder), strict=True))
-    for block, path in paths.items():
-        block.score += PATH * cosine[path]
-
-
-def _add_cosines(reading: Reading, candidates: Sequence[QuoteBlock], embedder: Embedder) -> None:
-    """Add the cosines of the blocks to their scores, and how their tokens match those of the question."""
-    texts = [f"{block.heading}\n{block.text[:EMBEDDED_CHARACTERS]}" for block in candidates]
-    if isinstance(embedder, TokenEmbedder):
-        question, *vectors = embedder.embed_tokens([reading.question, *texts])
-        places = token_places(reading.question, question, reading.terms)
-        for block, vector in zip(candidates, vectors, strict=True):
-            block.cosine = sum(a * b for a, b in zip(question.vector, vector.vector, strict=True))
-            block.matched = matched(question, places, vector)
-    else:
-        for block, cosine in zip(candidates, _cosines(reading.question, texts, embedder), strict=True):
-            block.cosine = cosine
-    for block in candidates:
-        block.score += COSINE * block.cosine
-
-
-def _cosines(question: str, texts: list[str], embedder: Embedder) -> list[float]:
-    """The cosine of the question and each text. Vectors have length 1."""
-    query = embedder.embed_query(question)
-    return [sum(a * b for a, b in zip(query, vector, strict=True)) for vector in embedder.embed_documents(texts)]
