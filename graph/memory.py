@@ -24,7 +24,7 @@ from graph.savers import KEEP_TURNS
 from graph.serializing import Serializers, serializers
 from rag.errors import MemoryFailureError, UsageError
 from rag.settings import Settings
-from rag.system.extras import need
+from rag.system.installation import need
 from rag.types import new_id
 
 WAIT_SECONDS: Final = 10.0

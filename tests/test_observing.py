@@ -219,7 +219,7 @@ def test_nothing_is_observed_unless_a_setting_asks_for_it(tmp_path: Path) -> Non
 
 def test_without_the_extra_spans_are_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk", None)
-    monkeypatch.setattr("rag.system.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("rag.system.installation.find_spec", lambda name: None)
     with pytest.raises(UsageError, match="ASKBOOK_TRACES=otel needs the extra otel") as caught:
         observers_of(Settings(home=tmp_path, traces="otel"))
     assert caught.value.hint == 'Install it: pip install "askbook[otel]"'

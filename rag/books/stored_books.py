@@ -17,7 +17,7 @@ from rag.index.catalog import list_collections, rename_collection
 from rag.profiles.layers import profile_folders, profile_names
 from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings
-from rag.system.program_name import program
+from rag.system.installation import program
 from rag.types import Record
 
 MANUAL_TITLE: Final = "askbook's own manual"

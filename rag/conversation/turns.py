@@ -16,7 +16,7 @@ from langchain_core.messages import (
 )
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
-from rag.system.program_name import program
+from rag.system.installation import program
 from rag.text.markup import without_markers
 from rag.text.visible import without_controls
 from rag.types import UNCONFIRMED_MARK, AnsweredQuestion, ErrorInfo, Response, new_id

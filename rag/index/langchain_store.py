@@ -20,7 +20,7 @@ from rag.index.index_errors import no_collection
 from rag.index.payload import DENSE, SPARSE, point_ids
 from rag.index.vector_store import open_store, sparse_bridge
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
-from rag.system.program_name import program
+from rag.system.installation import program
 
 if TYPE_CHECKING:
     from langchain_qdrant import QdrantVectorStore

@@ -11,7 +11,7 @@ from rag.index.collection_schema import UNNAMED, CollectionSchema
 from rag.index.field_mapping import FieldMap
 from rag.index.payload import METADATA, from_payload
 from rag.index.scores import cosines
-from rag.system.program_name import program
+from rag.system.installation import program
 
 OVERSAMPLING: Final = 2.0  # of a quantized collection: this many times the limit are rescored with the full vectors
 

@@ -18,8 +18,7 @@ from rag.ingest.book_sources import BookSources, IngestOptions
 from rag.ingest.book_title import book_title
 from rag.ingest.chunk_vectors import BATCH, ChunkVectors
 from rag.ingest.chunking import chunk
-from rag.ingest.fitting import check_encoders, check_sources
-from rag.ingest.plan import Plan, make_plan
+from rag.ingest.plan import Plan, check_encoders, check_sources, make_plan
 from rag.ingest.report import (
     STEPS,
     ChunkCounts,
@@ -32,7 +31,7 @@ from rag.ingest.report import (
 )
 from rag.ingest.source_memory import RecalledPage, SourceMemory
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
-from rag.system.onnx_runtime import give_back_memory
+from rag.system.process import give_back_memory
 from rag.types import now
 
 CHUNK_TOKENS: Final = 512  # the longest chunk, if the embedding model sees as much

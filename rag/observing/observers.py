@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rag.observing.runs import RunObserver
 from rag.settings import Settings
-from rag.system.extras import need
+from rag.system.installation import need
 
 
 def observers_of(settings: Settings) -> list[RunObserver]:
