@@ -17,7 +17,7 @@ from rag.index.collection_schema import CollectionSchema, record_of, schema_of
 from rag.index.field_mapping import Layout
 from rag.index.index_errors import encoders, mismatch, name_taken, no_collection, not_ours
 from rag.index.payload import DENSE, ENTRY_KEYS, SPARSE, server_ids, to_entry
-from rag.index.prose_table import prose_of
+from rag.index.prose import prose_of
 from rag.index.scores import TIE_SLACK, Scores, best, is_empty
 from rag.index.server_errors import is_forbidden, is_missing, server_faults
 from rag.index.server_lease import take_lease
