@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 # What is imported first protects the other imports from Ctrl-C
-from rag.system.interrupt import INTERRUPTED, leave_on_interrupt, raise_on_interrupt
+from rag.system.process import INTERRUPTED, leave_on_interrupt, raise_on_interrupt
 
 if __name__ == "__main__":
     leave_on_interrupt()

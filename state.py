@@ -21,13 +21,10 @@ from rag.types import CitationStyle, GroundingMode, Past, Phase
 
 __all__ = ["EMPTY_TURN", "AgentState", "Context", "Draft", "IngestInput", "IngestState", "InputState", "Phase", "Turn"]
 
-_SEARCH: Final = ("RETRIEVING", "tools")
-_ANSWER: Final = "GENERATING"
-
-
-def _form(*nodes: str) -> dict[str, Any]:
-    """What LangGraph Studio shows of an option: the nodes that it belongs to."""
-    return {"langgraph_nodes": list(nodes)}
+# The nodes that an option belongs to, for LangGraph Studio
+_OPEN: Final[dict[str, Any]] = {"langgraph_nodes": ["IDLE"]}
+_SEARCH: Final[dict[str, Any]] = {"langgraph_nodes": ["RETRIEVING", "tools"]}
+_ANSWER: Final[dict[str, Any]] = {"langgraph_nodes": ["GENERATING"]}
 
 
 class Context(BaseModel):
@@ -39,41 +36,41 @@ class Context(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     profile: Annotated[
-        str | None, Field(description="Profile that answers", max_length=64, json_schema_extra=_form("IDLE"))
+        str | None, Field(description="Profile that answers", max_length=64, json_schema_extra=_OPEN)
     ] = None
     model: Annotated[
         str | None,
-        Field(description="Model that answers, among those on offer", max_length=200, json_schema_extra=_form(_ANSWER)),
+        Field(description="Model that answers, among those on offer", max_length=200, json_schema_extra=_ANSWER),
     ] = None
     top_k: Annotated[
         int | None,
-        Field(ge=1, le=20, description="Number of passages for the model", json_schema_extra=_form(*_SEARCH)),
+        Field(ge=1, le=20, description="Number of passages for the model", json_schema_extra=_SEARCH),
     ] = None
     score_threshold: Annotated[
-        float | None, Field(ge=0, le=1, description="Minimum score of a passage", json_schema_extra=_form(*_SEARCH))
+        float | None, Field(ge=0, le=1, description="Minimum score of a passage", json_schema_extra=_SEARCH)
     ] = None
     filter: Annotated[
         str | None,
         Field(
             max_length=2000,
             description="URL prefix of the pages to search, or title:PREFIX",
-            json_schema_extra=_form(*_SEARCH),
+            json_schema_extra=_SEARCH,
         ),
     ] = None
     temperature: Annotated[
         float | None,
-        Field(ge=0, le=1, description="Sampling temperature of the model", json_schema_extra=_form(_ANSWER)),
+        Field(ge=0, le=1, description="Sampling temperature of the model", json_schema_extra=_ANSWER),
     ] = None
     max_tokens: Annotated[
         int | None,
-        Field(ge=1, le=100_000, description="Maximum length of the answer in tokens", json_schema_extra=_form(_ANSWER)),
+        Field(ge=1, le=100_000, description="Maximum length of the answer in tokens", json_schema_extra=_ANSWER),
     ] = None
     citation_style: Annotated[
-        CitationStyle | None, Field(description="Style of the citations", json_schema_extra=_form(_ANSWER))
+        CitationStyle | None, Field(description="Style of the citations", json_schema_extra=_ANSWER)
     ] = None
     grounding: Annotated[
         GroundingMode | None,
-        Field(description="Treatment of sentences that the passages do not support", json_schema_extra=_form(_ANSWER)),
+        Field(description="Treatment of sentences that the passages do not support", json_schema_extra=_ANSWER),
     ] = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from rag.system.interrupt import leave_on_interrupt
+from rag.system.process import leave_on_interrupt
 
 __all__ = ["main"]
 

@@ -1,10 +1,11 @@
 """Files and functions of the product that one question enters.
 
-    python -m bench.files_of_a_turn [--book FOLDER] [--list]
+    python -m bench.files_of_a_turn [--book FOLDER] [--list | --order]
 
 Ingests a book into a temporary home in another process, then runs `run.py ask QUESTION` in this one and records each
 named function and method that is called in any thread. Module bodies, class bodies, lambdas and comprehensions are not
-counted. Without --book the book is the two pages below. No model and no server is used: the answer quotes the book.
+counted. --order lists the files as the question enters them. Without --book the book is the two pages below. No model
+and no server is used: the answer quotes the book.
 """
 
 from __future__ import annotations
@@ -34,15 +35,18 @@ PAGES: Final = {
 KEPT_VARIABLES: Final = ("PATH", "HOME", "LANG", "PYTHONPATH")  # no key, address or profile of the caller
 
 
-def entered(question: str) -> set[tuple[str, int, str]]:
-    """File, line and name of every function that `run.py ask` calls. Raises `RuntimeError` when the command fails."""
-    called: set[tuple[str, int, str]] = set()
+def entered(question: str) -> list[tuple[str, int, str]]:
+    """File, line and name of every function that `run.py ask` calls, in the order of their first calls.
+
+    Raises `RuntimeError` when the command fails.
+    """
+    called: dict[tuple[str, int, str], None] = {}
 
     def record(frame: FrameType, event: str, _argument: Any) -> None:
         code = frame.f_code
         is_function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")
         if event == "call" and is_function:
-            called.add((code.co_filename, code.co_firstlineno, code.co_qualname))
+            called[code.co_filename, code.co_firstlineno, code.co_qualname] = None
 
     threading.setprofile(record)
     sys.setprofile(record)
@@ -54,11 +58,11 @@ def entered(question: str) -> set[tuple[str, int, str]]:
         threading.setprofile(None)
     if exit_code:
         raise RuntimeError(f"run.py ask ended with exit code {exit_code}")
-    return called
+    return list(called)
 
 
-def functions_by_file(called: set[tuple[str, int, str]]) -> Counter[str]:
-    """How many of the functions each product file holds, by its path in the repository."""
+def functions_by_file(called: list[tuple[str, int, str]]) -> Counter[str]:
+    """How many of the functions each product file holds, by its path in the repository, in the order of `called`."""
     paths = {str(ROOT / path): path.as_posix() for path in product_files()}
     return Counter(paths[file] for file, _, _ in called if file in paths)
 
@@ -86,11 +90,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--book", type=Path, metavar="FOLDER", help="ingest this book instead of the two pages")
     parser.add_argument("--list", action="store_true", help="print each file with its count of functions")
+    parser.add_argument("--order", action="store_true", help="print the files in the order in which they are entered")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         counts = measure(options.book, Path(folder))
-    if options.list:
-        for path, count in sorted(counts.items()):
+    if options.list or options.order:
+        for path, count in counts.items() if options.order else sorted(counts.items()):
             print(f"{count:5} {path}")
     print(f'"{QUESTION}" enters {len(counts)} files and {counts.total()} functions.')
 

@@ -20,9 +20,9 @@ from typing import Any, Final
 
 from bench.ingest_kill import HashedVectors, write_pages
 from bench.table import Row
+from rag.embedding.bm25 import Bm25Encoder
 from rag.embedding.local import OnnxEmbeddings
 from rag.embedding.vector_cache import SqliteVectorCache
-from rag.embedding.vectors import Bm25Encoder
 from rag.index.catalog import open_index
 from rag.ingest.pipeline import IngestReport, ingest
 from rag.ingest.report import IngestProgress

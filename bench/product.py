@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
+from rag.embedding.bm25 import Bm25Encoder
 from rag.embedding.local import OnnxEmbeddings
 from rag.embedding.vector_cache import SqliteVectorCache
-from rag.embedding.vectors import Bm25Encoder
 from rag.index.catalog import open_index
 from rag.ingest.pipeline import ingest
 from rag.search.retriever import Retriever

@@ -30,11 +30,11 @@ from qdrant_edge import SparseVector as EdgeSparse
 
 from bench.table import Row
 from rag.book import RECIPE, Chunk, IndexInfo, Leg, Point, SparseVector
+from rag.embedding.bm25 import Bm25Encoder
 from rag.embedding.local import OnnxEmbeddings
-from rag.embedding.vectors import Bm25Encoder
 from rag.index.edge import EdgeIndex
 from rag.index.payload import DENSE, SPARSE
-from rag.search.followups import contexts
+from rag.search.queries import contexts
 from rag.search.retriever import DEPTH, Retriever
 from rag.types import AnsweredQuestion
 

@@ -54,8 +54,8 @@ async def _rename(options: argparse.Namespace, settings: Settings) -> tuple[Any,
 
 
 async def _delete(options: argparse.Namespace, settings: Settings) -> tuple[Any, str]:
+    from rag.books.book_settings import MANUAL
     from rag.books.stored_books import delete_book
-    from rag.services import MANUAL
 
     deleted = await delete_book(settings, options.name)
     text = f'Deleted "{in_line(deleted.name)}": {in_line(deleted.title)} ({size(deleted)}).'

@@ -128,7 +128,7 @@ async def _offer(settings: Settings) -> tuple[Any, str, str]:
 
 async def _collection(options: argparse.Namespace, settings: Settings, profile: Any) -> str | AskbookError:
     """The book, or the error in choosing it, which the check "book" reports."""
-    from rag.services import choose_collection
+    from rag.books.book_settings import choose_collection
 
     try:
         return await choose_collection(settings, profile, options.collection)
@@ -138,8 +138,8 @@ async def _collection(options: argparse.Namespace, settings: Settings, profile: 
 
 async def _embedding(settings: Settings, profile: Any, collection: str | AskbookError) -> tuple[Any, str, str]:
     """Embed one text. If the book is the manual, use the model that a book of the user would be embedded with."""
+    from rag.books.book_settings import BOOK, MANUAL, build_embedder
     from rag.embedding.choice import embedding_of, place_of
-    from rag.services import BOOK, MANUAL, build_embedder
 
     asked = collection if isinstance(collection, str) and collection != MANUAL else BOOK
     embedder = build_embedder(settings, profile, asked)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from cli.terminal import counted
 from rag.errors import AskbookError, OptionRefusedError, RetrievalError
 from rag.ports import Dialect
-from rag.system.program_name import program
+from rag.system.installation import program
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -31,8 +31,8 @@ async def check_book(
     settings: Settings, profile: Profile, collection: str | AskbookError, embedder: Embedder | None
 ) -> Finding:
     """The finding, with a hint. Raises `AskbookError` if the book cannot be searched."""
+    from rag.books.book_settings import MANUAL, build_embedder, collection_index, owner_of
     from rag.index.index_errors import no_collection
-    from rag.services import MANUAL, build_embedder, collection_index, owner_of
 
     if isinstance(collection, AskbookError):
         raise collection
@@ -58,7 +58,7 @@ async def check_book(
 
 async def _check_search(index: ChunkIndex, info: IndexInfo, embedder: Embedder, owner: str) -> None:
     """Make one dense search. Raises `AskbookError` if it fails, or finds nothing in a collection with points."""
-    from rag.embedding.vectors import Bm25Encoder
+    from rag.embedding.bm25 import Bm25Encoder
     from rag.index.catalog import require_matching_models
 
     await require_matching_models(index, embedder, Bm25Encoder(), owner)
@@ -73,7 +73,7 @@ async def _check_search(index: ChunkIndex, info: IndexInfo, embedder: Embedder, 
 
 
 def _place(settings: Settings) -> str:
-    from rag.services import server_of
+    from rag.books.book_settings import server_of
 
     server = server_of(settings)
     if server is None:
@@ -82,8 +82,8 @@ def _place(settings: Settings) -> str:
 
 
 def _hint(settings: Settings, info: IndexInfo, owner: str, *, is_manual: bool) -> str:
+    from rag.books.book_settings import server_of
     from rag.index.index_errors import filling
-    from rag.services import server_of
 
     server = server_of(settings)
     if server is not None and server.sends_key_openly:
@@ -98,10 +98,10 @@ async def proposal(settings: Settings, profile: Profile, collection: str | Askbo
 
     Empty for any other code, for askbook's own collections, and if the collection cannot be read.
     """
+    from rag.books.book_settings import collection_index
     from rag.index.collection_schema import is_ours
     from rag.index.mapping_proposal import POINTS, proposed_profile
     from rag.index.server import ServerIndex
-    from rag.services import collection_index
 
     if code not in _UNMAPPED or isinstance(collection, AskbookError):
         return ""

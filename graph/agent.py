@@ -241,7 +241,7 @@ class Agent:
         """
         if self._reader is None:
             raise UsageError("This agent was made without a reader of books.", code="no_reader")
-        from rag.ingest.ingestion import IngestOptions
+        from rag.ingest.book_sources import IngestOptions
         from rag.ingest.patterns import Selection
 
         given = [sources] if isinstance(sources, Path | str) else list(sources)

@@ -70,9 +70,9 @@ def start_helper(address: str) -> None:
     subprocess.Popen([sys.executable, "-m", __name__, address, str(os.getpid())], stdin=subprocess.DEVNULL)
 
 
-def wait_for(address: str, server: int, seconds: float = START_SECONDS) -> bool:
+def wait_for(address: str, server: int) -> bool:
     """Wait until the server answers. False when our parent process `server` ends or the time is up first."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + START_SECONDS
     while os.getppid() == server and time.monotonic() < deadline:
         with suppress(httpx.TransportError):  # the port is not open yet
             if httpx.get(f"{address}/ok", timeout=5, trust_env=False).status_code == httpx.codes.OK:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag.books.book_settings import MANUAL
 from rag.caller_parts import Given
 from rag.profiles.profile import profile_of
-from rag.services import MANUAL, LiveServices
+from rag.services import LiveServices
 from rag.settings import Settings
 
 if TYPE_CHECKING:
-    from rag.ingest.ingestion import IngestOptions
+    from rag.ingest.book_sources import IngestOptions
     from rag.ingest.report import IngestProgress, IngestReport
 
 

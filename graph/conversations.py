@@ -14,19 +14,9 @@ from graph.compiled import CompiledMachine, thread_config
 from graph.memory_errors import border, broken_conversation
 from graph.savers import KeptSaver
 from graph.stored_form import check_turns
-from nodes.archive import get_blocks
+from nodes.archive import NOTHING, WINDOW, get_blocks, without_block
 from rag.conversation.transcript import transcript
-from rag.conversation.turns import (
-    NOTHING,
-    WINDOW,
-    is_recorded,
-    next_number,
-    set_aside,
-    turns,
-    unknown_thread,
-    with_aside,
-    without_block,
-)
+from rag.conversation.turns import is_recorded, next_number, set_aside, turns, unknown_thread, with_aside
 from rag.errors import AskbookError
 from rag.types import Past, new_id
 from state import EMPTY_TURN

@@ -7,8 +7,9 @@ from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 
-from nodes.ingest_steps import Begin, Desk, Watch, make_ingest_step
-from rag.ingest.ingestion import Ingestion, IngestOptions
+from nodes.ingest_steps import Desk, Watch, make_ingest_step
+from rag.ingest.book_sources import IngestOptions
+from rag.ingest.ingestion import Ingestion
 from rag.ingest.patterns import Selection
 from rag.ingest.report import STEPS
 from rag.profiles.profile import profile_of
@@ -16,13 +17,13 @@ from rag.settings import Settings
 from state import IngestInput, IngestState
 
 
-def build_ingest_graph(begin: Begin | None = None) -> StateGraph[IngestState, None, IngestInput, IngestState]:
-    """A fresh, uncompiled graph. `begin` makes an ingestion of an input; by default one with the process's settings.
+def build_ingest_graph() -> StateGraph[IngestState, None, IngestInput, IngestState]:
+    """A fresh, uncompiled graph, whose ingestions have the settings of the environment.
 
     Its input is described at `state.IngestInput`. Progress comes in LangGraph's stream mode `custom`. The state has the
     plan, and at the end the report, under `report`.
     """
-    desk = Desk(begin or begin_from_environment)
+    desk = Desk(begin_from_environment)
     graph: StateGraph[IngestState, None, IngestInput, IngestState] = StateGraph(IngestState, input_schema=IngestInput)
     before = START
     for step in STEPS:

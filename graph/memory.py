@@ -17,15 +17,14 @@ from pydantic import SecretStr
 
 from graph.compiled import CompiledMachine, MachineBuilder
 from graph.conversations import conversation, summary
-from graph.database import Database
+from graph.database import Database, LocalDatabase
 from graph.memory_errors import broken_conversation
 from graph.memory_given import OtherStore, given_database
-from graph.memory_local import LocalDatabase
 from graph.savers import KEEP_TURNS
 from graph.serializing import Serializers, serializers
 from rag.errors import MemoryFailureError, UsageError
 from rag.settings import Settings
-from rag.system.extras import need
+from rag.system.installation import need
 from rag.types import new_id
 
 WAIT_SECONDS: Final = 10.0
@@ -134,11 +133,6 @@ async def open_memory(
             yield Memory(database if store is None else OtherStore(database, store), options.wait_seconds)
         finally:
             database.saver.closed = True
-
-
-def local_memory() -> Memory:
-    """A memory that ends with the process, for callers without an event loop."""
-    return Memory(LocalDatabase(serializers(None).steps, KEEP_TURNS))
 
 
 def _database(

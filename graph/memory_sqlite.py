@@ -1,29 +1,47 @@
-"""Conversations in a SQLite file that only the user can read: checkpointer, store and file locks."""
+"""Conversations in a SQLite file: the database, and LangGraph's checkpointer on it."""
 
 from __future__ import annotations
 
-import hashlib
-import os
+import json
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-import portalocker
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    get_checkpoint_metadata,
+)
+from langgraph.checkpoint.sqlite import SqliteSaver as BlockingSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from graph.memory_errors import border
 from graph.private_apis import end_batches, in_its_thread
 from graph.savers import RESTS, KeptSaver, outdated
 from graph.serializing import SealedStore, Serializers
-from graph.sqlite_file import check_beginning, check_owner, make_private, open_connections
-from graph.sqlite_steps import StepSaver
+from graph.sqlite_file import FileLocks, check_beginning, check_owner, make_private, open_connections
+from graph.sqlite_transactions import SharedTransactions
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
 
-_EXCLUSIVE: Final = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
+_STEP: Final = (
+    "insert or replace into checkpoints "
+    "(thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata) "
+    "values (?, ?, ?, ?, ?, ?, ?)"
+)
+_WRITE: Final = (
+    "insert or {} into writes "
+    "(thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value) "
+    "values (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 @asynccontextmanager
@@ -162,6 +180,73 @@ class SqliteDatabase:
         return self._locks.tried(thread_id)
 
 
+class StepSaver(AsyncSqliteSaver):
+    """`AsyncSqliteSaver` that reads in one call of the database's thread, and stores in shared transactions.
+
+    LangGraph's own switches to the thread and back six times for what is read, and three or four times for what is
+    stored: for the cursor, each statement, the end of the transaction and the end of the cursor. A turn reads twice and
+    stores eleven times. A switch costs most when the process is busy, since the thread must wait for Python's lock. The
+    rows are the same. A call that is cancelled has stored everything or nothing.
+    """
+
+    _reader: BlockingSaver | None = None
+    _transactions: SharedTransactions | None = None
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """As LangGraph's."""
+        await self.setup()
+
+        def read(connection: sqlite3.Connection) -> CheckpointTuple | None:
+            if self._reader is None:
+                self._reader = BlockingSaver(connection, serde=self.serde)
+            return self._reader.get_tuple(config)
+
+        async with self.lock:
+            return await in_its_thread(self.conn, read)
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,  # noqa: ARG002  # SQLite stores all channels in one value
+    ) -> RunnableConfig:
+        """As LangGraph's."""
+        await self.setup()
+        place = config["configurable"]
+        ids = {"thread_id": place["thread_id"], "checkpoint_ns": place["checkpoint_ns"]}
+        kept = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False).encode("utf-8", "ignore")
+        row = (
+            str(place["thread_id"]),
+            place["checkpoint_ns"],
+            checkpoint["id"],
+            place.get("checkpoint_id"),
+            *self.serde.dumps_typed(checkpoint),
+            kept,
+        )
+        await self._store(_STEP, [row])
+        return RunnableConfig(configurable={**ids, "checkpoint_id": checkpoint["id"]})
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """As LangGraph's."""
+        await self.setup()
+        names = ("thread_id", "checkpoint_ns", "checkpoint_id")
+        ids = [str(config["configurable"][name]) for name in names]
+        rows = [
+            (*ids, task_id, task_path, WRITES_IDX_MAP.get(channel, place), channel, *self.serde.dumps_typed(value))
+            for place, (channel, value) in enumerate(writes)
+        ]
+        replaced = all(channel in WRITES_IDX_MAP for channel, _ in writes)
+        await self._store(_WRITE.format("replace" if replaced else "ignore"), rows)
+
+    async def _store(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        if self._transactions is None:
+            self._transactions = SharedTransactions(self.conn, self.lock)
+        await self._transactions.store(statement, rows)
+
+
 class SqliteSaver(KeptSaver, StepSaver):
     """LangGraph's checkpointer on SQLite, pruned after each turn."""
 
@@ -187,51 +272,3 @@ def _without_old(connection: sqlite3.Connection, thread_id: str, keep: int) -> i
             statement = f"delete from {table} {where} and checkpoint_id = ?"
             connection.executemany(statement, [(thread_id, checkpoint_id) for checkpoint_id in gone])
     return len(gone)
-
-
-class FileLocks:
-    """Locked files in a folder. The operating system frees the lock of a dead process, so leftover files do no harm.
-
-    Files are named by a hash, so that listing the folder does not reveal the ids of conversations.
-    """
-
-    def __init__(self, folder: Path, place: str) -> None:
-        self._folder = folder
-        self._place = place
-
-    @asynccontextmanager
-    async def tried(self, name: str) -> AsyncIterator[bool]:
-        """Try once to take the lock; when that yields True it is held for the block. Raises `MemoryFailureError`."""
-        path = self._folder / f"turn-{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"
-        with border(self._place):
-            descriptor = self._acquire(path)
-        if descriptor is None:
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            path.unlink(missing_ok=True)  # before the lock is freed, so that `_is_still` sees the file is gone
-            os.close(descriptor)
-
-    def _acquire(self, path: Path) -> int | None:
-        while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            try:
-                portalocker.lock(descriptor, _EXCLUSIVE)
-            except portalocker.AlreadyLocked:
-                os.close(descriptor)
-                return None
-            except portalocker.LockException as error:
-                os.close(descriptor)
-                raise OSError("the file system refuses a lock") from error
-            if _is_still(path, descriptor):
-                return descriptor
-            os.close(descriptor)  # its holder deleted the file between our `open` and `lock`
-
-
-def _is_still(path: Path, descriptor: int) -> bool:
-    try:
-        return path.stat().st_ino == os.fstat(descriptor).st_ino
-    except FileNotFoundError:
-        return False

@@ -19,17 +19,14 @@ from langgraph.checkpoint.base import (
 )
 
 from graph.memory_errors import answered_within, border, broken_conversation
-from graph.node_ids import with_todays_node_ids
 from graph.private_apis import catch_up
-from graph.stored_form import is_whole
+from graph.stored_form import is_whole, with_todays_node_ids
 from rag.errors import AskbookError, MemoryFailureError, UsageError
 
 log: Final = logging.getLogger("askbook")
 
 KEEP_TURNS: Final = 20
 RESTS: Final = "rests"  # key in a checkpoint's metadata: no turn was open
-
-Saver = BaseCheckpointSaver[Any]
 
 
 def at_rest(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> bool:

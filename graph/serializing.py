@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from graph.memory_errors import answered_within, border, broken_conversation, memory_failure
 from rag.errors import MemoryFailureError, UsageError
-from rag.system.extras import need
+from rag.system.installation import need
 
 KEY_BYTES: Final = (16, 24, 32)
 _PACKED: Final = ".zlib"  # suffix of a type; a "+" would mean a cipher to LangGraph

@@ -1,7 +1,8 @@
-"""The file of conversations: created in one step, checked before its first use, closed to others, and opened."""
+"""The file of conversations: created in one step, checked, closed to others, opened; and the locks beside it."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import sqlite3
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import aiosqlite
+import portalocker
 
 from graph.memory_errors import border
 from rag.errors import MemoryFailureError
@@ -30,6 +32,7 @@ _PRAGMAS: Final = (
     "pragma journal_size_limit=524288",
 )
 _ALONE: Final = ("pragma locking_mode=EXCLUSIVE", "pragma temp_store=MEMORY")
+_EXCLUSIVE: Final = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
 _BEGINNING: Final = b"SQLite format 3\x00"
 
 
@@ -122,3 +125,51 @@ def _create(path: Path) -> None:
         new.replace(path)
     finally:
         new.unlink(missing_ok=True)
+
+
+class FileLocks:
+    """Locked files in a folder. The operating system frees the lock of a dead process, so leftover files do no harm.
+
+    Files are named by a hash, so that listing the folder does not reveal the ids of conversations.
+    """
+
+    def __init__(self, folder: Path, place: str) -> None:
+        self._folder = folder
+        self._place = place
+
+    @asynccontextmanager
+    async def tried(self, name: str) -> AsyncIterator[bool]:
+        """Try once to take the lock; when that yields True it is held for the block. Raises `MemoryFailureError`."""
+        path = self._folder / f"turn-{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"
+        with border(self._place):
+            descriptor = self._acquire(path)
+        if descriptor is None:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            path.unlink(missing_ok=True)  # before the lock is freed, so that `_is_still` sees the file is gone
+            os.close(descriptor)
+
+    def _acquire(self, path: Path) -> int | None:
+        while True:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                portalocker.lock(descriptor, _EXCLUSIVE)
+            except portalocker.AlreadyLocked:
+                os.close(descriptor)
+                return None
+            except portalocker.LockException as error:
+                os.close(descriptor)
+                raise OSError("the file system refuses a lock") from error
+            if _is_still(path, descriptor):
+                return descriptor
+            os.close(descriptor)  # its holder deleted the file between our `open` and `lock`
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return path.stat().st_ino == os.fstat(descriptor).st_ino
+    except FileNotFoundError:
+        return False

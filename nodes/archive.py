@@ -9,24 +9,35 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Final
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage, messages_from_dict, messages_to_dict
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from nodes.turn import Update
-from rag.conversation.turns import BLOCK, NOTHING, cut, history, with_blocks
+from rag.conversation.turns import history, is_recorded, turns
 from rag.ports import Parts
 from rag.prompt.budget import history_cost, history_room
-from rag.types import AnsweredQuestion
+from rag.types import AnsweredQuestion, Past
 from state import AgentState, Context
 
 log: Final = logging.getLogger("askbook")
 
+WINDOW: Final = 10  # turns in the state; more than the history's share of an 8,192-token window can hold
+BLOCK: Final = 4  # turns archived together; archived one by one they would take a third more space
+NOTHING: Final = Past(blocks=0, turns=0, messages=0, first_question="")
 NAMESPACE: Final = ("askbook", "turns")
 _AT_ONCE: Final = 200  # items of one request; SQLite limits the parameters of a statement
 _MOST: Final = 64  # blocks read for one prompt, also where very short turns leave room for more
+
+
+class Cut(NamedTuple):
+    """The blocks of messages to archive, oldest first, and the messages that stay in the state."""
+
+    leaving: list[list[AnyMessage]]
+    staying: list[AnyMessage]
 
 
 def namespace_of(thread_id: str) -> tuple[str, ...]:
@@ -80,6 +91,45 @@ async def older_turns(
             else:
                 room = 0  # a block before a gap would read as if it came just before
     return [turn for block in reversed(found) for turn in block]
+
+
+def cut(messages: Sequence[AnyMessage], window: int = WINDOW, block: int = BLOCK) -> Cut:
+    """Split the messages into blocks of `block` turns for the archive and the rest, which stays.
+
+    At least the newest `window` finished turns stay, with any unanswered question after them. A turn ends with a
+    recorded answer and includes all messages since the one before, such as an interrupted question, so no message gets
+    lost. For example, with the window 10 and blocks of 4, 17 turns give one block and 13 turns that stay; 18 turns
+    give two blocks and 10 turns.
+    """
+    ends = [position + 1 for position, message in enumerate(messages) if is_recorded(message)]
+    blocks = max(0, len(ends) - window) // block
+    borders = [0, *(ends[number * block - 1] for number in range(1, blocks + 1))]
+    return Cut([list(messages[begin:end]) for begin, end in pairwise(borders)], list(messages[borders[-1] :]))
+
+
+def with_blocks(past: Past, leaving: Sequence[Sequence[BaseMessage]]) -> Past:
+    """The summary of the archived turns after `leaving` has been archived too."""
+    records = turns([message for block in leaving for message in block])
+    first = records[0] if records and not past["turns"] else None
+    return Past(
+        blocks=past["blocks"] + len(leaving),
+        turns=past["turns"] + len(records),
+        messages=past["messages"] + sum(len(block) for block in leaving),
+        first_question=first["question"] if first else past["first_question"],
+    )
+
+
+def without_block(past: Past, block: Sequence[BaseMessage]) -> Past:
+    """The summary of the archived turns after the newest block has been taken back."""
+    if past["blocks"] <= 1:
+        return NOTHING
+    removed = with_blocks(NOTHING, [block])
+    return Past(
+        blocks=past["blocks"] - 1,
+        turns=past["turns"] - removed["turns"],
+        messages=past["messages"] - removed["messages"],
+        first_question=past["first_question"],
+    )
 
 
 async def put_blocks(store: BaseStore, thread_id: str, blocks: Sequence[Sequence[AnyMessage]], *, after: int) -> None:

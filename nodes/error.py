@@ -10,28 +10,30 @@ from __future__ import annotations
 import logging
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
-from typing import Final
+from typing import Any, Final, TypeVar
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
+from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp, NodeError, NodeTimeoutError
 from langgraph.graph import END
 from langgraph.runtime import Runtime
 from langgraph.types import Command
+from pydantic import ValidationError
 
-from nodes.bare_end import bare_end
 from nodes.retry_limits import Patience
 from nodes.turn import Update, has_new_question, last_message, tell_phase, with_notice
-from rag.conversation.turns import next_number
+from rag.conversation.turns import failed_response, next_number, response_metadata
 from rag.errors import AskbookError, told
 from rag.ports import PartsOf
-from rag.types import ErrorInfo, ErrorType, new_id
+from rag.types import ErrorInfo, ErrorType, Response, iso_time, new_id
 from state import EMPTY_TURN, AgentState, Context, Draft, Turn
 
 log: Final = logging.getLogger("askbook")
 
+T = TypeVar("T")
 Handler = Callable[[AgentState, NodeError], Command[str]]
 
 # The other types would fail again: a second model meets the same key and the same prompt.
@@ -178,3 +180,64 @@ def _unopened(state: AgentState, runtime: Runtime[Context]) -> Turn:
         profile=getattr(runtime.context, "profile", None) or "default",  # the context may be of any kind
         model="",
     )
+
+
+def bare_end(state: AgentState, failure: AskbookError) -> Update:
+    """The update that closes the turn with the error of its draft if it has one, else with `failure`.
+
+    ERROR and IDLE need the records of the turn. Where those are unreadable, for instance because a client of the graph
+    wrote them into the state, the turn still ends with an error response, and its question does not stay unanswered.
+    """
+    turn = _mapping(state.get("turn"))
+    number = next_number(state.get("messages", []), state.get("turn_number"))
+    response = _response(state, failure, turn, number)
+    update = EMPTY_TURN | {"turn": None, "metadata": None, "phase": "IDLE"}
+    update |= {"response": response.model_dump(mode="json")}
+    asked = last_message(state)
+    if not isinstance(asked, HumanMessage):
+        return update
+    if turn.get("refused"):
+        return update | {"messages": [RemoveMessage(id=asked.id or "")]}
+    asked_at = iso_time(float(turn["began"])) if isinstance(turn.get("began"), int | float) else response.created_at
+    record = response_metadata(response, asked.text, asked_at, _of(turn, "collection", str, ""))
+    answer: list[BaseMessage] = [AIMessage(id=response.id, content=response.content, response_metadata=record)]
+    return update | {"messages": answer, "turn_number": number}
+
+
+def _response(state: AgentState, failure: AskbookError, turn: Mapping[str, Any], number: int) -> Response:
+    asked = last_message(state)
+    return failed_response(
+        _reported(state) or failure.info(),
+        profile=_of(turn, "profile", str, "default"),
+        model=_of(turn, "model", str, ""),
+        request_id=_of(turn, "request_id", str, "") or (asked.id if asked else None),
+        thread_id=_thread_id(),
+        turn_number=number,
+        metadata=_mapping(turn.get("metadata")),
+    )
+
+
+def _reported(state: AgentState) -> ErrorInfo | None:
+    """The failure that ERROR was about to report."""
+    try:
+        return ErrorInfo.model_validate(_mapping(state.get("draft")).get("error"))
+    except ValidationError:
+        return None
+
+
+def _thread_id() -> str | None:
+    """The run's thread; None outside a run or without a thread."""
+    try:
+        thread_id = get_config().get("configurable", {}).get("thread_id")
+    except RuntimeError:
+        return None
+    return None if thread_id is None else str(thread_id)
+
+
+def _of(record: Mapping[str, Any], name: str, kind: type[T], otherwise: T) -> T:
+    value = record.get(name)
+    return value if isinstance(value, kind) else otherwise
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -17,10 +17,10 @@ from langchain_core.messages.ai import UsageMetadata
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
-from nodes.archive import archive_old_turns
+from nodes.archive import NOTHING, archive_old_turns
+from nodes.rewrite import wants_rewrite
 from nodes.turn import AsyncNode, Update, context_of, has_new_question, last_message, parts_of_run, tell_phase
 from rag.conversation.turns import (
-    NOTHING,
     check_question,
     history,
     next_number,
@@ -31,7 +31,6 @@ from rag.conversation.turns import (
 )
 from rag.errors import InvalidQuestionError
 from rag.ports import PartsOf
-from rag.search.followups import wants_rewrite
 from rag.text.english.talk import is_small_talk
 from rag.types import Phase, Response, iso_time, new_id
 from state import EMPTY_TURN, AgentState, Context, Draft, Turn
@@ -143,20 +142,20 @@ def close_turn(state: AgentState, turn: Turn, response: Response) -> Update:
 
     A question that was rejected before its turn opened leaves no trace.
     """
-    last = last_message(state)
-    remembered = response_metadata(response, turn["question"], iso_time(turn["began"]), turn.get("collection", ""))
-    message: BaseMessage | None = AIMessage(
-        id=response.id, content=response.content, response_metadata=remembered, usage_metadata=_usage(response)
-    )
-    board = EMPTY_TURN | {"turn": None, "metadata": None, "turn_number": turn["number"]}
-    board["contexts"] = state.get("passages") or []
-    if not turn.get("refused"):
-        board["aside"] = None  # the question has another answer
+    message: BaseMessage | None
+    update = EMPTY_TURN | {"turn": None, "metadata": None, "turn_number": turn["number"]}
+    update |= {"phase": "IDLE", "response": response.model_dump(mode="json"), "contexts": state.get("passages") or []}
     if turn.get("refused"):
+        last = last_message(state)
         message = RemoveMessage(id=turn["request_id"]) if last is not None and last.id == turn["request_id"] else None
-        board["turn_number"] = turn["number"] - 1
-    board |= {"phase": "IDLE", "response": response.model_dump(mode="json")}
-    return board | ({"messages": [message]} if message else {})
+        update["turn_number"] = turn["number"] - 1
+    else:
+        record = response_metadata(response, turn["question"], iso_time(turn["began"]), turn.get("collection", ""))
+        message = AIMessage(
+            id=response.id, content=response.content, response_metadata=record, usage_metadata=_usage(response)
+        )
+        update["aside"] = None  # the question has another answer
+    return update | ({"messages": [message]} if message else {})
 
 
 def _usage(response: Response) -> UsageMetadata | None:

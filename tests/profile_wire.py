@@ -15,7 +15,7 @@ from langchain_core.language_models import BaseChatModel
 
 from graph.agent import Agent, open_agent
 from graph.build import build_graph
-from graph.memory import local_memory, open_memory
+from graph.memory import open_memory
 from rag.model.endpoint import build_model
 from rag.ports import ChunkIndex, Dialect, Parts
 from rag.profiles.profile import Profile, load_profile
@@ -24,6 +24,7 @@ from rag.settings import Settings, variables
 from rag.types import Event, Passage, Response
 from tests.fake_index import FakeIndex
 from tests.fakes import AT_ONCE, FakeEmbedder, FakeSearcher, passage, unjudged
+from tests.machine import local_memory
 from tests.openai_server import Endpoint, Reply, Request
 
 OWN_KEY: Final = "own-canary-0123456789"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answer.pieces import Raw
+from rag.answer.pieces import PieceCutter
 from rag.answer.shown_answer import UNCONFIRMED
 from rag.answer.writer import AnswerWriter, Manner
 from rag.types import UNCONFIRMED_MARK as FLAG
@@ -307,9 +307,10 @@ def test_what_a_model_thinks_aloud_is_no_part_of_the_answer() -> None:
 def test_a_tag_within_a_sentence_or_in_code_is_no_thought() -> None:
     for text in ("The <think> tag.", "Use `a. <think>` here.", "```\n<think>\n```", "A. <thin", "A <think"):
         for size in (1, 3, 100):
-            raw = Raw()
-            parts = [raw.feed(text[at : at + size]) for at in range(0, len(text), size)]
-            assert "".join(parts) + raw.close() == text
+            cutter = PieceCutter()
+            pieces = [piece for at in range(0, len(text), size) for piece in cutter.feed(text[at : at + size])]
+            pieces.append(cutter.close())
+            assert "".join(piece.text for piece in pieces if piece.kind != "thought") == text
 
 
 def test_a_number_in_brackets_that_the_passage_has_is_the_books() -> None:

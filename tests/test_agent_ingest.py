@@ -16,9 +16,9 @@ from graph.agent import open_agent
 from graph.agent_sync import open_agent_sync
 from graph.ingest_graph import build_ingest_graph
 from graph.server import make_ingest_graph
+from rag.books.book_settings import collection_index
 from rag.errors import RetrievalError, UsageError
 from rag.ingest.report import STEPS, IngestProgress
-from rag.services import collection_index
 from rag.settings import Settings, variables
 from tests.command_line import QUESTION
 

@@ -201,3 +201,12 @@ def test_unsupported_sentences_in_the_language_of_the_book_are_not_called_foreig
     writer = write(f"{FALSE} over the old wooden fence [1]. The price of a node is ten euros [1].")
     assert (writer.refused, writer.grounding.unconfirmed) == (None, 2)
     assert writer.notices == [f"Sentences marked {FLAG} could not be confirmed from the passages."]
+
+
+@pytest.mark.parametrize("mode", ["flag", "off"])
+def test_a_sentence_that_was_only_an_address_is_told_in_the_modes_that_show_all(mode: GroundingMode) -> None:
+    writer = write(f"{NODE} [1].\n\nwww.evil.example\n\n{TALK} [1].", mode)
+    assert writer.shown.plain == f"{NODE} [1].\n\n{TALK} [1]."
+    assert writer.notices[-1] == (
+        "1 sentence was taken out: nothing is left of them without what the cited passages do not have."
+    )

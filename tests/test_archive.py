@@ -12,8 +12,8 @@ from langgraph.store.memory import InMemoryStore
 from graph.compiled import thread_config
 from graph.memory import Memory
 from nodes import archive
-from nodes.archive import namespace_of
-from rag.conversation.turns import BLOCK, NOTHING, WINDOW, cut, turns, with_blocks, without_block
+from nodes.archive import BLOCK, NOTHING, WINDOW, cut, namespace_of, with_blocks, without_block
+from rag.conversation.turns import turns
 from rag.errors import MemoryFailureError
 from state import InputState
 from tests.machine import ANSWER, Machine

@@ -11,8 +11,7 @@ from langgraph.store.base import PutOp
 from graph.memory import Memory
 from graph.serializing import SealedStore
 from nodes import archive
-from nodes.archive import namespace_of
-from rag.conversation.turns import BLOCK, WINDOW
+from nodes.archive import BLOCK, WINDOW, namespace_of
 from rag.errors import MemoryFailureError
 from rag.profiles.profile import Profile, load_profile
 from tests.machine import ANSWER, Machine

@@ -15,7 +15,7 @@ from langgraph.graph import END, START, StateGraph
 from graph.agent import Agent
 from graph.compiled import exclusive, thread_config
 from graph.memory import Memory, MemoryOptions, open_memory
-from rag.conversation.turns import BLOCK, WINDOW
+from nodes.archive import BLOCK, WINDOW
 from rag.errors import MemoryFailureError, UsageError
 from state import AgentState, InputState
 from tests.machine import ANSWER, Machine

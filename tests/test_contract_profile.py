@@ -10,9 +10,9 @@ from uuid import UUID
 
 import pytest
 
+from rag.books.book_settings import choose_collection
 from rag.errors import RetrievalError, told
 from rag.profiles.profile import load_profile
-from rag.services import choose_collection
 from rag.settings import Settings
 from rag.types import Response
 from tests.fakes import passage

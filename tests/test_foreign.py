@@ -14,8 +14,9 @@ import pytest
 
 from graph.agent import open_agent
 from rag.book import IndexInfo
+from rag.books.book_settings import collection_index
+from rag.embedding.bm25 import Bm25Encoder
 from rag.embedding.local import OnnxEmbeddings
-from rag.embedding.vectors import Bm25Encoder
 from rag.errors import RetrievalError, UsageError
 from rag.index.catalog import open_index
 from rag.index.field_mapping import layout_of
@@ -23,7 +24,6 @@ from rag.index.mapping_proposal import as_toml, propose
 from rag.index.server_client import Server
 from rag.profiles.schema import BookSection
 from rag.search.retriever import Retriever
-from rag.services import collection_index
 from rag.settings import Settings, variables
 from run import main
 from tests import foreign

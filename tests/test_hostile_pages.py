@@ -24,7 +24,6 @@ def seconds(folder: Path, text: str, generator: str) -> float:
     """Processor time of reading and chunking a page by the rules of a generator."""
     (folder / "page.md").write_text(text, encoding="utf-8")
     (folder / "SUMMARY.md").write_text("- [Page](page.md)", encoding="utf-8")
-    gc.collect()
     gc.disable()  # a collection goes through all objects of the tests before
     try:
         begin = time.process_time()

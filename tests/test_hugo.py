@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rag.ingest.page import parsed
 from tests.books_on_disk import BASE, addresses, pages
 
 CONFIG = {"hugo.toml": 'title = "Site"'}
@@ -69,3 +70,23 @@ def test_an_included_file_whose_head_is_a_comment_shows_no_head(tmp_path: Path) 
         "content/a.md": '{{% include "_common/x.md" %}}',
     }
     assert pages(tmp_path, CONFIG | files)["content/a.md"].text == "Shared."
+
+
+@pytest.mark.parametrize(
+    ("goldmark", "expected"),
+    [
+        ("parser: {}", ["v10---été", "a--b", "a--b-1"]),
+        ("parser: {autoHeadingIDType: blackfriday}", ["v1-0-été", "a-b", "a-b-1"]),
+        ("parser: {autoHeadingIDType: github-ascii}", ["v10---ete", "a--b", "a--b-1"]),
+        ("parser: {autoHeadingID: false}", ["", "", ""]),
+        ("extensions: {typographer: false}", ["v10---été", "a----b", "a----b-1"]),
+        ("extensions: {typographer: {disable: true}}", ["v10---été", "a----b", "a----b-1"]),
+    ],
+)
+def test_anchors_follow_the_configuration_of_goldmark(goldmark: str, expected: list[str], tmp_path: Path) -> None:
+    files = {
+        "hugo.yaml": f"markup:\n  goldmark:\n    {goldmark}\n",
+        "content/a.md": "## V1.0 - Été\n\nWords.\n\n## A -- B\n\nWords.\n\n## A -- B\n\nWords.\n",
+    }
+    page = pages(tmp_path, files)["content/a.md"]
+    assert [block.anchor for block in parsed(page).blocks if block.level] == expected

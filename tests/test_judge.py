@@ -405,12 +405,11 @@ def wire(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> Wire:
 
 async def test_over_the_wire_an_answer_is_judged(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     w = wire(endpoint, monkeypatch)
-    said = answer(f"{NODE} {NAME}\n\n", f"{TOPIC}\n\n", f"{NODE} {TOPIC}")
-    judge = judges([True, False], [True, False, True])
-    response = await w.ask(said, judge, judge)
-    assert response.content == f"{NODE}\n\n{TOPIC}\n\n{TOPIC}"
+    said = answer(f"{NODE} {NAME} ", f"{TOPIC} ", f"{NODE} {TOPIC}")  # one paragraph, so the judge is asked once
+    response = await w.ask(said, judges([True, False, True, False, True]))
+    assert response.content == f"{NODE} {TOPIC} {TOPIC}"
     assert "".join(event.data["text"] for event in w.events if event.type == "sentence") == response.content
-    assert (response.llm_calls, response.tokens_used.total) == (3, 3 * 18)
+    assert (response.llm_calls, response.tokens_used.total) == (2, 2 * 18)
     assert w.bodies[1]["temperature"] == 0.0
     assert "tools" not in w.bodies[1]
 

@@ -127,6 +127,12 @@ def test_every_relative_link_leads_to_a_file_and_a_heading(page: Path) -> None:
             assert not anchor or anchor in {_slug(one.heading) for one in sections(file)}, target
 
 
+def test_every_file_that_the_tour_of_a_turn_names_exists() -> None:
+    named = re.findall(r"`([\w/]+\.py)`", (DOCS / "how-it-works.md").read_text(encoding="utf-8"))
+    assert len(named) > 12
+    assert [name for name in named if not (ROOT / name).is_file()] == []
+
+
 def test_the_readme_can_be_read_in_a_minute() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     drawing = re.search(r"<!-- machine -->.*<!-- /machine -->", text, re.S)  # seen as a picture

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from graph.agent import open_agent
-from rag.services import MANUAL
+from rag.books.book_settings import MANUAL
 from rag.settings import Settings, variables
 from rag.types import Response
 

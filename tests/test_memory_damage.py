@@ -14,7 +14,7 @@ import pytest
 from cli.threads import as_markdown, delete, row, summaries
 from graph.compiled import thread_config
 from graph.memory import FILE, Memory, open_memory
-from rag.conversation.turns import BLOCK, WINDOW
+from nodes.archive import BLOCK, WINDOW
 from rag.errors import MemoryFailureError
 from tests.machine import ANSWER, Machine
 from tests.mending import talked

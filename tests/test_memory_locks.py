@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from graph.memory import Memory, MemoryOptions, ThreadLocks, open_memory
-from graph.memory_sqlite import FileLocks
+from graph.sqlite_file import FileLocks
 from rag.errors import MemoryFailureError
 from tests.machine import ANSWER, Machine
 

@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from graph.memory import FILE, Memory, MemoryOptions, open_memory
-from rag.conversation.turns import BLOCK, WINDOW
+from nodes.archive import BLOCK, WINDOW
 from rag.errors import MemoryFailureError, UsageError
 from tests.fakes import passage
 from tests.machine import ANSWER, Machine

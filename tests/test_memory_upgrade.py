@@ -13,7 +13,8 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from graph.build import build_graph
 from graph.compiled import thread_config
 from graph.memory import FILE, open_memory
-from rag.conversation.turns import BLOCK, WINDOW, turns
+from nodes.archive import BLOCK, WINDOW
+from rag.conversation.turns import turns
 from state import InputState
 from tests.machine import ANSWER, Machine
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,8 @@ from rag.profiles.profile import load_profile
 from rag.settings import Settings
 from rag.types import Event, Response
 from tests.fakes import AT_ONCE, FakeEmbedder
-from tests.openai_server import Endpoint, Reply, answer, calls_tool, openai_server, refuses
+from tests.openai_server import Endpoint, Reply, answer, calls_tool, refuses
+from tests.wire import nobody
 from tests.wired_services import GOOD, KEY, WiredServices, environment
 
 
@@ -28,12 +28,6 @@ from tests.wired_services import GOOD, KEY, WiredServices, environment
 def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_ORG_ID", "OPENAI_PROXY"):
         monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    with openai_server() as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -181,7 +175,7 @@ async def test_a_failure_that_passes_is_not_noticed(agent: Agent, endpoint: Endp
 async def test_a_stream_that_breaks_after_a_sentence_withdraws_it_and_is_not_tried_again(
     end: dict[str, Any], memory: Memory, endpoint: Endpoint
 ) -> None:
-    agent = agent_on(endpoint, memory, seconds=2.0 if "hang" in end else 30.0)  # time enough for the sentence
+    agent = agent_on(endpoint, memory, seconds=5.0 if "hang" in end else 30.0)  # time enough for the sentence
     broken = Reply(texts=("A node is a process [1]. ", "And then"), **end)
     response, kinds = await asked(agent, endpoint, broken)
     assert kinds == ["retrieval", "sentence", "retract", "response"]
@@ -190,10 +184,9 @@ async def test_a_stream_that_breaks_after_a_sentence_withdraws_it_and_is_not_tri
 
 
 async def test_an_endpoint_that_is_not_there_is_said_to_be_unreachable(memory: Memory) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        services = WiredServices(f"http://127.0.0.1:{probe.getsockname()[1]}/v1")
-    response = await Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory).ask("What is a node?")
+    with nobody() as address:
+        services = WiredServices(f"{address}/v1")
+        response = await Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory).ask("What is a node?")
     assert response.error is not None
     assert (response.error.error_type, response.error.code) == ("api_error", "unreachable")
     assert "OPENAI_BASE_URL" in response.error.hint

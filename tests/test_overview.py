@@ -10,8 +10,8 @@ import pytest
 from cli.suggestion import remembered, suggested, untried
 from graph.agent import open_agent
 from rag.book import Point, SparseVector
+from rag.embedding.bm25 import Bm25Encoder
 from rag.embedding.local import OnnxEmbeddings
-from rag.embedding.vectors import Bm25Encoder
 from rag.index.catalog import open_index
 from rag.ingest.pipeline import ingest
 from rag.search.overview import MOST, overview
@@ -45,8 +45,11 @@ def handbook(tmp_path: Path) -> Path:
         ("what does this documentation cover", "about"),
         ("table of contents", "contents"),
         ("Which chapters does this book have?", "contents"),
+        ("What can you do?", "about"),
+        ("Who are you?", "about"),
         ("How do I create a table of contents?", ""),
         ("What is a book?", ""),
+        ("What can you do with a widget?", ""),
     ],
 )
 def test_questions_about_the_book_are_told_from_others(question: str, kind: str) -> None:

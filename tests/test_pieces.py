@@ -33,7 +33,7 @@ TEXTS = [
 def pieces(text: str, *tokens: str) -> list[tuple[str, bool]]:
     cutter = PieceCutter()
     found = [piece for token in tokens or (text,) for piece in cutter.feed(token)]
-    return [(piece.text, piece.code) for piece in [*found, cutter.close()]]
+    return [(piece.text, piece.kind == "code") for piece in [*found, cutter.close()]]
 
 
 def texts(text: str) -> list[str]:
@@ -111,8 +111,8 @@ def test_a_line_is_a_piece() -> None:
     assert texts("- one\n- two") == ["- one\n", "- two"]
 
 
-def test_a_marker_on_the_next_line_belongs_to_what_was_said() -> None:
-    assert texts("- one\n[1]\n- two") == ["- one\n[1]\n", "- two"]
+def test_a_marker_on_the_next_line_is_a_piece() -> None:
+    assert texts("- one\n[1]\n- two") == ["- one\n", "[1]\n", "- two"]
 
 
 def test_a_full_stop_in_inline_code_ends_nothing() -> None:

@@ -219,7 +219,7 @@ async def test_an_index_of_another_model_is_refused_with_the_command_that_mends_
     bench: Bench, info: IndexInfo
 ) -> None:
     bench.index = FakeIndex(info=info)
-    with pytest.raises(UsageError, match="'book' was made with") as caught:
+    with pytest.raises(UsageError, match='"book" was encoded by') as caught:
         await bench.run()
     assert "--collection NAME" in caught.value.hint
     assert (bench.index.replaced, bench.embedder.embedded) == (0, [])

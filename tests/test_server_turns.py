@@ -75,13 +75,20 @@ def wire(agent: Agent) -> Any:
 
 
 @contextmanager
-def in_haste(agent: Agent) -> Iterator[None]:
+def in_haste(agent: Agent, path: str) -> Iterator[None]:
+    """Little time for what hangs. What answers may take long on a busy machine, and so may a connection."""
+
+    async def hurry(request: httpx.Request) -> None:
+        if path in request.url.path:
+            request.extensions["timeout"]["read"] = 0.04
+
     client = wire(agent)._async_client
-    usual, client.timeout = client.timeout, httpx.Timeout(0.04)
+    usual = client.event_hooks
+    client.event_hooks = usual | {"request": [*usual["request"], hurry]}
     try:
         yield
     finally:
-        client.timeout = usual
+        client.event_hooks = usual
 
 
 def logged(caplog: pytest.LogCaptureFixture) -> str:
@@ -106,7 +113,7 @@ async def test_a_fault_is_told_exactly_and_the_thread_goes_on(
     for turn in (1, 3):
         server.faults[path] = fault.reply
         server.requests.clear()
-        with in_haste(agent) if fault.reply.hang else nullcontext():
+        with in_haste(agent, path) if fault.reply.hang else nullcontext():
             shown += (await goes_wrong(agent, thread, fault)).model_dump_json()
         looks = sum(request.path.endswith("/book") for request in server.requests)
         # A state of the book that is gone or forbidden is looked for once more, and then searched by the book's name.

@@ -13,12 +13,12 @@ import pytest
 from pydantic import SecretStr
 from qdrant_client import models
 
+from rag.books.book_settings import build_embedder, collection_index, vector_cache
 from rag.books.stored_books import MANUAL_TITLE, books_on_offer, delete_book, list_books, rename_book, show_book
-from rag.embedding.vectors import Bm25Encoder
+from rag.embedding.bm25 import Bm25Encoder
 from rag.errors import RetrievalError, UsageError
 from rag.index.edge_files import NamedLock
 from rag.ingest.pipeline import ingest
-from rag.services import build_embedder, collection_index, vector_cache
 from rag.settings import Settings
 from tests.command_line import CommandLine
 from tests.qdrant_server import QdrantServer

@@ -7,10 +7,9 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from graph.memory import local_memory
 from rag.errors import UsageError
 from rag.web.book_access import BookAccess
-from tests.machine import ANSWER, Machine
+from tests.machine import ANSWER, Machine, local_memory
 from tests.web import KEYS, Books, bearer, client, events
 
 QUESTION: Any = {"question": "What is a node?"}

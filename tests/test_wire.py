@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -88,6 +90,12 @@ def test_a_server_that_is_away_comes_back_to_its_address(server: Echo, client: h
     with away(server), pytest.raises(httpx.ConnectError):
         client.get(server.address)
     assert client.get(server.address).status_code == 200
+
+
+def test_no_other_server_gets_the_address_of_one_that_is_away(server: Echo) -> None:
+    """It would get requests of this test, and its own test would not have foreseen them."""
+    with away(server), socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind(("127.0.0.1", urlsplit(server.address).port))
 
 
 def test_where_nobody_listens_a_connection_is_refused(client: httpx.Client) -> None:

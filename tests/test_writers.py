@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from qdrant_client import models
 
+from rag.books.book_settings import collection_index
 from rag.errors import RetrievalError
 from rag.index.server_lease import DEAD, LEASE
-from rag.services import collection_index
 from tests.index_cases import INFO, make_point
 from tests.test_index_truth import run
 from tests.test_stored_books import kinds, shelf

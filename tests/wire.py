@@ -127,10 +127,14 @@ def listening(server: Server) -> Iterator[Server]:
 
 @contextmanager
 def away(server: WireServer) -> Iterator[None]:
-    """The server stopped until the block ends: connections to its address are refused."""
+    """The server stopped until the block ends: connections to its address are refused.
+
+    The port stays taken. A server of another test would get it otherwise, and requests that its script does not know.
+    """
     server.stop()
     try:
-        yield
+        with _taken(urlsplit(server.address).port or 0):
+            yield
     finally:
         server.start()
 
@@ -138,9 +142,17 @@ def away(server: WireServer) -> Iterator[None]:
 @contextmanager
 def nobody() -> Iterator[str]:
     """An address on which nothing listens: a connection is refused."""
+    with _taken(0) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def _taken(port: int) -> Iterator[int]:
+    """A port that belongs to this process, and on which nothing listens; a free one for 0."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        yield f"http://127.0.0.1:{probe.getsockname()[1]}"
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that have ended may still know it
+        probe.bind(("127.0.0.1", port))
+        yield probe.getsockname()[1]
 
 
 # --- replies that any service may send ------------------------------------------------------------------------------

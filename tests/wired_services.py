@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+from openai import Timeout
 from pydantic import SecretStr
 
 from rag.model.endpoint import build_model
@@ -24,6 +25,8 @@ class WiredServices:
         settings = environment(address)
         profile = unjudged(_waiting(load_profile("default"), seconds)).in_environment(settings)
         model, name, quotes = build_model(profile, settings, FakeEmbedder())
+        client: Any = model
+        client.root_async_client.timeout = Timeout(seconds, connect=30.0)  # which a busy machine may need
         self._parts = Parts(profile, model, name, quotes, FakeSearcher([passage(1), passage(2, "A topic is a bus.")]))
 
     @property

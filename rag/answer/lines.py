@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from rag.answer.citations import CitationForms
-from rag.answer.pieces import PieceCutter, Raw, TextPiece
+from rag.answer.pieces import PieceCutter, TextPiece
 from rag.text.english.phrases import SOURCES_TITLE
 from rag.text.markup import MarkedText, without_markers
 from rag.types import Quote, Standing
 
-Kind = Literal["sentence", "item", "heading", "lead", "row", "rule", "code", "markers", "definition", "overlong"]
+Kind = Literal["sentence", "item", "heading", "lead", "row", "rule", "code", "markers", "definition"]
 
 _PREFIX: Final = re.compile(r"(?:>[ \t]*)*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?(?:>[ \t]*)*")
 _HEADING: Final = re.compile(r"(?P<signs>#{1,6})[ \t]+")
@@ -21,7 +21,6 @@ _BOLD: Final = re.compile(r"(?:\*\*[^*\n]{1,120}\*\*|__[^_\n]{1,120}__):?")
 _RULE: Final = re.compile(r"(?:[-*_=][ \t]*){3,}")
 _DEFINITION: Final = re.compile(r"\[\^?[^\[\]\n]{1,100}\]:(?:[ \t]|$)")
 _DELIMITER: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
-_LONGEST_OPEN: Final = 4000  # code points that are held back for the end of a link
 _OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[A-Za-z/!][^<>\n]{0,500}$")
 
 
@@ -78,25 +77,6 @@ class AnswerLine:
         return self.kind in ("item", "lead") and bool(re.search(r"[-*+•\d]", self.prefix))
 
 
-def lines_of(piece: TextPiece, gap: str, *, starts: bool, ends: bool) -> list[AnswerLine]:
-    """The line of a piece, followed by a line of the markers that stand below it, if there are any.
-
-    `gap` is the white space before it; `starts` and `ends` say whether it begins and ends a line of the text.
-    """
-    text = piece.text.strip()
-    if piece.code:
-        return [AnswerLine("code", MarkedText(_closed(text)), gap=gap)]
-    body, _, below = text.partition("\n")
-    markers = MarkedText(below.strip())
-    if below and not _is_markers(markers):
-        body, below = text, ""
-    line = _line(body.rstrip(), gap, starts=starts, ends=ends or bool(below))
-    if not below:
-        return [line]
-    between = text[len(body.rstrip()) : len(text) - len(below.lstrip())]
-    return [line, AnswerLine("markers", markers, gap=between)]
-
-
 def _closed(block: str) -> str:
     """A code block with its closing fence. A model may forget the fence, and what follows would become code."""
     fence = re.match(r"`{3,}|~{3,}", block)
@@ -141,7 +121,7 @@ def _is_bold_heading(body: MarkedText) -> bool:
 def is_finished(piece: TextPiece) -> bool:
     """Whether the last piece of a text that was cut off is complete: it ends as a sentence does."""
     text = without_markers(piece.text).rstrip()
-    return not text or (not piece.code and text.rstrip("\"'”’)]】*_`")[-1:] in (*".!?…:。！？",))
+    return not text or (piece.kind == "text" and text.rstrip("\"'”’)]】*_`")[-1:] in (*".!?…:。！？",))
 
 
 def _is_lead(text: MarkedText) -> bool:
@@ -173,16 +153,13 @@ def with_markers(text: str, numbers: tuple[int, ...]) -> str:
 class Intake:
     """Takes tokens and gives whole lines, each with the number of its block and run.
 
-    A line of the kind "definition" belongs to the model's own list of sources, and one of the kind "overlong" is too
-    long to be a sentence; neither is shown. `cut` is set when half a sentence at the end was left out.
+    A line of the kind "definition" belongs to the model's own list of sources and is not shown. `cut` is set when half
+    a sentence at the end was left out.
     """
 
     def __init__(self, forms: CitationForms) -> None:
-        self._forms = forms
-        self._raw = Raw()
-        self._cutter = PieceCutter()
-        self._unfinished = ""  # a piece that ends within a link
-        self._overlong = False
+        self._cutter = PieceCutter(lambda text: forms.is_open(text) or _OPEN.search(text) is not None)
+        self._overlong = False  # within a stretch that is too long for a line
         self._listing = False  # within a list of sources of the model's own
         self._gap = ""  # white space behind the last piece
         self._last: AnswerLine | None = None
@@ -190,53 +167,38 @@ class Intake:
 
     def feed(self, text: str) -> Iterator[AnswerLine]:
         """Take the next tokens; give the lines that they finish."""
-        for piece in self._cutter.feed(self._raw.feed(text)):
-            yield from self._whole(piece)
+        for piece in self._cutter.feed(text):
+            yield from self._line(piece)
 
     @property
     def paused(self) -> bool:
         """Whether a paragraph has ended behind the last line."""
-        return not self._unfinished and self._gap.count("\n") > 1
+        return self._gap.count("\n") > 1
 
     def close(self, *, cut: bool = False) -> Iterator[AnswerLine]:
         """The last line. With `cut` the model was stopped, and an incomplete sentence is left out."""
-        for piece in self._cutter.feed(self._raw.close()):
-            yield from self._whole(piece)
         last = self._cutter.close()
-        self.cut = cut and not is_finished(TextPiece(self._unfinished + last.text, last.code))
+        self.cut = cut and not is_finished(last)
         if not self.cut:
-            yield from self._whole(last, last=True)
+            yield from self._line(last)
 
-    def _whole(self, piece: TextPiece, *, last: bool = False) -> Iterator[AnswerLine]:
-        """Take a piece, unless it ends within a link or citation, such as `[Source: What is it? A guide](url)`."""
-        if self._overlong or not piece.whole:
-            if not self._overlong:
-                yield self._placed(AnswerLine("overlong", MarkedText("")))
-            self._overlong, self._unfinished = not piece.whole, ""
-            return
-        held, self._unfinished = self._unfinished, ""
-        if piece.code:
-            yield from self._lines(TextPiece(held))
-            yield from self._lines(piece)
-        elif not last and len(held) + len(piece.text) < _LONGEST_OPEN and self._is_open(held + piece.text):
-            self._unfinished = held + piece.text
-        else:
-            yield from self._lines(TextPiece(held + piece.text))
-
-    def _is_open(self, text: str) -> bool:
-        """Whether the text may end inside a link or citation, on the same line."""
-        tail = text[-1000:]
-        return "\n" not in tail[len(tail.rstrip()) :] and (self._forms.is_open(text) or _OPEN.search(tail) is not None)
-
-    def _lines(self, piece: TextPiece) -> Iterator[AnswerLine]:
-        raw = piece.text
-        if not raw.strip():
+    def _line(self, piece: TextPiece) -> Iterator[AnswerLine]:
+        """The line of a piece; none of white space, of thoughts, and of what continues an overlong line."""
+        raw = piece.text if piece.kind in ("text", "code") else ""
+        text = raw.strip()
+        goes_on, self._overlong = self._overlong, piece.kind == "overlong"
+        if self._overlong and not goes_on:
+            long = "distant: it is too long for one sentence"
+            yield self._placed(AnswerLine("sentence", MarkedText(""), standing="contradicted", reasons=(long,)))
+        if not text:
             self._gap += raw
             return
         gap, self._gap = self._gap + raw[: len(raw) - len(raw.lstrip())], raw[len(raw.rstrip()) :]
-        starts = self._last is None or "\n" in gap or self._last.kind == "code"
-        for line in lines_of(piece, gap, starts=starts, ends="\n" in self._gap or not self._gap):
-            yield self._placed(line)
+        if piece.kind == "code":
+            yield self._placed(AnswerLine("code", MarkedText(_closed(text)), gap=gap))
+        else:
+            starts = self._last is None or "\n" in gap or self._last.kind == "code"
+            yield self._placed(_line(text, gap, starts=starts, ends="\n" in self._gap or not self._gap))
 
     def _placed(self, line: AnswerLine) -> AnswerLine:
         """The line with its block and run; as a "definition" where it belongs to the model's own list of sources."""

@@ -27,6 +27,8 @@ _NOT_CHECKED: Final = "in another language than English, which the check reads; 
 _REMOVED: Final[dict[GroundingMode, str]] = {
     "strict": "they state what stands in no cited passage, or an order from the book.",
     "exact": "the cited passages do not say so in these or nearly these words.",
+    "flag": "nothing is left of them without what the cited passages do not have.",
+    "off": "nothing is left of them without what the cited passages do not have.",
 }
 
 

@@ -166,11 +166,9 @@ class AnswerWriter:
 
     def _decide(self, line: AnswerLine) -> None:
         """Check the line and the lines that wait for its markers, or let it wait."""
-        if line.kind == "overlong":
-            line.standing, line.reasons = "contradicted", ("distant: it is too long for one sentence",)
-        elif line.marked.bare.strip() == OMISSION:
+        if line.marked.bare.strip() == OMISSION:
             line.frame = True
-        elif line.kind != "code":
+        elif line.kind != "code" and line.is_open:
             text, unknown = self._forms.as_numbers(line.text)
             line.marked = line.marked.changed(text)
             self.grounding.unknown_markers += unknown

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from rag.books.book_settings import (
+    MANUAL,
+    build_embedder,
+    collection_to_fill,
+    index_of,
+    owner_of,
+    source_memory,
+    vector_cache,
+)
 from rag.caller_parts import NOTHING_GIVEN, Given, as_embedder
-from rag.embedding.vectors import Bm25Encoder
+from rag.embedding.bm25 import Bm25Encoder
 from rag.errors import UsageError
-from rag.ingest.ingestion import Ingestion, IngestOptions
+from rag.ingest.book_sources import IngestOptions
+from rag.ingest.ingestion import Ingestion
 from rag.ingest.report import IngestProgress
 from rag.profiles.profile import Profile
-from rag.services import MANUAL, build_embedder, collection_to_fill, index_of, owner_of, source_memory, vector_cache
 from rag.settings import Settings
 
 

@@ -1,11 +1,10 @@
-"""The conversation as data: checks on input, records of turns, the history for prompts, and the archive's window."""
+"""The conversation as data: checks on input, records of turns, and the history for prompts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from langchain_core.messages import (
     AIMessage,
@@ -17,10 +16,10 @@ from langchain_core.messages import (
 )
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
-from rag.system.program_name import program
+from rag.system.installation import program
 from rag.text.markup import without_markers
 from rag.text.visible import without_controls
-from rag.types import UNCONFIRMED_MARK, AnsweredQuestion, ErrorInfo, Past, Response, new_id
+from rag.types import UNCONFIRMED_MARK, AnsweredQuestion, ErrorInfo, Response, new_id
 
 _REMEMBERED: Final = (
     "request_id", "turn_number", "status", "fallback_reason", "profile", "model", "plain_content", "citations",
@@ -29,16 +28,6 @@ _REMEMBERED: Final = (
 _WARN_BEFORE: Final = 2  # turns before the limit
 _LONGEST_THREAD: Final = 255  # code points
 _KEPT_LENGTH: Final = 4000  # code points of an answer that is kept without its markers; 512 of them take 4 MB at most
-WINDOW: Final = 10  # turns in the state; more than the history's share of an 8,192-token window can hold
-BLOCK: Final = 4  # turns archived together; archived one by one they would take a third more space
-NOTHING: Final = Past(blocks=0, turns=0, messages=0, first_question="")
-
-
-class Cut(NamedTuple):
-    """The blocks of messages to archive, oldest first, and the messages that stay in the state."""
-
-    leaving: list[list[AnyMessage]]
-    staying: list[AnyMessage]
 
 
 def check_question(text: str, longest: int) -> str:
@@ -218,20 +207,6 @@ def messages_from_json(data: Any) -> list[AnyMessage]:
     return found
 
 
-def cut(messages: Sequence[AnyMessage], window: int = WINDOW, block: int = BLOCK) -> Cut:
-    """Split the messages into blocks of `block` turns for the archive and the rest, which stays.
-
-    At least the newest `window` finished turns stay, with any unanswered question after them. A turn ends with a
-    recorded answer and includes all messages since the one before, such as an interrupted question, so no message gets
-    lost. For example, with the window 10 and blocks of 4, 17 turns give one block and 13 turns that stay; 18 turns
-    give two blocks and 10 turns.
-    """
-    ends = [position + 1 for position, message in enumerate(messages) if is_recorded(message)]
-    blocks = max(0, len(ends) - window) // block
-    borders = [0, *(ends[number * block - 1] for number in range(1, blocks + 1))]
-    return Cut([list(messages[begin:end]) for begin, end in pairwise(borders)], list(messages[borders[-1] :]))
-
-
 def is_recorded(message: BaseMessage) -> bool:
     """Whether the message is an answer with the record of its turn, and so ends the turn."""
     return isinstance(message, AIMessage) and "request_id" in message.response_metadata
@@ -257,28 +232,3 @@ def with_aside(messages: Sequence[AnyMessage], aside: Sequence[dict[str, Any]] |
     if any(is_recorded(message) for message in messages[place:]):
         return list(messages)
     return [*messages[:place], *kept, *messages[place + 1 :]]
-
-
-def with_blocks(past: Past, leaving: Sequence[Sequence[BaseMessage]]) -> Past:
-    """The summary of the archived turns after `leaving` has been archived too."""
-    records = turns([message for block in leaving for message in block])
-    first = records[0] if records and not past["turns"] else None
-    return Past(
-        blocks=past["blocks"] + len(leaving),
-        turns=past["turns"] + len(records),
-        messages=past["messages"] + sum(len(block) for block in leaving),
-        first_question=first["question"] if first else past["first_question"],
-    )
-
-
-def without_block(past: Past, block: Sequence[BaseMessage]) -> Past:
-    """The summary of the archived turns after the newest block has been taken back."""
-    if past["blocks"] <= 1:
-        return NOTHING
-    removed = with_blocks(NOTHING, [block])
-    return Past(
-        blocks=past["blocks"] - 1,
-        turns=past["turns"] - removed["turns"],
-        messages=past["messages"] - removed["messages"],
-        first_question=past["first_question"],
-    )

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Final
 
-from rag.evidence.negation import scopes
+from rag.evidence.negation import cues, implied, scopes
 from rag.evidence.numbers import Quantity, quantities
 from rag.evidence.words import tokens
 from rag.text.english.stopwords import STOP_WORDS
@@ -54,6 +54,11 @@ class TextLine:
     def denied(self) -> frozenset[int]:
         """The indices of the tokens that it denies."""
         return scopes(self.tokens)
+
+    @cached_property
+    def denials(self) -> tuple[int, ...]:
+        """The indices of the words that deny something, with a "not" or without one."""
+        return (*cues(self.tokens), *(at for at, token in enumerate(self.tokens) if token.key in implied()))
 
     @cached_property
     def names(self) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from rag.evidence.doubts import Comparison
 from rag.evidence.mentions import Mentions
 from rag.evidence.reading import TextLine, read
-from rag.evidence.sources import Sources, Support, Word
+from rag.evidence.sources import Sources, Word, share_held
 from rag.evidence.word_contexts import WordContexts
 from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
@@ -103,10 +103,9 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
         numbers = _missing(text, Comparison(WordContexts(claim, sources)), mentions)
         return _verdict([*numbers, *reasons, *_strange(sort, claim, sources)], sort)
     judged = [_judged(text, piece, mentions) for piece in _pieces(text, claim, sources)]
-    reasons = [*(reason for _, _, found in judged for reason in found), *reasons]
-    passage, start, end = _evidence(*judged[0][:2])
-    score = round(min(found.share for _, found, _ in judged), 4)
-    return replace(_verdict(reasons, sort), passage=passage, start=start, end=end, score=score)
+    reasons = [*(reason for _, found in judged for reason in found), *reasons]
+    share = min(share_held(piece.words) for piece, _ in judged)
+    return _with_evidence(_verdict(reasons, sort), judged[0][0], share)
 
 
 @lru_cache(maxsize=32)
@@ -126,13 +125,12 @@ def _verdict(found: Sequence[Reason], sort: Sort) -> Verdict:
 
 def _judged_foreign(text: str, contexts: WordContexts, mentions: Mentions) -> Verdict:
     """A sentence that English rules cannot read: a quotation is supported, and what is certainly absent is so."""
-    found = contexts.sources.support(contexts.words)
+    share = share_held(contexts.words)
     reasons = [*_missing(text, Comparison(contexts), mentions), *mentions.code(text)]
     reasons = [one for one in reasons if one[0] == "contradicted"]
-    if found.share < QUOTED:
+    if share < QUOTED:
         reasons.append(("unconfirmed", "language: it is not in English, so it was not checked"))
-    passage, start, end = _evidence(contexts, found)
-    return replace(_verdict(reasons, "claim"), passage=passage, start=start, end=end, score=round(found.share, 4))
+    return _with_evidence(_verdict(reasons, "claim"), contexts, share)
 
 
 def _missing(text: str, comparison: Comparison, mentions: Mentions) -> Iterator[Reason]:
@@ -209,17 +207,16 @@ def _pieces(text: str, claim: TextLine, sources: Sources) -> list[WordContexts]:
     return [WordContexts(line, sources) for line in lines]
 
 
-def _judged(text: str, claim: WordContexts, mentions: Mentions) -> tuple[WordContexts, Support, list[Reason]]:
-    """A claim, where the passages support it best, and the reasons against it."""
+def _judged(text: str, claim: WordContexts, mentions: Mentions) -> tuple[WordContexts, list[Reason]]:
+    """A claim, and the reasons against it."""
     sources = claim.sources
     comparison = Comparison(claim)
-    found = sources.support(claim.words)
     doubts = list(comparison.doubts())
-    if found.share < CLOSE or not sources.lines or _speaks_of_itself(claim.said, sources):
+    if share_held(claim.words) < CLOSE or not sources.lines or _speaks_of_itself(claim.said, sources):
         doubts.append("distant: the passages say nothing like it")
-    elif any(sources.support(clause).share < CLAUSE_CLOSE for clause in _clauses(text, claim)):
+    elif any(share_held(clause) < CLAUSE_CLOSE for clause in _clauses(text, claim)):
         doubts.append("distant: the passages say nothing like one of its clauses")
-    return claim, found, [*_missing(text, comparison, mentions), *(("unconfirmed", doubt) for doubt in doubts)]
+    return claim, [*_missing(text, comparison, mentions), *(("unconfirmed", doubt) for doubt in doubts)]
 
 
 def _clauses(text: str, claim: WordContexts) -> list[list[Word]]:
@@ -241,13 +238,11 @@ def _speaks_of_itself(claim: TextLine, sources: Sources) -> bool:
     return any(token.word == "i" and token.capital for token in claim.tokens) and "i" not in sources.holders
 
 
-def _evidence(claim: WordContexts, found: Support) -> tuple[int | None, int, int]:
-    """The line of the best stretch that holds most of the claim: passage, start, end."""
-    sources, best, most = claim.sources, None, 0.0
-    for number in found.best:
-        held = sum(word.weight for word in claim.words if word.key in sources.lines[number].places)
-        if held > most and not sources.lines[number].heading:
-            best, most = number, held
-    return (
-        (sources.homes[best], sources.lines[best].start, sources.lines[best].end) if best is not None else (None, 0, 0)
-    )
+def _with_evidence(verdict: Verdict, claim: WordContexts, share: float) -> Verdict:
+    """The verdict with the line that holds most of the claim."""
+    verdict, sources = replace(verdict, score=round(share, 4)), claim.sources
+    best = next((number for number in claim.fullest if not sources.lines[number].heading), None)
+    if best is None:
+        return verdict
+    line = sources.lines[best]
+    return replace(verdict, passage=sources.homes[best], start=line.start, end=line.end)

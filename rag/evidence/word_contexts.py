@@ -25,7 +25,7 @@ REACH: Final = 12  # lines that are compared: those that hold most of the senten
 
 
 class WordContexts:
-    """The words of a sentence, `said`, located in the lines of the passages that hold most of them.
+    """The words of a sentence, `said`, located in the lines that hold most of them, the `fullest` first.
 
     A place in the passages is a pair: the number of a line and the index of a token in it.
     """
@@ -34,7 +34,8 @@ class WordContexts:
         self.said = said
         self.sources = sources
         self.words = sources.words_of(said)
-        self.lines = frozenset(self._fullest())
+        self.fullest = self._fullest()
+        self.lines = frozenset(self.fullest)
         self._clause = list(accumulate(token.breaks for token in said.tokens))
         self._places: dict[int, dict[int, tuple[int, ...]]] = {}
         self._fits: dict[tuple[int, int, int, int], float] = {}

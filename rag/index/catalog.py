@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
@@ -115,16 +116,24 @@ async def advised(
 
 
 def check_models(
-    stored: IndexInfo | None, collection: str, embedder: Any, sparse: SparseEncoder, profile: str = ""
+    stored: IndexInfo | None,
+    collection: str,
+    embedder: Any,
+    sparse: SparseEncoder,
+    profile: str = "",
+    sources: Collection[str] = (),
 ) -> IndexInfo:
-    """`stored`, if it is there and names these models. Raises `RetrievalError` as `checked`, without the sources."""
+    """`stored`, if it is there and names these models. Raises `RetrievalError` as `require_matching_models`.
+
+    `sources` are those of the collection, for the command that encodes it again.
+    """
     if stored is None:
         raise no_collection(collection, profile)
     ours = _ours(stored, embedder, sparse)
     # A foreign collection does not record its sparse model: the profile vouches for it by naming the sparse vector.
     theirs = (stored.embedding_model, stored.dimension, sparse.model_id if stored.foreign else stored.sparse_model)
     if theirs != ours:
-        raise mismatch(stored, *ours, profile=profile)
+        raise mismatch(stored, *ours, sources=sources, profile=profile)
     return stored
 
 

@@ -21,7 +21,7 @@ from rag.index.payload import DENSE, SPARSE, chunk_id, point_ids
 from rag.index.point_table import PointTable
 from rag.index.vector_store import open_store, sparse_bridge
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
-from rag.system.program_name import program
+from rag.system.installation import program
 
 if TYPE_CHECKING:
     from langchain_qdrant import QdrantVectorStore

@@ -1,11 +1,15 @@
-"""The points that a search found: their order in each leg, and the score of each in every leg."""
+"""The points that a search found: their order in each leg, the score of each in every leg, and cosines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from rag.book import SparseVector
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
 
 Id = TypeVar("Id", int, str)  # of a point, as a number or as text, by which UUIDs have the same order
 
@@ -58,3 +62,16 @@ class Scores(Generic[Id]):
         """The points that the leg did not find, but another one did."""
         own = {self.ids[row] for row in self.rankings[leg]}
         return [id for id in self.ids if id not in own]
+
+
+def cosines(rows: Sequence[Sequence[float]], columns: Sequence[Sequence[float]]) -> NDArray[float64]:
+    """The matrix of cosines, a row for each of `rows`, a column for each of `columns`; 0 for a vector of length 0."""
+    import numpy as np
+
+    if not rows or not columns:
+        return np.zeros((len(rows), len(columns)))
+    left, right = np.asarray(rows, dtype=np.float64), np.asarray(columns, dtype=np.float64)
+    lengths = np.linalg.norm(left, axis=1)[:, None] * np.linalg.norm(right, axis=1)[None, :]
+    similarities: NDArray[float64] = np.zeros(lengths.shape)
+    np.divide(left @ right.T, lengths, out=similarities, where=lengths > 0)
+    return similarities

@@ -9,19 +9,17 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, SparseVector, Where
-from rag.embedding.vectors import cosines
+from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
 from rag.errors import RetrievalError
 from rag.index import server_versions, vector_store
 from rag.index.collection_schema import CollectionSchema, record_of, schema_of
 from rag.index.field_mapping import Layout
 from rag.index.index_errors import encoders, mismatch, name_taken, no_collection, not_ours
 from rag.index.payload import DENSE, ENTRY_KEYS, SPARSE, server_ids, to_entry
-from rag.index.prose import prose_of
-from rag.index.scores import TIE_SLACK, Scores, best, is_empty
 from rag.index.server_errors import is_forbidden, is_missing, server_faults
 from rag.index.server_lease import take_lease
-from rag.index.server_requests import INDEXED, Hit, gives_cosines, hits, quantization, request, rescoring, unmapped
+from rag.index.server_requests import INDEXED, quantization
+from rag.index.server_search import ServerHits, hits_of
 from rag.index.server_versions import worth_copying
 
 if TYPE_CHECKING:
@@ -33,7 +31,6 @@ ATTEMPTS: Final = 2  # searches of one state; after these, the requests of a sea
 BATCH: Final = 64  # points of one upsert: 64 vectors of 1,024 numbers are about a megabyte of JSON
 COPIED: Final = 256  # points of one scroll that brings their vectors, and of the upsert of them
 PAGE: Final = 512  # points of one scroll or delete
-DEEPEST: Final = 1000  # limit from which on a query that finds points without text is not repeated
 
 
 class ServerIndex:
@@ -84,71 +81,24 @@ class ServerIndex:
             state = "" if len(ended) == ATTEMPTS else server_versions.own_state(schema, self.collection, ended)
             found = await self._found(schema, legs, limit, where, state)
             if found is not None:
-                scores, known = found
                 break
             ended.add(state)
-        return await asyncio.to_thread(lambda: rank(_matches(schema, legs, scores, [known[id] for id in scores.ids])))
+        return await asyncio.to_thread(lambda: rank(found.matches(schema, legs)))
 
     async def _found(
         self, schema: CollectionSchema, legs: Sequence[Leg], limit: int, where: Where | None, state: str
-    ) -> tuple[Scores[str], dict[str, Hit]] | None:
-        """The scores of what the legs find, and the hits by id. All requests go to the collection `state`.
+    ) -> ServerHits | None:
+        """What the legs find, in the collection `state`, or without a state in the one that the book's name stands for.
 
-        None if it is gone, or if only the book's name may be used. Without a state, the requests name the book.
+        None if the state is gone, or if only the book's name may be used.
         """
-        place, known = self._at(state) if state else self, dict[str, Hit]()
         with self._faults():
             try:
-                scores = Scores(await place._rankings(schema, legs, limit, where, known))
-                await place._complete(schema, legs, scores)
+                return await hits_of(self._client, state or self.collection, schema, legs, limit, where)
             except Exception as error:
                 if state and (is_missing(error) or is_forbidden(error)):
                     return None
                 raise
-        return scores, known
-
-    async def _rankings(
-        self, schema: CollectionSchema, legs: Sequence[Leg], limit: int, where: Where | None, known: dict[str, Hit]
-    ) -> list[list[tuple[str, float]]]:
-        """The scored ids of each leg. The hits are added to `known`, by id."""
-        found: list[list[tuple[str, float]]] = [[] for _ in legs]
-        unread: Any = None  # a point of a foreign collection in which no text was found
-        asked = {i: limit + TIE_SLACK for i, leg in enumerate(legs) if limit > 0 and _finds(schema, leg)}
-        while asked:
-            requests = [request(schema, legs[i], size, where) for i, size in asked.items()]
-            answers = await self._client.query_batch_points(self.collection, requests=requests)
-            deeper = {}
-            for (i, size), answer in zip(asked.items(), answers, strict=True):
-                points = answer.points
-                read = hits(schema, legs[i], points, legs)
-                unread = unread or (points[0] if points and not read else None)
-                scored = [(hit.chunk.id, hit.score) for hit in read]
-                ranking = best(scored, limit=limit, asked=size - len(points) + len(read))
-                crowded = len(read) < min(limit, len(points)) and len(points) >= size < DEEPEST
-                if ranking is None or crowded:
-                    deeper[i] = size * 4
-                else:
-                    found[i] = ranking
-                    known.update((hit.chunk.id, hit) for hit in read)
-            asked = deeper
-        if unread is not None and schema.fields is not None and not any(found):
-            raise unmapped(self.collection, schema.fields, unread.payload)
-        return found
-
-    async def _complete(self, schema: CollectionSchema, legs: Sequence[Leg], scores: Scores[str]) -> None:
-        """Ask for the scores of what other legs found; for those of dense legs only where they are cosines."""
-        lacking = {
-            leg: ids
-            for leg, vector in enumerate(legs)
-            if (gives_cosines(schema) or isinstance(vector, SparseVector))
-            and _finds(schema, vector)
-            and (ids := scores.lacking(leg))
-        }
-        if lacking:
-            requests = [rescoring(schema, legs[leg], server_ids(ids)) for leg, ids in lacking.items()]
-            answers = await self._client.query_batch_points(self.collection, requests=requests)
-            for leg, answer in zip(lacking, answers, strict=True):
-                scores.add(leg, [(str(point.id), point.score) for point in answer.points])
 
     async def look_inside(self, count: int) -> tuple[Any, list[Any]]:
         """The server's description of the collection and the payloads of `count` points, to propose a mapping from."""
@@ -361,17 +311,3 @@ def looked_at(client: QdrantClient, index: ServerIndex) -> CollectionSchema | No
                 return None
             raise
         return schema_of(index.collection, described, index.layout, described.points_count or 0)
-
-
-def _matches(schema: CollectionSchema, legs: Sequence[Leg], scores: Scores[str], found: Sequence[Hit]) -> Matches:
-    """The matches whose ids are those of `scores`. A dense leg's scores become cosines, whatever its distance."""
-    dense = {column: leg for column, leg in enumerate(legs) if not isinstance(leg, SparseVector)}
-    if not gives_cosines(schema):
-        scores.matrix[:, list(dense)] = cosines([hit.dense for hit in found], list(dense.values()))
-    prose = prose_of([hit.chunk for hit in found])
-    return Matches(legs, scores.matrix, scores.rankings, prose, lambda rows: [found[row].chunk for row in rows])
-
-
-def _finds(schema: CollectionSchema, leg: Leg) -> bool:
-    """Whether a leg can find something: it is not empty, and the collection has vectors of its kind."""
-    return not is_empty(leg) and not (isinstance(leg, SparseVector) and schema.sparse is None)

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from rag.book import Chunk, SparseVector, Where
-from rag.embedding.vectors import cosines
 from rag.errors import RetrievalError
 from rag.index.collection_schema import UNNAMED, CollectionSchema
 from rag.index.field_mapping import FieldMap
 from rag.index.payload import METADATA, from_payload
-from rag.system.program_name import program
+from rag.index.scores import cosines
+from rag.system.installation import program
 
 OVERSAMPLING: Final = 2.0  # of a quantized collection: this many times the limit are rescored with the full vectors
 

@@ -93,6 +93,29 @@ def typeset_anchors(headings: Sequence[HeadingText]) -> list[str]:
     return github_anchors([h._replace(text=h.typeset) for h in headings])
 
 
+def goldmark_anchors(headings: Sequence[HeadingText], *, kind: str, typographer: bool) -> list[str]:
+    """Hugo's rules: `kind` is `github`, `github-ascii` or `blackfriday`, its option `autoHeadingIDType`.
+
+    >>> goldmark_anchors([HeadingText(2, "V1.0 - Été", None, "V1.0 - Été")], kind="blackfriday", typographer=True)
+    ['v1-0-été']
+    >>> goldmark_anchors([HeadingText(2, "V1.0 - Été", None, "V1.0 - Été")], kind="github-ascii", typographer=True)
+    ['v10---ete']
+    """
+    slug = _GOLDMARK_SLUGS.get(kind, slugify)
+    texts = [h.typeset if typographer else h.text for h in headings]
+    return github_anchors([h._replace(text=slug(text)) for h, text in zip(headings, texts, strict=True)])
+
+
+def _blackfriday_slug(heading: str) -> str:
+    """Letters and digits in lower case, and a hyphen for all that stands between them."""
+    words = "".join(c if unicodedata.category(c)[0] in "LN" else " " for c in heading.lower())
+    return "-".join(words.split())
+
+
+def _ascii_slug(heading: str) -> str:
+    return slugify(unicodedata.normalize("NFKD", heading).encode("ascii", "ignore").decode())
+
+
 def kramdown_anchors(headings: Sequence[HeadingText]) -> list[str]:
     """kramdown's rule for GitHub's Markdown: a repeated slug is numbered, whether the number is taken or not."""
     counts: Counter[str] = Counter()
@@ -154,3 +177,9 @@ def _numbered(slug: str, seen: dict[str, int]) -> str:
         anchor = f"{slug}-{seen[slug]}"
     seen[anchor] = 0
     return anchor
+
+
+_GOLDMARK_SLUGS: Final[dict[str, Callable[[str], str]]] = {
+    "blackfriday": _blackfriday_slug,
+    "github-ascii": _ascii_slug,
+}

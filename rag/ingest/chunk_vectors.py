@@ -11,7 +11,7 @@ from typing import Final
 from rag.book import Chunk, Point
 from rag.ingest.text_batches import TextBatches, embed_batches
 from rag.ports import Embedder, SparseEncoder, VectorCache
-from rag.system.onnx_runtime import give_back_memory
+from rag.system.process import give_back_memory
 
 BATCH: Final = 256  # passages whose vectors are in memory at the same time
 FREED: Final = 16  # batches after whose writing unused memory is given back

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from rag.book import RECIPE, Chunk, Document, IndexEntry, IndexInfo, Point
-from rag.errors import RetrievalError, SourceFailedError, UsageError
+from rag.errors import RetrievalError, UsageError
 from rag.index.index_errors import not_ours
+from rag.ingest.book_sources import BookSources, IngestOptions
 from rag.ingest.book_title import book_title
 from rag.ingest.chunk_vectors import BATCH, ChunkVectors
 from rag.ingest.chunking import chunk
-from rag.ingest.fitting import check_models, check_sources
-from rag.ingest.loaders import LoadResult, load_source
-from rag.ingest.patterns import EVERYTHING, Selection
-from rag.ingest.plan import Plan, make_plan
+from rag.ingest.plan import Plan, check_encoders, check_sources, make_plan
 from rag.ingest.report import (
     STEPS,
     ChunkCounts,
@@ -32,39 +29,16 @@ from rag.ingest.report import (
     SourceSummary,
     Step,
 )
-from rag.ingest.source_files import note_surroundings, witnessed
-from rag.ingest.source_memory import ReadSource, RecalledPage, SourceMemory, options_key
-from rag.ingest.sources.opened_source import is_address
+from rag.ingest.source_memory import RecalledPage, SourceMemory
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
-from rag.system.onnx_runtime import give_back_memory
+from rag.system.process import give_back_memory
 from rag.types import now
 
 CHUNK_TOKENS: Final = 512  # the longest chunk, if the embedding model sees as much
 MARGIN: Final = 4  # tokens reserved for the embedding model's special tokens
 EVERY: Final = 0.1  # seconds between two reports about a step
 
-_LOGIN: Final = re.compile(r"//[^/@\s]*@")
-
 Watch = Callable[[IngestProgress], None]
-
-
-@dataclass(frozen=True, slots=True)
-class IngestOptions:
-    """How sources are read. The fields are described at `rag.ingest.pipeline.ingest`."""
-
-    base_url: str | None = None
-    skip: Collection[str] = ()
-    generator: str | None = None
-    selection: Selection = EVERYTHING
-    alone: bool = False
-    own: bool = False
-    rebuild: bool = False
-    profile: str = ""
-    dry_run: bool = False
-
-    def of_profile(self, name: str) -> IngestOptions:
-        """The options for the collection of a profile."""
-        return replace(self, profile=name)
 
 
 class _UnreadPageError(Exception):
@@ -91,8 +65,8 @@ class Ingestion:
         closes_index: bool = False,
         memory: SourceMemory | None = None,
     ) -> None:
-        self.sources = sources
         self.options = options
+        self._sources = BookSources(sources, options, memory)
         self.index = index
         self._embedder = embedder
         self._sparse = sparse
@@ -101,14 +75,9 @@ class Ingestion:
         self._shown = 0.0
         self._began = time.monotonic()
         self._locks = AsyncExitStack()
-        self._memory = memory
-        self._read: dict[tuple[str, str], ReadSource] = {}
         self._empty: set[tuple[str, str]] = set()  # source and path of the pages without chunks
-        self._read_all = False  # nothing is recalled any more: a page has to be cut
         self._locked = False
         self._closes_index = closes_index
-        self._loaded: list[LoadResult] = []
-        self._failed: list[IngestFailure] = []
         self._info: IndexInfo | None = None
         self._held: list[IndexEntry] = []
         self._plan: Plan | None = None
@@ -142,58 +111,10 @@ class Ingestion:
             await self.index.aclose()
 
     async def load(self) -> None:
-        """Read all sources. One that fails is named in the report.
-
-        If all do, raises `SourceFailedError`, or `UsageError` if none of them was right as it was given.
-        """
-        if not self.sources:
-            raise UsageError(
-                "No source was given.", code="source", hint="Give a folder, a file or an address: ingest SOURCE."
-            )
-        self._failed = []
-        found: dict[str, LoadResult] = {}
-        first: UsageError | None = None
-        for number, source in enumerate(self.sources):
-            self._tell("load", number, len(self.sources))
-            try:
-                result = await asyncio.to_thread(self._load, source, number)
-            except UsageError as error:
-                if first is None or (isinstance(error, SourceFailedError) and not isinstance(first, SourceFailedError)):
-                    first = error
-                self._failed.append(
-                    IngestFailure(source=_shown(source), reason=f"{error.message} {error.hint}".strip())
-                )
-            else:
-                found[result.source] = result  # one that is given twice counts once
-        if first is not None and not found:
-            if isinstance(first, SourceFailedError):
-                first.failures = tuple((one.source, one.reason) for one in self._failed)
-            raise first
-        self._loaded = list(found.values())
-        self._title = book_title(self._loaded[0].source, self._loaded[0].documents, self._loaded[0].title)
-        self._tell("load", len(self.sources), len(self.sources))
-
-    def _load(self, source: Path | str, number: int) -> LoadResult:
-        options = self.options
-        key = options_key(options.base_url, sorted(options.skip), options.generator, options.own, options.selection)
-        memory = None if is_address(str(source)) else self._memory
-        known = memory.recall(str(source), key) if memory and not self._read_all else None
-        if known is not None:
-            return known
-        with witnessed() as seen:
-            result = load_source(
-                source,
-                base_url=options.base_url,
-                skip=options.skip,
-                generator=options.generator,
-                own=options.own,
-                selection=options.selection,
-                watch=lambda pages, known: self._tell_pages(number, pages, known),
-            )
-            note_surroundings(result.source)
-        if memory and not result.failures:
-            self._read[str(source), key] = ReadSource(result, seen)
-        return result
+        """Read all sources. Those that fail are named in the report. Raises as `BookSources.load`."""
+        await self._sources.load(lambda done: self._tell("load", done, len(self._sources.given)), self._tell_pages)
+        first = self._sources.loaded[0]
+        self._title = book_title(first.source, first.documents, first.title)
 
     async def chunk(self) -> None:
         """Compare the pages with the points in the index, and cut those that are new or changed."""
@@ -202,25 +123,24 @@ class Ingestion:
         self._info, entries = await self._read_index()
         self._held = entries
         if options.rebuild:
-            check_sources(self.index.collection, entries, [one.source for one in self._loaded])
+            check_sources(self.index.collection, entries, [one.source for one in self._sources.loaded])
             entries = []
         else:
-            check_models(self._info, self.index, self._embedder, self._sparse, self.sources, options.profile)
+            check_encoders(self._info, self.index, self._embedder, self._sparse, self._sources.given, options.profile)
             if self._info is not None and self._info.recipe != RECIPE:
                 entries = [replace(entry, document_sha256="") for entry in entries]  # every page counts as changed
         try:
             self._plan = plan = await asyncio.to_thread(self._make_plan, entries)
         except _UnreadPageError:
-            self._read_all = True
+            self._sources.recalls = False
             await self.load()
             self._plan = plan = await asyncio.to_thread(self._make_plan, entries)
-        for (source, key), read in self._read.items() if self._memory and not options.dry_run else ():
-            await asyncio.to_thread(self._memory.keep, source, key, read, self._empty)  # type: ignore[union-attr]
-        self._read = {}
+        if not options.dry_run:
+            await asyncio.to_thread(self._sources.keep, self._empty)
         if not plan.total:
-            names = ", ".join(str(source) for source in self.sources)
+            names = ", ".join(str(source) for source in self._sources.given)
             raise UsageError(f"All pages of {names} are empty.", code="no_text", hint="Give pages with text.")
-        self._loaded = [replace(one, documents=()) for one in self._loaded]  # their texts are in the chunks
+        self._sources.forget_texts()
         await asyncio.to_thread(self._vectors.look_up, plan.write)
 
     async def _lock(self) -> None:
@@ -253,10 +173,9 @@ class Ingestion:
     def _make_plan(self, entries: Sequence[IndexEntry]) -> Plan:
         limit = min(CHUNK_TOKENS, self._embedder.max_tokens - MARGIN)
         others = {entry.source for entry in entries} if self.options.alone else set()
-        failed = {(failure.source, failure.path) for result in self._loaded for failure in result.failures}
+        loaded, documents = self._sources.loaded, self._sources.documents
+        failed = {(failure.source, failure.path) for result in loaded for failure in result.failures}
         stored = {(entry.source, entry.source_file_path) for entry in entries}
-        documents = [document for result in self._loaded for document in result.documents]
-
         numbers = iter(range(1, len(documents) + 1))
 
         def chunked(document: Document) -> list[Chunk]:
@@ -273,7 +192,7 @@ class Ingestion:
         return make_plan(
             documents,
             entries,
-            sources=others | {result.source for result in self._loaded},
+            sources=others | {result.source for result in loaded},
             chunk=chunked,
             spared={page for page in stored if not failed.isdisjoint(_places(*page))},
         )
@@ -371,16 +290,18 @@ class Ingestion:
         moment = time.monotonic()
         if moment - self._shown >= EVERY:
             self._shown = moment
-            self._watch(IngestProgress(step="load", done=number, total=len(self.sources), pages=pages, known=known))
+            self._watch(
+                IngestProgress(step="load", done=number, total=len(self._sources.given), pages=pages, known=known)
+            )
 
     def _generators(self, before: Mapping[str, str]) -> dict[str, str]:
         """For each source of the book, by whose rules it was read and why."""
-        return {**before, **{one.source: f"{one.generator} ({one.reason})" for one in self._loaded}}
+        return {**before, **{one.source: f"{one.generator} ({one.reason})" for one in self._sources.loaded}}
 
     def report(self) -> IngestReport:
         """What was done, or in a dry run what would be; once the step "chunk" has run."""
         plan = self._made_plan
-        failures = [failure for result in self._loaded for failure in result.failures]
+        failures = [failure for result in self._sources.loaded for failure in result.failures]
         return IngestReport(
             collection=self.index.collection,
             embedding_model=self._embedder.model_id,
@@ -389,14 +310,9 @@ class Ingestion:
             embedded=len(self._vectors.missing),
             tokens=self._vectors.tokens,
             seconds=round(time.monotonic() - self._began, 3),
-            failures=[*self._failed, *(IngestFailure(source=one.file, reason=one.reason) for one in failures)],
-            sources=[SourceSummary.of(one) for one in self._loaded],
+            failures=[*self._sources.failed, *(IngestFailure(source=one.file, reason=one.reason) for one in failures)],
+            sources=[SourceSummary.of(one) for one in self._sources.loaded],
         )
-
-
-def _shown(source: Path | str) -> str:
-    """A source as it may be printed: an address without a name and a password."""
-    return _LOGIN.sub("//", str(source))
 
 
 def _identity(id: str, sha256: str) -> int:

@@ -24,7 +24,7 @@ from rag.ingest.source_files import KINDS, Failure, SourceFiles, read_file
 from rag.ingest.sources.opened_source import opened_source
 
 # Part of every page's hash. Raise it when cleaning or chunking changes, so that every page is ingested again.
-VERSION: Final = 5
+VERSION: Final = 6
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from rag import ports
 from rag.book import IndexEntry, IndexInfo
 from rag.embedding.vector_cache import SqliteVectorCache, write_vectors
 from rag.errors import RetrievalError
-from rag.system.program_name import as_packaged
+from rag.system.installation import as_packaged
 
 DOCS: Final = Path(__file__).parent.parent.parent / "docs"
 SKIPPED: Final = ("decisions",)
@@ -141,8 +141,8 @@ def embed_manual(file: Path) -> int:
 
     The file serves the checkout and the package, whose pages name other commands.
     """
+    from rag.embedding.bm25 import Bm25Encoder
     from rag.embedding.local import OnnxEmbeddings
-    from rag.embedding.vectors import Bm25Encoder
     from rag.index.catalog import open_index
 
     embedder = OnnxEmbeddings()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from rag.ingest.ingestion import Ingestion, IngestOptions, Watch
+from rag.ingest.book_sources import IngestOptions
+from rag.ingest.ingestion import Ingestion, Watch
 from rag.ingest.patterns import EVERYTHING, Selection
 from rag.ingest.report import IngestProgress, IngestReport
 from rag.ingest.source_memory import SourceMemory

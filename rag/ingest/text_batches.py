@@ -1,4 +1,4 @@
-"""Embed many texts: in batches of like length, several at a time, and as fast as the service allows."""
+"""Embed many texts: in batches of like length, several at a time, as fast as the service allows; and for how long."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from rag.errors import AskbookError
+from rag.ingest.report import IngestReport
 from rag.ports import Embedder, VectorCache
 
 ATTEMPTS: Final = 8  # of one batch, after which the ingestion gives up; its vectors are cached
 FIRST_WAIT: Final = 1.0  # seconds, doubled with every attempt, where the service names no wait
 LONGEST_WAIT: Final = 60.0
 LONGEST_REQUESTED_WAIT: Final = 300  # seconds; a service that asks for more has used up a quota
+SAMPLE: Final = 8  # texts that a local model embeds, to see how fast this machine is
+REQUEST: Final = 1.0  # seconds that a request to a service takes, roughly
+_WORD: Final = "gear "
 
 Progress = Callable[[int, int], None]
 Waiting = Callable[[int], None]
@@ -115,3 +119,22 @@ async def _patiently(embed: Callable[[list[str]], None], batch: list[str], limit
             waiting(round(seconds))
         else:
             return
+
+
+def estimated_seconds(report: IngestReport, embedder: Embedder, *, is_local: bool) -> float:
+    """The time that embedding would take: measured on this machine, or by the number of requests to a service.
+
+    A local model embeds a few made-up texts as long as the book's are on average. A service is not called, since that
+    would be billed; its limits may make it slower.
+    """
+    if not report.embedded:
+        return 0.0
+    if not is_local:
+        requests = -(-report.embedded // embedder.batch_size)
+        return REQUEST * -(-requests // calls_at_once(embedder))
+    length = min(embedder.max_tokens, max(1, report.tokens // report.embedded))
+    texts = [_WORD * length + str(number) for number in range(SAMPLE)]
+    embedder.embed_documents(texts[:1])  # loads the model
+    began = time.monotonic()
+    embedder.embed_documents(texts)
+    return (time.monotonic() - began) / SAMPLE * report.embedded

@@ -128,6 +128,7 @@ def _chat_model(endpoint: Endpoint, profile: Profile) -> BaseChatModel:
         http_async_client=DefaultAsyncHttpxClient(timeout=timeout, **async_client_options(httpx2, LINE_BYTES)),
         max_retries=0,  # the graph's retry policy is the only one
         stream_usage=True,
+        stream_chunk_timeout=None,  # the node has an idle timeout, and this one would make a task for each chunk
         openai_proxy="",  # not from OPENAI_PROXY; HTTPS_PROXY counts, as for every program
     )
     model.async_client = PlainCompletions(model.root_async_client)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from openai import AsyncOpenAI, AsyncStream
+from openai import AsyncOpenAI
 
-from rag.model.gathered_stream import GatheredStream, OpenStreams
+from rag.model.event_stream import EventStream
+from rag.model.reading_pace import OpenStreams
 
 _FOR_THE_CLIENT: Final = frozenset({"extra_headers", "extra_query", "extra_body", "timeout", "response_format"})
 
@@ -32,11 +33,11 @@ class PlainCompletions:
         """The response; if it is streamed, a stream of chunks as JSON. Raises what the client raises."""
         if not request.get("stream") or _FOR_THE_CLIENT & request.keys():
             return await self._client.chat.completions.create(**request)
-        stream: type[AsyncStream[object]] = AsyncStream[object]
-        chunks = await self._client.post(
-            "/chat/completions", body=request, cast_to=object, stream=True, stream_cls=stream
+        stream = await self._client.post(
+            "/chat/completions", body=request, cast_to=object, stream=True, stream_cls=EventStream
         )
-        return GatheredStream(chunks, self._opened)
+        stream.beside = self._opened
+        return stream
 
 
 def with_all_keys(chunk: dict[str, Any]) -> dict[str, Any]:

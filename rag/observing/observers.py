@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rag.observing.runs import RunObserver
 from rag.settings import Settings
-from rag.system.extras import need
+from rag.system.installation import need
 
 
 def observers_of(settings: Settings) -> list[RunObserver]:
@@ -28,7 +28,7 @@ def start_outputs(settings: Settings) -> None:
     A program that uses askbook as a library has outputs of its own.
     """
     if settings.log != "off":
-        from rag.observing.log_lines import start_log
+        from rag.observing.run_log import start_log
 
         start_log(settings.log)
     if settings.traces == "otel":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,8 +10,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.book import Chunk, Matches
-from rag.search.followups import context_weight, rewrite_weight
-from rag.search_records import Candidate, Outcome, QueryKind
+from rag.search.queries import WORDS, Query
+from rag.search_records import Candidate, Outcome
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 BM25: Final = 0.28  # weight of the best BM25 score of a search, in units of cosine
 PROSE: Final = 0.36  # bonus of a passage with at least `ENOUGH` words of prose
 ENOUGH: Final = 60  # words
-WORDS: Final = 1  # column of the scores by words, after the raw question's cosines
 SHINGLE: Final = 3  # words
 RESEMBLANCE: Final = 0.9  # share of common shingles from which on two texts are duplicates
 BESIDE: Final = 2  # best kept passages that may bring a neighbour
@@ -43,39 +41,6 @@ def fuse(similarities: ArrayLike, weights: ArrayLike, bm25: ArrayLike, words: Ar
 
     meaning = np.asarray(similarities) @ np.asarray(weights)
     return meaning + BM25 * np.asarray(bm25) + PROSE * np.minimum(words, ENOUGH) / ENOUGH
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A text that is searched for, its vector, and the weight of its cosine; the raw question has a weight of 1."""
-
-    kind: QueryKind
-    text: str
-    vector: NDArray[float64]
-    weight: float = 1.0
-
-
-def weighed(texts: Sequence[tuple[QueryKind, str]], matches: Matches) -> list[Query]:
-    """The queries with their weights, in the order of `texts`: the raw question, its contexts, its rewrite.
-
-    The legs of `matches` are the raw question's dense leg, its sparse leg, and the dense leg of each other text.
-    """
-    import numpy as np
-
-    columns = [column for column in range(len(matches.legs)) if column != WORDS]
-    vectors = np.array([matches.legs[column] for column in columns], dtype=float)
-    best = [float(matches.scores[rows[0], i]) if (rows := matches.rankings[i]) else 0.0 for i in columns]
-    positions = [i for i, (kind, _) in enumerate(texts) if kind != "rewrite"]
-    near = [_cosine(vectors[0], vectors[i]) for i in positions[1:]]
-    context = context_weight(near, [best[i] for i in positions])
-    queries: list[Query] = []
-    for (kind, text), vector, largest in zip(texts, vectors, best, strict=True):
-        weight = context if kind == "context" else 1.0
-        if kind == "rewrite":  # the last one, compared with the sum of all others
-            summed = np.sum([query.weight * query.vector for query in queries], axis=0)
-            weight = rewrite_weight(_cosine(summed, vector), largest - best[0])
-        queries.append(Query(kind, text, vector, weight))
-    return queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +90,6 @@ def ranked(matches: Matches, queries: Sequence[Query]) -> Ranking:
     cosines = (dense @ (weights * np.linalg.norm(vectors, axis=1)) / length).clip(0.0, 1.0).round(6)
     order = np.argsort(-fused, kind="stable")  # rows are in the order of ids
     return Ranking(rows[order].tolist(), cosines[order].tolist(), fused[order].tolist(), scores[order])
-
-
-def _cosine(one: NDArray[float64], other: NDArray[float64]) -> float:
-    length = math.sqrt((one @ one) * (other @ other))
-    return float(one @ other) / length if length else 0.0
 
 
 class Fingerprint:

@@ -12,9 +12,9 @@ from rag.book import Chunk, IndexInfo, Leg, Matches, Where
 from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.index.catalog import advised, check_models
 from rag.ports import ChunkIndex, Embedder, Reranker, SparseEncoder
-from rag.search.followups import contexts
 from rag.search.overview import overview
-from rag.search.ranking import Fingerprint, Query, joined, ranked, weighed
+from rag.search.queries import Query, queries_of, weighed
+from rag.search.ranking import Fingerprint, joined, ranked
 from rag.search.rerank import reranked
 from rag.search_records import SHOWN, Candidate, Found, Outcome, QueryKind, Trace
 from rag.text.english.requests import about_book
@@ -65,7 +65,7 @@ class Retriever:
     A leg is one ranking of the index: by cosine for the question and for each other query, by BM25 for the question.
     A passage's score is the cosine of its stored dense vector and the question's vector, clipped to 0..1. The threshold
     applies to this score; fusion only ranks. A question inside a conversation is also searched with its contexts (see
-    `rag.search.followups`); its vector is then the weighted sum of all queries' vectors. A reranker, if there is one,
+    `rag.search.queries`); its vector is then the weighted sum of all queries' vectors. A reranker, if there is one,
     ranks the passages that reach the threshold in place of fusion.
     """
 
@@ -100,7 +100,7 @@ class Retriever:
         """At most `k` passages whose score reaches `threshold`, best first, numbered from 1; there may be none.
 
         At most `neighbours` passages that stand beside them follow (see `rag.search.ranking`). `history` and `rewrite`
-        give more queries (see `rag.search.followups`). Raises `RetrievalError` if there is no collection ("no_index"),
+        give more queries (see `rag.search.queries`). Raises `RetrievalError` if there is no collection ("no_index"),
         if other models encoded it ("embedding_mismatch"), or if the search fails.
         """
         started = time.perf_counter()
@@ -204,14 +204,6 @@ class Retriever:
             raise RetrievalError(
                 "embedding_failed", f"The question could not be embedded ({type(error).__name__})."
             ) from error
-
-
-def queries_of(question: str, history: Sequence[AnsweredQuestion], rewrite: str) -> list[tuple[QueryKind, str]]:
-    """The texts to search for, the raw question first. A rewrite that repeats the question is left out."""
-    texts: list[tuple[QueryKind, str]] = [("question", question)]
-    texts += [("context", text) for text in contexts(question, history)]
-    new = rewrite.strip() and rewrite.split() != question.split()
-    return [*texts, ("rewrite", rewrite)] if new else texts
 
 
 def _rerank_query(queries: Sequence[Query]) -> str:

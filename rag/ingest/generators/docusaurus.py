@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import yaml
@@ -15,9 +16,12 @@ import yaml
 from rag.ingest.anchors import HeadingText, docusaurus_anchors
 from rag.ingest.data_values import TextLoader, from_json
 from rag.ingest.formats.known_formats import MARKUP
+from rag.ingest.generators.config_files import as_text
 from rag.ingest.generators.docusaurus_config import DocsTree, SiteOptions, site_options
+from rag.ingest.generators.docusaurus_sidebars import SidebarEntry, Sidebars
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.headings import without_number
+from rag.ingest.page import MarkdownText
 from rag.ingest.patterns import matches_any
 from rag.ingest.source_files import is_file, is_folder, read_inside
 
@@ -48,8 +52,9 @@ class Docusaurus(Generator):
     def options(self) -> SiteOptions:
         if self.config is not None:
             return site_options(self.config)
-        docs = self.source / "docs"
-        return SiteOptions((DocsTree(docs, "docs") if is_folder(docs) else DocsTree(self.source),))
+        docs, sidebars = self.source / "docs", next(iter(sorted(self.source.glob("sidebars.*"))), None)
+        tree = DocsTree(docs, "docs") if is_folder(docs) else DocsTree(self.source)
+        return SiteOptions((replace(tree, sidebars=sidebars),))
 
     def site_title(self) -> str:
         return self.options.title
@@ -122,19 +127,54 @@ class Docusaurus(Generator):
                     return found
         return super().target(page, path)
 
+    def breadcrumb(self, page: PageFile) -> tuple[str, ...]:
+        """The labels of the categories above the page in its sidebar; without a sidebar those of its folders."""
+        tree = self._tree(page.file)
+        if tree is None:
+            return super().breadcrumb(page)
+        folder = page.file.relative_to(tree.folder).parent.as_posix()
+        entry = self._entry(tree, page, folder)
+        if entry is not None and entry.doc_id:
+            return entry.above
+        top = tree.folder / (entry.folder if entry else ".")
+        below = page.file.relative_to(top).parents[:-1]
+        return (*(entry.above if entry else ()), *(self.folder_title(top / one) for one in reversed(below)))
+
+    def _entry(self, tree: DocsTree, page: PageFile, folder: str) -> SidebarEntry | None:
+        """The page's place in its sidebar. Docusaurus makes the id of a page of its path, without numbers."""
+        if tree.sidebars is None:
+            return None
+        shown = without_number if tree.numbered else str
+        name = page.text_field("id") or shown(posixpath.splitext(page.file.name)[0])
+        doc_id = "/".join([*map(shown, folder.split("/")), name]).removeprefix("./")
+        return self._sidebars[tree.sidebars].entry(doc_id, folder, page.text_field("displayed_sidebar"))
+
+    @cached_property
+    def _sidebars(self) -> dict[Path, Sidebars]:
+        files = {tree.sidebars for tree in self.options.trees}
+        return {file: Sidebars(self.include_root, file) for file in files if file is not None}
+
     def folder_title(self, folder: Path) -> str:
         return self._labels.get(folder) or super().folder_title(folder)
 
     @cached_property
     def _labels(self) -> dict[Path, str]:
-        """The labels in the `_category_` files of folders with pages."""
+        """The labels that the `_category_` files or else the start pages of folders give to these."""
         folders = {self.source}
         for page in self.pages.values():
             folder = page.file.parent
             while folder not in folders:
                 folders.add(folder)
                 folder = folder.parent
-        return {folder: label for folder in sorted(folders) if (label := _category_label(self.source, folder))}
+        categories = {folder: _category(self.source, folder) for folder in sorted(folders)}
+        labels = {folder: as_text(category.get("label")) for folder, category in categories.items()}
+        for page in self.pages.values():
+            folder, stem = page.file.parent, page.file.stem.lower()
+            is_start = stem in ("index", "readme", folder.name.lower())
+            if is_start and not labels[folder] and "link" not in categories[folder]:
+                title = page.text_field("sidebar_label") or page.text_field("title") or MarkdownText(page.body).title
+                labels[folder] = title
+        return labels
 
     def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
         return docusaurus_anchors(headings)
@@ -143,8 +183,8 @@ class Docusaurus(Generator):
         return page.syntax == "mdx" or (page.syntax == "markdown" and self.options.mdx == "mdx")
 
 
-def _category_label(root: Path, folder: Path) -> str:
-    """The label in a folder's `_category_` file; empty where there is none."""
+def _category(root: Path, folder: Path) -> Mapping[str, Any]:
+    """What a folder's `_category_` file says; nothing where there is none."""
     for name in _CATEGORY:
         text = read_inside(root, folder / name)
         if text is None:
@@ -153,6 +193,6 @@ def _category_label(root: Path, folder: Path) -> str:
             loaded = from_json(text) if name.endswith(".json") else yaml.load(text, Loader=TextLoader)
         except (ValueError, yaml.YAMLError, RecursionError):
             continue
-        if isinstance(loaded, dict) and isinstance(label := loaded.get("label"), str):
-            return " ".join(label.split())
-    return ""
+        if isinstance(loaded, dict):
+            return loaded
+    return {}

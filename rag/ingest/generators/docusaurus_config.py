@@ -25,7 +25,8 @@ _EXCLUDE: Final = (
 class DocsTree:
     """One version of one docs plugin: a folder of pages and where they are on the site.
 
-    `route` is the address of the folder below the site's, without slashes at its ends.
+    `route` is the address of the folder below the site's, without slashes at its ends. `sidebars` is the file of its
+    sidebars; None where they are made from the folders.
     """
 
     folder: Path
@@ -33,6 +34,7 @@ class DocsTree:
     include: tuple[str, ...] = _INCLUDE
     exclude: tuple[str, ...] = _EXCLUDE
     numbered: bool = True  # whether number prefixes of names are dropped
+    sidebars: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,13 @@ def _trees(site: Path, docs: Mapping[str, Any]) -> Iterator[DocsTree]:
         own = settings.get(name) if isinstance(settings, dict) else None
         usual = "" if name == last else "next" if name == "current" else name
         path = str(own["path"]) if isinstance(own, dict) and "path" in own else usual
-        folder = str(docs.get("path") or "docs") if name == "current" else f"{prefix}versioned_docs/version-{name}"
-        yield DocsTree(resolved(site / folder), "/".join(filter(None, (route, path.strip("/")))), *shared)
+        if name == "current":
+            folder, sidebars = str(docs.get("path") or "docs"), as_text(docs.get("sidebarPath"))
+        else:
+            folder = f"{prefix}versioned_docs/version-{name}"
+            sidebars = f"{prefix}versioned_sidebars/version-{name}-sidebars.json"
+        address = "/".join(filter(None, (route, path.strip("/"))))
+        yield DocsTree(resolved(site / folder), address, *shared, resolved(site / sidebars) if sidebars else None)
 
 
 def _version_names(file: Path) -> list[str]:

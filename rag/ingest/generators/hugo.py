@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag.ingest.admonitions import alerts
-from rag.ingest.anchors import HeadingText, typeset_anchors
+from rag.ingest.anchors import HeadingText, goldmark_anchors
 from rag.ingest.generators.config_files import as_text, is_false, is_true
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.hugo_config import hugo_options
@@ -215,7 +215,19 @@ class Hugo(Generator):
     # Syntax
 
     def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
-        return typeset_anchors(headings)
+        if is_false(self._goldmark("parser", "autoheadingid")):
+            return [heading.custom or "" for heading in headings]
+        kind = as_text(self._goldmark("parser", "autoheadingidtype")) or as_text(self._goldmark("parser", "autoidtype"))
+        typographer = self._goldmark("extensions", "typographer")
+        off = is_false(typographer) or is_true(_lower_named(typographer, "disable"))
+        return goldmark_anchors(headings, kind=kind, typographer=not off)
+
+    def _goldmark(self, *names: str) -> Any:
+        """An option of the section `markup.goldmark`; the case of its name does not count."""
+        found: Any = self.options.get("markup")
+        for name in ("goldmark", *names):
+            found = _lower_named(found, name)
+        return found
 
     def expanded(self, page: PageFile, allowance: Allowance) -> str:
         place = ShortcodePage(page, self.include_root, (self.content, page.file.parent, self.home), allowance)
@@ -223,6 +235,12 @@ class Hugo(Generator):
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
         draft.text = alerts(_BLOCK_ATTRIBUTES.sub("", draft.text))
+
+
+def _lower_named(options: Any, name: str) -> Any:
+    """The option with that name in lower case; None where there is none."""
+    found = options.items() if isinstance(options, dict) else ()
+    return next((value for key, value in found if str(key).lower() == name), None)
 
 
 def _date(value: object) -> str:

@@ -1,12 +1,14 @@
 """Read the literals of a JavaScript or TypeScript file without running it.
 
-A configuration is mostly one object of literals. Computed values are None, with two exceptions: a name has the value of
-the literal that it was declared with, and a call such as `path.resolve(__dirname, '../docs')` has its last string.
+A configuration is mostly one object of literals. Computed values are None, with three exceptions: a name has the value
+of the literal that it was declared with, a call such as `path.resolve(__dirname, '../docs')` has its last string, and a
+file that is imported has the value that the caller reads from it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 DEPTH: Final = 40  # nested objects and arrays; deeper ones are None
@@ -27,13 +29,17 @@ _OPEN: Final = {"(": ")", "[": "]", "{": "}"}
 _Token = tuple[str, str]  # kind, text
 
 
-def js_objects(text: str) -> dict[str, Any]:
-    """The values of the declared names, and that of the export under the name `default`."""
-    return _Reader(text[:LONGEST]).declarations()
+def js_objects(text: str, imported: Callable[[str], Any] | None = None) -> dict[str, Any]:
+    """The values of the declared names, and that of the export under the name `default`.
+
+    `imported` gives the value of a file of the same site by its relative path; without it, none is read.
+    """
+    return _Reader(text[:LONGEST], imported).declarations()
 
 
 class _Reader:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, imported: Callable[[str], Any] | None) -> None:
+        self._imported = imported
         self._tokens: list[_Token] = [
             (str(match.lastgroup), match[0]) for match in _TOKEN.finditer(text) if match.lastgroup != "space"
         ]
@@ -48,6 +54,9 @@ class _Reader:
                 self._at += 2
                 self._skip_to_value()
                 self._names[name] = self._value(0)
+            elif text == "import" and self._text(2) == "from" and self._kind(3) == "string":
+                self._names[self._text(1)] = self._file(self._text(3))
+                self._at += 4
             elif text == "export" and self._text(1) == "default":
                 self._at += 2
                 self._names["default"] = self._value(0)
@@ -82,6 +91,9 @@ class _Reader:
         elif kind == "string" or (kind == "template" and "${" not in first):
             self._at += 1
             value = _ESCAPE.sub(r"\1", first[1:-1])
+        elif self._imported and first == "require" and self._text(1) == "(" and self._kind(2) == "string":
+            value = self._file(self._text(2))
+            self._at += 4
         elif kind == "word" and self._text(1) in (",", "}", "]", ";", "as", "satisfies", ""):
             self._at += 1
             value = _WORDS[first] if first in _WORDS else self._names.get(first)
@@ -89,6 +101,11 @@ class _Reader:
             return self._computed()
         # Of `'a' + b`, `{…}.x` or `[…].map(…)` nothing is known.
         return value if self._text() in (",", "}", "]", ";", ")", "as", "satisfies", "") else self._rest(value)
+
+    def _file(self, literal: str) -> Any:
+        """The value of another file that is named by a string; None for a package."""
+        name = _ESCAPE.sub(r"\1", literal[1:-1])
+        return self._imported(name) if self._imported and name.startswith(".") else None
 
     def _rest(self, value: Any) -> Any:
         """Skip what follows a value. A statement without a semicolon ends at the next word."""
@@ -135,7 +152,7 @@ class _Reader:
                 spread = self._value(depth + 1)
                 found |= spread if isinstance(spread, dict) else {}
             elif self._text(1) == ":" and self._kind() in ("word", "string", "number"):
-                name = text if self._kind() == "word" else text.strip("'\"")
+                name = _ESCAPE.sub(r"\1", text[1:-1]) if self._kind() == "string" else text
                 self._at += 2
                 found[name] = self._value(depth + 1)
             elif self._kind() == "word" and self._text(1) in (",", "}"):

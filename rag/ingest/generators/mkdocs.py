@@ -23,6 +23,7 @@ from rag.ingest.anchors import (
 )
 from rag.ingest.generators.config_files import as_text, config_options, config_text, is_false
 from rag.ingest.generators.generator import Generator, PageFile
+from rag.ingest.generators.mkdocs_blog import Blog, blog_of
 from rag.ingest.generators.mkdocs_snippets import SnippetFolders, with_snippets
 from rag.ingest.generators.mkdocs_syntax import rewrite_mkdocs, unfolded
 from rag.ingest.includes import Allowance
@@ -90,8 +91,19 @@ class MkDocs(Generator):
         left_out = [str(self.options.get(name) or "") for name in ("exclude_docs", "draft_docs")]
         return not is_ignored(inner, "\n".join([_LEFT_OUT, *left_out]))
 
+    @cached_property
+    def _blog(self) -> Blog | None:
+        return blog_of(self.plugins)
+
+    def _is_post(self, page: PageFile) -> bool:
+        return self._blog is not None and self._blog.holds(self.inner(page.file))
+
+    def is_published(self, page: PageFile) -> bool:
+        return not (page.is_set("draft") and self._is_post(page))
+
     def site_path(self, page: PageFile) -> str:
-        folder, stem = posixpath.split(posixpath.splitext(self.inner(page.file))[0])
+        inner = self._blog.path(page) if self._blog is not None and self._is_post(page) else self.inner(page.file)
+        folder, stem = posixpath.split(posixpath.splitext(inner)[0])
         is_index = stem in ("index", "README")
         if is_false(self.options.get("use_directory_urls")):
             return "/" + posixpath.join(folder, "index.html" if is_index else f"{stem}.html")
@@ -126,7 +138,9 @@ class MkDocs(Generator):
         home = self.config.parent if self.config is not None else self.content
         bases = [home / path for path in (paths if isinstance(paths, list) else [paths]) if isinstance(path, str)]
         folders = SnippetFolders([*bases, self.content, page.file.parent], [self.include_root, *self._examples])
-        return unfolded(with_snippets(page.body, folders, allowance))
+        added = snippets.get("auto_append") or []
+        ends = [f'--8<-- "{name}"' for name in (added if isinstance(added, list) else [added])]
+        return unfolded(with_snippets("\n\n".join([page.body, *ends]), folders, allowance))
 
     @cached_property
     def _examples(self) -> list[Path]:

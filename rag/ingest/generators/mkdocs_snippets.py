@@ -15,7 +15,7 @@ from typing import Final
 
 from rag.ingest.includes import Allowance
 from rag.ingest.masking import fences
-from rag.ingest.source_files import read_inside
+from rag.ingest.source_files import read_inside, resolved
 
 DEPTH: Final = 5  # levels of snippets in snippets
 _SNIPPET: Final = re.compile(
@@ -32,12 +32,17 @@ _FILE: Final = re.compile(
     r"(?P<name>[^\s*{}!]{1,500})(?P<options>[^{}\n]{0,500}?)[<>]?(?:\*|!)\}[ \t]*$"
 )
 _LINES: Final = re.compile(r"\bln\[(?P<ranges>[\d:,\s]*)\]|\[ln:(?P<dashed>[\d.,\s-]*)\]")
+_TEXTS: Final = (".md", ".markdown", ".txt")
 _LANGUAGES: Final = {"yml": "yaml", "htm": "html", "jsonc": "json", "sh": "bash"}
 
 
 @dataclass(frozen=True, slots=True)
 class SnippetFolders:
-    """Where snippets are looked for, in order, and the folders that no snippet may leave."""
+    """Where snippets are looked for, in order, and the folders that no snippet may leave.
+
+    A folder that is named for snippets may be hidden, such as `docs/.snippets`. Only texts are read from such a folder,
+    since a stranger's configuration could name `.git`.
+    """
 
     bases: Sequence[Path]
     roots: Sequence[Path]
@@ -47,6 +52,8 @@ class SnippetFolders:
         for base in self.bases:
             for root in self.roots:
                 text = read_inside(root, base / name)
+                if text is None and Path(name).suffix in _TEXTS and resolved(base).is_relative_to(resolved(root)):
+                    text = read_inside(base, base / name)
                 if text is not None:
                     return text
         return None

@@ -43,7 +43,8 @@ _OBJECT: Final = re.compile(
 )
 _MARKS: Final = {
     "mark": re.compile(r"(?<![=\w])==(?=\S)([^=\n]{1,500})(?<=\S)==(?![=\w])"),
-    "caret": re.compile(r"\^\^(?=\S)([^^\n]{1,500})(?<=\S)\^\^"),
+    "caret": re.compile(r"\^\^(?=\S)([^^\n]{1,500})(?<=\S)\^\^|(?<![\\^])\^([\w+.,()-]{1,50})\^(?![\w^])"),
+    "tilde": re.compile(r"(?<![\\~])~([\w+.,()-]{1,50})~(?!~)"),
 }
 _LOOP: Final = Span(r"\{%-?[ ]*(for)\b[^%\n]{0,1000}%\}", r"\{%-?[ ]*endfor[ ]*-?%\}")
 # Termynal shows such a block as a terminal, with the colours that its HTML sets.
@@ -175,7 +176,7 @@ def rewrite_mkdocs(draft: PageDraft, extra: Callable[[str], str] | None, extensi
         text = _DEFINITION.sub("", text)
     for name, pattern in _MARKS.items():
         if f"pymdownx.{name}" in extensions:
-            text = pattern.sub(r"\1", text)
+            text = pattern.sub(lambda mark: "".join(filter(None, mark.groups())), text)
     if extra is not None:
         text = _LOOP.replaced(lambda *_: "", text)  # the loop runs when the site is built
         text = re.sub(r"\{\{[ ]*([\w.]{1,200})[^{}\n]{0,300}\}\}", lambda match: extra(match[1]), text)

@@ -99,6 +99,10 @@ _ABOUT_BOOK: Final = (
     rf"(?:give|show|tell) me {_OVERVIEW}(?: (?:of|to) {_THIS_BOOK})?",
     rf"{_OVERVIEW} of {_THIS_BOOK}",
     rf"(?:tell me )?about {_THIS_BOOK}",
+    # To the answerer, which knows nothing but the book:
+    r"what can you (?:do|answer|explain|tell me|do for me|help(?: me)? with)",
+    r"what (?:do you know|are you able to answer|kind of questions can (?:i ask|you answer))(?: about)?",
+    r"(?:how can you help(?: me)?|who are you|what are you)",
 )
 _CONTENTS: Final = (
     r"(?:(?:show|give|list|print|tell)(?: me)? |what(?:['’]?s| is) )?(?:the |a )?"

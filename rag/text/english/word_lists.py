@@ -49,12 +49,6 @@ CARRIERS: Final = frozenset(_CARRIER_STEMS.split())
 _WHOLE_WORDS: Final = "all every each everyone everything both always necessarily entirely completely fully quite"
 WHOLES: Final = frozenset(_WHOLE_WORDS.split())
 
-# After "at" these compare nothing.
-EXTREMES: Final = frozenset({"least", "most"})
-
-_TIME_SPAN_WORDS: Final = "century decade decades year years month months week weeks day days few couple"
-TIME_SPANS: Final = frozenset(_TIME_SPAN_WORDS.split())
-
 SOURCE_WORD: Final = (
     r"(?:[Ss]ources?|[Pp]assages?|[Rr]ef(?:erence)?s?|[Cc]it(?:e|ations?)|[Dd]oc(?:ument)?s?|[Cc]hunks?|[Cc]ontext)"
 )

@@ -11,8 +11,7 @@ from langgraph.graph import END
 
 from graph.build import build_graph
 from graph.compiled import thread_config
-from nodes.bare_end import bare_end
-from nodes.error import always_ending, error_draft, last_resort, make_to_fallback
+from nodes.error import always_ending, bare_end, error_draft, last_resort, make_to_fallback
 from rag.errors import AskbookError, UsageError
 from rag.types import Response
 from state import AgentState, InputState

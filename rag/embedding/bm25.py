@@ -1,4 +1,4 @@
-"""Vectors: BM25 term weights (Robertson and Zaragoza 2009), and cosines of dense vectors.
+"""The sparse encoder: BM25 term weights (Robertson and Zaragoza 2009).
 
 A document's sparse vector holds its saturated term frequencies, a query's vector a 1.0 for each term. The inverse
 document frequency changes with every ingestion, so Qdrant multiplies it in at search time.
@@ -7,8 +7,7 @@ document frequency changes with every ingestion, so Qdrant multiplies it in at s
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rag.book import SparseVector
 from rag.errors import UsageError
@@ -63,21 +62,3 @@ def _ordered(vector: Any) -> SparseVector:
         weights[index] = weights.get(index, 0.0) + value
     ordered = sorted(weights)
     return SparseVector(ordered, [weights[index] for index in ordered])
-
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
-
-
-def cosines(rows: Sequence[Sequence[float]], columns: Sequence[Sequence[float]]) -> NDArray[float64]:
-    """The matrix of cosines, a row for each of `rows`, a column for each of `columns`; 0 for a vector of length 0."""
-    import numpy as np
-
-    if not rows or not columns:
-        return np.zeros((len(rows), len(columns)))
-    left, right = np.asarray(rows, dtype=np.float64), np.asarray(columns, dtype=np.float64)
-    lengths = np.linalg.norm(left, axis=1)[:, None] * np.linalg.norm(right, axis=1)[None, :]
-    similarities: NDArray[float64] = np.zeros(lengths.shape)
-    np.divide(left @ right.T, lengths, out=similarities, where=lengths > 0)
-    return similarities

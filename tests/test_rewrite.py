@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from nodes.rewrite import LONGEST_REWRITE, read_rewrite, rewrite_prompt
 from rag.profiles.profile import load_profile
 from rag.profiles.schema import BudgetSection
-from rag.search.followups import LONGEST_REWRITE, read_rewrite, rewrite_prompt
 from rag.types import AnsweredQuestion
 
 PROFILE = load_profile("default")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.search.followups import ALONE, CONTEXT, LOST, MOST_LIFT, REWRITE, context_weight, contexts, rewrite_weight
+from rag.search.queries import ALONE, CONTEXT, LOST, MOST_LIFT, REWRITE, context_weight, contexts, rewrite_weight
 from rag.types import AnsweredQuestion
 
 TALK = [

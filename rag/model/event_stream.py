@@ -1,0 +1,209 @@
+"""The chunks of a streamed response; those that have arrived together are joined.
+
+An endpoint sends a chunk for each token, a few characters long. What the clients and askbook do for each chunk is the
+same for a long piece of text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Self
+
+import anyio
+import httpx2
+from openai import APIConnectionError, APIError, APITimeoutError, AsyncStream
+
+from rag.model.reading_pace import OpenStreams
+
+_STEPS: Final = 4  # of the event loop, in which the reading task takes from the connection what has come
+_DRAIN: Final = 0.1  # seconds for the end of a response after its last event, so that its connection can be used again
+_END: Final = "[DONE]"
+_NOTHING: Final = object()
+
+
+class EventStream(AsyncStream[object]):
+    """A streamed response of OpenAI's client whose chunks are JSON, and joined if they differ only in their text.
+
+    With other streams `beside` it, it makes a pause before it reads on: meanwhile text gathers in the operating system,
+    and all of it becomes one chunk. The chunks come in their order, and what the response fails with is raised after
+    them, as the client raises it. Use it in an `async with` block; leaving the block ends the task that reads and
+    closes the response. Give it to the client as `stream_cls`.
+    """
+
+    beside: OpenStreams | None = None
+
+    async def __aenter__(self) -> Self:
+        self.beside = self.beside or OpenStreams()
+        self.beside.count += 1
+        self._arrivals = Arrivals(self.response.aiter_bytes())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self.beside:
+            self.beside.count -= 1
+        await self._arrivals.stop()
+        await self.response.aclose()
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        events = EventDecoder()
+        while parts := await self._take():
+            for chunk in joined(self._chunks(events.feed(b"".join(parts)))):
+                yield chunk
+            if events.ended:
+                await self._arrivals.finish(_DRAIN)
+                return
+            if self.beside and (pause := self.beside.pause):
+                await asyncio.sleep(pause)
+        for chunk in joined(self._chunks(events.close())):
+            yield chunk
+
+    async def _take(self) -> list[bytes]:
+        try:
+            return await self._arrivals.take()
+        except httpx2.TimeoutException as error:
+            raise APITimeoutError(request=self.response.request) from error
+        except (httpx2.RequestError, ssl.SSLError, anyio.EndOfStream) as error:
+            raise APIConnectionError(request=self.response.request) from error
+
+    def _chunks(self, events: Iterable[str]) -> Iterator[Any]:
+        """The events as JSON. Raises `APIError` for one that reports an error, and `ValueError` for what is no JSON."""
+        for event in events:
+            chunk = json.loads(event)
+            error = chunk.get("error") if isinstance(chunk, Mapping) else None
+            if error:
+                message = error.get("message") if isinstance(error, Mapping) else None
+                said = message if message and isinstance(message, str) else "An error occurred during streaming"
+                raise APIError(said, request=self.response.request, body=error)
+            yield chunk
+
+
+class EventDecoder:
+    """Takes the bytes of server-sent events, gives the data of complete ones. Only data is read of an event.
+
+    See https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation. `ended` is true
+    after the event that ends a stream of chunks, and what follows is ignored. Raises `UnicodeDecodeError`.
+    """
+
+    def __init__(self) -> None:
+        self._rest: list[bytes] = []  # of a line that has not ended
+        self._data: list[str] = []  # of the event that has not ended
+        self.ended = False
+
+    def feed(self, block: bytes) -> Iterator[str]:
+        self._rest.append(block)
+        if b"\n" not in block and b"\r" not in block:
+            return iter(())
+        block = b"".join(self._rest)
+        # A carriage return at the end may be half of a line end.
+        end = max(block.rfind(b"\n"), block.rfind(b"\r", 0, -1)) + 1
+        self._rest = [block[end:]]
+        return self._events(block[:end].splitlines())
+
+    def close(self) -> Iterator[str]:
+        """The response has ended. An event that no empty line ends is dropped."""
+        return self._events(b"".join(self._rest).splitlines())
+
+    def _events(self, lines: Iterable[bytes]) -> Iterator[str]:
+        for line in lines:
+            if line.startswith(b"data:"):
+                self._data.append(line[5:].removeprefix(b" ").decode("utf-8"))
+            elif not line and self._data:
+                event, self._data = "\n".join(self._data), []
+                self.ended = event.startswith(_END)
+                if self.ended:
+                    return
+                yield event
+
+
+class Arrivals:
+    """The parts of a response, read by a task of its own, and only while somebody waits for one."""
+
+    def __init__(self, parts: AsyncIterator[bytes]) -> None:
+        self._arrived: list[bytes] = []
+        self._news, self._wanted = asyncio.Event(), asyncio.Event()
+        self._failure: Exception | None = None
+        self._ended = False
+        self._reading = asyncio.create_task(self._read(parts))
+
+    async def take(self) -> list[bytes]:
+        """What has arrived, at least one part; empty at the end. Raises what the response fails with, after its parts.
+
+        A part that came while nobody waited brings along those behind it that have come since.
+        """
+        self._wanted.set()
+        if self._arrived and not self._ended:
+            for _ in range(_STEPS):
+                await asyncio.sleep(0)
+        await self._news.wait()
+        if not self._ended:
+            self._news.clear()
+            self._wanted.clear()
+        parts, self._arrived = self._arrived, []
+        if not parts and self._failure is not None:
+            raise self._failure
+        return parts
+
+    async def finish(self, seconds: float) -> None:
+        """Read to the end of the response, and drop what comes, but for so long at most."""
+        self._wanted.set()
+        await asyncio.wait({self._reading}, timeout=seconds)
+
+    async def stop(self) -> None:
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def _read(self, parts: AsyncIterator[bytes]) -> None:
+        try:
+            async for part in parts:
+                self._arrived.append(part)
+                self._news.set()
+                if not self._wanted.is_set():
+                    await self._wanted.wait()
+        except Exception as failure:
+            self._failure = failure
+        self._ended = True
+        self._news.set()
+
+
+def joined(chunks: Iterable[Any]) -> Iterator[Any]:
+    """The chunks, with neighbours that differ only in their text as one. What `chunks` raises comes after them.
+
+    Of a chunk that is joined, the first one is changed in place.
+    """
+    first: Any = _NOTHING
+    delta: dict[str, Any] | None = None  # where the text of `first` was taken out
+    texts: list[str] = []
+    try:
+        for chunk in chunks:
+            place = _place_of_text(chunk)
+            text = place.pop("content") if place is not None else ""
+            if delta is not None and place is not None and chunk == first:
+                texts.append(text)
+                continue
+            if first is not _NOTHING:
+                yield _with_text(first, delta, texts)
+            first, delta, texts = chunk, place, [text]
+    except Exception:
+        if first is not _NOTHING:
+            yield _with_text(first, delta, texts)
+        raise
+    if first is not _NOTHING:
+        yield _with_text(first, delta, texts)
+
+
+def _place_of_text(chunk: Any) -> dict[str, Any] | None:
+    """The delta of the chunk's only choice, if it has a text; None for a chunk of another form."""
+    choices = chunk.get("choices") if isinstance(chunk, dict) else None
+    if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
+        return None
+    delta = choices[0].get("delta")
+    return delta if isinstance(delta, dict) and isinstance(delta.get("content"), str) else None
+
+
+def _with_text(chunk: Any, delta: dict[str, Any] | None, texts: Sequence[str]) -> Any:
+    if delta is not None:
+        delta["content"] = "".join(texts)
+    return chunk

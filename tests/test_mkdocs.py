@@ -1,0 +1,93 @@
+"""A MkDocs site: addresses of its blog, appended and hidden snippets, marks of its extensions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.books_on_disk import BASE, addresses, pages
+
+POST = "---\ndate: 2024-05-02\n---\n\n# Hatch v1.10.0\n\nWords.\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "path", "text", "expected"),
+    [
+        ("", "blog/posts/one.md", POST, "/blog/2024/05/02/hatch-v1100/"),
+        ("", "blog/posts/2024/one.md", POST.replace("date:", "slug: short\ndate:"), "/blog/2024/05/02/short/"),
+        ("", "blog/posts/one.md", POST.replace("date: ", "date:\n  created: "), "/blog/2024/05/02/hatch-v1100/"),
+        ("", "blog/index.md", "# Blog\n\nWords.", "/blog/"),
+        ("{blog_dir: news, post_url_date_format: yy-M-d}", "news/posts/one.md", POST, "/news/24-5-2/hatch-v1100/"),
+        ("{blog_dir: ., post_url_format: '{file}'}", "posts/one.md", POST, "/one/"),
+        (
+            "{post_url_format: '{categories}/{slug}'}",
+            "blog/posts/one.md",
+            POST.replace("date:", "categories:\n  - Our News\n  - Other\ndate:"),
+            "/blog/our-news/hatch-v1100/",
+        ),
+        ("{enabled: false}", "blog/posts/one.md", POST, "/blog/posts/one/"),
+    ],
+)
+def test_a_post_of_the_blog_has_the_address_that_the_plugin_makes(
+    options: str, path: str, text: str, expected: str, tmp_path: Path
+) -> None:
+    config = f"site_name: x\nplugins:\n  - blog: {options or '{}'}\n"
+    files = {"mkdocs.yml": config, f"docs/{path}": text}
+    assert addresses(tmp_path, files) == {f"docs/{path}": expected}
+
+
+def test_drafts_of_the_blog_are_left_out_and_links_to_posts_are_resolved(tmp_path: Path) -> None:
+    files = {
+        "mkdocs.yml": "site_name: x\nplugins: [blog]\n",
+        "docs/index.md": "See [the post](blog/posts/one.md#more).\n",
+        "docs/blog/posts/one.md": POST,
+        "docs/blog/posts/two.md": POST.replace("date:", "draft: true\ndate:"),
+        "docs/three.md": "---\ndraft: true\n---\nWords.",
+    }
+    read = pages(tmp_path, files)
+    assert sorted(read) == ["docs/blog/posts/one.md", "docs/index.md", "docs/three.md"]
+    assert read["docs/index.md"].text == f"See [the post]({BASE}/blog/2024/05/02/hatch-v1100/#more)."
+
+
+SNIPPETS = """
+site_name: x
+markdown_extensions:
+  - pymdownx.snippets:
+      base_path: [FOLDER]
+      auto_append: [links.txt, abbreviations.txt]
+"""
+
+
+def test_definitions_of_links_are_appended_to_each_page_from_a_hidden_folder(tmp_path: Path) -> None:
+    files = {
+        "mkdocs.yml": SNIPPETS.replace("FOLDER", "docs/.snippets"),
+        "docs/index.md": "By [PEP 517][] of PyPI.\n",
+        "docs/.snippets/links.txt": "[PEP 517]: https://peps.example/517\n",
+        "docs/.snippets/abbreviations.txt": "*[PyPI]: Python Package Index\n",
+    }
+    assert pages(tmp_path, files)["docs/index.md"].text == "By [PEP 517](https://peps.example/517) of PyPI."
+
+
+def test_nothing_but_texts_is_read_from_a_hidden_folder_and_nothing_above_the_site(tmp_path: Path) -> None:
+    secret = "The words of a secret."
+    files = {
+        "site/mkdocs.yml": SNIPPETS.replace("FOLDER", "docs/.git, .., ../.hidden"),
+        "site/docs/index.md": 'Words.\n\n--8<-- "config"\n\n--8<-- "../../.hidden/a.txt"\n\n--8<-- "a.txt"\n',
+        "site/docs/.git/config": secret,
+        "above.txt": secret,
+        ".hidden/a.txt": secret,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert pages(tmp_path / "site", {})["docs/index.md"].text == "Words."
+
+
+def test_raised_and_lowered_letters_have_no_marks(tmp_path: Path) -> None:
+    files = {
+        "mkdocs.yml": "site_name: x\nmarkdown_extensions: [pymdownx.caret, pymdownx.tilde]\n",
+        "docs/index.md": "Rules with ^P^ and H~2~O; 2^3 and 4^5, ~/one and ~/two, ~~gone~~, `a^b^c`.\n",
+    }
+    expected = "Rules with P and H2O; 2^3 and 4^5, ~/one and ~/two, ~~gone~~, `a^b^c`."
+    assert pages(tmp_path, files)["docs/index.md"].text == expected
