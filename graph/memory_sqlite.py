@@ -16,8 +16,10 @@ from langgraph.checkpoint.base import (
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
+    CheckpointTuple,
     get_checkpoint_metadata,
 )
+from langgraph.checkpoint.sqlite import SqliteSaver as BlockingSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
@@ -26,6 +28,7 @@ from graph.private_apis import end_batches, in_its_thread
 from graph.savers import RESTS, KeptSaver, outdated
 from graph.serializing import SealedStore, Serializers
 from graph.sqlite_file import FileLocks, check_beginning, check_owner, make_private, open_connections
+from graph.sqlite_transactions import SharedTransactions
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
 
@@ -178,13 +181,28 @@ class SqliteDatabase:
 
 
 class StepSaver(AsyncSqliteSaver):
-    """`AsyncSqliteSaver` that stores a checkpoint, or the writes of a task, in one transaction of one call.
+    """`AsyncSqliteSaver` that reads in one call of the database's thread, and stores in shared transactions.
 
-    Each is one switch to the database's thread. LangGraph's own needs three or four: for the cursor, the statement, the
-    end of the transaction and the end of the cursor. A turn stores eleven times, and a switch costs most when the
-    process is busy, since the thread must wait for Python's lock. The rows are the same. A call that is cancelled has
-    stored everything or nothing.
+    LangGraph's own switches to the thread and back six times for what is read, and three or four times for what is
+    stored: for the cursor, each statement, the end of the transaction and the end of the cursor. A turn reads twice and
+    stores eleven times. A switch costs most when the process is busy, since the thread must wait for Python's lock. The
+    rows are the same. A call that is cancelled has stored everything or nothing.
     """
+
+    _reader: BlockingSaver | None = None
+    _transactions: SharedTransactions | None = None
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """As LangGraph's."""
+        await self.setup()
+
+        def read(connection: sqlite3.Connection) -> CheckpointTuple | None:
+            if self._reader is None:
+                self._reader = BlockingSaver(connection, serde=self.serde)
+            return self._reader.get_tuple(config)
+
+        async with self.lock:
+            return await in_its_thread(self.conn, read)
 
     async def aput(
         self,
@@ -224,12 +242,9 @@ class StepSaver(AsyncSqliteSaver):
         await self._store(_WRITE.format("replace" if replaced else "ignore"), rows)
 
     async def _store(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-        def store(connection: sqlite3.Connection) -> None:
-            with connection:  # commits, or rolls back
-                connection.executemany(statement, rows)
-
-        async with self.lock:
-            await in_its_thread(self.conn, store)
+        if self._transactions is None:
+            self._transactions = SharedTransactions(self.conn, self.lock)
+        await self._transactions.store(statement, rows)
 
 
 class SqliteSaver(KeptSaver, StepSaver):
