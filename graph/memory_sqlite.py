@@ -209,6 +209,7 @@ class StepSaver(AsyncSqliteSaver):
         def read(connection: sqlite3.Connection) -> CheckpointTuple | None:
             if self._reader is None:
                 self._reader = BlockingSaver(connection, serde=self.serde)
+                self._reader.is_setup = True  # by this saver; tables that are missing now are a failure
             return self._reader.get_tuple(config)
 
         return await self.jobs.read(read)
