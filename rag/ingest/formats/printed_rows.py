@@ -11,6 +11,7 @@ from typing import Final
 from rag.ingest.formats.printed_line import PrintedLine
 
 _MARK: Final = re.compile(r"[•‣▪▸●○◦·∙–]|\d{1,3}[.)]")
+_TO_A_POWER: Final = re.compile(r"(?:(?<!\w)[^\W\d_]|\d|[)\]])$")  # a variable, a number or a bracket
 _FAR: Final = 4  # sizes of type that may lie between a mark and the text of its item
 _HIGH: Final = 0.9  # sizes of type by which a part of a formula is above or below its line
 _UNDER: Final = 5  # sizes of type by which it may stand under what comes before, as below the bar of a fraction
@@ -73,10 +74,17 @@ def _joined(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
         if base is not None and _continues(base, line):
             level = abs(line.y - base.y) < 0.1 * base.size
             right = line.right if level else base.right
-            found[-1] = replace(base, text=f"{base.text} {line.text}", right=right, fonts=base.fonts | line.fonts)
+            gap = "^" if _is_power(base, line) else " "
+            found[-1] = replace(base, text=f"{base.text}{gap}{line.text}", right=right, fonts=base.fonts | line.fonts)
         else:
             found.append(line)
     return found
+
+
+def _is_power(base: PrintedLine, line: PrintedLine) -> bool:
+    """Whether a line begins with a power of what another one ends with: 2^32 is neither `2 32` nor `232`."""
+    raised = line.y - base.y > 0.2 * base.size and line.size < 0.9 * base.size
+    return raised and line.left - base.right < 0.3 * base.size and bool(_TO_A_POWER.search(base.text))
 
 
 def _continues(base: PrintedLine, line: PrintedLine) -> bool:
