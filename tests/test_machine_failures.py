@@ -196,7 +196,7 @@ async def test_a_context_of_another_kind_is_invalid_input_in_one_line(context: A
     )
     error = values["response"]["error"]
     assert (error["error_type"], error["code"]) == ("invalid_input", "invalid_option")
-    assert error["message"] == f"The context of the run is a {type(context).__name__}."
+    assert error["message"] == f"The context of the run is of the type {type(context).__name__}."
     assert await machine.is_at_rest()
 
 
