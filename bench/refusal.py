@@ -25,7 +25,7 @@ from bench.logistic import fit_logistic
 from bench.product import BOOKS
 from rag.embedding.local import OnnxEmbeddings
 from rag.prompt.passage_format import format_passages, parse_passages
-from rag.quoting.answerer import THRESHOLD, WITH_EMBEDDER, WORDS_ONLY, ConfidenceWeights, Features, features
+from rag.quoting.answerer import THRESHOLD, WITH_TOKENS, WORDS_ONLY, ConfidenceWeights, Features, features
 from rag.quoting.relevance import read
 from rag.services import QUOTED_FROM
 
@@ -84,7 +84,7 @@ def cases(books: Path, cache: Path) -> Iterator[Case]:
                 print(f"not found, left out: {book}: {question}")
                 continue
             passages = parse_passages(format_passages(found, "0" * 6))[0]
-            seen, words = (features(read(question, passages, e)) for e in (embedder, None))
+            seen, words = (features(read(question, passages, e), words_only=e is None) for e in (embedder, None))
             yield Case(book, kind, question, gate, seen, words)
 
 
@@ -126,7 +126,7 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="list wrongly decided questions")
     args = parser.parse_args()
     rows = list(cases(args.books, args.cache))
-    p = study("With the embedding model", rows, np.array([astuple(c.seen) for c in rows]), WITH_EMBEDDER)
+    p = study("With the embedding model", rows, np.array([astuple(c.seen) for c in rows]), WITH_TOKENS)
     study("Words only", rows, np.array([astuple(c.words) for c in rows]), WORDS_ONLY)
     gate_curve(rows)
     if args.show:

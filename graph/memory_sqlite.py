@@ -16,16 +16,19 @@ from langgraph.checkpoint.base import (
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
+    CheckpointTuple,
     get_checkpoint_metadata,
 )
+from langgraph.checkpoint.sqlite import SqliteSaver as BlockingSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from graph.memory_errors import border
-from graph.private_apis import end_batches, in_its_thread
+from graph.private_apis import end_batches
 from graph.savers import RESTS, KeptSaver, outdated
 from graph.serializing import SealedStore, Serializers
 from graph.sqlite_file import FileLocks, check_beginning, check_owner, make_private, open_connections
+from graph.sqlite_jobs import SharedJobs
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
 
@@ -178,13 +181,38 @@ class SqliteDatabase:
 
 
 class StepSaver(AsyncSqliteSaver):
-    """`AsyncSqliteSaver` that stores a checkpoint, or the writes of a task, in one transaction of one call.
+    """`AsyncSqliteSaver` that reads and stores in jobs which conversations share.
 
-    Each is one switch to the database's thread. LangGraph's own needs three or four: for the cursor, the statement, the
-    end of the transaction and the end of the cursor. A turn stores eleven times, and a switch costs most when the
-    process is busy, since the thread must wait for Python's lock. The rows are the same. A call that is cancelled has
-    stored everything or nothing.
+    LangGraph's own switches to the thread and back six times for what is read, and three or four times for what is
+    stored: for the cursor, each statement, the end of the transaction and the end of the cursor. A turn reads twice and
+    stores eleven times. A switch costs most when the process is busy, since the thread must wait for Python's lock. The
+    rows are the same. A call that is cancelled has stored everything or nothing.
     """
+
+    _reader: BlockingSaver | None = None
+    _jobs: SharedJobs | None = None
+
+    @property
+    def jobs(self) -> SharedJobs:
+        if self._jobs is None:
+            self._jobs = SharedJobs(self.conn, self.lock)
+        return self._jobs
+
+    async def _prepared(self) -> None:
+        if not self.is_setup:  # `setup` waits for the lock, also when nothing is left to do
+            await self.setup()
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """As LangGraph's."""
+        await self._prepared()
+
+        def read(connection: sqlite3.Connection) -> CheckpointTuple | None:
+            if self._reader is None:
+                self._reader = BlockingSaver(connection, serde=self.serde)
+                self._reader.is_setup = True  # by this saver; tables that are missing now are a failure
+            return self._reader.get_tuple(config)
+
+        return await self.jobs.read(read)
 
     async def aput(
         self,
@@ -194,7 +222,7 @@ class StepSaver(AsyncSqliteSaver):
         new_versions: ChannelVersions,  # noqa: ARG002  # SQLite stores all channels in one value
     ) -> RunnableConfig:
         """As LangGraph's."""
-        await self.setup()
+        await self._prepared()
         place = config["configurable"]
         ids = {"thread_id": place["thread_id"], "checkpoint_ns": place["checkpoint_ns"]}
         kept = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False).encode("utf-8", "ignore")
@@ -206,14 +234,14 @@ class StepSaver(AsyncSqliteSaver):
             *self.serde.dumps_typed(checkpoint),
             kept,
         )
-        await self._store(_STEP, [row])
+        await self.jobs.change(lambda connection: connection.execute(_STEP, row))
         return RunnableConfig(configurable={**ids, "checkpoint_id": checkpoint["id"]})
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """As LangGraph's."""
-        await self.setup()
+        await self._prepared()
         names = ("thread_id", "checkpoint_ns", "checkpoint_id")
         ids = [str(config["configurable"][name]) for name in names]
         rows = [
@@ -221,23 +249,15 @@ class StepSaver(AsyncSqliteSaver):
             for place, (channel, value) in enumerate(writes)
         ]
         replaced = all(channel in WRITES_IDX_MAP for channel, _ in writes)
-        await self._store(_WRITE.format("replace" if replaced else "ignore"), rows)
-
-    async def _store(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-        def store(connection: sqlite3.Connection) -> None:
-            with connection:  # commits, or rolls back
-                connection.executemany(statement, rows)
-
-        async with self.lock:
-            await in_its_thread(self.conn, store)
+        statement = _WRITE.format("replace" if replaced else "ignore")
+        await self.jobs.change(lambda connection: connection.executemany(statement, rows))
 
 
 class SqliteSaver(KeptSaver, StepSaver):
     """LangGraph's checkpointer on SQLite, pruned after each turn."""
 
     async def drop_old(self, thread_id: str, keep: int) -> int:
-        async with self.lock:
-            return await in_its_thread(self.conn, partial(_without_old, thread_id=thread_id, keep=keep))
+        return await self.jobs.change(partial(_without_old, thread_id=thread_id, keep=keep))
 
     async def recover(self) -> None:
         async with self.lock:
@@ -252,8 +272,7 @@ def _without_old(connection: sqlite3.Connection, thread_id: str, keep: int) -> i
     rests = f"iif(json_valid({text}), json_extract({text}, '$.{RESTS}'), null)"
     query = f"select checkpoint_id, {rests} from checkpoints {where} order by checkpoint_id desc"
     gone = outdated([(row[0], bool(row[1])) for row in connection.execute(query, (thread_id,))], keep)
-    with connection:  # commits, or rolls back
-        for table in ("writes", "checkpoints"):
-            statement = f"delete from {table} {where} and checkpoint_id = ?"
-            connection.executemany(statement, [(thread_id, checkpoint_id) for checkpoint_id in gone])
+    for table in ("writes", "checkpoints"):
+        statement = f"delete from {table} {where} and checkpoint_id = ?"
+        connection.executemany(statement, [(thread_id, checkpoint_id) for checkpoint_id in gone])
     return len(gone)

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, SparseVector, Where
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+    from numpy import float32
+    from numpy.typing import NDArray
 
     from rag.profiles.profile import Profile
     from rag.search_records import Found
@@ -48,6 +50,26 @@ class Embedder(Protocol):
 
     def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector per text, as from `embed_query`; a hosted model gets all texts in one request."""
+        ...
+
+
+class TokenVectors(NamedTuple):
+    """The vectors of a text's tokens, without those that frame it, and of the whole text.
+
+    `tokens` has a row of length 1 for each token, `spans` its first and last character (exclusive) in the text.
+    """
+
+    vector: list[float]
+    tokens: NDArray[float32]
+    spans: list[tuple[int, int]]
+
+
+@runtime_checkable
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that also gives the vectors of a text's tokens."""
+
+    def embed_tokens(self, texts: list[str]) -> list[TokenVectors]:
+        """The vectors of each text; `vector` is that of `embed_documents`."""
         ...
 
 

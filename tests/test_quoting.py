@@ -243,8 +243,8 @@ class OneHotEmbedder:
 
 def test_an_embedder_finds_what_other_words_say() -> None:
     text = "Wheels slip on ice.\n\nThe hand closes around the mug."
-    prompt = messages("How does the gripper grasp?", [passage(1, text, "Gripper")])
-    model = QuotingChatModel(embedder=OneHotEmbedder("grasp", "hand closes"), refusal=REFUSAL)
+    prompt = messages("What does the gripper do?", [passage(1, text, "Gripper")])
+    model = QuotingChatModel(embedder=OneHotEmbedder("gripper", "hand closes"), refusal=REFUSAL)
     assert str(model.invoke(prompt).text).startswith("The hand closes around the mug. [1]")
 
 

@@ -7,32 +7,43 @@ from dataclasses import replace
 import pytest
 
 from rag.prompt.passage_format import NumberedPassage
-from rag.quoting.answerer import THRESHOLD, Features, answers, features, probability
+from rag.quoting.answerer import (
+    THRESHOLD,
+    WITH_TOKENS,
+    WITH_VECTORS,
+    WORDS_ONLY,
+    ConfidenceWeights,
+    Features,
+    answers,
+    features,
+    probability,
+)
 from rag.quoting.excerpt import choose, excerpt
 from rag.quoting.relevance import read
 from tests.fakes import FakeEmbedder
 
-NOTHING = Features(cosine=0.0, joint=0.0, spread=0.0, length=1, missing=1.0, missing_name=0.0)
-EVERYTHING = Features(cosine=0.8, joint=1.8, spread=1.0, length=3, missing=0.0, missing_name=0.0)
+NOTHING = Features(joint=0.0, length=5, missing=1.0, missing_name=0.0, weakest=0.2)
+EVERYTHING = Features(joint=1.8, length=5, missing=0.0, missing_name=0.0, weakest=0.9)
 
 
-@pytest.mark.parametrize("words_only", [False, True])
-def test_all_for_it_answers_and_nothing_refuses(words_only: bool) -> None:
-    assert probability(EVERYTHING, words_only=words_only) > 0.9
-    assert probability(NOTHING, words_only=words_only) < 0.05
+@pytest.mark.parametrize("weights", [WITH_TOKENS, WITH_VECTORS, WORDS_ONLY])
+def test_all_for_it_answers_and_nothing_refuses(weights: ConfidenceWeights) -> None:
+    assert probability(EVERYTHING, weights) > 0.9
+    assert probability(NOTHING, weights) < 0.05
 
 
-@pytest.mark.parametrize("name", ["cosine", "joint", "spread", "length"])
+@pytest.mark.parametrize("name", ["joint", "length", "weakest"])
 def test_more_of_a_feature_is_more_likely(name: str) -> None:
-    middle = Features(0.4, 0.9, 0.4, 3, 0.5, 0.0)
+    middle = Features(0.9, 6, 0.5, 0.0, 0.4)
     more = replace(middle, **{name: getattr(middle, name) + 0.2})
-    assert probability(more) > probability(middle)
+    assert probability(more, WITH_TOKENS) > probability(middle, WITH_TOKENS)
 
 
 def test_a_rare_word_that_is_missing_speaks_against_and_a_name_more_so() -> None:
     without_word = replace(EVERYTHING, missing=1.0)
-    assert probability(without_word) < probability(EVERYTHING)
-    assert probability(replace(without_word, missing_name=1.0)) < probability(without_word)
+    assert probability(without_word, WITH_TOKENS) < probability(EVERYTHING, WITH_TOKENS)
+    without_name = replace(without_word, missing_name=1.0)
+    assert probability(without_name, WITH_TOKENS) < probability(without_word, WITH_TOKENS)
 
 
 def test_only_a_name_or_a_code_word_counts_as_a_missing_name() -> None:
@@ -62,11 +73,10 @@ def test_features_of_a_reading_are_shares() -> None:
         NumberedPassage(2, "Other", "q.md", "Nothing of it."),
     ]
     seen = features(read("What is a node of Kubernetes?", passages, None))
-    assert seen.cosine == 0.0
     assert 0 < seen.joint < 1
-    assert 0 < seen.spread < 0.5
-    assert seen.length == 2
+    assert seen.length == 6
     assert seen.missing == 1.0
+    assert seen.weakest == 0.0
 
 
 def test_no_passage_is_never_answered() -> None:
@@ -129,3 +139,24 @@ def test_a_line_of_a_linter_is_an_error_message() -> None:
     assert reading.shape.message
     assert reading.missing == 0.0
     assert answers(reading, words_only=True)
+
+
+def first(question: str, *passages: NumberedPassage) -> str:
+    return read(question, list(passages), None).ranked[0].text
+
+
+def test_how_to_asks_for_code_and_what_is_for_the_opening_of_a_page() -> None:
+    prose = "The cache of the server is emptied by its clear command, whatever the cache holds."
+    code = "Use this:\n\n```sh\nserver drop\n```"
+    assert "```" in first("How do I clear the cache?", NumberedPassage(1, "Cache", "p.md", f"{prose}\n\n{code}"))
+    opening = "The cache holds what was fetched, so that it need not be fetched again."
+    page = NumberedPassage(1, "Cache", "p.md", f"{opening}\n\n{prose}")
+    assert first("What is the cache?", page) == opening
+
+
+def test_a_page_for_contributors_comes_behind_one_for_users() -> None:
+    text = "Build the pages with `make pages`, and look at them."
+    contributing = NumberedPassage(1, "Contributing > Pages", "c.md", text)
+    using = NumberedPassage(2, "Usage > Pages", "u.md", "Build pages with the command `build`.")
+    assert "build`." in first("How do I build pages?", contributing, using)
+    assert "make" in first("How do I build pages as a contributor?", contributing, using)

@@ -12,6 +12,7 @@ from langchain_core.embeddings import Embeddings
 
 from rag.embedding.known_models import PACKAGED
 from rag.errors import UsageError
+from rag.ports import TokenVectors
 from rag.system.installation import onnx_runtime
 from rag.system.process import give_back_memory
 
@@ -25,7 +26,7 @@ WINDOW: Final = 256  # word pieces that the model was trained on, including [CLS
 
 
 class OnnxEmbeddings(Embeddings):
-    """An `rag.ports.Embedder` on onnxruntime, and a LangChain `Embeddings`.
+    """A `rag.ports.TokenEmbedder` on onnxruntime, and a LangChain `Embeddings`.
 
     `folder` holds a `model.onnx` and a BERT `vocab.txt`; without it the packaged model is used. A process loads the
     files once (90 MB, half a second), however many objects use them. Thread-safe: onnxruntime sessions and tokenizers
@@ -65,9 +66,35 @@ class OnnxEmbeddings(Embeddings):
         """One unit vector per text, the mean of its tokens' states. Texts of about one length share a run."""
         import numpy as np
 
-        model = self._model  # the same one for all runs, even if it is unloaded meanwhile
-        pieces: list[list[int]] = [encoding.ids for encoding in model.tokenizer.encode_batch(texts)]
         vectors: list[list[float]] = [[] for _ in texts]
+        for rows, states, mask, _ in self._states(texts):
+            weights = mask[:, :, None].astype(np.float32)
+            pooled = (states * weights).sum(axis=1) / weights.sum(axis=1)
+            pooled /= np.linalg.norm(pooled, axis=1, keepdims=True)
+            for row, vector in zip(rows, pooled, strict=True):
+                vectors[row] = vector.tolist()
+        return vectors
+
+    def embed_tokens(self, texts: list[str]) -> list[TokenVectors]:
+        """The vectors of each text and of its tokens, from the same run of the model."""
+        import numpy as np
+
+        found: dict[int, TokenVectors] = {}
+        for rows, states, mask, spans in self._states(texts):
+            for row, state, length, places in zip(rows, states, mask.sum(axis=1), spans, strict=True):
+                pooled = state[:length].mean(axis=0)
+                inner = state[1 : length - 1]  # without [CLS] and [SEP]
+                tokens = inner / np.linalg.norm(inner, axis=1, keepdims=True)
+                found[row] = TokenVectors((pooled / np.linalg.norm(pooled)).tolist(), tokens, places[1 : length - 1])
+        return [found[row] for row in range(len(texts))]
+
+    def _states(self, texts: list[str]) -> Iterator[tuple[list[int], Any, Any, list[list[tuple[int, int]]]]]:
+        """The states of the tokens, run by run: the texts' positions, states, mask, and the tokens' places."""
+        import numpy as np
+
+        model = self._model  # the same one for all runs, even if it is unloaded meanwhile
+        encodings = model.tokenizer.encode_batch(texts)
+        pieces: list[list[int]] = [encoding.ids for encoding in encodings]
         for rows in runs([len(ids) for ids in pieces]):
             ids = np.full((len(rows), len(pieces[rows[-1]])), model.padding, dtype=np.int64)
             mask = np.zeros_like(ids)
@@ -76,12 +103,7 @@ class OnnxEmbeddings(Embeddings):
                 mask[place, : len(pieces[row])] = 1
             feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
             states = model.session.run(None, {k: v for k, v in feed.items() if k in model.inputs})[0]
-            weights = mask[:, :, None].astype(np.float32)
-            pooled = (states * weights).sum(axis=1) / weights.sum(axis=1)
-            pooled /= np.linalg.norm(pooled, axis=1, keepdims=True)
-            for row, vector in zip(rows, pooled, strict=True):
-                vectors[row] = vector.tolist()
-        return vectors
+            yield rows, states, mask, [encodings[row].offsets for row in rows]
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed_documents([text])[0]

@@ -12,7 +12,7 @@ _VERSION_OR_DATE: Final = re.compile(r"\d+[-_.]\d+")
 
 def same_title(one: str, other: str) -> bool:
     """Whether two titles are equal but for case, spaces and punctuation, such as `ROS 2 Basics` and `ROS2 basics`."""
-    return _letters(one) == _letters(other)
+    return title_letters(one) == title_letters(other)
 
 
 def bounded(title: str) -> str:
@@ -45,6 +45,7 @@ def without_number(name: str) -> str:
     return name[number.end() :] if number else name
 
 
-def _letters(title: str) -> str:
+def title_letters(title: str) -> str:
+    """What two titles are compared by: their letters and digits; all of a title that has none."""
     letters = "".join(c for c in title.casefold() if c.isalnum())
     return letters or title

@@ -29,14 +29,14 @@ class Allowance:
     A use costs as much as `USE` characters, since also an empty file has to be read.
     """
 
-    def __init__(self, characters: int = INCLUDED) -> None:
-        self._whole = self._left = characters
+    def __init__(self) -> None:
+        self._left = INCLUDED
 
     def take(self, content: str) -> None:
         """Count a file that is included. Raises ValueError if it is too much."""
         self._left -= len(content) + USE
         if self._left < 0:
-            raise ValueError(f"the files that it includes add up to more than {self._whole:,} characters")
+            raise ValueError(f"the files that it includes add up to more than {INCLUDED:,} characters")
 
 
 def expand_includes(text: str, *, file: Path, root: Path, allowance: Allowance) -> str:

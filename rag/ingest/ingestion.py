@@ -18,8 +18,7 @@ from rag.ingest.book_sources import BookSources, IngestOptions
 from rag.ingest.book_title import book_title
 from rag.ingest.chunk_vectors import BATCH, ChunkVectors
 from rag.ingest.chunking import chunk
-from rag.ingest.fitting import check_encoders, check_sources
-from rag.ingest.plan import Plan, make_plan
+from rag.ingest.plan import Plan, check_encoders, check_sources, make_plan
 from rag.ingest.report import (
     STEPS,
     ChunkCounts,

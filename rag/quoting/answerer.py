@@ -17,7 +17,7 @@ from typing_extensions import override
 from rag.ports import Embedder
 from rag.prompt.passage_format import NumberedPassage, parse_prompt
 from rag.quoting.excerpt import excerpt, whole_book
-from rag.quoting.relevance import Reading, asks_same, read, share
+from rag.quoting.relevance import Reading, asks_same, read
 from rag.text.english.requests import about_book
 from rag.text.terms import refers_back, whole_question
 
@@ -26,56 +26,55 @@ from rag.text.terms import refers_back, whole_question
 class Features:
     """Evidence that the passages answer the question.
 
-    `cosine`: the highest cosine of a block and the question. `joint`: the highest sum, 0 to 2, of a block's cosine and
-    its share of the question's terms; without an embedder the highest share. `spread`: the mean share over all
-    passages, 0 to 1. `length`: the number of terms, at most `LONG`, since a long question shares fewer of its words
-    with an answer. Two count against an answer: `missing`, what the passages lack (`Reading.missing`), and
-    `missing_name`, the weight of the rarest name or code word that they lack.
+    `joint`: the highest sum, 0 to 2, of a block's cosine and its share of the question's terms; without an embedder the
+    highest share. `length`: the number of words, at most `LONG`, since a long question shares fewer of them with an
+    answer. `weakest`: how well the term that a block matches least is matched, in the best block (see `matched`).
+    Two count against an answer: `missing`, what the passages lack (`Reading.missing`), and `missing_name`, the weight
+    of the rarest name or code word that they lack.
     """
 
-    cosine: float
     joint: float
-    spread: float
     length: float
     missing: float
     missing_name: float
+    weakest: float
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceWeights:
-    """Weights of a logistic regression, fitted by `bench/refusal.py`."""
+    """Weights of a logistic regression; decision 130 says on what they were fitted."""
 
     of: Features
     bias: float
 
 
-WITH_EMBEDDER: Final = ConfidenceWeights(Features(1.36, 2.88, 1.40, 0.29, -2.09, -1.24), -4.60)
-WORDS_ONLY: Final = ConfidenceWeights(Features(0.0, 2.71, 2.20, 0.29, -2.27, -1.34), -2.71)
-THRESHOLD: Final = 0.51  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
+WITH_TOKENS: Final = ConfidenceWeights(Features(2.99, 0.30, -1.56, -2.41, 4.77), -7.13)
+WITH_VECTORS: Final = ConfidenceWeights(Features(4.52, 0.21, -2.12, -2.30, 0.0), -5.76)  # of texts, not of tokens
+WORDS_ONLY: Final = ConfidenceWeights(Features(5.82, 0.21, -2.03, -2.38, 0.0), -4.57)
+THRESHOLD: Final = 0.45  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
 SAME: Final = 0.99  # of `asks_same`, from which on a heading asks what the question asks
-LONG: Final = 8  # terms of a question; a longer one, such as an error message, counts as one of this length
+LONG: Final = 20  # words of a question; a longer one, such as an error message, counts as one of this length
 REFUSAL: Final = "The book does not answer this question."
 _FINISHED: Final = {"finish_reason": "stop"}
 
 
-def features(reading: Reading) -> Features:
-    """The evidence in some passages; without passages all of it is 0 but what is missing."""
-    own = (frozenset[str]().union(*(block.own | block.context for block in found)) for found in reading.passages)
-    shares = [share(reading.terms, held) for held in own]
+def features(reading: Reading, *, words_only: bool = False) -> Features:
+    """The evidence in some passages; without passages all of it is 0 but what is missing.
+
+    With `words_only` the cosines do not count: an embedder may not know the language of the passages.
+    """
     lacking = [term.weight for term in reading.terms if term.named and not term.within(reading.everything)]
     return Features(
-        cosine=max((block.cosine for block in reading.ranked), default=0.0),
-        joint=max((block.held + block.cosine for block in reading.ranked), default=0.0),
-        spread=sum(shares) / max(1, len(shares)),
-        length=min(len(reading.terms), LONG),
+        joint=max((block.held + (0.0 if words_only else block.cosine) for block in reading.ranked), default=0.0),
+        length=min(max(len(reading.question.split()), len(reading.terms)), LONG),
         missing=reading.missing,
         missing_name=max(lacking, default=0.0),
+        weakest=max((block.matched.weakest for block in reading.ranked if block.matched), default=0.0),
     )
 
 
-def probability(evidence: Features, *, words_only: bool = False) -> float:
+def probability(evidence: Features, weights: ConfidenceWeights) -> float:
     """The probability that the passages answer the question."""
-    weights = WORDS_ONLY if words_only else WITH_EMBEDDER
     score = weights.bias + sum(w * x for w, x in zip(astuple(weights.of), astuple(evidence), strict=True))
     return 1 / (1 + math.exp(-score))
 
@@ -88,7 +87,10 @@ def answers(reading: Reading, *, words_only: bool = False) -> bool:
     """
     if any(asks_same(reading.terms, block.heading) > SAME for block in reading.ranked):
         return True
-    return bool(reading.ranked) and probability(features(reading), words_only=words_only) >= THRESHOLD
+    # An error message names files and values of its own, which nothing in the book matches.
+    tokens = not reading.shape.message and any(block.matched for block in reading.ranked)
+    weights = WORDS_ONLY if words_only else WITH_TOKENS if tokens else WITH_VECTORS
+    return bool(reading.ranked) and probability(features(reading, words_only=words_only), weights) >= THRESHOLD
 
 
 class QuotingChatModel(BaseChatModel):

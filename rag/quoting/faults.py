@@ -10,6 +10,7 @@ from rag.text.english.phrases import (
     ABOUT_ITSELF,
     CAPTION,
     CHANGES,
+    CONTRIBUTING,
     PLATFORMS,
     POINTER,
     REFERENCE,
@@ -22,6 +23,7 @@ OTHER_PLATFORM: Final = 1.0  # taken from a block about another platform than th
 WALKING: Final = 0.3  # taken from a step of a tutorial, such as "Now we'll add a button", and from a lone lead-in
 REMARKS: Final = 0.2  # taken from a remark beside the text, such as a tip
 CHANGED: Final = 0.4  # taken from release notes, if the question asks about no version or change
+CONTRIBUTED: Final = 0.3  # taken from what tells how to work on the program, if the question does not ask for that
 LINKS: Final = 0.6  # taken from a block of which every character belongs to a link
 SHORTEST: Final = 25  # characters of a block that says something by itself
 
@@ -54,6 +56,8 @@ def faults(block: QuoteBlock, question: str) -> float:
         fault += REMARKS
     if _tells_changes(block) and not _ABOUT_CHANGES.search(question):
         fault += CHANGED
+    if CONTRIBUTING.search(block.passage.title) and not CONTRIBUTING.search(question):
+        fault += CONTRIBUTED
     fault += LINKS * max(_linked(block.text), _listed_links(block))
     return fault + (OTHER_PLATFORM if is_about_another_platform(block, question) else 0.0)
 

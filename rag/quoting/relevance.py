@@ -15,6 +15,7 @@ from rag.ports import Embedder
 from rag.prompt.passage_format import NumberedPassage
 from rag.quoting.blocks import QuoteBlock, blocks
 from rag.quoting.faults import faults, is_quotable
+from rag.quoting.meaning import add_meaning
 from rag.text.english.phrases import (
     COPULA,
     LEANS_BACK,
@@ -27,19 +28,18 @@ from rag.text.language import is_foreign, is_stop_word, language_of, stem_in
 from rag.text.spelling import respelt, vocabulary
 from rag.text.terms import Term, is_english, keys, stem, terms, weigh
 
-EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
-EMBEDDED_CHARACTERS: Final = 420  # of a block
 CONTEXT_WEIGHT: Final = 0.8  # of a term that only the headings of a block hold
 # Weights of the parts of a score, beside the share of the terms, which has 1. Fitted on half of the questions of
 # `bench/quoting.py` by a softmax over the blocks of each question, and rounded.
-COSINE: Final = 1.8  # of the block and the question
-PATH: Final = 0.8  # cosine of the headings above the block and the question
 RANK: Final = 0.08  # taken for each passage that is ranked higher
 SAME_QUESTION: Final = 0.5  # of a block whose heading asks the same as the question
 LENGTH: Final = 0.2  # of a block with LONG characters
 LONG: Final = 600
 DEFINES: Final = 2.0  # of what `defines` finds, for a question that asks what something is
-STEPS: Final = 0.4  # of code and numbered steps, for a question that asks how
+OPENS: Final = 0.4  # of the block that opens its passage, for such a question
+STEPS: Final = 0.4  # of numbered steps, for a question that asks how
+SHOWS: Final = 1.0  # of code, for such a question
+CODE: Final = 0.2  # of code, for any other question
 GIVES_REASON: Final = 0.25
 LEANING: Final = 0.15  # taken from a block that begins by pointing back
 COMPARES: Final = 0.3  # of a block that holds all names of a comparison
@@ -86,12 +86,9 @@ def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder 
     for block in every:
         block.said = bool(answered) and " ".join(block.units[-1].text.split()) in answered
         _score(block, reading)
-    query = embedder.embed_query(question) if embedder is not None else []
+    quotable = [block for block in every if is_quotable(block)]
     if embedder is not None:
-        _add_paths(query, cut, embedder)
-    quotable = sorted((block for block in every if is_quotable(block)), key=lambda block: -block.score)
-    if embedder is not None:
-        _add_cosines(query, quotable[:EMBEDDED], embedder)
+        add_meaning(question, wanted, cut, quotable, embedder)
     reading.ranked = sorted(quotable, key=lambda block: -block.score)
     return reading
 
@@ -111,11 +108,11 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
     fit += LENGTH * min(len(block.text), LONG) / LONG - RANK * block.rank - faults(block, reading.question)
     if asked.definition:
         units = (unit.text for n, unit in enumerate(block.units) if n < 2 or unit.kind == "item")
-        fit += DEFINES * max(defines(unit, reading.terms) for unit in units)
-    elif asked.steps and block.form in ("code", "steps"):
-        fit += STEPS
+        fit += DEFINES * max(defines(unit, reading.terms) for unit in units) + (OPENS if block.place == 0 else 0.0)
     elif block.form == "code":
-        fit += STEPS / 2
+        fit += SHOWS if asked.steps else CODE
+    elif asked.steps and block.form == "steps":
+        fit += STEPS
     if asked.comparison:
         fit += 0.2 if block.form == "table" else 0.0
         sides = [term for term in reading.terms if term.named]
@@ -265,25 +262,3 @@ def held(wanted: Sequence[Term], own: frozenset[str], context: frozenset[str]) -
         joined = not term.named or not term.parts or not term.forms.isdisjoint(every)
         found += term.weight * part * (1.0 if joined else SPLIT)
     return found / total
-
-
-def _add_paths(query: Sequence[float], passages: Sequence[Sequence[QuoteBlock]], embedder: Embedder) -> None:
-    """Add the cosines of the headings to the scores of the blocks below them."""
-    paths = {block: " ".join(block.path) for found in passages for block in found}
-    texts = list(dict.fromkeys(paths.values()))
-    cosine = dict(zip(texts, _cosines(query, texts, embedder), strict=True))
-    for block, path in paths.items():
-        block.score += PATH * cosine[path]
-
-
-def _add_cosines(query: Sequence[float], candidates: Sequence[QuoteBlock], embedder: Embedder) -> None:
-    """Add the cosines of the blocks to their scores."""
-    texts = [f"{block.heading}\n{block.text[:EMBEDDED_CHARACTERS]}" for block in candidates]
-    for block, cosine in zip(candidates, _cosines(query, texts, embedder), strict=True):
-        block.cosine = cosine
-        block.score += COSINE * cosine
-
-
-def _cosines(query: Sequence[float], texts: list[str], embedder: Embedder) -> list[float]:
-    """The cosine of the question's vector and that of each text. Vectors have length 1."""
-    return [sum(a * b for a, b in zip(query, vector, strict=True)) for vector in embedder.embed_documents(texts)]

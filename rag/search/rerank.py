@@ -50,8 +50,9 @@ class CohereReranker:
     Raises `AskbookError` with a code that begins with "rerank_".
     """
 
-    def __init__(self, service: Service, model: str = MODEL) -> None:
-        self.model_id = model
+    model_id = MODEL
+
+    def __init__(self, service: Service) -> None:
         self.service = service
         self._client: Any = None
         self._guard = threading.Lock()
@@ -68,11 +69,11 @@ class CohereReranker:
     def _connected(self) -> Any:
         with self._guard:
             if self._client is None:
-                self._client = _cohere_rerank(self.model_id, self.service)
+                self._client = _cohere_rerank(self.service)
             return self._client
 
 
-def _cohere_rerank(model: str, service: Service) -> Any:
+def _cohere_rerank(service: Service) -> Any:
     """langchain-cohere's reranker on our own client: its own has no timeout, and Cohere's SDK retries twice."""
     from cohere import ClientV2
     from langchain_cohere import CohereRerank
@@ -88,7 +89,7 @@ def _cohere_rerank(model: str, service: Service) -> Any:
         timeout=hosted.TIMEOUT,
         httpx_client=hosted.cohere_http_client(),
     )
-    return CohereRerank(client=client, model=model, cohere_api_key=service.key)
+    return CohereRerank(client=client, model=MODEL, cohere_api_key=service.key)
 
 
 def build_reranker(settings: Settings) -> Reranker | None:

@@ -10,6 +10,7 @@ from typing import Final
 from rag.ingest.formats.printed_line import PrintedLine
 
 MARGIN: Final = 0.12  # the part of a page at its top and its bottom where running titles stand
+LARGER: Final = 1.15  # a heading's size of type, as a multiple of the text's
 TITLE: Final = 120  # most characters of a running title
 SEQUENCE: Final = 3  # pages whose numbers must follow one another
 ENTRIES: Final = 5  # lines with dots that make a page one of a table of contents
@@ -32,10 +33,15 @@ def text_lines(lines: Sequence[PrintedLine], heights: Sequence[float]) -> list[P
 
 
 def _repeated(lines: Sequence[PrintedLine], heights: Sequence[float]) -> set[int]:
-    """Page numbers at the edges of pages, and what stands at the same place at the edge of several pages."""
+    """Page numbers at the edges of pages, and what stands at the same place at the edge of several pages.
+
+    Numbers may differ, but not in a larger type: `Section 1.1` and `Section 2.1` at the top of pages are headings.
+    """
+    sizes = Counter(round(line.size, 1) for line in lines for _ in line.text)
+    usual = sizes.most_common(1)[0][0] if sizes else 0.0
 
     def place(line: PrintedLine) -> tuple[str, int]:
-        return re.sub(r"\d+", "0", line.text), round(line.y / 4)
+        return line.text if line.size > usual * LARGER else re.sub(r"\d+", "0", line.text), round(line.y / 4)
 
     at_edge = {n for n, line in enumerate(lines) if _at_edge(line, heights[line.page])}
     counts = Counter(place(lines[n]) for n in at_edge)

@@ -6,22 +6,22 @@ which font it is set are those of its first and last characters.
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 from rag.ingest.data_values import unicode_text
 from rag.ingest.formats.file_format import LoadedText
-from rag.ingest.formats.font_widths import FIXED, TELLING, FontWidths
+from rag.ingest.formats.font_widths import TELLING, FontWidths
+from rag.ingest.formats.page_characters import PageCharacters, units
 from rag.ingest.formats.printed_line import Bookmark, PrintedLine
+from rag.ingest.formats.printed_spaces import loses_spaces, missing_spaces, with_spaces
 from rag.ingest.formats.printed_text import MARK, printed_text
 
 PAGES: Final = 5_000
 CHARACTERS: Final = 20_000_000
 BOOKMARKS: Final = 20_000
-_FIXED_PITCH: Final = 1  # a flag of a font, PDF 32000-1:2008, table 123
 _NO_TITLES: Final = ("untitled", "microsoft word", "microsoft powerpoint", ".doc", ".tex", ".indd", ".dvi", ".qxd")
 
 
@@ -40,12 +40,15 @@ def pdf_texts(raw: bytes) -> list[LoadedText]:
     lines: list[PrintedLine] = []
     heights: list[float] = []
     widths = FontWidths()
+    measured = loses_spaces(document)
     left = CHARACTERS
     for number in range(len(document)):
         height, found = 0.0, []
         with suppress(PdfiumError):  # a page that is broken is empty
             page = document[number]
-            height, found = page.get_height(), list(_lines(page, number, widths))
+            characters = PageCharacters(page)
+            height, found = page.get_height(), list(_lines(characters, number, widths, measured=measured))
+            characters.close()
             page.close()
         left -= sum(len(line.text) for line in found)
         if left < 0:
@@ -74,65 +77,61 @@ def _bookmarks(document: Any) -> list[Bookmark]:
         target = bookmark.get_dest()
         page = target.get_index() if target is not None else None
         title = " ".join(bookmark.get_title().split())
-        if page is not None and page >= 0 and title:
-            found.append(Bookmark(bookmark.level, title, page))
+        if target is not None and page is not None and page >= 0 and title:
+            found.append(Bookmark(bookmark.level, title, page, *_place(*target.get_view())))
         if len(found) == BOOKMARKS:
             break
     return found
 
 
-def _lines(page: Any, number: int, widths: FontWidths) -> Iterator[PrintedLine]:
-    """The lines of a page, in the order of its text. `widths` gets those of their characters."""
+def _place(mode: int, numbers: Sequence[float]) -> tuple[float, float]:
+    """The left end and the height that an entry of the outline leads to; 0 for what it does not say."""
     from pypdfium2 import raw
 
-    textpage = page.get_textpage()
+    if mode == raw.PDFDEST_VIEW_XYZ and len(numbers) >= 2:
+        return numbers[0], numbers[1]
+    if mode in (raw.PDFDEST_VIEW_FITH, raw.PDFDEST_VIEW_FITBH) and numbers:
+        return 0.0, numbers[0]
+    return 0.0, 0.0
+
+
+def _lines(page: PageCharacters, number: int, widths: FontWidths, *, measured: bool) -> Iterator[PrintedLine]:
+    """The lines of a page, in the order of its text. `widths` gets those of their characters.
+
+    `measured`: spaces that are missing are put in.
+    """
     begin = 0
-    for line in textpage.get_text_range(errors="replace").split("\r\n"):
+    for line in page.text.split("\r\n"):
         text = line.replace("\0", "")
         if text.strip():
             first, last = len(line) - len(line.lstrip()), len(line.rstrip()) - 1
             mark = MARK.match(line, first)
             places = (first, last, mark.end() if mark else first)
-            found = [raw.FPDFText_GetCharIndexFromTextIndex(textpage, begin + at) for at in places]
+            found = [page.index(begin + units(line[:at])) for at in places]
             if min(found) >= 0:
-                placed = _placed(raw, textpage, text.strip(), number, *found[:2])
-                _measure(raw, textpage, line, begin, placed.fonts, widths)
-                yield replace(placed, hang=_box(raw, textpage, found[2])[0]) if mark else placed
-        begin += len(line) + 2
-    textpage.close()
+                shown = with_spaces(line, missing_spaces(page, line, begin)).replace("\0", "") if measured else text
+                placed = _placed(page, shown.strip(), number, *found[:2])
+                _measure(page, line, begin, placed.fonts, widths)
+                yield replace(placed, hang=page.ends(found[2])[0]) if mark else placed
+        begin += units(line) + 2
 
 
-def _placed(raw: Any, textpage: Any, text: str, page: int, first: int, last: int) -> PrintedLine:
-    left, _, width = _box(raw, textpage, first)
-    _, right, _ = _box(raw, textpage, last)
-    x, y = ctypes.c_double(), ctypes.c_double()
-    raw.FPDFText_GetCharOrigin(textpage, first, x, y)
-    fonts = {_font(raw, textpage, at) for at in (first, (first + last) // 2, last)}
-    size = raw.FPDFText_GetFontSize(textpage, first)
-    return PrintedLine(text, page, left, right, y.value, size, width, fonts=frozenset(fonts))
+def _placed(page: PageCharacters, text: str, number: int, first: int, last: int) -> PrintedLine:
+    left, after = page.ends(first)
+    fonts = frozenset(page.font(at) for at in (first, (first + last) // 2, last))
+    return PrintedLine(
+        text, number, left, page.ends(last)[1], page.base(first), page.size(first), after - left, fonts=fonts
+    )
 
 
-def _measure(raw: Any, textpage: Any, line: str, begin: int, fonts: Collection[str], widths: FontWidths) -> None:
+def _measure(page: PageCharacters, line: str, begin: int, fonts: Collection[str], widths: FontWidths) -> None:
     """Tell the widths of the line's characters, if one of its fonts is not known well enough."""
     if all(map(widths.is_known, fonts)):
         return
     for n, character in enumerate(line):
         if character in TELLING:
-            at = raw.FPDFText_GetCharIndexFromTextIndex(textpage, begin + n)
-            size = raw.FPDFText_GetFontSize(textpage, at) if at >= 0 else 0.0
+            at = page.index(begin + units(line[:n]))
+            size = page.size(at) if at >= 0 else 0.0
             if size > 0:
-                widths.add(_font(raw, textpage, at), character, _box(raw, textpage, at)[2] / size)
-
-
-def _box(raw: Any, textpage: Any, at: int) -> tuple[float, float, float]:
-    """The left and the right end of a character with the space around it, and its width."""
-    box = raw.FS_RECTF()
-    raw.FPDFText_GetLooseCharBox(textpage, at, box)
-    return box.left, box.right, box.right - box.left
-
-
-def _font(raw: Any, textpage: Any, at: int) -> str:
-    """The name of a character's font; a sign is added to that of a font that calls itself one of a single width."""
-    name, flags = ctypes.create_string_buffer(200), ctypes.c_int()
-    raw.FPDFText_GetFontInfo(textpage, at, name, len(name), flags)
-    return name.value.decode("utf-8", "replace") + (FIXED if flags.value & _FIXED_PITCH else "")
+                left, right = page.ends(at)
+                widths.add(page.font(at), character, (right - left) / size)

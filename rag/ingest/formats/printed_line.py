@@ -29,8 +29,10 @@ class PrintedLine:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """An entry of the outline: its level, counted from 0, and its page."""
+    """An entry of the outline: its level, counted from 0, its page, and where on it, if it says so: `left` and `y`."""
 
     level: int
     title: str
     page: int
+    left: float = 0.0
+    y: float = 0.0

@@ -15,15 +15,16 @@ from typing import Final
 
 from rag.ingest.formats.notebook_files import fenced
 from rag.ingest.formats.page_columns import right_margins
-from rag.ingest.formats.page_furniture import text_lines
+from rag.ingest.formats.page_furniture import ENTRIES, LARGER, text_lines
 from rag.ingest.formats.printed_line import Bookmark, PrintedLine
-from rag.ingest.headings import same_title
+from rag.ingest.formats.printed_rows import whole_lines
+from rag.ingest.headings import same_title, title_letters
 
-LARGER: Final = 1.15  # a heading's size of type, as a multiple of the text's
 HEADING: Final = 120  # most characters of a heading
 MARK: Final = re.compile(r"(?:[•‣▪▸●○◦·∙–—*-]|\d{1,3}[.)])\s+(?=\S)")  # of an item of a list
 _SECTION_NUMBER: Final = re.compile(r"\A(?:(?i:chapter|part|appendix)\s+)?(?:\d{1,3}|[A-Z])(?:\.\d{1,3})*[.:)]?\s+")
 _ADDRESS: Final = re.compile(r"(?:https?://|www\.|[\w.]@)\S*[./?&=#_]$|[\w.]/$")  # that a line break parts
+_PARTED: Final = re.compile(r"([^\W\d_]+)[-\u2010]$")  # a word with a hyphen, at the end of a line
 _SENTENCE_END: Final = re.compile(r"[.!?:;…][\"'”’)\]]*$")
 
 
@@ -34,10 +35,11 @@ def printed_text(
 
     `titled`: the book has a title apart from its headings.
     """
-    kept = text_lines(lines, heights)
+    kept = text_lines(whole_lines(lines), heights)
     # Without a title of the book, the first of many chapters must not become it.
     base = 1 if titled or sum(one.level == 0 for one in bookmarks) == 1 else 2
     kept = _by_outline(kept, bookmarks, base) if bookmarks else _by_size(kept, 2 if titled else 1)
+    kept = _without_list_of_headings(kept)
     writer = _Writer(len(heights), _words(kept))
     margins = right_margins(kept)
     for n, line in enumerate(kept):
@@ -74,8 +76,12 @@ def _by_outline(lines: list[PrintedLine], bookmarks: Sequence[Bookmark], base: i
 
 
 def _found(lines: list[PrintedLine], begin: int, bookmark: Bookmark, taken: dict[int, PrintedLine]) -> range | None:
-    """The lines of a page that are the title of a bookmark, which may be broken into up to three."""
+    """The lines of a page that are the title of a bookmark, which may be broken into up to three.
+
+    If the title stands there more than once, as in a table of contents above, the one nearest to the bookmark counts.
+    """
     wanted = _SECTION_NUMBER.sub("", bookmark.title, count=1) or bookmark.title
+    found: list[range] = []
     n = begin
     while n < len(lines) and lines[n].page == bookmark.page:
         for length in (1, 2, 3):
@@ -83,9 +89,35 @@ def _found(lines: list[PrintedLine], begin: int, bookmark: Bookmark, taken: dict
             if n not in taken and (
                 same_title(text, bookmark.title) or same_title(_SECTION_NUMBER.sub("", text, count=1), wanted)
             ):
-                return range(n, n + length)
+                found.append(range(n, n + length))
+                break
         n += 1
-    return None
+
+    def distance(span: range) -> float:
+        line = lines[span.start]
+        return abs(line.y + line.size - bookmark.y) + (abs(line.left - bookmark.left) if bookmark.left else 0.0)
+
+    return min(found, key=distance) if bookmark.y and found else next(iter(found), None)
+
+
+def _without_list_of_headings(lines: list[PrintedLine]) -> list[PrintedLine]:
+    """The lines without a table of contents that has no page numbers: lines, one after the other, that are headings."""
+    titles = {_title_key(line.text) for line in lines if line.level}
+    left_out: set[int] = set()
+    run: list[int] = []
+    for n, line in enumerate(lines):
+        if not line.level and not line.fixed and _title_key(line.text) in titles:
+            run.append(n)
+            continue
+        left_out |= set(run) if len(run) >= ENTRIES else set()
+        run = []
+    left_out |= set(run) if len(run) >= ENTRIES else set()
+    return [line for n, line in enumerate(lines) if n not in left_out]
+
+
+def _title_key(text: str) -> str:
+    unmarked = MARK.sub("", text, count=1) if MARK.match(text) else text
+    return title_letters(_SECTION_NUMBER.sub("", unmarked, count=1) or unmarked)
 
 
 def _by_size(lines: list[PrintedLine], base: int) -> list[PrintedLine]:
@@ -199,6 +231,12 @@ class _Writer:
     def _text(self) -> list[str]:
         text, self._offsets = "", []
         for line, gap in self._block:
+            if gap == "\n" and _PARTED.search(text) and line.text[:1].islower():  # the word goes to its first half
+                end, _, rest = line.text.partition(" ")
+                text = self._joined(text, end) + "\n"
+                self._offsets.append(text.count("\n"))
+                text += rest
+                continue
             if gap == "\n":
                 text += "\n"
             elif gap:
@@ -216,7 +254,7 @@ class _Writer:
             return text[:-1] + following
         if _ADDRESS.search(text) and following[:1].islower():
             return text + following
-        parted = re.search(r"([^\W\d_]+)-$", text)
+        parted = _PARTED.search(text)
         after = re.match(r"[^\W\d_]+", following)
         if parted and after and after[0][0].islower():
             one, two = parted[1].lower(), after[0].lower()

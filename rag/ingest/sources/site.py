@@ -43,9 +43,7 @@ _HINT: Final = "Give the address of a page or of a folder of a site, such as htt
 Watch = Callable[[int, int], None]  # told how many pages were asked for, and how many are known so far
 
 
-def crawl(
-    address: str, folder: Path, *, selection: Selection, delay: float = DELAY, watch: Watch | None = None
-) -> SourceFiles:
+def crawl(address: str, folder: Path, *, selection: Selection, watch: Watch | None = None) -> SourceFiles:
     """The pages of a site, kept in `folder`. Raises `UsageError` if the address cannot be read.
 
     `address` is that of a page, whose folder is the prefix of the site, or that of a sitemap. `watch` is told after
@@ -58,7 +56,7 @@ def crawl(
             "The address of a site has a user name or a sign that no address has.", code="source", hint=_HINT
         )
     try:
-        with SiteClient(private_host=private_host(address), delay=delay) as client:
+        with SiteClient(private_host=private_host(address), delay=DELAY) as client:
             client.at_once = AT_ONCE
             return _Crawl(client, address, folder.resolve(), selection, watch).run()
     except ValueError as error:

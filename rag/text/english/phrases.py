@@ -32,6 +32,12 @@ CHANGES: Final = re.compile(
     r"(?:release[ -]?(?:notes|history)|releases|change ?log|changes|news|(?:version )?history|what['’]?s new)\b",
     re.IGNORECASE,
 )
+# Titles of pages for those who work on the program itself, and questions about that.
+CONTRIBUTING: Final = re.compile(
+    r"\b(?:contribut\w+|release process|maintain(?:ers?|ing)|code of conduct|development (?:guide|setup|environment)|"
+    r"pull requests?)\b",
+    re.IGNORECASE,
+)
 CAPTION: Final = re.compile(r"\W*(?:listing|figure|fig\.|table|filename|file)\b[ \d.-]*:", re.IGNORECASE)
 # Sentences that make sense only beside the listing or section that they refer to.
 WALKS_THROUGH: Final = re.compile(

@@ -1,0 +1,97 @@
+"""The pieces of a line that a PDF holds apart: the mark of an item and its text, the parts of a formula."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from rag.ingest.formats.printed_line import PrintedLine
+
+_MARK: Final = re.compile(r"[•‣▪▸●○◦·∙–]|\d{1,3}[.)]")
+_TO_A_POWER: Final = re.compile(r"(?:(?<!\w)[^\W\d_]|\d|[)\]])$")  # a variable, a number or a bracket
+_FAR: Final = 4  # sizes of type that may lie between a mark and the text of its item
+_HIGH: Final = 0.9  # sizes of type by which a part of a formula is above or below its line
+_UNDER: Final = 5  # sizes of type by which it may stand under what comes before, as below the bar of a fraction
+
+
+def whole_lines(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
+    """The lines with their pieces joined."""
+    return _joined(_in_place(_with_marks(lines)))
+
+
+def _in_place(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
+    """The lines with code that the file holds after what stands below it: some programs draw boxes of code last."""
+    found: list[PrintedLine] = []
+    begin = 0  # of the page
+    for line in lines:
+        if found and found[-1].page != line.page:
+            begin = len(found)
+        at = len(found)
+        if line.fixed:
+            below = (n for n in range(begin, at) if found[n].y < line.y and _overlap(found[n], line))
+            at = next(below, at)
+        found.insert(at, line)
+    return found
+
+
+def _overlap(one: PrintedLine, other: PrintedLine) -> bool:
+    return one.left < other.right and other.left < one.right
+
+
+def _with_marks(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
+    """The lines with marks that are drawn apart, which some programs do at the end of a page, before their items."""
+    marks = [n for n, line in enumerate(lines) if _MARK.fullmatch(line.text)]
+    if not marks:
+        return list(lines)
+    on_page: dict[int, list[int]] = defaultdict(list)
+    for n in sorted(set(range(len(lines))) - set(marks)):
+        on_page[lines[n].page].append(n)
+    found = dict(enumerate(lines))
+    for n in marks:
+        mark = lines[n]
+        beside = [
+            m
+            for m in on_page[mark.page]
+            if abs(lines[m].y - mark.y) < mark.size / 2 and 0 < lines[m].left - mark.left < _FAR * mark.size
+        ]
+        if beside:
+            item = min(beside, key=lambda m: lines[m].left)
+            text = f"{mark.text} {lines[item].text}"
+            found[item] = replace(lines[item], text=text, left=mark.left, hang=lines[item].left)
+            on_page[mark.page].remove(item)
+            del found[n]
+    return [found[n] for n in sorted(found)]
+
+
+def _joined(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
+    """The lines with the parts of formulas and raised letters, which stand to the right and a little above or below."""
+    found: list[PrintedLine] = []
+    for line in lines:
+        base = found[-1] if found else None
+        if base is not None and _continues(base, line):
+            level = abs(line.y - base.y) < 0.1 * base.size
+            right = line.right if level else base.right
+            gap = "^" if _is_power(base, line) else " "
+            found[-1] = replace(base, text=f"{base.text}{gap}{line.text}", right=right, fonts=base.fonts | line.fonts)
+        else:
+            found.append(line)
+    return found
+
+
+def _is_power(base: PrintedLine, line: PrintedLine) -> bool:
+    """Whether a line begins with a power of what another one ends with: 2^32 is neither `2 32` nor `232`."""
+    raised = line.y - base.y > 0.2 * base.size and line.size < 0.9 * base.size
+    return raised and line.left - base.right < 0.3 * base.size and bool(_TO_A_POWER.search(base.text))
+
+
+def _continues(base: PrintedLine, line: PrintedLine) -> bool:
+    return (
+        base.page == line.page
+        and not (base.fixed or line.fixed)
+        and base.size >= line.size
+        and abs(line.y - base.y) < _HIGH * base.size
+        and line.left > base.right - _UNDER * base.size
+    )

@@ -1,0 +1,183 @@
+"""What programs that make PDFs do differently: where they put marks, spaces, sizes, formulas and turned pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from reportlab.lib.pagesizes import A5
+
+from rag.ingest.formats.page_characters import PageCharacters
+from rag.ingest.formats.pdf_process import pdf_texts
+from rag.ingest.formats.printed_line import Bookmark
+from rag.ingest.formats.printed_spaces import missing_spaces, with_spaces
+from tests.test_pdf import LONG, line, text, written
+
+SENTENCE = ("The pump opens its valve when the pressure of the water rises,", "and closes it again.")
+
+
+def body(file: Path) -> str:
+    return pdf_texts(file.read_bytes())[0].body
+
+
+def test_a_font_of_size_one_that_is_enlarged_has_the_size_that_is_seen(tmp_path: Path) -> None:
+    def draw(canvas: Any) -> None:
+        canvas.scale(10, 10)
+        for y, words, size in ((50, "Pumps", 1.6), (47, SENTENCE[0], 1), (45.8, SENTENCE[1], 1)):
+            canvas.setFont("Helvetica", 1)
+            canvas.saveState()
+            canvas.translate(4, y)
+            canvas.scale(size, size)
+            canvas.drawString(0, 0, words)
+            canvas.restoreState()
+
+    assert body(written(tmp_path / "a.pdf", draw)) == f"# Pumps {{#}}\n\n{' '.join(SENTENCE)}"
+
+
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_a_turned_page_is_read_as_it_is_seen(turn: int, tmp_path: Path) -> None:
+    def draw(canvas: Any) -> None:
+        width, height = A5
+        canvas.setPageRotation(turn)
+        canvas.translate(*{90: (width, 0), 180: (width, height), 270: (0, height)}[turn])
+        canvas.rotate(turn)
+        canvas.setFont("Helvetica", 16)
+        canvas.drawString(40, 380, "Pumps")
+        canvas.setFont("Helvetica", 10)
+        canvas.drawString(40, 340, SENTENCE[0])
+        canvas.drawString(40, 328, SENTENCE[1])
+
+    assert body(written(tmp_path / "a.pdf", draw)) == f"# Pumps {{#}}\n\n{' '.join(SENTENCE)}"
+
+
+def with_unicode(code: str, *lines: tuple[str, int, int]) -> bytes:
+    """A PDF in which the letter `~` stands for the character with the UTF-16 code."""
+    content = b"".join(f"BT /F {size} Tf 40 {y} Td ({words}) Tj ET\n".encode() for words, y, size in lines)
+    table = f"""/CIDInit /ProcSet findresource begin begincmap
+1 begincodespacerange <00> <FF> endcodespacerange
+1 beginbfrange <20> <7D> <0020> endbfrange
+1 beginbfchar <7E> <{code}> endbfchar
+endcmap end""".encode()
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 420 595]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>",
+        b"<</Length %d>>stream\n%b\nendstream" % (len(content), content),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUnicode 6 0 R>>",
+        b"<</Length %d>>stream\n%b\nendstream" % (len(table), table),
+    ]
+    found = b"%PDF-1.4\n"
+    for number, one in enumerate(objects, 1):
+        found += b"%d 0 obj\n%b\nendobj\n" % (number, one)
+    return found + b"trailer<</Root 1 0 R>>\n%%EOF\n"
+
+
+def test_letters_of_formulas_beyond_the_first_plane_do_not_shift_what_follows() -> None:
+    lines = [("The flow ~~~~~~~~ grows.", 500, 10), ("Pumps", 460, 16), (SENTENCE[0], 430, 10), (SENTENCE[1], 418, 10)]
+    found = pdf_texts(with_unicode("D835DC44", *lines))[0].body
+    assert found == f"The flow {'𝑄' * 8} grows.\n\n# Pumps {{#}}\n\n{' '.join(SENTENCE)}"
+
+
+def test_marks_that_are_drawn_apart_go_to_their_items() -> None:
+    lines = [line(LONG, 500), line("The lamp turns green.", 480, left=60), line("The motor hums.", 468, left=60)]
+    marks = [line("•", 480), line("•", 468), line("12.", 100, left=300)]
+    assert text(lines + marks) == f"{LONG}\n\n- The lamp turns green.\n- The motor hums.\n\n12."
+
+
+def test_code_that_is_drawn_last_stands_where_it_is_seen() -> None:
+    code = [line("pump start", 480, fixed=True), line("pump stop", 468, fixed=True)]
+    assert text([line(LONG, 500), line("After it.", 440), *code]) == (
+        f"{LONG}\n\n```\npump start\npump stop\n```\n\nAfter it."
+    )
+
+
+def test_the_parts_of_a_formula_stay_in_their_line() -> None:
+    lines = [
+        line("The flow is Q =", 500),
+        line("r", 507, left=130),
+        line("8L", 493, left=130),
+        line("and grows with the fourth power of the radius, as everybody knows,", 500, left=150),
+        line("and the rest.", 488),
+    ]
+    expected = "The flow is Q = r 8L and grows with the fourth power of the radius, as everybody knows, and the rest."
+    assert text(lines) == expected
+
+
+def test_a_power_is_written_as_one(tmp_path: Path) -> None:
+    lines = [
+        line("It has 2", 500),
+        line("32 states, as in a word", 504, left=90, size=7),
+        line("1", 504, left=206, size=7),
+    ]
+    assert text(lines) == "It has 2^32 states, as in a word 1"
+
+
+def test_headings_with_numbers_at_the_top_of_pages_are_no_running_titles() -> None:
+    lines = [
+        one
+        for page in range(4)
+        for one in (
+            line(f"Section {page}.1 of the book", 580, page=page, size=16),
+            line(f"Running title {page}", 592, page=page),
+            line(LONG, 500, page=page),
+        )
+    ]
+    found = text(lines, pages=4)
+    assert [row for row in found.split("\n") if row.startswith("#")] == [
+        f"## Section {page}.1 of the book {{#}}" for page in range(4)
+    ]
+    assert "Running" not in found
+
+
+def test_a_table_of_contents_without_page_numbers_is_left_out() -> None:
+    names = ["Pumps", "Valves", "Gears", "Shafts", "Oil"]
+    entries = [line(name, 500 - 12 * n) for n, name in enumerate(names)]
+    sections = [
+        one for n, name in enumerate(names) for one in (line(name, 590, page=n + 1), line(LONG, 500, page=n + 1))
+    ]
+    bookmarks = [Bookmark(0, name, n + 1) for n, name in enumerate(names)]
+    found = text([line(LONG, 590), *entries, *sections], *bookmarks, pages=6)
+    assert [found.count(name) for name in names] == [1] * 5
+
+
+def test_a_heading_is_found_where_the_outline_leads_and_not_in_a_list_above() -> None:
+    lines = [line("Valves", 590), line(LONG, 560), line("Valves", 300), line("Words of the section.", 280)]
+    assert text(lines, Bookmark(0, "Valves", 0, y=310.0)).endswith("# Valves {#}\n\nWords of the section.")
+
+
+def test_a_word_with_a_typographic_hyphen_is_joined_also_over_the_end_of_a_page() -> None:
+    lines = [line("The configura\u2010", 500), line("tion of fil\u2010", 488), line("ters is easy.", 590, page=1)]
+    assert text(lines, pages=2) == "The configuration of filters\nis easy."
+
+
+class Row:
+    """A line of characters with their left and right ends, at size 10."""
+
+    def __init__(self, ends: list[tuple[float, float]]) -> None:
+        self._ends = ends
+
+    def index(self, place: int) -> int:
+        return place
+
+    def ends(self, index: int) -> tuple[float, float]:
+        return self._ends[index]
+
+    def size(self, index: int) -> float:
+        return 10.0
+
+
+def places(words: str, *gaps: tuple[int, float]) -> list[int]:
+    """The missing spaces of a line of characters that are 5 wide, with those gaps before them."""
+    wider, ends, left = dict(gaps), [], 0.0
+    for n in range(len(words)):
+        left += wider.get(n, 0.0)
+        ends.append((left, left + 5))
+        left += 5
+    return missing_spaces(cast(PageCharacters, Row(ends)), words, 0)
+
+
+def test_spaces_are_put_where_characters_stand_apart() -> None:
+    assert with_spaces("stafflies off", places("stafflies off", (5, 3.0))) == "staff lies off"
+    assert places("stafflies", (5, 1.0)) == []
+    assert places("SPACED", *((n, 3.0) for n in range(1, 6))) == []
