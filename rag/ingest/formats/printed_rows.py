@@ -14,6 +14,7 @@ _MARK: Final = re.compile(r"[•‣▪▸●○◦·∙–]|\d{1,3}[.)]")
 _TO_A_POWER: Final = re.compile(r"(?:(?<!\w)[^\W\d_]|\d|[)\]])$")  # a variable, a number or a bracket
 _FAR: Final = 4  # sizes of type that may lie between a mark and the text of its item
 _LARGEST: Final = 100  # points of a size of type in which marks of items are looked for
+_LONGEST_PAGE: Final = 500  # lines up to which code is brought back to its place
 _HIGH: Final = 0.9  # sizes of type by which a part of a formula is above or below its line
 _UNDER: Final = 5  # sizes of type by which it may stand under what comes before, as below the bar of a fraction
 
@@ -32,7 +33,8 @@ def _in_place(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
             begin, lowest = len(found), float("inf")
         at = len(found)
         if line.fixed and lowest < line.y:
-            below = (n for n in range(begin, at) if found[n].y < line.y and _overlap(found[n], line))
+            back = range(max(begin, at - _LONGEST_PAGE), at)
+            below = (n for n in back if found[n].y < line.y and _overlap(found[n], line))
             at = next(below, at)
         found.insert(at, line)
         lowest = min(lowest, line.y)
