@@ -75,6 +75,7 @@ class AnswerWriter:
         self._at_judge: dict[int, AnswerLine] = {}
         self._left_out = LeftOut()
         self._ended = False
+        self._has_words = False
         self.refused: FallbackReason | None = None
         self.grounding = Grounding(mode=manner.mode)
         self._check = LineCheck(passages, manner.question, self._left_out, self.grounding, judged=manner.judged)
@@ -94,6 +95,11 @@ class AnswerWriter:
             self._end_block()
             self._ended = True
         return self.shown.take_out()
+
+    @property
+    def wordless(self) -> bool:
+        """Whether the finished answer has no words but markers and thoughts, which is no answer and no refusal."""
+        return self._ended and not self._has_words and not self.refused and not self.grounding.unknown_markers
 
     @property
     def doubtful(self) -> int:
@@ -149,6 +155,7 @@ class AnswerWriter:
         for line in lines:
             if self.refused:
                 return
+            self._has_words = self._has_words or line.kind != "markers"
             if line.block != self._block:
                 self._lead_to(line)
                 self._end_block()
