@@ -127,7 +127,7 @@ class SqliteDatabase:
                     one = f"delete from {table} where rowid = (select rowid from {rows} order by {order} limit 1)"
                     while (await self.saver.conn.execute(one, (name,))).rowcount:
                         await self.saver.conn.commit()
-                        await self.saver.conn.execute("pragma wal_checkpoint(RESTART)")
+                        await self._run("pragma wal_checkpoint(RESTART)")
         except MemoryFailureError as failure:
             if failure.code != "disk_full":
                 raise
@@ -148,7 +148,7 @@ class SqliteDatabase:
 
     async def _journal(self, mode: str) -> None:
         async with self.saver.guarded(), self.saver.lock:
-            await self.saver.conn.execute(f"pragma journal_mode={mode}")
+            await self._run(f"pragma journal_mode={mode}")
 
     async def prune(self) -> int:
         async with self.saver.guarded():
@@ -162,8 +162,13 @@ class SqliteDatabase:
         A reader in another process can keep the journal from being truncated; the last process to close it does that.
         """
         async with self.saver.lock:
-            await self.saver.conn.execute("vacuum")
-            await self.saver.conn.execute("pragma wal_checkpoint(TRUNCATE)")
+            await self._run("vacuum")
+            await self._run("pragma wal_checkpoint(TRUNCATE)")
+
+    async def _run(self, statement: str) -> None:
+        """Run a statement to its end. A cursor with rows left would lock the database until it is collected."""
+        async with self.saver.conn.execute(statement) as rows:
+            await rows.fetchall()
 
     def only_here(self, thread_id: str) -> AbstractAsyncContextManager[bool]:
         """As `Database` says. Raises `MemoryFailureError` when the file was removed or replaced since it was opened.
