@@ -31,35 +31,47 @@ _OF_ALL: Final = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "create
 REFUSAL: Final = "I don't have information about that in the book content"
 
 
-class ScriptedModel:
-    """The server as a benchmark sees it."""
+class ModelServer:
+    """A model in a process of its own, as a benchmark sees it."""
 
-    def __init__(self, address: str) -> None:
-        self.address = f"{address}/v1"
-        self._stats = f"{address}/stats"
-        self._last = f"{address}/last"
-
-    def seconds(self) -> list[float]:
-        """The seconds from the end of each request to the end of its reply, since the last call."""
-        with urlopen(self._stats) as reply:
-            found: list[float] = json.load(reply)
-            return found
+    def __init__(self, server: str) -> None:
+        self.address = f"{server}/v1"
+        self._server = server
 
     def last_request(self) -> dict[str, Any]:
         """The body of the newest request."""
-        with urlopen(self._last) as reply:
-            found: dict[str, Any] = json.load(reply)
-            return found
+        found: dict[str, Any] = self._get("last")
+        return found
+
+    def _get(self, path: str) -> Any:
+        with urlopen(f"{self._server}/{path}") as reply:
+            return json.load(reply)
+
+
+class ScriptedModel(ModelServer):
+    """The server of this file."""
+
+    def seconds(self) -> list[float]:
+        """The seconds from the end of each request to the end of its reply, since the last call."""
+        found: list[float] = self._get("stats")
+        return found
 
 
 @contextmanager
 def model_server() -> Iterator[ScriptedModel]:
     """The server, listening on a free port until the block ends."""
-    command = [sys.executable, "-m", "bench.model_server"]
+    with process_of("bench.model_server") as server:
+        yield ScriptedModel(server)
+
+
+@contextmanager
+def process_of(module: str) -> Iterator[str]:
+    """A process of a module that serves. Yields its address, which is the first line that it prints."""
+    command = [sys.executable, "-m", module]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         try:
             assert process.stdout  # noqa: S101
-            yield ScriptedModel(process.stdout.readline().strip())
+            yield process.stdout.readline().strip()
         finally:
             process.terminate()
 

@@ -14,15 +14,11 @@ import argparse
 import asyncio
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
-from urllib.request import urlopen
 
-from bench.model_server import answer_from
-from tests.rooms import ROOT
+from bench.model_server import ModelServer, answer_from, process_of
 
 TOKENS: Final = 200  # of an answer
 TOKEN_SECONDS: Final = 0.02
@@ -31,35 +27,19 @@ _HEAD: Final = "HTTP/1.1 200 OK\r\nContent-Type: {}\r\nTransfer-Encoding: chunke
 _OF_ALL: Final = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
 
 
-class PacedModel:
-    """The server as a benchmark sees it."""
-
-    def __init__(self, server: str) -> None:
-        self.address = f"{server}/v1"
-        self._server = server
-
-    def last_request(self) -> dict[str, Any]:
-        """The body of the newest request."""
-        with urlopen(f"{self._server}/last") as reply:
-            found: dict[str, Any] = json.load(reply)
-            return found
+class PacedModel(ModelServer):
+    """The server of this file."""
 
     def pace(self, seconds: float) -> None:
         """Wait so long before each token from now on."""
-        with urlopen(f"{self._server}/pace/{seconds}") as reply:
-            reply.read()
+        self._get(f"pace/{seconds}")
 
 
 @contextmanager
 def paced_model() -> Iterator[PacedModel]:
     """The server, listening on a free port until the block ends."""
-    command = [sys.executable, "-m", "bench.paced_model"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        try:
-            assert process.stdout  # noqa: S101
-            yield PacedModel(process.stdout.readline().strip())
-        finally:
-            process.terminate()
+    with process_of("bench.paced_model") as server:
+        yield PacedModel(server)
 
 
 def tokens_of(request: dict[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -50,7 +51,9 @@ class Section:
         return found
 
 
+@cache
 def tokens(page: Path) -> list[Token]:
+    """The page as tokens of Markdown; nobody changes them."""
     return MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8"))
 
 
@@ -110,6 +113,7 @@ def _arguments(command: list[str], program: tuple[str, ...]) -> Iterator[list[st
         yield command[len(program) :]
 
 
+@cache
 def raised_codes() -> set[tuple[str | None, str]]:
     """(error type, code) of every failure that the code base can make; the type is None where it is computed."""
     found: set[tuple[str | None, str]] = set()

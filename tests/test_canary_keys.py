@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,7 +20,7 @@ from run import main
 from state import Context, InputState
 from tests.fakes import AT_ONCE
 from tests.homes import copied, stored
-from tests.openai_server import Endpoint, answer, openai_server, refuses
+from tests.openai_server import Endpoint, answer, refuses
 
 QUESTION = "What is a widget?"
 GOOD = answer("A widget is a small part that turns a shaft [1].")
@@ -35,12 +34,6 @@ KEYS = {
 CANARY = "canary"
 # The key of the model's endpoint goes over the wire; the endpoint repeats it in its refusal.
 TELLTALE = refuses(401, f"Incorrect API key provided: {KEYS['GROQ_API_KEY']}", "invalid_api_key")
-
-
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    with openai_server() as opened:
-        yield opened
 
 
 @pytest.fixture

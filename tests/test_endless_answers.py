@@ -25,7 +25,7 @@ from rag.model.received_answer import AnswerLimits, AnswerMeter
 from rag.types import Response
 from tests import wire
 from tests.fakes import AT_ONCE, ScriptedModel, tool_call
-from tests.openai_server import Endpoint, Reply, answer, openai_server
+from tests.openai_server import Endpoint, Reply, answer
 from tests.stage import parts_of
 from tests.wired_services import WiredServices
 
@@ -118,12 +118,6 @@ class Stream(Reply):
 
     def parts(self) -> Iterator[str]:
         return repeat(self.piece * (1 + 60_000 // len(self.piece)))
-
-
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    with openai_server() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -39,12 +39,6 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    with openai_server() as opened:
-        yield opened
-
-
-@pytest.fixture
 async def agent(endpoint: Endpoint, tmp_path: Path) -> AsyncIterator[Agent]:
     memory: Memory
     async with open_memory(tmp_path, persistent=True) as memory:

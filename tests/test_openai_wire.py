@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from rag.profiles.profile import load_profile
 from rag.settings import Settings
 from rag.types import Event, Response
 from tests.fakes import AT_ONCE, FakeEmbedder
-from tests.openai_server import Endpoint, Reply, answer, calls_tool, openai_server, refuses
+from tests.openai_server import Endpoint, Reply, answer, calls_tool, refuses
 from tests.wire import nobody
 from tests.wired_services import GOOD, KEY, WiredServices, environment
 
@@ -28,12 +28,6 @@ from tests.wired_services import GOOD, KEY, WiredServices, environment
 def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_ORG_ID", "OPENAI_PROXY"):
         monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    with openai_server() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import openai.resources.chat.completions.completions as slow
@@ -14,7 +13,7 @@ from langchain_core.messages.ai import add_ai_message_chunks
 from rag.model.endpoint import build_model
 from rag.profiles.profile import load_profile
 from tests.fakes import FakeEmbedder
-from tests.openai_server import Endpoint, Reply, answer, calls_tool, openai_server
+from tests.openai_server import Endpoint, Reply, answer, calls_tool
 from tests.wired_services import environment
 
 CALL = {"id": "call-1", "name": "search_book", "args": {"query": "nodes"}, "type": "tool_call"}
@@ -54,12 +53,6 @@ REPLIES = {
     "tool calls of null": chunks(choice(delta={"role": "assistant", "content": "A node.", "tool_calls": None})),
     "a field of its own": chunks(choice(delta={"content": "A node.", "reasoning_content": "hm"}), {"x": {"y": [1]}}),
 }
-
-
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    with openai_server() as opened:
-        yield opened
 
 
 def model_at(endpoint: Endpoint) -> Any:

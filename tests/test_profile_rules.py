@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -20,12 +21,16 @@ def test_every_row_of_the_table_is_understood() -> None:
     assert len(ROWS) == len(TABLE_LINES) > 100
 
 
+@cache
+def functions(file: Path) -> set[str]:
+    tree = ast.parse(file.read_text())
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
 @pytest.mark.parametrize("row", ROWS, ids=[row["rule"][:50] for row in ROWS])
 def test_a_rule_names_a_file_and_a_test_that_exist(row: dict[str, str]) -> None:
     assert (ROOT / row["place"]).is_file()
-    tree = ast.parse((ROOT / "tests" / row["file"]).read_text())
-    names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-    assert row["test"] in names
+    assert row["test"] in functions(ROOT / "tests" / row["file"])
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.command_line import QUESTION
-from tests.openai_server import OPENAI_KEY, Endpoint, answer, openai_server, refuses
+from tests.openai_server import OPENAI_KEY, Endpoint, answer, refuses
 from tests.terminal import CTRL_C, CTRL_D, CTRL_R, ESCAPE, TAB, UP, Terminal, flat
 
 TEETH = "Every widget has exactly four teeth [1]."
@@ -22,12 +21,6 @@ COLOURS = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-7]|9[0-7]|38|4[0-7])(?:;[0-9;]
 @pytest.fixture
 def home(tiny_book: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(tiny_book, tmp_path / "home"))
-
-
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    with openai_server() as opened:
-        yield opened
 
 
 def with_model(endpoint: Endpoint) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from rag.profiles.profile import effective, profile_of
 from rag.settings import Settings, variables
 from rag.system.trusted_files import is_trusted, revoke, trust
 from tests.command_line import QUESTION, CommandLine
-from tests.openai_server import Endpoint, answer, openai_server
+from tests.openai_server import Endpoint, answer
 
 KEY = "sk-canary-of-the-user"
 LEAST = 'description = "A tutor"\ninstructions = "Answer."\n'
@@ -180,12 +179,6 @@ def test_a_profile_cannot_send_the_key_of_the_one_that_it_extends_elsewhere(line
 
 
 # --- on the command line --------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    with openai_server() as opened:
-        yield opened
 
 
 def test_a_plain_question_in_a_strangers_folder_sends_no_key(
