@@ -10,14 +10,14 @@ from qdrant_client import models as server_models
 
 
 def delete_in_folder(home: Path, collection: str, ids: Collection[str]) -> None:
-    """Delete points in the shard of an embedded collection."""
-    from uuid import UUID
-
-    from qdrant_edge import EdgeShard, UpdateOperation
+    """Delete the points of chunks in the shard of an embedded collection."""
+    from qdrant_edge import EdgeShard, ScrollRequest, UpdateOperation
 
     root = home / "index" / collection
     shard = EdgeShard.load(str(root / (root / "current").read_text() / "shard"))
-    shard.update(UpdateOperation.delete_points([UUID(id) for id in ids]))
+    records, _ = shard.scroll(ScrollRequest(limit=10_000, with_payload=["chunk_id"]))
+    points = [record.id for record in records if record.payload and record.payload["chunk_id"] in ids]
+    shard.update(UpdateOperation.delete_points(list(points)))
     shard.flush()
     shard.close()
 

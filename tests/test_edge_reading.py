@@ -11,12 +11,15 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from rag.book import Point
 from rag.errors import RetrievalError
 from rag.index.edge import EdgeIndex
+from rag.index.payload import to_payload
 from tests.index_cases import INFO, Hit, chunk_id, make_point, rankings, terms
 
 NORTH = [1.0, 0.0, 0.0, 0.0]
@@ -106,7 +109,8 @@ async def test_a_generation_in_use_is_read_to_the_end_and_its_folder_is_gone(ind
         await index.replace(INFO, add=edition(1), remove=[])
         assert not old.exists()
         assert opened.info.chunks == 20
-        (record,) = opened.shard.retrieve([chunk_id("chunk 3")], True, True)
+        points: list[Any] = opened.table.points(opened.table.find([chunk_id("chunk 3")]))
+        (record,) = opened.shard.retrieve(points, True, True)
         assert record.payload is not None
         assert record.payload["metadata"]["title"] == "edition 0"
     assert titles(await rankings(reader, [NORTH], limit=20)) == {"edition 1"}
@@ -144,30 +148,99 @@ async def test_an_old_generation_is_let_go_by_the_next_search_and_by_a_failed_on
     assert held(tmp_path) == []
 
 
-async def test_a_shard_of_an_older_askbook_whose_log_has_a_lock_is_read_by_many(
-    index: EdgeIndex, tmp_path: Path
-) -> None:
-    from qdrant_edge import Distance, EdgeConfig, EdgeShard, EdgeSparseVectorParams, EdgeVectorParams, Modifier
+def older_shard(folder: Path, points: list[Point]) -> None:
+    """Replace the shard by one of an earlier askbook: its log has a lock, and its points have the chunks' ids."""
+    from qdrant_edge import (
+        Distance,
+        EdgeConfig,
+        EdgeShard,
+        EdgeSparseVectorParams,
+        EdgeVectorParams,
+        Modifier,
+        UpdateOperation,
+    )
+    from qdrant_edge import Point as EdgePoint
+    from qdrant_edge import SparseVector as EdgeSparse
 
-    from rag.index.edge_shard import insert
-
-    await index.replace(INFO, add=edition(0), remove=[])
-    folder = generation(tmp_path) / "shard"
     shutil.rmtree(folder)
+    (folder.parent / "points-1.npy").unlink()
     folder.mkdir()
     config = EdgeConfig(
         vectors={"dense": EdgeVectorParams(size=4, distance=Distance.Cosine)},
         sparse_vectors={"sparse": EdgeSparseVectorParams(modifier=Modifier.Idf)},
     )
     shard = EdgeShard.create(str(folder), config)
-    insert(shard, edition(7))
+    rows = []
+    for point in points:
+        sparse = EdgeSparse(list(point.sparse.indices), list(point.sparse.values))
+        rows.append(EdgePoint(point.chunk.id, {"dense": list(point.dense), "sparse": sparse}, to_payload(point.chunk)))
+    shard.update(UpdateOperation.upsert_points(rows))
     shard.flush()
     shard.close()
+
+
+async def test_a_shard_of_an_older_askbook_whose_log_has_a_lock_is_read_by_many(
+    index: EdgeIndex, tmp_path: Path
+) -> None:
+    from qdrant_edge import EdgeShard
+
+    await index.replace(INFO, add=edition(0), remove=[])
+    folder = generation(tmp_path) / "shard"
+    older_shard(folder, edition(7))
     assert titles(await rankings(index, [NORTH, terms(1)], limit=20)) == {"edition 7"}
     again = EdgeShard.load(str(folder))  # as another process would
     again.close()
     assert json.loads((folder / "edge_config.json").read_text())["wal_enabled"] is False
     assert titles(await rankings(index, [NORTH, terms(1)], limit=20)) == {"edition 7"}
+
+
+async def test_a_book_of_an_older_askbook_is_searched_and_changed_under_the_same_ids(
+    index: EdgeIndex, tmp_path: Path
+) -> None:
+    east, west = [0.0, 1.0, 0.0, 0.0], [0.0, -1.0, 0.0, 0.0]
+    old = [make_point("east", east, (1,)), make_point("west", west, (2,)), make_point("north", NORTH, (1,))]
+    await index.replace(INFO, add=old, remove=[])
+    written = await rankings(index, [east, terms(2)], limit=2)
+    entries = await index.entries()
+    older_shard(generation(tmp_path) / "shard", old)
+    found = await rankings(index, [east, terms(2)], limit=2)
+    assert [[hit.chunk.id for hit in ranking] for ranking in found] == [
+        [chunk_id("east"), chunk_id("north")],
+        [chunk_id("west")],
+    ]
+    assert found == written
+    assert await index.entries() == entries
+    assert [chunk.id for chunk in await index.fetch([chunk_id("west"), chunk_id("gone")])] == [chunk_id("west")]
+    await index.replace(INFO, add=[make_point("new", west, (2,))], remove=[chunk_id("west")])
+    assert {entry.id for entry in await index.entries()} == {chunk_id(name) for name in ("east", "north", "new")}
+    ((first, *_),) = await rankings(index, [west], limit=3)
+    assert first.chunk == make_point("new").chunk
+
+
+@pytest.mark.parametrize("damage", ["lost", "cut", "of another state"])
+async def test_a_table_of_points_that_is_damaged_is_made_again(index: EdgeIndex, tmp_path: Path, damage: str) -> None:
+    await index.replace(INFO, add=edition(0), remove=[])
+    before = await rankings(index, [NORTH, terms(1)], limit=5)
+    await index.aclose()
+    table = generation(tmp_path) / "points-1.npy"
+    whole = table.read_bytes()
+    rows = np.load(table)
+    table.unlink()
+    if damage == "cut":
+        table.write_bytes(whole[:200])
+    if damage == "of another state":
+        rows["point"] += 1
+        np.save(table, rows)
+    assert await rankings(EdgeIndex(tmp_path, "book"), [NORTH, terms(1)], limit=5) == before
+    assert table.read_bytes() == whole
+
+
+async def test_a_chunk_that_is_added_twice_is_there_once_as_it_came_last(index: EdgeIndex) -> None:
+    await index.replace(INFO, add=[*edition(0), *edition(1)], remove=[])
+    info = await index.info()
+    assert info is not None
+    assert info.chunks == 20
+    assert titles(await rankings(index, [NORTH, terms(1)], limit=20)) == {"edition 1"}
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOSPC])

@@ -98,7 +98,7 @@ def test_a_page_cannot_include_a_hidden_file(write: Write) -> None:
         ({"a.md": "A", "a.docx": "A"}, "a.docx", "a kind that askbook does not read"),
         ({"a.docx": "A"}, ".", "contains no readable page"),
         ({"_a.md": "A"}, ".", "contains no readable page"),
-        ({"a.md": b"\xff\xfe"}, ".", "not UTF-8"),
+        ({"a.md": b"\xff\xff"}, ".", "not UTF-8"),
     ],
 )
 def test_a_source_without_a_page_is_wrong_usage(
@@ -221,3 +221,23 @@ def test_a_title_of_any_length_is_cut(tmp_path: Path) -> None:
     (document,) = load_source(tmp_path).documents
     assert len(document.title) <= 300
     assert document.title.endswith("…")
+
+
+@pytest.mark.parametrize("order", ["utf-16-le", "utf-16-be"])
+def test_utf_16_with_its_mark_is_read(write: Write, order: str) -> None:
+    text = "\ufeff---\r\ntitle: Größe\r\n---\r\nWords 😀.\r\n"
+    (page,) = load_source(write({"a.md": text.encode(order)})).documents
+    assert (page.title, page.text) == ("Größe", "Words 😀.")
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"\xff\xfea\0\0\0", "it is not a text file: it contains NUL characters"),
+        (b"\xff\xfe\0\xd8a\0", "it begins as UTF-16 text and is none; save it as UTF-8"),
+        (b"\xff\xfea", "it begins as UTF-16 text and is none; save it as UTF-8"),
+    ],
+)
+def test_broken_utf_16_is_one_line(write: Write, raw: bytes, reason: str) -> None:
+    (failure,) = load_source(write({"a.md": raw, "b.md": "Words."})).failures
+    assert (failure.path, failure.reason) == ("a.md", reason)

@@ -104,6 +104,15 @@ def test_the_parts_of_a_formula_stay_in_their_line() -> None:
     assert text(lines) == expected
 
 
+def test_a_power_is_written_as_one(tmp_path: Path) -> None:
+    lines = [
+        line("It has 2", 500),
+        line("32 states, as in a word", 504, left=90, size=7),
+        line("1", 504, left=206, size=7),
+    ]
+    assert text(lines) == "It has 2^32 states, as in a word 1"
+
+
 def test_headings_with_numbers_at_the_top_of_pages_are_no_running_titles() -> None:
     lines = [
         one

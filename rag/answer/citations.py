@@ -86,7 +86,8 @@ def sources_footer(citations: Iterable[Citation], form: Footer = "list") -> str:
         return ""
     if form == "scores":
         return scores_footer((c.marker, c.url, c.score) for c in cited)
-    lines = [f"- [{c.marker}] {_name(c, form)} ({plain_address(c.url)})" for c in cited]
+    places = [f" ({plain_address(c.url)})" if c.url else "" for c in cited]  # a retriever's document may have none
+    lines = [f"- [{c.marker}] {_name(c, form)}{place}" for c, place in zip(cited, places, strict=True)]
     return "\n\n---\n**Sources:**\n" + "\n".join(lines)
 
 

@@ -116,8 +116,9 @@ class CitedPassage:
 
     @cached_property
     def _verbatim(self) -> dict[str, Unit]:
+        """The units of the evidence: an order that an answer copies is no quotation."""
         found: dict[str, Unit] = {}
-        for unit in units(self.text):
+        for unit in units(self.evidence):
             found.setdefault(_set(unit.text), unit)
             if unit.kind == "table":
                 start = unit.start

@@ -12,16 +12,15 @@ from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from uuid import UUID
 
 from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
 from rag.errors import RetrievalError
 from rag.index import edge_shard as engine
-from rag.index import prose_table
+from rag.index import point_table
 from rag.index.edge_files import Generations, NamedLock, broken
 from rag.index.edge_shard import OpenGeneration, current_generation, engine_faults
 from rag.index.index_errors import encoders, mismatch, name_taken, no_collection
-from rag.index.payload import ENTRY_KEYS, from_payload, point_ids, to_entry
+from rag.index.payload import CHUNK_ID, ENTRY_KEYS, chunk_id, from_payload, point_ids, to_entry
 from rag.system.private_files import check_room, private_folder
 
 if TYPE_CHECKING:
@@ -193,27 +192,28 @@ class EdgeIndex:
             opened = self._opened()
         legs = encode(opened.info)
         with _files(self.collection), self._faults():
-            scores, uuids = engine.search(opened.shard, self.collection, legs, limit, where)
-            prose = opened.prose.words(scores.ids)
+            scores = engine.search(opened, self.collection, legs, limit, where)
+            prose = opened.table.words(scores.ids)
 
         def read(rows: Sequence[int]) -> list[Chunk]:
-            return self._chunks(opened, [uuids[scores.ids[row]] for row in rows])
+            return self._chunks(opened, [scores.ids[row] for row in rows])
 
         return rank(Matches(legs, scores.matrix, scores.rankings, prose, read))
 
-    def _chunks(self, opened: OpenGeneration, ids: Sequence[UUID]) -> list[Chunk]:
-        """The chunks with these ids, in their order; unknown ids are left out."""
+    def _chunks(self, opened: OpenGeneration, rows: Sequence[int]) -> list[Chunk]:
+        """The chunks in these rows of the table, in their order."""
         with _files(self.collection), self._faults():
-            records: list[Any] = opened.shard.retrieve(list(dict.fromkeys(ids)), True, False)
-            chunks = {id.int: from_payload(id, record.payload) for record in records if (id := record.id)}
-        return [chunks[id.int] for id in ids if id.int in chunks]
+            points = opened.table.points(rows)
+            records: list[Any] = opened.shard.retrieve(list(dict.fromkeys(points)), True, False)
+            chunks = {r.id: from_payload(chunk_id(r.id, r.payload), r.payload) for r in records}
+        return [chunks[point] for point in points if point in chunks]
 
     def _fetch(self, ids: Sequence[str]) -> list[Chunk]:
-        wanted = [UUID(id) for id in point_ids(ids)]
+        wanted = point_ids(ids)
         if not wanted or not self._generations.exists():
             return []
         with self.reading() as opened:
-            return self._chunks(opened, wanted)
+            return self._chunks(opened, opened.table.find(wanted))
 
     def _entries(self) -> list[IndexEntry]:
         if not self._generations.exists():
@@ -222,10 +222,10 @@ class EdgeIndex:
         with self._points() as (_, shard):
             offset, more = None, True
             while more:
-                records, offset = engine.page(shard, offset, payload=ENTRY_KEYS, vectors=False)
-                found += [to_entry(record.id, record.payload) for record in records]
+                records, offset = engine.page(shard, offset, payload=[CHUNK_ID, *ENTRY_KEYS], vectors=False)
+                found += [to_entry(chunk_id(record.id, record.payload), record.payload) for record in records]
                 more = offset is not None
-        return found
+        return sorted(found, key=lambda entry: entry.id)  # as on a server
 
     def _drop(self) -> None:
         if not self._generations.root.is_dir():
@@ -255,8 +255,8 @@ class EdgeIndex:
         try:
             with engine.created(fresh / "shard", self.collection, info.dimension) as shard:
                 added = self._add(shard, add, cancelled)
-                kept = self._copy(shard, info, added | remove, cancelled)
-                prose_table.write(fresh, prose_table.counted_prose(engine.texts(shard)))
+                kept = self._copy(shard, info, added, remove, cancelled)
+                point_table.write(fresh, point_table.counted(engine.texts(shard)))
             self._generations.finish(fresh, replace(info, collection=self.collection, chunks=len(added) + kept))
             self._generations.switch(fresh)
             self._generations.sweep(keep=fresh)
@@ -266,16 +266,18 @@ class EdgeIndex:
                 shutil.rmtree(fresh, ignore_errors=True)
             raise
 
-    def _add(self, shard: EdgeShard, points: Iterator[Point], cancelled: threading.Event) -> set[str]:
-        added: set[str] = set()
+    def _add(self, shard: EdgeShard, points: Iterator[Point], cancelled: threading.Event) -> dict[str, int]:
+        """The number of each chunk's point, by the chunk's id."""
+        numbers: dict[str, int] = {}
         while batch := list(islice(points, BATCH)):
             _check_cancelled(cancelled)
-            engine.insert(shard, batch)
-            added.update(point_ids([point.chunk.id for point in batch]))
-        return added
+            engine.insert(shard, batch, numbers)
+        return numbers
 
-    def _copy(self, shard: EdgeShard, info: IndexInfo, without: set[str], cancelled: threading.Event) -> int:
-        """Copy the old generation's points with their vectors."""
+    def _copy(
+        self, shard: EdgeShard, info: IndexInfo, added: Collection[str], remove: set[str], cancelled: threading.Event
+    ) -> int:
+        """Copy the old generation's points with their vectors. Their numbers follow those of the added ones."""
         from qdrant_edge import Point as EdgePoint
         from qdrant_edge import UpdateOperation
 
@@ -286,11 +288,16 @@ class EdgeIndex:
             while more:
                 _check_cancelled(cancelled)
                 records, offset = engine.page(source, offset, payload=True, vectors=True)
-                kept: list[Any] = [record for record in records if str(record.id) not in without]
+                kept: list[Any] = [
+                    (r.vector, payload | {CHUNK_ID: id})
+                    for r in records
+                    if (id := chunk_id(r.id, payload := r.payload or {})) not in added and id not in remove
+                ]
                 if kept and encoders(old) != encoders(info):
                     raise mismatch(old, *encoders(info))
+                points = [EdgePoint(number, *each) for number, each in enumerate(kept, len(added) + copied)]
                 with engine_faults(self.collection, writing=True):
-                    shard.update(UpdateOperation.upsert_points([EdgePoint(r.id, r.vector, r.payload) for r in kept]))
+                    shard.update(UpdateOperation.upsert_points(points))
                 copied += len(kept)
                 more = offset is not None
         return copied

@@ -21,8 +21,8 @@ from weakref import WeakValueDictionary
 from rag.book import IndexInfo, Leg, Point, SparseVector, Where
 from rag.errors import RetrievalError
 from rag.index.edge_files import Generations, Version, broken
-from rag.index.payload import CONTENT, DENSE, METADATA, SPARSE, to_payload
-from rag.index.prose_table import ProseTable
+from rag.index.payload import CHUNK_ID, CONTENT, DENSE, METADATA, SPARSE, chunk_id, to_payload
+from rag.index.point_table import PointTable, StoredText
 from rag.index.scores import TIE_SLACK, Scores, best, is_empty
 from rag.index.server_requests import FILTERS
 from rag.private_apis import release_edge_lock
@@ -106,15 +106,19 @@ def engine_faults(collection: str, *, writing: bool = False) -> Iterator[None]:
         raise broken(collection, str(error)) from error
 
 
-def insert(shard: EdgeShard, points: Sequence[Point]) -> None:
+def insert(shard: EdgeShard, points: Sequence[Point], numbers: dict[str, int]) -> None:
+    """Add points, numbered from 0 on in the order of their chunks' first ids, which `numbers` collects."""
     from qdrant_edge import Point as EdgePoint
     from qdrant_edge import SparseVector as EdgeSparse
     from qdrant_edge import UpdateOperation
 
     rows = []
     for point in points:
+        id = str(UUID(point.chunk.id))
+        number = numbers.setdefault(id, len(numbers))
         sparse = EdgeSparse(list(point.sparse.indices), list(point.sparse.values))
-        rows.append(EdgePoint(point.chunk.id, {DENSE: list(point.dense), SPARSE: sparse}, to_payload(point.chunk)))
+        payload = to_payload(point.chunk) | {CHUNK_ID: id}
+        rows.append(EdgePoint(number, {DENSE: list(point.dense), SPARSE: sparse}, payload))
     shard.update(UpdateOperation.upsert_points(rows))
 
 
@@ -125,79 +129,75 @@ def page(shard: EdgeShard, offset: Any, *, payload: bool | list[str], vectors: b
     return shard.scroll(ScrollRequest(offset=offset, limit=PAGE, with_payload=payload, with_vector=vectors))
 
 
-def texts(shard: EdgeShard) -> Iterator[tuple[int, str, str]]:
-    """The id, the text and the heading of every point."""
+def texts(shard: EdgeShard) -> Iterator[StoredText]:
+    """What the table of points needs of every point."""
     offset, more = None, True
     while more:
-        records, offset = page(shard, offset, payload=[CONTENT, f"{METADATA}.heading"], vectors=False)
+        records, offset = page(shard, offset, payload=[CHUNK_ID, CONTENT, f"{METADATA}.heading"], vectors=False)
         for record in records:
             payload = record.payload or {}
-            yield record.id.int, str(payload.get(CONTENT, "")), str((payload.get(METADATA) or {}).get("heading", ""))
+            heading = str((payload.get(METADATA) or {}).get("heading", ""))
+            yield StoredText(record.id, UUID(chunk_id(record.id, payload)), str(payload.get(CONTENT, "")), heading)
         more = offset is not None
 
 
 def search(
-    shard: EdgeShard, collection: str, legs: Sequence[Leg], limit: int, where: Where | None
-) -> tuple[Scores[int], dict[int, UUID]]:
-    """The best `limit` points of each leg, without payloads, and the scores of all of them in every leg.
+    opened: OpenGeneration, collection: str, legs: Sequence[Leg], limit: int, where: Where | None
+) -> Scores[int]:
+    """The best `limit` points of each leg, without payloads, and the scores of all of them in every leg, by row.
 
-    Two batches: one finds the points, the other asks each leg for its scores of what the other legs found. The ids are
-    numbers; the dictionary maps them to those of the engine.
+    Two batches: one finds the points, the other asks each leg for its scores of what the other legs found.
     """
     from qdrant_edge import Filter, HasIdCondition, QueryBatchRequest, QueryRequest
 
-    uuids: dict[int, UUID] = {}
     queries = {leg: _nearest(vector) for leg, vector in enumerate(legs) if not is_empty(vector)}
-    scores = Scores(_rankings(shard, collection, legs, queries, limit, where, uuids))
-    lacking = {leg: ids for leg in queries if (ids := scores.lacking(leg))}
+    scores = Scores(_rankings(opened, collection, legs, queries, limit, where))
+    lacking = {leg: opened.table.points(rows) for leg in queries if (rows := scores.lacking(leg))}
     requests = [
-        QueryRequest(
-            limit=len(ids), query=queries[leg], filter=Filter(must=[HasIdCondition({uuids[id] for id in ids})])
-        )
-        for leg, ids in lacking.items()
+        QueryRequest(limit=len(points), query=queries[leg], filter=Filter(must=[HasIdCondition(set(points))]))
+        for leg, points in lacking.items()
     ]
-    answers: Any = shard.query_batch(QueryBatchRequest(requests)) if requests else ()
-    for leg, points in zip(lacking, answers, strict=True):
-        scores.add(leg, [(point.id.int, point.score) for point in points])
-    return scores, uuids
+    answers: Any = opened.shard.query_batch(QueryBatchRequest(requests)) if requests else ()
+    for leg, answer in zip(lacking, answers, strict=True):
+        scores.add(leg, _scored(opened, answer))
+    return scores
 
 
 def _rankings(
-    shard: EdgeShard,
+    opened: OpenGeneration,
     collection: str,
     legs: Sequence[Leg],
     queries: Mapping[int, Query],
     limit: int,
     where: Where | None,
-    uuids: dict[int, UUID],
 ) -> list[list[tuple[int, float]]]:
-    """The scored ids of each leg; the engine's ids are added to `uuids`. A leg with a tie at its end is queried again
-    with a larger limit.
-    """
+    """The scored rows of each leg. A leg with a tie at its end is queried again with a larger limit."""
     from qdrant_edge import QueryBatchRequest, QueryRequest
 
     found: list[list[tuple[int, float]]] = [[] for _ in legs]
     asked = {leg: limit + TIE_SLACK for leg in queries if limit > 0}
-    total = shard.info().points_count
+    total = opened.shard.info().points_count
     restriction = _restriction(where)
     while asked:
         requests = [QueryRequest(limit=size, query=queries[leg], filter=restriction) for leg, size in asked.items()]
+        answers = opened.shard.query_batch(QueryBatchRequest(requests))
         open_legs = {}
-        for (leg, size), points in zip(asked.items(), shard.query_batch(QueryBatchRequest(requests)), strict=True):
+        for (leg, size), points in zip(asked.items(), answers, strict=True):
             if restriction is None and not isinstance(legs[leg], SparseVector) and len(points) < min(size, total):
                 raise broken(collection, "vectors are missing")  # otherwise every chunk has a cosine
-            ids: list[Any] = [point.id for point in points]
-            numbers = [id.int for id in ids]
-            uuids.update(zip(numbers, ids, strict=True))
-            ranking = best(
-                [(id, point.score) for id, point in zip(numbers, points, strict=True)], limit=limit, asked=size
-            )
+            ranking = best(_scored(opened, points), limit=limit, asked=size)
             if ranking is None:
                 open_legs[leg] = size * 4
             else:
                 found[leg] = ranking
         asked = open_legs
     return found
+
+
+def _scored(opened: OpenGeneration, points: Sequence[Any]) -> list[tuple[int, float]]:
+    """The row and the score of each point."""
+    rows = opened.table.rows([point.id for point in points])
+    return list(zip(rows, [point.score for point in points], strict=True))
 
 
 def _nearest(leg: Leg) -> Any:
@@ -223,11 +223,11 @@ def _restriction(where: Where | None) -> Any:
 class OpenGeneration:
     """A generation whose shard is open. It is closed when nobody refers to this object any more."""
 
-    def __init__(self, version: Version, shard: EdgeShard, info: IndexInfo, prose: ProseTable) -> None:
+    def __init__(self, version: Version, shard: EdgeShard, info: IndexInfo, table: PointTable) -> None:
         self.version = version
         self.shard = shard
         self.info = info
-        self.prose = prose
+        self.table = table
         weakref.finalize(self, shard.close)
 
 
@@ -264,8 +264,8 @@ def _load(generations: Generations, version: Version) -> OpenGeneration:
     shard = load(version.folder / "shard", generations.collection, info.chunks)
     try:
         with engine_faults(generations.collection):
-            prose = ProseTable.of(version.folder, info.chunks, lambda: texts(shard))
+            table = PointTable.of(version.folder, info.chunks, lambda: texts(shard))
     except BaseException:
         shard.close()
         raise
-    return OpenGeneration(version, shard, info, prose)
+    return OpenGeneration(version, shard, info, table)

@@ -17,7 +17,8 @@ from rag.errors import UsageError
 from rag.index.catalog import check_models
 from rag.index.edge import EdgeIndex
 from rag.index.index_errors import no_collection
-from rag.index.payload import DENSE, SPARSE, point_ids
+from rag.index.payload import DENSE, SPARSE, chunk_id, point_ids
+from rag.index.point_table import PointTable
 from rag.index.vector_store import open_store, sparse_bridge
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
 from rag.system.installation import program
@@ -47,30 +48,34 @@ class EdgeClient:
 
     def query_points(self, *_args: Any, query: Any = None, **options: Any) -> QueryResponse:
         prefetch = options.get("prefetch") or []
-        request = edge.QueryRequest(
-            limit=options.get("limit", 10),
-            offset=options.get("offset") or None,
-            query=_query(query, options.get("using")),
-            prefetches=[
-                edge.Prefetch(limit=p.limit or 10, query=_query(p.query, p.using), filter=_filter(p.filter))
-                for p in (prefetch if isinstance(prefetch, list) else [prefetch])
-            ],
-            filter=_filter(options.get("query_filter")),
-            score_threshold=options.get("score_threshold"),
-            with_payload=bool(options.get("with_payload", True)),
-            with_vector=bool(options.get("with_vectors", False)),
-        )
         with self._index.reading() as opened:
-            found = [
-                models.ScoredPoint(id=str(p.id), version=0, score=p.score, payload=p.payload)
-                for p in opened.shard.query(request)
-            ]
+            table = opened.table
+            request = edge.QueryRequest(
+                limit=options.get("limit", 10),
+                offset=options.get("offset") or None,
+                query=_query(query, options.get("using")),
+                prefetches=[
+                    edge.Prefetch(limit=p.limit or 10, query=_query(p.query, p.using), filter=_filter(p.filter, table))
+                    for p in (prefetch if isinstance(prefetch, list) else [prefetch])
+                ],
+                filter=_filter(options.get("query_filter"), table),
+                score_threshold=options.get("score_threshold"),
+                with_payload=bool(options.get("with_payload", True)),
+                with_vector=bool(options.get("with_vectors", False)),
+            )
+            points: list[Any] = opened.shard.query(request)
+            ids = table.chunk_ids(table.rows([point.id for point in points]))
+        found = [
+            models.ScoredPoint(id=id, version=0, score=point.score, payload=point.payload)
+            for id, point in zip(ids, points, strict=True)
+        ]
         return QueryResponse(points=found)
 
     def retrieve(self, _name: str, ids: Sequence[Any], **_: Any) -> list[models.Record]:
         with self._index.reading() as opened:
-            records = opened.shard.retrieve(list(point_ids(map(str, ids))), True, False)
-            return [models.Record(id=str(record.id), payload=record.payload) for record in records]
+            points: list[Any] = opened.table.points(opened.table.find(point_ids(map(str, ids))))
+            records: list[Any] = opened.shard.retrieve(points, True, False)
+            return [models.Record(id=chunk_id(r.id, r.payload), payload=r.payload) for r in records]
 
     def upsert(self, *_: Any, **__: Any) -> NoReturn:
         raise UsageError(
@@ -98,27 +103,29 @@ def _query(query: Any, using: str | None) -> Any:
     raise UsageError(f"The embedded index does not support a {type(query).__name__}.", code="query")
 
 
-def _filter(given: models.Filter | None) -> edge.Filter | None:
+def _filter(given: models.Filter | None, table: PointTable) -> edge.Filter | None:
     if given is None:
         return None
     if given.min_should is not None:
         raise UsageError("The embedded index does not support min_should.", code="filter")
     return edge.Filter(
-        must=_conditions(given.must), should=_conditions(given.should), must_not=_conditions(given.must_not)
+        must=_conditions(given.must, table),
+        should=_conditions(given.should, table),
+        must_not=_conditions(given.must_not, table),
     )
 
 
-def _conditions(given: Any) -> list[Any] | None:
+def _conditions(given: Any, table: PointTable) -> list[Any] | None:
     if given is None:
         return None
-    return [_condition(condition) for condition in (given if isinstance(given, list) else [given])]
+    return [_condition(condition, table) for condition in (given if isinstance(given, list) else [given])]
 
 
-def _condition(given: Any) -> Any:
+def _condition(given: Any, table: PointTable) -> Any:
     if isinstance(given, models.Filter):
-        return _filter(given)
+        return _filter(given, table)
     if isinstance(given, models.HasIdCondition):
-        return edge.HasIdCondition(set(given.has_id))
+        return edge.HasIdCondition(set(table.points(table.find(point_ids(map(str, given.has_id))))))
     if isinstance(given, models.IsEmptyCondition):
         return edge.IsEmptyCondition(given.is_empty.key)
     if isinstance(given, models.IsNullCondition):

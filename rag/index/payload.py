@@ -19,6 +19,7 @@ DENSE: Final = "dense"
 SPARSE: Final = "sparse"
 CONTENT: Final = "page_content"
 METADATA: Final = "metadata"
+CHUNK_ID: Final = "chunk_id"  # beside them in the embedded index, whose points have numbers
 ENTRY_FIELDS: Final = ("source", "source_file_path", "document_sha256", "sha256")
 ENTRY_KEYS: Final = [f"{METADATA}.{name}" for name in (*ENTRY_FIELDS, "chunk_index", "page_chunks")]
 _FIELDS: Final = tuple(field.name for field in fields(Chunk) if field.name not in ("id", "text"))
@@ -30,6 +31,14 @@ def to_payload(chunk: Chunk) -> dict[str, Any]:
     """The payload of the chunk's point."""
     values = asdict(chunk)
     return {CONTENT: values["text"], METADATA: {name: values[name] for name in _FIELDS}}
+
+
+def chunk_id(point: object, payload: Mapping[str, Any] | None) -> str:
+    """The id of a point's chunk in the embedded index. Raises `ValueError` if it has none."""
+    id = (payload or {}).get(CHUNK_ID) if isinstance(point, int) else str(point)
+    if not isinstance(id, str):
+        raise ValueError(f"The point {point} has no id of a chunk.")
+    return id
 
 
 def from_payload(id: object, payload: Mapping[str, Any] | None) -> Chunk:

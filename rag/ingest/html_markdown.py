@@ -161,7 +161,7 @@ def _label_tabs(labels: Tag) -> None:
 
 def _mark_heading(heading: Tag, *, anchors: bool) -> None:
     """Reduce a heading to its words and its id, which may be that of its section or of a link in it."""
-    anchor = heading.get("id") or _inner_id(heading) or _section_id(heading)
+    anchor = heading.get("id") or _inner_id(heading) or _section_id(heading) or _id_before(heading)
     for link in heading.find_all("a"):
         if any(c.isalnum() for c in link.get_text()):
             link.unwrap()
@@ -179,8 +179,21 @@ def _section_id(heading: Tag) -> Any:
     parent = heading.parent
     if parent is None or parent.name not in ("section", "div") or not parent.get("id"):
         return None
-    first = next((one for one in parent.find_all(True, recursive=False) if one.name != "span"), None)
+    children = parent.find_all(True, recursive=False)
+    first = next((one for one in children if one.name != "span" and not _is_mark(one)), None)
     return parent.get("id") if first is heading else None
+
+
+def _id_before(heading: Tag) -> Any:
+    """The id of an empty link right before a heading, as old pages and Doxygen have it."""
+    before = heading.find_previous_sibling(True)
+    is_place = before is not None and _is_mark(before) and not before.get("href")
+    return (before.get("id") or before.get("name")) if is_place and before is not None else None
+
+
+def _is_mark(element: Tag) -> bool:
+    """Whether an element is a link without words, such as a paragraph sign."""
+    return element.name == "a" and not any(c.isalnum() for c in element.get_text())
 
 
 def _typeset(formula: Tag) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rag.ingest.data_values import unicode_text
 from rag.ingest.formats.file_format import LARGEST, LoadedText, need_extra, texts_apart
+from rag.ingest.formats.generated_pages import without_furniture
 from rag.ingest.html_markdown import html_text, is_published, main_element, page_title, parsed_html
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ class HtmlLoader:
 def page_texts(raw: bytes) -> list[LoadedText]:
     """The text of a page; none if the page is not meant to be found. Raises `ValueError` if it cannot be read."""
     page = parsed_html(raw)
-    if not is_published(page):
+    if not is_published(page) or not without_furniture(page):
         return []
-    heading = page.select_one("article h1, main h1, [role=main] h1")
+    heading = page.select_one("article h1, main h1, [role=main] h1, .headertitle > h1")
     fields: dict[str, Any] = {} if heading is not None else {"title": page_title(page)}
     element = main_element(page)
     if element is None and raw.count(b"<") > SEARCHED:

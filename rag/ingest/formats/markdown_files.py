@@ -13,6 +13,7 @@ from rag.ingest.formats.file_format import LARGEST, LoadedText, Syntax
 
 _YAML: Final = re.compile(r"---[ \t]*\n(?P<head>(?:.*\n)*?)---[ \t]*(?:\n|\Z)")
 _TOML: Final = re.compile(r"\+\+\+[ \t]*\n(?P<head>(?:.*\n)*?)\+\+\+[ \t]*(?:\n|\Z)")
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _TEXT_LINE: Final = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
 
 
@@ -37,7 +38,18 @@ class MdxLoader(MarkdownLoader):
 
 
 def decoded(raw: bytes) -> str:
-    """The text of a file, with plain newlines and without a byte order mark. Raises `ValueError` for other bytes."""
+    """The text of a file, with plain newlines and without a byte order mark. Raises `ValueError` for other bytes.
+
+    UTF-16 begins with a byte order mark, as editors of Windows write it.
+    """
+    if raw.startswith(_UTF_16):
+        try:
+            text = raw.decode("utf-16")
+        except UnicodeDecodeError:
+            raise ValueError("it begins as UTF-16 text and is none; save it as UTF-8") from None
+        if "\0" in text:
+            raise ValueError("it is not a text file: it contains NUL characters")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
     if b"\0" in raw:
         raise ValueError("it is not a text file: it contains NUL bytes")
     return raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")

@@ -11,6 +11,7 @@ from rag.ingest.source_files import is_file
 
 _SITE_KINDS: Final = frozenset({".html", ".htm", ".xhtml", ".pdf", ".epub"})
 _NO_PAGES: Final = frozenset({"404.html", "search.html", "genindex.html", "py-modindex.html", "print.html"})
+_NO_FOLDERS: Final = frozenset({"search", "genindex", "py-modindex"})  # of Sphinx, with a folder for each page
 
 
 class PlainFolder(Generator):
@@ -29,4 +30,5 @@ class PlainFolder(Generator):
         return suffix in _SITE_KINDS or not self.is_built_site
 
     def is_page(self, file: Path) -> bool:
-        return super().is_page(file) and not (self.is_built_site and file.name in _NO_PAGES)
+        listing = file.name in _NO_PAGES or (file.name == "index.html" and self.inner(file.parent) in _NO_FOLDERS)
+        return super().is_page(file) and not (self.is_built_site and listing)
