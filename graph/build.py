@@ -80,8 +80,11 @@ def build_graph(
     return graph
 
 
-def after_idle(state: AgentState) -> Literal["rewrite", "RETRIEVING", "GENERATING", "__end__"]:
-    """Search for an opened question, answer small talk, or rest. Must not raise: no error handler covers a router."""
+async def after_idle(state: AgentState) -> Literal["rewrite", "RETRIEVING", "GENERATING", "__end__"]:
+    """Search for an opened question, answer small talk, or rest. Must not raise: no error handler covers a router.
+
+    Routers are asynchronous because LangGraph runs others in a thread, and a switch to it takes longer than they do.
+    """
     match state.get("phase"):
         case "RETRIEVING":
             turn: object = state.get("turn")  # of any type when a client of the graph wrote it
@@ -92,7 +95,7 @@ def after_idle(state: AgentState) -> Literal["rewrite", "RETRIEVING", "GENERATIN
             return "__end__"
 
 
-def after_generate(state: AgentState) -> Literal["tools", "IDLE"]:
+async def after_generate(state: AgentState) -> Literal["tools", "IDLE"]:
     """Run the searches that the model asked for, or close the turn."""
     return "tools" if state.get("phase") == "RETRIEVING" else "IDLE"
 

@@ -21,7 +21,7 @@ _CLAUSE: Final = 2  # content words with which a clause states something by itse
 _RELATED: Final = 0.34  # least share of the sentence's words in a passage that is cited beside a supporting one
 _BOLD: Final = re.compile(r"(\*{1,3}|_{1,3})(?P<text>[^*_]*[.!?…。！？])\1")  # a whole sentence in bold type
 _LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
-_WORDING: Final = re.compile(r"\w+(?:[^\w\s*_`]+\w+)*|[^\w\s*_`\"'“”‘’.,;:!?()\[\]]")
+_WORDING: Final = re.compile(r"\w+(?:[^\w\s*_`]+\w+)*|[^\w\s*_`\"'“”‘’.,;:!()\[\]]")
 ASKED_FOR: Final = "order: only an order, a task or a question says it"
 DEMANDED: Final = 0.2  # least share of the words that no statement has, which an order or question has
 ORDERED: Final = 0.5  # share of the words of a sentence without a citation that are those of orders
@@ -116,11 +116,10 @@ class CitedPassage:
 
     @cached_property
     def _verbatim(self) -> dict[tuple[str, ...], Unit]:
-        """The units of the evidence by their words: neither an order that an answer copies nor a question is one."""
+        """The units of the evidence by their words: an order that an answer copies is none."""
         found: dict[tuple[str, ...], Unit] = {}
         for unit in units(self.evidence):
-            if not unit.text.endswith("?"):
-                found.setdefault(_worded(unit.text), unit)
+            found.setdefault(_worded(unit.text), unit)
             if unit.kind == "table":
                 start = unit.start
                 for line in unit.text.split("\n"):
@@ -305,6 +304,6 @@ def _is_asked_for(sentence: str, sources: Sequence[CitedPassage], known: str) ->
 
 
 def _worded(text: str) -> tuple[str, ...]:
-    """The words and signs of a text in lower case, without its list sign, markup and punctuation."""
+    """The words and signs of a text in lower case, without list sign, markup and punctuation but for `?`."""
     flat = re.sub(r"\s*\n[ \t>]*", " ", _LIST_SIGN.sub("", text))
     return tuple(_WORDING.findall(flat.casefold()))
