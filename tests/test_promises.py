@@ -95,6 +95,20 @@ async def test_a_chat_model_that_cannot_stream_searches(tmp_path: Path) -> None:
     assert response.plain_content == "Spot has four legs [2]."
 
 
+class NoWords(WholeAnswers):
+    """A chat model whose stream has nothing in it."""
+
+    def _stream(self, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any) -> Any:
+        yield from ()
+
+
+async def test_a_given_model_that_streams_nothing_sent_an_empty_answer(tmp_path: Path) -> None:
+    async with an_agent(tmp_path, model=NoWords(replies=[])) as agent:
+        response = await agent.ask(QUESTION)
+    assert response.error is not None
+    assert response.error.code == "empty_answer"
+
+
 async def test_the_content_of_a_failed_turn_is_the_sentence_of_its_error(tmp_path: Path) -> None:
     async with an_agent(tmp_path, retriever=None, collection="nowhere") as agent:
         response = await agent.ask(QUESTION)
