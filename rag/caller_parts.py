@@ -116,4 +116,5 @@ def as_embedder(embeddings: Embeddings) -> Embedder:
     service = Service(
         "the given embeddings", SecretStr(""), None, "the key of the embeddings", "their address", "their model"
     )
-    return HostedEmbeddings(name, service, connect, parallel=1)  # theirs need not allow calls at the same time
+    # Theirs need not allow calls at the same time.
+    return HostedEmbeddings(name, service, connect, parallel=1, vouched=True)

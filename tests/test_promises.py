@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.retrievers import BaseRetriever
+from qdrant_client import AsyncQdrantClient, models
 
 from graph.agent import Agent, open_agent
 from rag.errors import MemoryFailureError, UsageError
@@ -54,6 +56,19 @@ class WholeAnswers(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=self.replies.pop(0))])
 
 
+class Letters(Embeddings):
+    """Embeddings of a caller's own: the count of each letter."""
+
+    def __init__(self, letters: str = "abcdefghijklmnop") -> None:
+        self.letters = letters
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0 + text.lower().count(letter) for letter in self.letters] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
 @asynccontextmanager
 async def an_agent(folder: Path, **options: Any) -> AsyncIterator[Agent]:
     options = {"retriever": Pages()} | options
@@ -80,6 +95,20 @@ async def test_a_chat_model_that_cannot_stream_searches(tmp_path: Path) -> None:
     assert response.plain_content == "Spot has four legs [2]."
 
 
+class NoWords(WholeAnswers):
+    """A chat model whose stream has nothing in it."""
+
+    def _stream(self, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any) -> Any:
+        yield from ()
+
+
+async def test_a_given_model_that_streams_nothing_sent_an_empty_answer(tmp_path: Path) -> None:
+    async with an_agent(tmp_path, model=NoWords(replies=[])) as agent:
+        response = await agent.ask(QUESTION)
+    assert response.error is not None
+    assert response.error.code == "empty_answer"
+
+
 async def test_the_content_of_a_failed_turn_is_the_sentence_of_its_error(tmp_path: Path) -> None:
     async with an_agent(tmp_path, retriever=None, collection="nowhere") as agent:
         response = await agent.ask(QUESTION)
@@ -93,6 +122,54 @@ async def test_grounding_names_a_judge_even_if_there_is_none(tmp_path: Path) -> 
         answered, rejected = await agent.ask(QUESTION), await agent.ask("")
     for response in (answered, rejected):
         assert json.loads(response.model_dump_json())["grounding"]["judge"] is None
+
+
+@pytest.mark.parametrize("profile", ["default", "robotics-tutor"])
+async def test_given_embeddings_are_those_of_a_given_collection(tmp_path: Path, profile: str) -> None:
+    client, embeddings = AsyncQdrantClient(":memory:"), Letters()
+    await client.create_collection("mine", models.VectorParams(size=16, distance=models.Distance.COSINE))
+    payload = {
+        "page_content": PAGES[0].page_content,
+        "text": PAGES[0].page_content,
+        "title": "Robots",
+        "url": "https://ex.org/r",
+    }
+    await client.upsert(
+        "mine", [models.PointStruct(id=1, vector=embeddings.embed_query(PAGES[0].page_content), payload=payload)]
+    )
+    async with an_agent(
+        tmp_path, retriever=None, profile=profile, collection="mine", embeddings=embeddings, qdrant_client=client
+    ) as agent:
+        response = await agent.ask(QUESTION)
+    assert response.status == "success", response.error
+    assert "89 kg" in response.content
+
+
+async def test_given_embeddings_of_another_size_are_told_from_a_broken_index(tmp_path: Path) -> None:
+    client = AsyncQdrantClient(":memory:")
+    await client.create_collection("mine", models.VectorParams(size=8, distance=models.Distance.COSINE))
+    await client.upsert(
+        "mine", [models.PointStruct(id=1, vector=[1.0] * 8, payload={"page_content": "Atlas is a robot."})]
+    )
+    async with an_agent(
+        tmp_path, retriever=None, collection="mine", embeddings=Letters(), qdrant_client=client
+    ) as agent:
+        response = await agent.ask(QUESTION)
+    assert response.error is not None
+    assert response.error.code == "embedding_mismatch"
+    assert "8 dimensions" in response.error.message
+
+
+async def test_a_book_of_other_given_embeddings_is_not_called_broken(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "robots.md").write_text("# Robots\n\nAtlas weighs 89 kg.\n")
+    options: dict[str, Any] = {"retriever": None, "collection": "mine"}
+    async with an_agent(tmp_path, embeddings=Letters(), **options) as agent:
+        await agent.ingest(tmp_path / "pages")
+    async with an_agent(tmp_path, embeddings=Letters(letters="abcdefgh"), **options) as agent:
+        response = await agent.ask(QUESTION)
+    assert response.error is not None
+    assert response.error.code == "embedding_mismatch"
 
 
 async def test_a_context_may_be_a_mapping_and_a_wrong_one_is_wrong_usage(tmp_path: Path) -> None:
@@ -134,11 +211,23 @@ PAGE = [
     ),
     Document(
         "It weighs 89 kg.",
-        metadata={"title": "Robots", "heading": "Atlas", "url": "https://ex.org/robots", "score": 0.9},
+        metadata={
+            "title": "Robots",
+            "heading": "Atlas",
+            "breadcrumb": "Robots > Atlas",
+            "url": "https://ex.org/robots",
+            "score": 0.9,
+        },
     ),
     Document(
         "Spot has four legs.",
-        metadata={"title": "Robots", "heading": "Spot", "url": "https://ex.org/robots", "score": 0.8},
+        metadata={
+            "title": "Robots",
+            "heading": "Spot",
+            "breadcrumb": "Robots > Spot",
+            "url": "https://ex.org/robots",
+            "score": 0.8,
+        },
     ),
 ]
 
@@ -171,3 +260,14 @@ async def test_a_health_check_tells_no_path(tmp_path: Path, monkeypatch: pytest.
     async with an_agent(tmp_path) as agent:
         monkeypatch.setattr(agent.memory, "probe", fail)
         assert await agent.check_health() == {"memory": "memory.sqlite is locked by another process."}
+
+
+@pytest.mark.parametrize(
+    ("profile", "form"), [("isaac-sim", "[Source: 1]"), ("robotics-tutor", "[1](https://elsewhere.ex)")]
+)
+async def test_a_number_is_a_citation_in_every_form_around_it(tmp_path: Path, profile: str, form: str) -> None:
+    model = FakeMessagesListChatModel(responses=[AIMessage(f"Atlas weighs 89 kg {form}.")])
+    async with an_agent(tmp_path, profile=profile, model=model) as agent:
+        response = await agent.ask(QUESTION)
+    assert response.plain_content == "Atlas weighs 89 kg [1]."
+    assert "elsewhere" not in response.content
