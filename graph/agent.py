@@ -19,7 +19,15 @@ from graph.build import build_graph
 from graph.compiled import CompiledMachine, exclusive, observed, thread_config
 from graph.conversations import Asked, take_back
 from graph.memory import Memory, MemoryOptions, open_memory
-from graph.turn_run import Request, TurnRuns, checked_metadata, interrupted_question, interrupted_request, response_of
+from graph.turn_run import (
+    Request,
+    TurnRuns,
+    checked_context,
+    checked_metadata,
+    interrupted_question,
+    interrupted_request,
+    response_of,
+)
 from nodes.retry_limits import USUAL, Patience
 from rag.caller_parts import Given
 from rag.conversation.retrieval_context import RetrievalContext
@@ -100,10 +108,10 @@ class Agent:
     ) -> AsyncGenerator[Event, None]:
         """Run one turn and yield its events; the last one holds the response. Raises `UsageError` for an invalid id."""
         if thread_id is None:
-            thread = self.services.parts((context or Context()).profile).profile.memory.thread or new_id()
+            thread = self.services.parts(checked_context(context).profile).profile.memory.thread or new_id()
         else:
             thread = check_thread_id(thread_id)
-        request = Request(thread, context or Context(), checked_metadata(metadata))
+        request = Request(thread, checked_context(context), checked_metadata(metadata))
         async with aclosing(self._runs.ask(request, question)) as events:
             async for event in events:
                 yield event
@@ -119,7 +127,7 @@ class Agent:
 
         `messages` are questions and answers, a question last. Nothing is stored.
         """
-        request = Request(new_id(), context or Context(), metadata or {})
+        request = Request(new_id(), checked_context(context), metadata or {})
         question = messages[-1].text if messages else ""
         async with aclosing(self._runs.ask(request, question, messages[:-1], stored=False)) as events:
             async for event in events:
@@ -134,7 +142,7 @@ class Agent:
         snapshot = await self._graph.aget_state(thread_config(thread_id))
         if interrupted_question(snapshot) is None:
             raise UsageError("There is no turn to finish.", code="nothing_to_resume")
-        request = interrupted_request(thread_id, snapshot.values.get("turn"), context)
+        request = interrupted_request(thread_id, snapshot.values.get("turn"), checked_context(context))
         async with aclosing(self._runs.exclusive(request, self._runs.run(request, None))) as events:
             async for event in events:
                 yield event
@@ -165,7 +173,7 @@ class Agent:
         Nothing is taken back when the profile is unknown or refuses the question. Raises `MemoryFailureError` when the
         thread is busy.
         """
-        request = Request(thread_id, context or Context(), {})
+        request = Request(thread_id, checked_context(context), {})
         async with aclosing(self._runs.exclusive(request, self._asking_again(request), raises=True)) as events:
             async for event in events:
                 yield event
@@ -255,14 +263,18 @@ class Agent:
         return await self._reader(given, options, collection, watch)
 
     async def check_health(self) -> dict[str, str]:
-        """What fails, by part ("index", "memory"), in one sentence each; empty when everything answers."""
+        """What fails, by part ("index", "memory"), in one sentence each; empty when everything answers.
+
+        Anybody may ask a server for it, so a file is named without its folder.
+        """
         failing: dict[str, str] = {}
+        place = self.memory.database.place
         checks = {"index": self.services.index.info, "memory": self.memory.probe}
         for part, check in checks.items():
             try:
                 await check()
             except AskbookError as error:
-                failing[part] = error.message
+                failing[part] = error.message.replace(place, Path(place).name)
         return failing
 
     async def conversation(self, thread_id: str) -> dict[str, Any]:

@@ -17,10 +17,9 @@ from graph.compiled import MachineBuilder
 from nodes.error import error, last_resort, make_to_fallback, to_error
 from nodes.generate import make_generate
 from nodes.idle import make_idle
-from nodes.retrieve import make_retrieve
+from nodes.retrieve import make_retrieve, make_tools
 from nodes.retry_limits import USUAL, Patience
 from nodes.rewrite import REWRITE_SECONDS, make_rewrite, without_rewrite
-from nodes.tools import make_tools
 from rag.errors import AskbookError
 from rag.ports import Services
 from state import AgentState, Context, InputState
@@ -80,8 +79,11 @@ def build_graph(
     return graph
 
 
-def after_idle(state: AgentState) -> Literal["rewrite", "RETRIEVING", "GENERATING", "__end__"]:
-    """Search for an opened question, answer small talk, or rest. Must not raise: no error handler covers a router."""
+async def after_idle(state: AgentState) -> Literal["rewrite", "RETRIEVING", "GENERATING", "__end__"]:
+    """Search for an opened question, answer small talk, or rest. Must not raise: no error handler covers a router.
+
+    Routers are asynchronous because LangGraph runs others in a thread, and a switch to it takes longer than they do.
+    """
     match state.get("phase"):
         case "RETRIEVING":
             turn: object = state.get("turn")  # of any type when a client of the graph wrote it
@@ -92,7 +94,7 @@ def after_idle(state: AgentState) -> Literal["rewrite", "RETRIEVING", "GENERATIN
             return "__end__"
 
 
-def after_generate(state: AgentState) -> Literal["tools", "IDLE"]:
+async def after_generate(state: AgentState) -> Literal["tools", "IDLE"]:
     """Run the searches that the model asked for, or close the turn."""
     return "tools" if state.get("phase") == "RETRIEVING" else "IDLE"
 

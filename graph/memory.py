@@ -95,7 +95,7 @@ class Memory:
             if stored is None or stored.checkpoint["id"] != checkpoint["id"]:
                 raise broken_conversation(thread_id, self.database.place)
         finally:
-            await self.database.delete(thread_id)
+            await self.database.saver.adelete_thread(thread_id)  # `database.delete` would rewrite the file as well
 
     async def delete(self, thread_id: str) -> None:
         """Delete a conversation: its checkpoints, pending writes and archived turns."""
@@ -123,7 +123,7 @@ async def open_memory(
     """
     options = options or MemoryOptions()
     if store is not None and not isinstance(store, BaseStore):
-        raise UsageError(f"store must be a LangGraph store, not a {type(store).__name__}.", code="given")
+        raise UsageError(f"store must be a store of LangGraph, not of the class {type(store).__name__}.", code="given")
     if checkpointer is not None:
         yield Memory(await given_database(checkpointer, store), options.wait_seconds)
         return

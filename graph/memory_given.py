@@ -171,7 +171,7 @@ async def given_database(checkpointer: object, store: BaseStore | None) -> Given
     """The database over the caller's checkpointer and store. Raises `UsageError` if the checkpointer is of no use."""
     if not isinstance(checkpointer, BaseCheckpointSaver):
         kind = type(checkpointer).__name__
-        raise UsageError(f"checkpointer must be a LangGraph checkpointer, not a {kind}.", code="given")
+        raise UsageError(f"checkpointer must be a checkpointer of LangGraph, not of the class {kind}.", code="given")
     database = GivenDatabase(checkpointer, store)
     try:
         await database.saver.aget_tuple(RunnableConfig(configurable={"thread_id": "probe", "checkpoint_ns": ""}))

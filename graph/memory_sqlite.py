@@ -24,11 +24,11 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from graph.memory_errors import border
-from graph.private_apis import end_batches, in_its_thread
+from graph.private_apis import end_batches
 from graph.savers import RESTS, KeptSaver, outdated
 from graph.serializing import SealedStore, Serializers
 from graph.sqlite_file import FileLocks, check_beginning, check_owner, make_private, open_connections
-from graph.sqlite_transactions import SharedTransactions
+from graph.sqlite_jobs import SharedJobs
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
 
@@ -127,7 +127,7 @@ class SqliteDatabase:
                     one = f"delete from {table} where rowid = (select rowid from {rows} order by {order} limit 1)"
                     while (await self.saver.conn.execute(one, (name,))).rowcount:
                         await self.saver.conn.commit()
-                        await self.saver.conn.execute("pragma wal_checkpoint(RESTART)")
+                        await self._run("pragma wal_checkpoint(RESTART)")
         except MemoryFailureError as failure:
             if failure.code != "disk_full":
                 raise
@@ -148,7 +148,7 @@ class SqliteDatabase:
 
     async def _journal(self, mode: str) -> None:
         async with self.saver.guarded(), self.saver.lock:
-            await self.saver.conn.execute(f"pragma journal_mode={mode}")
+            await self._run(f"pragma journal_mode={mode}")
 
     async def prune(self) -> int:
         async with self.saver.guarded():
@@ -162,8 +162,13 @@ class SqliteDatabase:
         A reader in another process can keep the journal from being truncated; the last process to close it does that.
         """
         async with self.saver.lock:
-            await self.saver.conn.execute("vacuum")
-            await self.saver.conn.execute("pragma wal_checkpoint(TRUNCATE)")
+            await self._run("vacuum")
+            await self._run("pragma wal_checkpoint(TRUNCATE)")
+
+    async def _run(self, statement: str) -> None:
+        """Run a statement to its end. A cursor with rows left would lock the database until it is collected."""
+        async with self.saver.conn.execute(statement) as rows:
+            await rows.fetchall()
 
     def only_here(self, thread_id: str) -> AbstractAsyncContextManager[bool]:
         """As `Database` says. Raises `MemoryFailureError` when the file was removed or replaced since it was opened.
@@ -181,7 +186,7 @@ class SqliteDatabase:
 
 
 class StepSaver(AsyncSqliteSaver):
-    """`AsyncSqliteSaver` that reads in one call of the database's thread, and stores in shared transactions.
+    """`AsyncSqliteSaver` that reads and stores in jobs which conversations share.
 
     LangGraph's own switches to the thread and back six times for what is read, and three or four times for what is
     stored: for the cursor, each statement, the end of the transaction and the end of the cursor. A turn reads twice and
@@ -190,19 +195,29 @@ class StepSaver(AsyncSqliteSaver):
     """
 
     _reader: BlockingSaver | None = None
-    _transactions: SharedTransactions | None = None
+    _jobs: SharedJobs | None = None
+
+    @property
+    def jobs(self) -> SharedJobs:
+        if self._jobs is None:
+            self._jobs = SharedJobs(self.conn, self.lock)
+        return self._jobs
+
+    async def _prepared(self) -> None:
+        if not self.is_setup:  # `setup` waits for the lock, also when nothing is left to do
+            await self.setup()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """As LangGraph's."""
-        await self.setup()
+        await self._prepared()
 
         def read(connection: sqlite3.Connection) -> CheckpointTuple | None:
             if self._reader is None:
                 self._reader = BlockingSaver(connection, serde=self.serde)
+                self._reader.is_setup = True  # by this saver; tables that are missing now are a failure
             return self._reader.get_tuple(config)
 
-        async with self.lock:
-            return await in_its_thread(self.conn, read)
+        return await self.jobs.read(read)
 
     async def aput(
         self,
@@ -212,7 +227,7 @@ class StepSaver(AsyncSqliteSaver):
         new_versions: ChannelVersions,  # noqa: ARG002  # SQLite stores all channels in one value
     ) -> RunnableConfig:
         """As LangGraph's."""
-        await self.setup()
+        await self._prepared()
         place = config["configurable"]
         ids = {"thread_id": place["thread_id"], "checkpoint_ns": place["checkpoint_ns"]}
         kept = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False).encode("utf-8", "ignore")
@@ -224,14 +239,14 @@ class StepSaver(AsyncSqliteSaver):
             *self.serde.dumps_typed(checkpoint),
             kept,
         )
-        await self._store(_STEP, [row])
+        await self.jobs.change(lambda connection: connection.execute(_STEP, row))
         return RunnableConfig(configurable={**ids, "checkpoint_id": checkpoint["id"]})
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """As LangGraph's."""
-        await self.setup()
+        await self._prepared()
         names = ("thread_id", "checkpoint_ns", "checkpoint_id")
         ids = [str(config["configurable"][name]) for name in names]
         rows = [
@@ -239,20 +254,15 @@ class StepSaver(AsyncSqliteSaver):
             for place, (channel, value) in enumerate(writes)
         ]
         replaced = all(channel in WRITES_IDX_MAP for channel, _ in writes)
-        await self._store(_WRITE.format("replace" if replaced else "ignore"), rows)
-
-    async def _store(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-        if self._transactions is None:
-            self._transactions = SharedTransactions(self.conn, self.lock)
-        await self._transactions.store(statement, rows)
+        statement = _WRITE.format("replace" if replaced else "ignore")
+        await self.jobs.change(lambda connection: connection.executemany(statement, rows))
 
 
 class SqliteSaver(KeptSaver, StepSaver):
     """LangGraph's checkpointer on SQLite, pruned after each turn."""
 
     async def drop_old(self, thread_id: str, keep: int) -> int:
-        async with self.lock:
-            return await in_its_thread(self.conn, partial(_without_old, thread_id=thread_id, keep=keep))
+        return await self.jobs.change(partial(_without_old, thread_id=thread_id, keep=keep))
 
     async def recover(self) -> None:
         async with self.lock:
@@ -267,8 +277,7 @@ def _without_old(connection: sqlite3.Connection, thread_id: str, keep: int) -> i
     rests = f"iif(json_valid({text}), json_extract({text}, '$.{RESTS}'), null)"
     query = f"select checkpoint_id, {rests} from checkpoints {where} order by checkpoint_id desc"
     gone = outdated([(row[0], bool(row[1])) for row in connection.execute(query, (thread_id,))], keep)
-    with connection:  # commits, or rolls back
-        for table in ("writes", "checkpoints"):
-            statement = f"delete from {table} {where} and checkpoint_id = ?"
-            connection.executemany(statement, [(thread_id, checkpoint_id) for checkpoint_id in gone])
+    for table in ("writes", "checkpoints"):
+        statement = f"delete from {table} {where} and checkpoint_id = ?"
+        connection.executemany(statement, [(thread_id, checkpoint_id) for checkpoint_id in gone])
     return len(gone)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
@@ -44,12 +45,27 @@ class Request:
         return InputState(messages=[*before, asked], metadata=self.metadata)
 
 
+def checked_context(context: Context | None) -> Context:
+    """The context of a run, also from a mapping with its fields. Raises `UsageError` for anything else."""
+    if context is None or isinstance(context, Context):
+        return context or Context()
+    try:
+        return Context.model_validate(context)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        name = ".".join(map(str, problem["loc"]))
+        what = f"{name} of the context" if name else "the context"
+        raise UsageError(
+            f"{what[0].upper()}{what[1:]} is not allowed: {problem['msg']}.", code="invalid_option"
+        ) from None
+
+
 def checked_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """The metadata, if they can be stored and given back as JSON. Raises `UsageError`."""
     try:
         if metadata:
             form = TypeAdapter(dict[str, JsonValue])
-            form.dump_json(form.validate_python(metadata, strict=True))
+            json.dumps(form.validate_python(metadata, strict=True), allow_nan=False).encode()
     except (ValidationError, ValueError):  # a value that JSON does not have
         raise UsageError("The metadata are not a mapping from text to JSON values.") from None
     return metadata or {}

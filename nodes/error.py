@@ -26,7 +26,7 @@ from pydantic import ValidationError
 from nodes.retry_limits import Patience
 from nodes.turn import Update, has_new_question, last_message, tell_phase, with_notice
 from rag.conversation.turns import failed_response, next_number, response_metadata
-from rag.errors import AskbookError, told
+from rag.errors import AskbookError
 from rag.ports import PartsOf
 from rag.types import ErrorInfo, ErrorType, Response, iso_time, new_id
 from state import EMPTY_TURN, AgentState, Context, Draft, Turn
@@ -135,11 +135,11 @@ def make_to_fallback(parts_of: PartsOf) -> Handler:
 
 
 def error_draft(info: ErrorInfo) -> Draft:
-    """The draft of a failed turn: its content is what `told` says."""
+    """The draft of a failed turn: its content is the fixed sentence of its error."""
     return Draft(
         status="error",
-        content=told(info),
-        plain_content=told(info),
+        content=info.user_message,
+        plain_content=info.user_message,
         error=info.model_dump(mode="json"),
     )
 

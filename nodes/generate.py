@@ -18,7 +18,7 @@ from langgraph.runtime import Runtime
 from nodes.archive import older_turns
 from nodes.error import named_failures
 from nodes.judge import SecondOpinion
-from nodes.model_call import CUT, ModelRequest, added, call_model, tokens_used, was_cut
+from nodes.model_call import CUT, ModelRequest, added, call_model, empty_answer, tokens_used, was_cut
 from nodes.retry_limits import USUAL, Patience
 from nodes.turn import (
     AsyncNode,
@@ -67,9 +67,14 @@ class _AnswerInProgress:
             self.emit({"type": "checking", "sentences": len(claims)})
         judge.ask(claims, self.hear)
 
-    async def close(self, *, cut: bool) -> None:
-        """Check and show the rest of a finished answer."""
+    async def close(self, *, cut: bool, searches: bool) -> None:
+        """Check and show the rest of a finished answer. Raises `AskbookError` when it has no words.
+
+        With `searches` the model asked for one search too many: it found nothing to answer with, which is a refusal.
+        """
         self.show(self.writer.end(cut=cut))
+        if self.writer.wordless and not searches:
+            raise empty_answer(cut=cut)
         if self.judge:
             self._ask(self.judge)
             await self.judge.finish()
@@ -214,7 +219,7 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
 async def _finish(parts: Parts, call: _AnswerInProgress, message: AIMessage, began: float) -> Draft:
     """The draft of an answer, or of a refusal: the model's own, or because no sentence of its answer is supported."""
     writer = call.writer
-    await call.close(cut=was_cut(message))
+    await call.close(cut=was_cut(message), searches=bool(message.tool_calls or message.invalid_tool_calls))
     if writer.refused:
         draft = _fixed(parts, writer.refused, writer.shown.content if writer.refused == "unconfirmed" else "")
     else:

@@ -18,7 +18,7 @@ from rag.caller_parts import with_options
 from rag.errors import AskbookError, OptionRefusedError
 from rag.model.endpoint_errors import RequestInfo, model_error
 from rag.model.reading_pace import awaiting
-from rag.model.received_answer import AnswerMeter, Finish, clean_calls, finish_of, names_its_finish
+from rag.model.received_answer import AnswerMeter, Finish, as_chunk, clean_calls, finish_of, names_its_finish
 from rag.ports import Parts
 from rag.private_apis import unstreamed
 from rag.prompt.budget import estimate_tokens
@@ -26,6 +26,7 @@ from rag.prompt.tool import tool_schema
 from rag.types import Tokens
 
 CUT: Final = "The answer reached its maximum number of tokens and was cut off."
+_NO_CHUNKS: Final = "No generation chunks were returned"  # LangChain's, for a stream without a chunk
 _MOST_TOKENS: Final = 10**9  # no call uses more; an endpoint that counts more sends nonsense
 
 
@@ -128,7 +129,8 @@ async def _stream(
     usage: UsageMetadata | None = None
     finish: Finish | None = None
     try:
-        async for chunk in _speaker(parts, options).astream(list(prompt), config):
+        async for received in _speaker(parts, options).astream(list(prompt), config):
+            chunk = as_chunk(received)
             meter.count(chunk)
             chunks.append(chunk)
             # Some endpoints send a running total, so their last one counts. The clients of other providers add theirs.
@@ -137,11 +139,15 @@ async def _stream(
             await reader.feed(chunk.text)
             await asyncio.sleep(0)  # a fast stream must hold up neither timeouts nor other conversations
     except Exception as failure:
+        if (
+            parts.given and not chunks and str(failure) == _NO_CHUNKS
+        ):  # an endpoint of ours may have sent a page instead
+            raise empty_answer() from None
         if not chunks or model_error(failure).code != "unreachable":
             raise
         raise _broken_off() from None
     if not chunks:
-        raise AskbookError("api_error", "empty_answer", "The model sent an empty answer.", retryable=True)
+        raise empty_answer()
     whole = add_ai_message_chunks(*chunks)  # all at once: one by one takes quadratic time
     if not parts.given:
         whole.usage_metadata = usage
@@ -158,13 +164,18 @@ def _check_finished(message: AIMessage, reason: Finish | None) -> None:
     empty = not (message.text.strip() or message.tool_calls or message.invalid_tool_calls)
     if reason == "content_filter":
         raise AskbookError("invalid_input", "content_filter", "The provider's content filter stopped the answer.")
-    if empty and reason == "length":  # a reasoning model can use up all tokens before it writes
-        hint = "Raise model.max_tokens in the profile."
-        raise AskbookError("api_error", "empty_answer", "The model used up its tokens before it answered.", hint=hint)
     if empty:
-        raise AskbookError("api_error", "empty_answer", "The model sent an empty answer.", retryable=True)
+        raise empty_answer(cut=reason == "length")
     if reason is None or reason == "error":
         raise _broken_off()
+
+
+def empty_answer(*, cut: bool = False) -> AskbookError:
+    """The error for an answer without a word. With `cut` a reasoning model used up all tokens before it wrote one."""
+    if cut:
+        hint = "Raise model.max_tokens in the profile."
+        return AskbookError("api_error", "empty_answer", "The model used up its tokens before it answered.", hint=hint)
+    return AskbookError("api_error", "empty_answer", "The model sent an empty answer.", retryable=True)
 
 
 def _broken_off() -> AskbookError:

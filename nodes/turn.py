@@ -99,7 +99,9 @@ def context_of(runtime: Runtime[Context]) -> Context:
         return Context()
     if not isinstance(context, Context):
         hint = "Give a Context, or a mapping of its fields."
-        raise UsageError(f"The context of the run is a {type(context).__name__}.", code="invalid_option", hint=hint)
+        raise UsageError(
+            f"The context of the run is of the type {type(context).__name__}.", code="invalid_option", hint=hint
+        )
     return context
 
 

@@ -43,7 +43,7 @@ class Given:
         for name, kind in self._kinds().items():
             value = getattr(self, name)
             if value is not None and not isinstance(value, kind):
-                problem = f"{name} must be a {kind.__name__}, not a {type(value).__name__}."
+                problem = f"{name} must be of the class {kind.__name__}, not {type(value).__name__}."
                 raise UsageError(problem, code="given")
         if self.judge is not None and not (
             callable(getattr(self.judge, "judge", None)) and hasattr(self.judge, "model_id")
@@ -116,4 +116,5 @@ def as_embedder(embeddings: Embeddings) -> Embedder:
     service = Service(
         "the given embeddings", SecretStr(""), None, "the key of the embeddings", "their address", "their model"
     )
-    return HostedEmbeddings(name, service, connect, parallel=1)  # theirs need not allow calls at the same time
+    # Theirs need not allow calls at the same time.
+    return HostedEmbeddings(name, service, connect, parallel=1, vouched=True)

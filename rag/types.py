@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal, NamedTuple
 from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict  # pydantic rejects typing.TypedDict before Python 3.12
 
 from rag.book import Chunk
@@ -168,8 +168,8 @@ class CheckedSentence(Record):
 class Grounding(Record):
     """The result of checking an answer's sentences. `removed` counts those that the mode did not show.
 
-    `unknown_markers` counts citations of passages that do not exist; every mode deletes these. The JSON form has no
-    key `judge` when no model judged.
+    `unknown_markers` counts citations of passages that do not exist; every mode deletes these. `judge` is None when no
+    model judged.
     """
 
     mode: GroundingMode = "strict"
@@ -180,11 +180,6 @@ class Grounding(Record):
     unknown_markers: int = 0
     judge: Opinion | None = None
     checked: list[CheckedSentence] = []
-
-    @model_serializer(mode="wrap")
-    def _omit_missing_judge(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = serialize(self)
-        return fields if self.judge is not None else {name: fields[name] for name in fields if name != "judge"}
 
 
 class Retrieval(Record):

@@ -135,6 +135,6 @@ async def test_langchain_s_fake_answers_without_a_tool(home: Path) -> None:
 
 
 async def test_another_object_is_refused(home: Path) -> None:
-    with pytest.raises(UsageError, match="model must be a BaseChatModel, not a str"):
+    with pytest.raises(UsageError, match="model must be of the class BaseChatModel, not str"):
         async with asking(home, "gpt-4o"):  # type: ignore[arg-type]
             pass

@@ -35,7 +35,8 @@ TEXT = vectors("secret words", (0, 1), (0.6, 0.8))
 def test_each_token_counts_by_its_best_match_and_the_weakest_term_is_known() -> None:
     places = token_places("hide the password", QUESTION, terms("hide the password"))
     assert places == [[0], [2]]
-    found = matched(QUESTION, places, TEXT)
+    other, found = matched(QUESTION, places, [vectors("one", (1, 0)), TEXT])
+    assert other.weakest == pytest.approx(0.6)  # "password"
     assert found.weakest == pytest.approx(0.6)  # "hide" and the second word
     assert found.mean == pytest.approx((0.6 + 1.0 + 1.0) / 3)
 
@@ -45,9 +46,11 @@ def test_a_term_that_the_question_does_not_have_as_written_has_no_place() -> Non
 
 
 def test_without_terms_the_weakest_is_the_mean_and_without_tokens_all_is_0() -> None:
-    assert matched(QUESTION, [], TEXT).weakest == matched(QUESTION, [], TEXT).mean
+    [found] = matched(QUESTION, [], [TEXT])
+    assert found.weakest == found.mean
     empty = TokenVectors([1.0, 0.0], np.zeros((0, 2), dtype=np.float32), [])
-    assert matched(empty, [], TEXT) == matched(QUESTION, [[0]], empty) == (0.0, 0.0)
+    assert matched(empty, [], [TEXT]) == matched(QUESTION, [[0]], [empty]) == [(0.0, 0.0)]
+    assert matched(QUESTION, [], [empty, TEXT]) == [(0.0, 0.0), found]
 
 
 def test_the_vectors_of_tokens_are_those_of_the_text_as_written() -> None:

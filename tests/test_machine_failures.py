@@ -176,7 +176,7 @@ async def test_a_question_beyond_the_turn_limit_is_told_so_and_joins_nothing() -
     response = await machine.ask("And then?")
     assert response.error is not None
     assert (response.error.error_type, response.error.code) == ("context_overflow", "turn_limit")
-    assert response.content == "Your conversation is too long."
+    assert response.content == response.error.user_message
     assert await machine.contents() == ["What is a node?", first.content]
 
 
@@ -196,7 +196,7 @@ async def test_a_context_of_another_kind_is_invalid_input_in_one_line(context: A
     )
     error = values["response"]["error"]
     assert (error["error_type"], error["code"]) == ("invalid_input", "invalid_option")
-    assert error["message"] == f"The context of the run is a {type(context).__name__}."
+    assert error["message"] == f"The context of the run is of the type {type(context).__name__}."
     assert await machine.is_at_rest()
 
 

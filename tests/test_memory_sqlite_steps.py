@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, empty_checkpoint
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from graph import sqlite_transactions
+from graph import sqlite_jobs
 from graph.memory import open_memory
 from graph.memory_sqlite import StepSaver
 from tests.machine import ANSWER, Machine
@@ -90,15 +90,33 @@ async def tasks_of(connection: aiosqlite.Connection) -> list[str]:
     return [row[0] for row in await connection.execute_fetchall("select distinct task_id from writes order by rowid")]
 
 
+async def test_readers_get_their_own_answer_and_failure(tmp_path: Path) -> None:
+    def broken(_: sqlite3.Connection) -> int:
+        raise ValueError("damaged")
+
+    async with aiosqlite.connect(tmp_path / "steps") as connection:
+        await (saver := StepSaver(connection)).setup()
+        reads = (lambda one: one.execute("select 1").fetchone()[0], broken, lambda _: 3)
+        found = await asyncio.gather(
+            *(saver.jobs.read(read) for read in reads),
+            saver.aput_writes(CONFIG, WRITES, "a"),
+            saver.jobs.change(lambda _: 4),
+            return_exceptions=True,
+        )
+        assert [found[0], *found[2:]] == [1, 3, None, 4]
+        assert isinstance(found[1], ValueError)
+        assert await tasks_of(connection) == ["a"]
+
+
 async def test_what_comes_at_once_shares_transactions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     transactions = []
-    together = sqlite_transactions._in_transaction
+    together = sqlite_jobs._in_transaction
 
     def counted(connection: sqlite3.Connection, group: Any) -> Any:
         transactions.append(len(group))
         return together(connection, group)
 
-    monkeypatch.setattr(sqlite_transactions, "_in_transaction", counted)
+    monkeypatch.setattr(sqlite_jobs, "_in_transaction", counted)
     async with aiosqlite.connect(tmp_path / "steps") as connection:
         saver, names = StepSaver(connection), [str(number) for number in range(20)]
         assert await stored_at_once(saver, *names) == [None] * 20

@@ -91,3 +91,11 @@ def test_raised_and_lowered_letters_have_no_marks(tmp_path: Path) -> None:
     }
     expected = "Rules with P and H2O; 2^3 and 4^5, ~/one and ~/two, ~~gone~~, `a^b^c`."
     assert pages(tmp_path, files)["docs/index.md"].text == expected
+
+
+def test_the_element_of_an_html_block_is_no_title(tmp_path: Path) -> None:
+    files = {
+        "mkdocs.yml": "site_name: x\nmarkdown_extensions: [pymdownx.blocks.html, pymdownx.blocks.admonition]\n",
+        "docs/index.md": "/// html | div.result\nShown.\n///\n\n/// note | Mind this\nWords.\n///\n",
+    }
+    assert pages(tmp_path, files)["docs/index.md"].text == "Shown.\n\nMind this:\n\nWords."

@@ -81,15 +81,13 @@ class HeldLines:
             return "show" if speaks else "wait"
         if not drops:
             return "show"
-        if line.kind == "heading":
-            return self._under_heading(line, following)
-        if line.kind in ("lead", "row"):
-            fate = self._under_lead(line, following)
-            return (
-                "wait" if fate == "show" and line.announces and not self._counted(line, following, last=last) else fate
-            )
-        carried = any(self._stands(one) for one in following)
-        return "show" if carried or (shown and line.kind != "rule") else "wait"
+        if line.kind not in ("heading", "lead", "row"):
+            carried = any(self._stands(one) for one in following)
+            return "show" if carried or (shown and line.kind != "rule") else "wait"
+        fate = self._by_what_follows(line, following)
+        if fate == "show" and line.kind == "lead" and line.announces and not self._counted(line, following, last=last):
+            return "wait"
+        return fate
 
     def _may_inherit(self, line: AnswerLine) -> bool:
         """Whether a line below may be rejected whose markers this one would then take over."""
@@ -99,27 +97,13 @@ class HeldLines:
         """Whether the line is a statement that is shown for good."""
         return line.standing is not None and not line.frame and not line.waits and self.shows(line)
 
-    def _under_heading(self, heading: AnswerLine, following: Sequence[AnswerLine]) -> Fate:
+    def _by_what_follows(self, frame: AnswerLine, following: Sequence[AnswerLine]) -> Fate:
+        """A heading, lead or head of a table is shown with the first statement under it."""
         for line in following:
-            if line.kind == "heading" and line.level <= heading.level:
+            if not _is_under(frame, line):
                 return "drop"
-            if self._stands(line) or line.waits:
-                return "show" if self._stands(line) else "wait"
-        return "wait"
-
-    def _under_lead(self, lead: AnswerLine, following: Sequence[AnswerLine]) -> Fate:
-        """A lead introduces the next list, table, code block or paragraph, and nothing after that."""
-        served = lead.run
-        for line in following:
-            if line.kind == "heading" or (lead.in_list and line.in_list and line.indent <= lead.indent):
-                return "drop"
-            if line.run != served:
-                beside = lead.in_list and line.indent <= lead.indent
-                if served != lead.run or beside or lead.kind == "row":
-                    return "drop"
-                served = line.run
-            if self._stands(line) or line.waits:
-                return "show" if self._stands(line) else "wait"
+            if line.waits or self._stands(line):
+                return "wait" if line.waits else "show"
         return "wait"
 
     def _counted(self, lead: AnswerLine, following: Sequence[AnswerLine], *, last: bool) -> bool:
@@ -135,3 +119,13 @@ class HeldLines:
             lead.reasons = (f"number: {lead.announces} are announced, and {count} follow",)
         lead.announces = 0
         return True
+
+
+def _is_under(frame: AnswerLine, line: AnswerLine) -> bool:
+    """Whether a line belongs to a heading, or to a lead, which introduces the next list, table, code or paragraph."""
+    if frame.kind == "heading":
+        return line.kind != "heading" or line.level > frame.level
+    if line.kind == "heading" or line.run > frame.run + (frame.kind == "lead"):
+        return False
+    beside = line.in_list or line.run != frame.run
+    return not (frame.in_list and beside and line.indent <= frame.indent)

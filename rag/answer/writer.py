@@ -70,11 +70,12 @@ class AnswerWriter:
         self._held = HeldLines(manner.mode)
         self._block = self._run = 0
         self._cited: tuple[int, ...] = ()  # by the block so far, or by the lead-in above it
-        self._lead: tuple[int, AnswerLine] | None = None  # the last lead-in, with its run
-        self._head: tuple[int, str] = (0, "")  # the block of the last table, and its head
+        self._lead: AnswerLine | None = None  # the last lead-in
+        self._head: AnswerLine | None = None  # the head of the last table
         self._at_judge: dict[int, AnswerLine] = {}
         self._left_out = LeftOut()
         self._ended = False
+        self._has_words = False
         self.refused: FallbackReason | None = None
         self.grounding = Grounding(mode=manner.mode)
         self._check = LineCheck(passages, manner.question, self._left_out, self.grounding, judged=manner.judged)
@@ -94,6 +95,11 @@ class AnswerWriter:
             self._end_block()
             self._ended = True
         return self.shown.take_out()
+
+    @property
+    def wordless(self) -> bool:
+        """Whether the finished answer has no words but markers and thoughts, which is no answer and no refusal."""
+        return self._ended and not self._has_words and not self.refused and not self.grounding.unknown_markers
 
     @property
     def doubtful(self) -> int:
@@ -149,6 +155,7 @@ class AnswerWriter:
         for line in lines:
             if self.refused:
                 return
+            self._has_words = self._has_words or line.kind != "markers"
             if line.block != self._block:
                 self._lead_to(line)
                 self._end_block()
@@ -196,7 +203,7 @@ class AnswerWriter:
                 self._check.check(line)
             self._cited = tuple(numbers)
             if line.kind == "lead":
-                self._lead = (line.run, line)
+                self._lead = line
 
     def _is_beside_the_book(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
         """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer.
@@ -227,21 +234,26 @@ class AnswerWriter:
     def _enter(self, line: AnswerLine) -> None:
         """A new block begins. A list, table or code block under a lead-in inherits the lead-in's citations."""
         self._block, self._run = line.block, line.run
-        under = self._lead is not None and line.run in (self._lead[0], self._lead[0] + 1)
-        self._cited = self._composer.numbers(self._lead[1].marked) if under and self._lead else ()
+        lead = self._lead_of(line)
+        self._cited = self._composer.numbers(lead.marked) if lead else ()
+
+    def _lead_of(self, line: AnswerLine) -> AnswerLine | None:
+        """The lead-in above a list, table or code block, or in the same list."""
+        lead = self._lead
+        return lead if lead is not None and line.run in (lead.run, lead.run + 1) else None
 
     def _above(self, line: AnswerLine) -> str:
         """The line that introduces an item or a row, without markers; a judge could not tell what it is about."""
         if line.kind == "row":
-            return self._head[1] if self._head[0] == line.block else ""
-        under = line.kind == "item" and self._lead is not None and line.run in (self._lead[0], self._lead[0] + 1)
-        return self._composer.bare(self._lead[1].marked) if under and self._lead else ""
+            return self._head.marked.bare.strip() if self._head and self._head.block == line.block else ""
+        lead = self._lead_of(line) if line.kind == "item" else None
+        return self._composer.bare(lead.marked) if lead else ""
 
     def _frame(self, line: AnswerLine) -> None:
         """Check a heading or lead-in. What stands under a lead-in inherits its citations."""
         self._check.frame(line)
         if line.kind == "lead":
-            self._lead = (line.run, line)
+            self._lead = line
             self._cited = self._composer.numbers(line.marked)
 
     def _row(self, line: AnswerLine, numbers: Sequence[int]) -> None:
@@ -250,7 +262,7 @@ class AnswerWriter:
         if is_delimiter(line.marked) and len(above) <= 1:
             for one in above:
                 self._frame(one)
-                self._head = (line.block, one.marked.bare.strip())
+                self._head = one
             line.frame = True
         elif numbers:
             self._check.check(line)

@@ -15,7 +15,7 @@ from langchain_core.messages import (
     messages_to_dict,
 )
 
-from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
+from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.system.installation import program
 from rag.text.markup import without_markers
 from rag.text.visible import without_controls
@@ -130,8 +130,8 @@ def failed_response(
         metadata=metadata or {},
         profile=profile,
         model=model,
-        content=told(info),
-        plain_content=told(info),
+        content=info.user_message,
+        plain_content=info.user_message,
         error=info,
     )
 

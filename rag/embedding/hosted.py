@@ -39,15 +39,23 @@ class HostedEmbeddings(Embeddings):
 
     `dimension` is 0 until the first vector for a model that is not in `HOSTED`. A text longer than `max_tokens` is
     embedded in pieces, and its vector is their mean. Methods that embed return unit vectors, and raise `AskbookError`
-    with a code that begins with "embedding_".
+    with a code that begins with "embedding_". `vouched` says that the caller brought the model, and with it the word
+    that it made the vectors of the collection.
     """
 
     batch_size = BATCH
 
     def __init__(
-        self, model: str, service: Service, connect: Callable[[str, Service], Wire], *, parallel: int = PARALLEL
+        self,
+        model: str,
+        service: Service,
+        connect: Callable[[str, Service], Wire],
+        *,
+        parallel: int = PARALLEL,
+        vouched: bool = False,
     ) -> None:
         self.parallel = parallel
+        self.vouched = vouched
         known = HOSTED.get(model)
         self.model_id = model
         self.service = service

@@ -12,7 +12,7 @@ from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
 from rag.index.edge_files import Generations, collection_name, is_collection_name
 from rag.index.field_mapping import Layout
-from rag.index.index_errors import mismatch, no_collection
+from rag.index.index_errors import mismatch, no_collection, wrong_size
 from rag.index.server_client import Server
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
 
@@ -129,6 +129,10 @@ def check_models(
     """
     if stored is None:
         raise no_collection(collection, profile)
+    if stored.foreign and getattr(embedder, "vouched", False):  # neither record nor profile knows better
+        if embedder.dimension not in (0, stored.dimension):
+            raise wrong_size(stored, embedder.model_id, embedder.dimension)
+        return stored
     ours = _ours(stored, embedder, sparse)
     # A foreign collection does not record its sparse model: the profile vouches for it by naming the sparse vector.
     theirs = (stored.embedding_model, stored.dimension, sparse.model_id if stored.foreign else stored.sparse_model)

@@ -61,6 +61,16 @@ def mismatch(
     )
 
 
+def wrong_size(stored: IndexInfo, embedding_model: str, dimension: int) -> RetrievalError:
+    """The error for a question whose vector has another size than those of the collection."""
+    return RetrievalError(
+        "embedding_mismatch",
+        f'The collection "{stored.collection}" holds vectors of {stored.dimension} dimensions, and {embedding_model} '
+        f"makes vectors of {dimension} dimensions.",
+        hint="Use the embedding model that made the vectors of the collection.",
+    )
+
+
 def _foreign_mismatch(stored: IndexInfo, embedding_model: str, dimension: int) -> RetrievalError:
     name, size, back = stored.collection, stored.dimension, way_back(stored.embedding_model)
     if not stored.embedding_model:
@@ -73,7 +83,7 @@ def _foreign_mismatch(stored: IndexInfo, embedding_model: str, dimension: int) -
     return RetrievalError(
         "embedding_mismatch",
         f'The collection "{name}" holds vectors of {size} dimensions, made by {stored.embedding_model} as the profile '
-        f"says; questions are embedded by {embedding_model} ({dimension} dimensions).",
+        f"says; questions are embedded by {embedding_model} ({_size(dimension)}).",
         hint=f"{back[0].upper()}{back[1:]}, or correct embedding_model in the section [book] of the profile.",
     )
 
@@ -108,5 +118,8 @@ def encoders(info: IndexInfo) -> tuple[str, int, str, str]:
 
 
 def _names(embedding: str, dimension: int, sparse: str) -> str:
-    size = f"{dimension} dimensions" if dimension else "dimensions unknown"
-    return f"{embedding or 'an unknown model'} ({size}) and {sparse or 'an unknown sparse model'}"
+    return f"{embedding or 'an unknown model'} ({_size(dimension)}) and {sparse or 'an unknown sparse model'}"
+
+
+def _size(dimension: int) -> str:
+    return f"{dimension} dimensions" if dimension else "dimensions unknown"

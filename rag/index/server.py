@@ -19,7 +19,7 @@ from rag.index.payload import DENSE, ENTRY_KEYS, SPARSE, server_ids, to_entry
 from rag.index.server_errors import is_forbidden, is_missing, server_faults
 from rag.index.server_lease import take_lease
 from rag.index.server_requests import INDEXED, quantization
-from rag.index.server_search import ServerHits, hits_of
+from rag.index.server_search import ServerHits, ServerSearch
 from rag.index.server_versions import worth_copying
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class ServerIndex:
         """
         with self._faults():
             try:
-                return await hits_of(self._client, state or self.collection, schema, legs, limit, where)
+                return await ServerSearch(self._client, state or self.collection, schema, legs).hits(limit, where)
             except Exception as error:
                 if state and (is_missing(error) or is_forbidden(error)):
                     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rag.book import Leg, Matches, SparseVector, Where
@@ -34,74 +35,63 @@ class ServerHits(NamedTuple):
         return Matches(legs, scores.matrix, scores.rankings, prose, lambda rows: [found[row].chunk for row in rows])
 
 
-async def hits_of(
-    client: AsyncQdrantClient,
-    collection: str,
-    schema: CollectionSchema,
-    legs: Sequence[Leg],
-    limit: int,
-    where: Where | None,
-) -> ServerHits:
-    """The best `limit` points of each leg. All requests go to this collection. Raises what the client raises."""
-    known: dict[str, Hit] = {}
-    scores = Scores(await _rankings(client, collection, schema, legs, limit, where, known))
-    await _complete(client, collection, schema, legs, scores)
-    return ServerHits(scores, known)
+@dataclass(frozen=True, slots=True)
+class ServerSearch:
+    """One search. All of its requests go to `collection`; its methods raise what the client raises."""
 
+    client: AsyncQdrantClient
+    collection: str
+    schema: CollectionSchema
+    legs: Sequence[Leg]
 
-async def _rankings(
-    client: AsyncQdrantClient,
-    collection: str,
-    schema: CollectionSchema,
-    legs: Sequence[Leg],
-    limit: int,
-    where: Where | None,
-    known: dict[str, Hit],
-) -> list[list[tuple[str, float]]]:
-    """The scored ids of each leg. The hits are added to `known`, by id."""
-    found: list[list[tuple[str, float]]] = [[] for _ in legs]
-    unread: Any = None  # a point of a foreign collection in which no text was found
-    asked = {i: limit + TIE_SLACK for i, leg in enumerate(legs) if limit > 0 and _finds(schema, leg)}
-    while asked:
-        requests = [request(schema, legs[i], size, where) for i, size in asked.items()]
-        answers = await client.query_batch_points(collection, requests=requests)
-        deeper = {}
-        for (i, size), answer in zip(asked.items(), answers, strict=True):
-            points = answer.points
-            read = hits(schema, legs[i], points, legs)
-            unread = unread or (points[0] if points and not read else None)
-            scored = [(hit.chunk.id, hit.score) for hit in read]
-            ranking = best(scored, limit=limit, asked=size - len(points) + len(read))
-            crowded = len(read) < min(limit, len(points)) and len(points) >= size < DEEPEST
-            if ranking is None or crowded:
-                deeper[i] = size * 4
-            else:
-                found[i] = ranking
-                known.update((hit.chunk.id, hit) for hit in read)
-        asked = deeper
-    if unread is not None and schema.fields is not None and not any(found):
-        raise unmapped(collection, schema.fields, unread.payload)
-    return found
+    async def hits(self, limit: int, where: Where | None) -> ServerHits:
+        """The best `limit` points of each leg."""
+        known: dict[str, Hit] = {}
+        scores = Scores(await self._rankings(limit, where, known))
+        await self._complete(scores)
+        return ServerHits(scores, known)
 
+    async def _rankings(self, limit: int, where: Where | None, known: dict[str, Hit]) -> list[list[tuple[str, float]]]:
+        """The scored ids of each leg. The hits are added to `known`, by id."""
+        found: list[list[tuple[str, float]]] = [[] for _ in self.legs]
+        unread: Any = None  # a point of a foreign collection in which no text was found
+        asked = {i: limit + TIE_SLACK for i, leg in enumerate(self.legs) if limit > 0 and self._finds(leg)}
+        while asked:
+            requests = [request(self.schema, self.legs[i], size, where) for i, size in asked.items()]
+            answers = await self.client.query_batch_points(self.collection, requests=requests)
+            deeper = {}
+            for (i, size), answer in zip(asked.items(), answers, strict=True):
+                points = answer.points
+                read = hits(self.schema, self.legs[i], points, self.legs)
+                unread = unread or (points[0] if points and not read else None)
+                scored = [(hit.chunk.id, hit.score) for hit in read]
+                ranking = best(scored, limit=limit, asked=size - len(points) + len(read))
+                crowded = len(read) < min(limit, len(points)) and len(points) >= size < DEEPEST
+                if ranking is None or crowded:
+                    deeper[i] = size * 4
+                else:
+                    found[i] = ranking
+                    known.update((hit.chunk.id, hit) for hit in read)
+            asked = deeper
+        if unread is not None and self.schema.fields is not None and not any(found):
+            raise unmapped(self.collection, self.schema.fields, unread.payload)
+        return found
 
-async def _complete(
-    client: AsyncQdrantClient, collection: str, schema: CollectionSchema, legs: Sequence[Leg], scores: Scores[str]
-) -> None:
-    """Ask for the scores of what other legs found; for those of dense legs only where they are cosines."""
-    lacking = {
-        leg: ids
-        for leg, vector in enumerate(legs)
-        if (gives_cosines(schema) or isinstance(vector, SparseVector))
-        and _finds(schema, vector)
-        and (ids := scores.lacking(leg))
-    }
-    if lacking:
-        requests = [rescoring(schema, legs[leg], server_ids(ids)) for leg, ids in lacking.items()]
-        answers = await client.query_batch_points(collection, requests=requests)
-        for leg, answer in zip(lacking, answers, strict=True):
-            scores.add(leg, [(str(point.id), point.score) for point in answer.points])
+    async def _complete(self, scores: Scores[str]) -> None:
+        """Ask for the scores of what other legs found; for those of dense legs only where they are cosines."""
+        lacking = {
+            leg: ids
+            for leg, vector in enumerate(self.legs)
+            if (gives_cosines(self.schema) or isinstance(vector, SparseVector))
+            and self._finds(vector)
+            and (ids := scores.lacking(leg))
+        }
+        if lacking:
+            requests = [rescoring(self.schema, self.legs[leg], server_ids(ids)) for leg, ids in lacking.items()]
+            answers = await self.client.query_batch_points(self.collection, requests=requests)
+            for leg, answer in zip(lacking, answers, strict=True):
+                scores.add(leg, [(str(point.id), point.score) for point in answer.points])
 
-
-def _finds(schema: CollectionSchema, leg: Leg) -> bool:
-    """Whether a leg can find something: it is not empty, and the collection has vectors of its kind."""
-    return not is_empty(leg) and not (isinstance(leg, SparseVector) and schema.sparse is None)
+    def _finds(self, leg: Leg) -> bool:
+        """Whether a leg can find something: it is not empty, and the collection has vectors of its kind."""
+        return not is_empty(leg) and not (isinstance(leg, SparseVector) and self.schema.sparse is None)

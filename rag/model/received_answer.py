@@ -6,11 +6,13 @@ hostile server may too.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from langchain_core.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall
+from langchain_core.messages.tool import tool_call_chunk
 
 from rag.errors import AskbookError
 
@@ -195,6 +197,17 @@ _DEEPEST: Final = 20  # levels of nested values; the tools take none
 _CALLS: Final = 20  # of one message that are kept; three are carried out, and each refusal takes room in the prompt
 _NAME: Final = 200  # characters of the id and of the name of a call; those of services have up to 64
 _NOTHING: Final = "{}"  # the arguments of a call whose own cannot be stored
+
+
+def as_chunk(message: AIMessage) -> AIMessageChunk:
+    """A message of a chat model as a chunk of a stream. Models that cannot stream yield one whole message instead."""
+    if isinstance(message, AIMessageChunk):
+        return message
+    calls = [(call["name"], json.dumps(call["args"]), call["id"]) for call in message.tool_calls]
+    calls += [(call["name"] or "", call["args"] or "", call["id"]) for call in message.invalid_tool_calls]
+    pieces = [tool_call_chunk(name=name, args=args, id=id_, index=n) for n, (name, args, id_) in enumerate(calls)]
+    whole = message.model_dump(include={"content", "additional_kwargs", "response_metadata", "usage_metadata", "id"})
+    return AIMessageChunk(**whole, tool_call_chunks=pieces)
 
 
 def clean_calls(message: AIMessage) -> None:

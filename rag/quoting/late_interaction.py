@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from rag.ports import TokenVectors
@@ -21,13 +22,21 @@ class Matched(NamedTuple):
     weakest: float
 
 
-def matched(question: TokenVectors, places: Sequence[Sequence[int]], text: TokenVectors) -> Matched:
-    """Compare a question, with the tokens of each of its terms in `places`, with a text."""
-    if not len(question.tokens) or not len(text.tokens):
-        return Matched(0.0, 0.0)
-    best = (question.tokens @ text.tokens.T).max(axis=1)
-    mean = float(best.mean())
-    return Matched(mean, min((float(best[list(place)].mean()) for place in places), default=mean))
+def matched(question: TokenVectors, places: Sequence[Sequence[int]], texts: Sequence[TokenVectors]) -> list[Matched]:
+    """Compare a question, with the tokens of each of its terms in `places`, with each text."""
+    import numpy as np
+
+    found = [Matched(0.0, 0.0)] * len(texts)
+    filled = [i for i, text in enumerate(texts) if len(text.tokens)]
+    if not filled or not len(question.tokens):
+        return found
+    lengths = [len(texts[i].tokens) for i in filled]
+    starts = [0, *accumulate(lengths[:-1])]
+    similarities = question.tokens @ np.concatenate([texts[i].tokens for i in filled]).T
+    for i, best in zip(filled, np.maximum.reduceat(similarities, starts, axis=1).T, strict=True):
+        mean = float(best.mean())
+        found[i] = Matched(mean, min((float(best[list(place)].mean()) for place in places), default=mean))
+    return found
 
 
 def token_places(question: str, vectors: TokenVectors, wanted: Sequence[Term]) -> list[list[int]]:

@@ -58,9 +58,9 @@ def _compare(
     places: Sequence[Sequence[int]],
 ) -> None:
     """Set the cosines of the blocks, and how their tokens match those of the question."""
-    for block, each in zip(candidates, vectors, strict=True):
+    for block, each, match in zip(candidates, vectors, matched(asked, places, vectors), strict=True):
         block.cosine = _cosine(asked.vector, each.vector)
-        block.matched = matched(asked, places, each)
+        block.matched = match
 
 
 def _cosines(query: Sequence[float], texts: list[str], embedder: Embedder) -> list[float]:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from rag.book import Chunk, IndexInfo, Leg, Matches, Where
 from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.index.catalog import advised, check_models
+from rag.index.index_errors import wrong_size
 from rag.ports import ChunkIndex, Embedder, Reranker, SparseEncoder
 from rag.search.overview import overview
 from rag.search.queries import Query, queries_of, weighed
@@ -165,6 +166,8 @@ class Retriever:
             check_models(info, self._index.collection, self._embedder, self._sparse, self._profile)
             refused = None
             raw, *others = self._embed([text for _, text in texts])
+            if info.dimension not in (0, len(raw)):
+                raise wrong_size(info, self._embedder.model_id, len(raw))
             return [raw, self._sparse.encode_query(texts[0][1]), *others]
 
         def rank(matches: Matches) -> Gated:

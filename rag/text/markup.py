@@ -241,7 +241,7 @@ def written_addresses(text: str) -> list[str]:
     """The addresses in the text as written, code included, the longest first."""
     found = [trimmed(match[0]) for match in _ADDRESS.finditer(text)]
     found += [text[start:end] for start, end in bare_names(text)]
-    return sorted(set(found), key=len, reverse=True)
+    return sorted(set(found), key=lambda one: (-len(one), one))
 
 
 def bare_names(text: str) -> list[tuple[int, int]]:

@@ -13,6 +13,8 @@ from rag.ingest.formats.printed_line import PrintedLine
 _MARK: Final = re.compile(r"[•‣▪▸●○◦·∙–]|\d{1,3}[.)]")
 _TO_A_POWER: Final = re.compile(r"(?:(?<!\w)[^\W\d_]|\d|[)\]])$")  # a variable, a number or a bracket
 _FAR: Final = 4  # sizes of type that may lie between a mark and the text of its item
+_LARGEST: Final = 100  # points of a size of type in which marks of items are looked for
+_LONGEST_PAGE: Final = 500  # lines up to which code is brought back to its place
 _HIGH: Final = 0.9  # sizes of type by which a part of a formula is above or below its line
 _UNDER: Final = 5  # sizes of type by which it may stand under what comes before, as below the bar of a fraction
 
@@ -25,15 +27,18 @@ def whole_lines(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
 def _in_place(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
     """The lines with code that the file holds after what stands below it: some programs draw boxes of code last."""
     found: list[PrintedLine] = []
-    begin = 0  # of the page
+    begin, lowest = 0, float("inf")  # of the page
     for line in lines:
         if found and found[-1].page != line.page:
-            begin = len(found)
+            begin, lowest = len(found), float("inf")
         at = len(found)
-        if line.fixed:
-            below = (n for n in range(begin, at) if found[n].y < line.y and _overlap(found[n], line))
+        higher = line.y - line.size / 2  # pieces of one line differ by a little
+        if line.fixed and lowest < higher:
+            back = range(max(begin, at - _LONGEST_PAGE), at)
+            below = (n for n in back if found[n].y < higher and _overlap(found[n], line))
             at = next(below, at)
         found.insert(at, line)
+        lowest = min(lowest, line.y)
     return found
 
 
@@ -46,22 +51,25 @@ def _with_marks(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
     marks = [n for n, line in enumerate(lines) if _MARK.fullmatch(line.text)]
     if not marks:
         return list(lines)
-    on_page: dict[int, list[int]] = defaultdict(list)
+    rows: dict[tuple[int, int], list[int]] = defaultdict(list)  # by page and height
     for n in sorted(set(range(len(lines))) - set(marks)):
-        on_page[lines[n].page].append(n)
+        rows[lines[n].page, round(lines[n].y)].append(n)
     found = dict(enumerate(lines))
     for n in marks:
         mark = lines[n]
+        reach = round(min(mark.size, _LARGEST) / 2)
+        near = range(round(mark.y) - reach, round(mark.y) + reach + 1)
         beside = [
             m
-            for m in on_page[mark.page]
-            if abs(lines[m].y - mark.y) < mark.size / 2 and 0 < lines[m].left - mark.left < _FAR * mark.size
+            for height in near
+            for m in rows.get((mark.page, height), ())
+            if 0 < lines[m].left - mark.left < _FAR * mark.size
         ]
         if beside:
             item = min(beside, key=lambda m: lines[m].left)
             text = f"{mark.text} {lines[item].text}"
             found[item] = replace(lines[item], text=text, left=mark.left, hang=lines[item].left)
-            on_page[mark.page].remove(item)
+            rows[mark.page, round(lines[item].y)].remove(item)
             del found[n]
     return [found[n] for n in sorted(found)]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 from rag.ingest.formats.page_characters import PageCharacters, units
 
 SPACE: Final = 0.2  # sizes of type between two characters that are a space
 _SAMPLE: Final = 6  # pages by which a file is judged, since measuring takes as long as reading
+_MEASURED: Final = 20_000  # characters of such a page
 _OFTEN: Final = 500  # a file loses spaces if one is missing in so many characters
 _LETTER_SPACED: Final = 3  # in a line where every third gap is wide, letters are spaced and not words
 
@@ -19,19 +21,25 @@ def loses_spaces(document: Any) -> bool:
 
     characters = missing = 0
     for number in range(0, len(document), max(len(document) // _SAMPLE, 1)):
-        try:
+        with suppress(PdfiumError):  # a page that is broken says nothing
             page = document[number]
-        except PdfiumError:  # a page that is broken
-            continue
-        found = PageCharacters(page)
-        begin = 0
-        for line in found.text.split("\r\n"):
-            characters += len(line)
-            missing += len(missing_spaces(found, line, begin))
-            begin += units(line) + 2
-        found.close()
-        page.close()
+            found = PageCharacters(page)
+            for begin, line in _first_lines(found):
+                characters += len(line)
+                missing += len(missing_spaces(found, line, begin))
+            found.close()
+            page.close()
     return missing * _OFTEN >= max(characters, 1)
+
+
+def _first_lines(page: PageCharacters) -> Iterator[tuple[int, str]]:
+    """The lines of a page with their places in its text, up to `_MEASURED` characters."""
+    begin = 0
+    for line in page.text.split("\r\n"):
+        if begin > _MEASURED:
+            return
+        yield begin, line[:_MEASURED]
+        begin += units(line) + 2
 
 
 def missing_spaces(page: PageCharacters, line: str, begin: int) -> list[int]:

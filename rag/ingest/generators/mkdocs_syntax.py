@@ -145,7 +145,8 @@ def _without_slashes(lines: list[str]) -> list[str]:
             fence = mark["mark"]
         opening = None if fence or mark else _SLASHES.fullmatch(line)
         if opening:
-            shown = opening["title"] or ("" if opening["kind"] in _UNTITLED else opening["kind"].capitalize())
+            named = opening["title"] or ("" if opening["kind"] in _UNTITLED else opening["kind"].capitalize())
+            shown = "" if opening["kind"] == "html" else named  # `/// html | div.result` names an element
             found += [*_above(found), opening["indent"] + titled(shown) if shown else "", ""]
             depth, options = depth + 1, True
         elif depth and not fence and _SLASHES_END.fullmatch(line):
