@@ -21,8 +21,7 @@ from pydantic import Field
 
 from nodes.generate import make_generate
 from nodes.idle import make_idle
-from nodes.retrieve import make_retrieve
-from nodes.tools import make_tools
+from nodes.retrieve import make_retrieve, make_tools
 from nodes.turn import AsyncNode
 from rag.book import Where
 from rag.ports import ChunkIndex, Parts, PartsOf

@@ -17,10 +17,9 @@ from graph.compiled import MachineBuilder
 from nodes.error import error, last_resort, make_to_fallback, to_error
 from nodes.generate import make_generate
 from nodes.idle import make_idle
-from nodes.retrieve import make_retrieve
+from nodes.retrieve import make_retrieve, make_tools
 from nodes.retry_limits import USUAL, Patience
 from nodes.rewrite import REWRITE_SECONDS, make_rewrite, without_rewrite
-from nodes.tools import make_tools
 from rag.errors import AskbookError
 from rag.ports import Services
 from state import AgentState, Context, InputState

@@ -1,30 +1,61 @@
-"""RETRIEVING: search the book for the question, before a model answers it.
+"""RETRIEVING: search the book for the question, before a model answers it, and again when the model asks for more.
 
-A question with misspelt words is searched once more as the book spells them, and the passages of both searches count.
+The node `RETRIEVING` searches for the question. One with misspelt words is searched once more as the book spells them,
+and the passages of both searches count.
+
+The node `tools` carries out the searches of the model, on the loop from GENERATING and back. One that may succeed a
+moment later is retried as the search that opens a turn is; the model is told of a failure that stays.
 """
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
-from typing import Final
+from typing import Any
 
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.tools import StructuredTool
 from langgraph.runtime import Runtime
 
 from nodes.error import named_failures
 from nodes.retry_limits import USUAL, Patience
-from nodes.turn import AsyncNode, Update, context_of, links_of, opened_turn, parts_of_run, tell_phase
+from nodes.turn import (
+    AsyncNode,
+    Update,
+    context_of,
+    exchange_of,
+    links_of,
+    opened_turn,
+    parts_of_run,
+    stored_exchange,
+    tell_phase,
+)
 from rag.book import Where
 from rag.conversation.turns import history
+from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
+from rag.profiles.schema import ToolSection
+from rag.prompt.budget import estimate_tokens, least_worth, passages_cost, room_for_result
+from rag.prompt.prompts import exchange_text, fixed_text, passages_in_results
+from rag.prompt.tool import (
+    CALLS_A_ROUND,
+    SearchArguments,
+    failed_answer,
+    read_arguments,
+    refused_answer,
+    tool_answer,
+    tool_schema,
+)
 from rag.search.langchain_retriever import search
 from rag.search.retriever import parse_filter
 from rag.search_records import Found
 from rag.text.spelling import is_strange, respelt, vocabulary
+from rag.types import Passage, Retrieval
 from state import AgentState, Context, Turn
 
-log: Final = logging.getLogger("askbook")
+Retried = Callable[[AskbookError], bool]
 
 
 def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
@@ -84,3 +115,160 @@ def interleaved(better: Found, found: Found) -> Found:
 def where_of(runtime: Runtime[Context]) -> Where | None:
     """The filter that the caller set for this run. The model cannot change it."""
     return parse_filter(context_of(runtime).filter)
+
+
+def make_tools(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
+    """The node `tools`: every call of the model gets an answer. A broken call gets the reason.
+
+    Raises `AskbookError` when a search fails that LangGraph then retries, with the others of its round.
+    """
+
+    async def tools(state: AgentState, runtime: Runtime[Context]) -> Update:
+        with named_failures("tools", runtime, patience):
+            tell_phase(runtime, "RETRIEVING", "tool_call_needed")
+            info = runtime.execution_info  # absent when the node is called outside a graph, where nothing retries
+            attempt = info.node_attempt if info is not None else patience.attempts
+            retried = partial(patience.tries_again, attempt=attempt)
+            update = await _answer_calls(parts_of_run(runtime, parts_of), state, where_of(runtime), retried)
+            links = links_of(Passage.model_validate(passage) for passage in update["passages"])
+            for record in update["retrievals"][len(state.get("retrievals", [])) :]:
+                runtime.stream_writer({"type": "retrieval", **record, "links": links})
+            return update
+
+    return tools
+
+
+async def _answer_calls(parts: Parts, state: AgentState, where: Where | None, retried: Retried) -> Update:
+    exchange = exchange_of(state)
+    passages = [Passage.model_validate(data) for data in state.get("passages", [])]
+    turn = state.get("turn")
+    question = turn["question"] if turn else ""
+    records: list[dict[str, Any]] = []
+    for position, call in enumerate(_calls(exchange)):
+        problem = call.get("error", "")
+        if position >= CALLS_A_ROUND:
+            problem = problem or f"At most {CALLS_A_ROUND} searches at once."
+        room = room_for_result(
+            parts.profile.model.context_window, fixed_text(parts.profile), question, exchange_text(exchange)
+        )
+        before = _Given(passages, passages_in_results(exchange), room, where, retried)
+        result = await _search(parts, call, before, problem)
+        if result.record:
+            records.append(result.record.model_dump(mode="json"))
+        exchange.append(
+            ToolMessage(result.content, tool_call_id=call["id"] or "", name=call["name"], artifact=result.shown)
+        )
+    return {
+        "phase": "GENERATING",
+        "exchange": stored_exchange(exchange),
+        "passages": [passage.model_dump(mode="json") for passage in passages],
+        "retrievals": state.get("retrievals", []) + records,
+    }
+
+
+def _calls(exchange: Sequence[AnyMessage]) -> list[dict[str, Any]]:
+    """The calls of the model's last message. A call whose arguments are not JSON has an `error`."""
+    last = exchange[-1] if exchange else None
+    if not isinstance(last, AIMessage):
+        return []
+    broken = [{**call, "error": "The arguments are not valid JSON."} for call in last.invalid_tool_calls]
+    return [*(dict(call) for call in last.tool_calls), *broken]
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What a search starts from.
+
+    All passages of the prompt, the numbers of those in results, the tokens left for the next one, the caller's filter,
+    and whether a failure is retried.
+    """
+
+    passages: list[Passage]
+    in_results: set[int]
+    room: int
+    where: Where | None
+    retried: Retried
+
+
+@dataclass(frozen=True)
+class _Result:
+    """The tool message of one search, the numbers of the passages whose text is in it, and the retrieval's record."""
+
+    content: str
+    shown: list[int]
+    record: Retrieval | None
+
+
+async def _search(parts: Parts, call: Mapping[str, Any], before: _Given, problem: str) -> _Result:
+    """One call. A call with a `problem` gets the profile's error answer; any other is a run of a LangChain tool."""
+    tool = parts.profile.tool or ToolSection()
+    if call["name"] != tool.name:
+        problem = problem or f"There is no tool {str(call['name'])[:64]!r}; there is {tool.name}"
+    asked = problem or read_arguments(tool, call["args"])
+    if isinstance(asked, str):
+        return _Result(refused_answer(tool, call["args"], asked), [], None)
+
+    async def run(**_arguments: Any) -> tuple[str, _Result]:
+        result = await _searched(parts, tool, asked, before)
+        return result.content, result
+
+    named = StructuredTool.from_function(
+        coroutine=run,
+        name=tool.name,
+        description=tool.description,
+        args_schema=tool_schema(tool)["function"]["parameters"],
+        response_format="content_and_artifact",
+    )
+    message: ToolMessage = await named.ainvoke({**call, "type": "tool_call"})
+    result: _Result = message.artifact
+    return result
+
+
+async def _searched(parts: Parts, tool: ToolSection, asked: SearchArguments, before: _Given) -> _Result:
+    """Search for the model. New passages are appended to those of the turn and numbered on.
+
+    The model may raise the score threshold, not lower it.
+    """
+    retrieval = parts.profile.retrieval
+    threshold = max(asked.score_threshold or 0.0, retrieval.score_threshold)
+    try:
+        found = await search(
+            parts.retriever, asked.query, k=asked.top_k or retrieval.top_k, threshold=threshold, where=before.where
+        )
+    except AskbookError as failure:
+        if before.retried(failure):
+            raise
+        return _Result(failed_answer(tool, asked.query, failure), [], None)
+    seen, passages = len(before.passages), before.passages
+    numbered = {passage.chunk_id: passage for passage in passages}
+    for passage in found.passages:
+        if passage.chunk_id not in numbered:
+            numbered[passage.chunk_id] = passage.model_copy(update={"number": len(passages) + 1})
+            passages.append(numbered[passage.chunk_id])
+    return _result(tool, [numbered[passage.chunk_id] for passage in found.passages], before, seen, found.retrieval)
+
+
+def _result(tool: ToolSection, found: list[Passage], before: _Given, seen: int, record: Retrieval) -> _Result:
+    """The result with as many passages as there is room for; those with the lowest score are dropped first,
+    after those that have no room alone.
+
+    The text of a passage that an earlier result holds is not repeated.
+    """
+    # A JSON result repeats the text of passages that stand before the question.
+    known = before.in_results if tool.result else set(range(seen + 1))
+    sent = {p.number: _without_text(p) if tool.result and p.number in known else p for p in found}
+    kept = [passage for passage in found if passages_cost([sent[passage.number]]) <= before.room]
+    while True:
+        texts = [sent[passage.number] for passage in kept]
+        content = tool_answer(tool, texts, seen, record)
+        if not kept or estimate_tokens(content) <= before.room:
+            break
+        kept.remove(least_worth(kept))
+    if found and not kept:
+        problem = "The context window has no room for more passages. Answer from those you have."
+        content = refused_answer(tool, {}, problem)
+    return _Result(content, [passage.number for passage in kept if passage.number not in known], record)
+
+
+def _without_text(passage: Passage) -> Passage:
+    return passage.model_copy(update={"text": f"Already given as [{passage.number}]."})

@@ -9,6 +9,7 @@ import os
 import site
 import subprocess
 import sys
+import tomllib
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,9 +89,16 @@ def project(package: Package, folder: Path) -> Stranger:
     (folder / "graph").mkdir()
     (folder / "graph" / "__init__.py").write_text("PASSAGES = 3\n")
     (folder / "mine.py").write_text(PROGRAM)
-    # Thousands of files that `langchain_anthropic` uses, and whose types the program does not see.
-    (folder / "mypy.ini").write_text("[mypy-anthropic.*]\nfollow_imports = skip\n")
+    # Thousands of files that only libraries use, and whose types the program does not see.
+    (folder / "mypy.ini").write_text(f"[mypy-{','.join(_skipped())}]\nfollow_imports = skip\n")
     return Stranger(package, folder)
+
+
+def _skipped() -> list[str]:
+    """The modules that mypy skips in this repository."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]["overrides"]
+    (found,) = (one["module"] for one in settings if one.get("follow_imports") == "skip")
+    return [str(name) for name in found]
 
 
 def build(folder: Path, *kind: str, source: Path = ROOT) -> Path:

@@ -12,7 +12,7 @@ import pytest
 from langchain_core.messages import AIMessage, ToolMessage
 
 from nodes.generate import make_generate
-from nodes.tools import make_tools
+from nodes.retrieve import make_tools
 from nodes.turn import exchange_of
 from rag.answer.shown_answer import unconfirmed_answer
 from rag.book import Where

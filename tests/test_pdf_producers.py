@@ -92,6 +92,15 @@ def test_code_that_is_drawn_last_stands_where_it_is_seen() -> None:
     )
 
 
+def test_code_a_little_above_the_end_of_its_line_stays_where_it_is() -> None:
+    lines = [
+        line("ls", 480, fixed=True),
+        line("touch foo", 468, fixed=True),
+        line("rm foo", 468.4, left=60, fixed=True),
+    ]
+    assert text([line(LONG, 500), *lines]).endswith("```\nls\ntouch foo\n  rm foo\n```")
+
+
 def test_the_parts_of_a_formula_stay_in_their_line() -> None:
     lines = [
         line("The flow is Q =", 500),

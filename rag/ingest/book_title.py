@@ -31,6 +31,8 @@ def book_title(source: str, documents: Sequence[Document], site: str = "") -> st
     'uv'
     >>> book_title("/books/uv/docs", [])
     'uv'
+    >>> book_title("https://docs.example/sitemap.xml", [])
+    'docs.example'
     """
     if (configured := plain_inline(site)) and configured.casefold() not in _GENERAL:
         return configured[:LONGEST]
@@ -43,6 +45,8 @@ def book_title(source: str, documents: Sequence[Document], site: str = "") -> st
     if len(pages) == 1:
         return next(iter(pages.values())).title[:LONGEST]
     folders = [part for part in PurePosixPath(source).parts if part not in ("/", "")]
+    if len(folders) > 2 and "://" in source and folders[-1].endswith((".xml", ".xml.gz")):  # a sitemap
+        folders.pop()
     while len(folders) > 1 and folders[-1].lower() in _FOLDERS:
         folders.pop()
     return folders[-1][:LONGEST] if folders else ""

@@ -37,7 +37,9 @@ def _repeated(lines: Sequence[PrintedLine], heights: Sequence[float]) -> set[int
 
     Numbers may differ, but not in a larger type: `Section 1.1` and `Section 2.1` at the top of pages are headings.
     """
-    sizes = Counter(round(line.size, 1) for line in lines for _ in line.text)
+    sizes = Counter[float]()
+    for line in lines:
+        sizes[round(line.size, 1)] += len(line.text)
     usual = sizes.most_common(1)[0][0] if sizes else 0.0
 
     def place(line: PrintedLine) -> tuple[str, int]:

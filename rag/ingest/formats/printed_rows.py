@@ -32,9 +32,10 @@ def _in_place(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
         if found and found[-1].page != line.page:
             begin, lowest = len(found), float("inf")
         at = len(found)
-        if line.fixed and lowest < line.y:
+        higher = line.y - line.size / 2  # pieces of one line differ by a little
+        if line.fixed and lowest < higher:
             back = range(max(begin, at - _LONGEST_PAGE), at)
-            below = (n for n in back if found[n].y < line.y and _overlap(found[n], line))
+            below = (n for n in back if found[n].y < higher and _overlap(found[n], line))
             at = next(below, at)
         found.insert(at, line)
         lowest = min(lowest, line.y)

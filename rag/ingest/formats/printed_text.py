@@ -82,9 +82,10 @@ def _found(lines: list[PrintedLine], begin: int, bookmark: Bookmark, taken: dict
     """
     wanted = _SECTION_NUMBER.sub("", bookmark.title, count=1) or bookmark.title
     found: list[range] = []
+    longest = 2 * len(bookmark.title) + 30  # of a line that can be the title, with its number and spaced letters
     n = begin
     while n < len(lines) and lines[n].page == bookmark.page:
-        for length in (1, 2, 3):
+        for length in (1, 2, 3) if len(lines[n].text) <= longest else ():
             text = " ".join(line.text for line in lines[n : n + length])
             if n not in taken and (
                 same_title(text, bookmark.title) or same_title(_SECTION_NUMBER.sub("", text, count=1), wanted)
@@ -106,7 +107,8 @@ def _without_list_of_headings(lines: list[PrintedLine]) -> list[PrintedLine]:
     left_out: set[int] = set()
     run: list[int] = []
     for n, line in enumerate(lines):
-        if not line.level and not line.fixed and _title_key(line.text) in titles:
+        is_short = len(line.text) <= HEADING and not line.level and not line.fixed
+        if is_short and _title_key(line.text) in titles:
             run.append(n)
             continue
         left_out |= set(run) if len(run) >= ENTRIES else set()
