@@ -139,7 +139,9 @@ async def _stream(
             await reader.feed(chunk.text)
             await asyncio.sleep(0)  # a fast stream must hold up neither timeouts nor other conversations
     except Exception as failure:
-        if not chunks and str(failure) == _NO_CHUNKS:
+        if (
+            parts.given and not chunks and str(failure) == _NO_CHUNKS
+        ):  # an endpoint of ours may have sent a page instead
             raise empty_answer() from None
         if not chunks or model_error(failure).code != "unreachable":
             raise

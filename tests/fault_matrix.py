@@ -27,7 +27,7 @@ from cli.ask import exit_code
 from graph.agent import Agent
 from graph.compiled import thread_config
 from graph.memory import FILE
-from rag.errors import RATE_LIMIT_SECONDS, USER_MESSAGES, told
+from rag.errors import RATE_LIMIT_SECONDS, USER_MESSAGES
 from rag.types import ErrorType, Event, Response
 from state import Context
 from tests.wire import Reply, WireServer, away
@@ -135,7 +135,7 @@ def _is_told(response: Response, fault: Fault) -> None:
     assert error is not None, response.content
     assert (error.error_type, error.code) == (fault.error_type, fault.code), error
     assert error.user_message == fault.sentence
-    assert response.content == told(error)
+    assert response.content == error.user_message
     assert error.retry_after == fault.retry_after
     assert (response.status, response.phase, response.processing_state) == ("error", "IDLE", "failed")
     assert exit_code(response) == 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from graph.agent import Agent
-from rag.errors import USER_MESSAGES, told
+from rag.errors import USER_MESSAGES
 from rag.types import ErrorType, Response
 from tests.wire import Reply
 
@@ -34,7 +34,7 @@ async def goes_wrong(agent: Agent, thread: str, fault: Fault) -> Response:
     assert response.error.retry_after == fault.retry_after
     assert response.error is not None
     assert response.error.user_message == USER_MESSAGES[fault.error_type].format(retry_after=fault.retry_after)
-    assert response.content == told(response.error)
+    assert response.content == response.error.user_message
     assert response.error.recoverable == (fault.error_type != "auth_error")
     assert response.error.hint
     return response

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from rag.books.book_settings import choose_collection
-from rag.errors import RetrievalError, told
+from rag.errors import RetrievalError
 from rag.profiles.profile import load_profile
 from rag.settings import Settings
 from rag.types import Response
@@ -345,7 +345,7 @@ async def test_each_error_has_its_type_its_sentence_and_says_whether_a_retry_may
     assert response.error is not None
     sentence, recoverable = ERRORS[error_type]
     assert (response.error.error_type, response.error.user_message) == (error_type, sentence)
-    assert (response.error.recoverable, response.content) == (recoverable, told(response.error))
+    assert (response.error.recoverable, response.content) == (recoverable, sentence)
     assert response.error.message not in ("", sentence)
 
 

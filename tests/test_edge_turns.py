@@ -16,7 +16,7 @@ import pytest_asyncio
 
 from graph.agent import Agent, open_agent
 from nodes.retry_limits import Patience
-from rag.errors import USER_MESSAGES, told
+from rag.errors import USER_MESSAGES
 from rag.settings import Settings
 from rag.types import new_id
 from tests.homes import copied
@@ -116,7 +116,7 @@ async def test_an_index_that_cannot_be_used_is_told_and_the_thread_goes_on(
         assert response.error is not None
         assert (response.error.error_type, response.error.code) == ("retrieval_error", code), response.error
         assert response.error.user_message == USER_MESSAGES["retrieval_error"]
-        assert response.content == told(response.error)
+        assert response.content == response.error.user_message
         assert response.error.hint
         assert "\n" not in response.error.message
         response = await agent.ask(QUESTION, thread_id=thread)

@@ -113,7 +113,7 @@ async def test_no_judge_is_asked_and_none_recorded_where_the_profile_wants_none(
     m = machine(NODE, judge="none")
     response = await m.ask("What is a node?")
     assert response.llm_calls == 1
-    assert "judge" not in response.model_dump()["grounding"]
+    assert response.model_dump()["grounding"]["judge"] is None
 
 
 def test_every_profile_has_a_judge_unless_it_says_otherwise(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ async def test_a_turn_limit_is_announced_before_it_is_reached_and_said_when_it_i
     beyond = await machine.ask("And then?")
     assert beyond.error is not None
     assert beyond.error.message == "This conversation has reached its limit of 4 turns."
-    assert beyond.content == beyond.plain_content == "Your conversation is too long."
+    assert beyond.content == beyond.plain_content == "Your conversation is too long. Type 'clear' to start fresh."
 
 
 async def test_beyond_the_soft_limit_of_messages_a_notice_is_given_and_the_conversation_goes_on() -> None:

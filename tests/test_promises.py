@@ -95,6 +95,20 @@ async def test_a_chat_model_that_cannot_stream_searches(tmp_path: Path) -> None:
     assert response.plain_content == "Spot has four legs [2]."
 
 
+class NoWords(WholeAnswers):
+    """A chat model whose stream has nothing in it."""
+
+    def _stream(self, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any) -> Any:
+        yield from ()
+
+
+async def test_a_given_model_that_streams_nothing_sent_an_empty_answer(tmp_path: Path) -> None:
+    async with an_agent(tmp_path, model=NoWords(replies=[])) as agent:
+        response = await agent.ask(QUESTION)
+    assert response.error is not None
+    assert response.error.code == "empty_answer"
+
+
 async def test_the_content_of_a_failed_turn_is_the_sentence_of_its_error(tmp_path: Path) -> None:
     async with an_agent(tmp_path, retriever=None, collection="nowhere") as agent:
         response = await agent.ask(QUESTION)
@@ -197,11 +211,23 @@ PAGE = [
     ),
     Document(
         "It weighs 89 kg.",
-        metadata={"title": "Robots", "heading": "Atlas", "url": "https://ex.org/robots", "score": 0.9},
+        metadata={
+            "title": "Robots",
+            "heading": "Atlas",
+            "breadcrumb": "Robots > Atlas",
+            "url": "https://ex.org/robots",
+            "score": 0.9,
+        },
     ),
     Document(
         "Spot has four legs.",
-        metadata={"title": "Robots", "heading": "Spot", "url": "https://ex.org/robots", "score": 0.8},
+        metadata={
+            "title": "Robots",
+            "heading": "Spot",
+            "breadcrumb": "Robots > Spot",
+            "url": "https://ex.org/robots",
+            "score": 0.8,
+        },
     ),
 ]
 
@@ -234,3 +260,14 @@ async def test_a_health_check_tells_no_path(tmp_path: Path, monkeypatch: pytest.
     async with an_agent(tmp_path) as agent:
         monkeypatch.setattr(agent.memory, "probe", fail)
         assert await agent.check_health() == {"memory": "memory.sqlite is locked by another process."}
+
+
+@pytest.mark.parametrize(
+    ("profile", "form"), [("isaac-sim", "[Source: 1]"), ("robotics-tutor", "[1](https://elsewhere.ex)")]
+)
+async def test_a_number_is_a_citation_in_every_form_around_it(tmp_path: Path, profile: str, form: str) -> None:
+    model = FakeMessagesListChatModel(responses=[AIMessage(f"Atlas weighs 89 kg {form}.")])
+    async with an_agent(tmp_path, profile=profile, model=model) as agent:
+        response = await agent.ask(QUESTION)
+    assert response.plain_content == "Atlas weighs 89 kg [1]."
+    assert "elsewhere" not in response.content

@@ -150,3 +150,9 @@ def test_code_with_an_address_of_its_own_is_not_shown_at_all(command: str, fence
 @pytest.mark.parametrize("span", ["`request.app`", "`app.name`", "`site.info`"])
 def test_an_attribute_of_words_of_the_passage_is_no_address(span: str) -> None:
     assert span in prove(f"The web app has {span} for the shop [1].", [CODE]).text
+
+
+@pytest.mark.parametrize("sentence", ["a node is a process.", "Do nodes fly?"])
+def test_a_sentence_in_the_words_of_the_passage_is_supported(sentence: str) -> None:
+    proof = prove(f"{sentence} [1]", ["**A node** is `a process`.\n\nDo nodes fly?"])
+    assert [(one.standing, one.passages) for one in proof.sentences] == [("supported", (1,))]

@@ -30,6 +30,7 @@ _LINK: Final = rf"\[(?P<label>{_LABEL})\]\((?P<url>[^()\s]{{1,500}}(?:\([^()\s]{
 _BARE: Final = rf"\[(?P<bare>[Ss]ource:{_LABEL})\](?![(\[])"
 _FROM: Final = r"\([Ff]rom\b ?(?P<name>[^()\n]{0,300}(?:\([^()\n]{0,100}\)[^()\n]{0,100})?)\)"
 _NUMBERED: Final = re.compile(r"\[\d{1,4}\]|(?<=source )\d{1,4}\b|(?<=passage )\d{1,4}\b", re.IGNORECASE)
+_DIGITS: Final = re.compile(r"\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*")
 _AND: Final = re.compile(r"\s*;\s*|,?\s+and\s+")
 _CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
 _OPEN_FROM: Final = r"\((?:[Ff]|[Ff]r|[Ff]ro|[Ff]rom|[Ff]rom [^()\n]{0,300})\s*$"
@@ -173,6 +174,8 @@ class CitationForms:
         if (label := groups.get("label")) is not None:
             named = [self._by_link(label, groups["url"] or "")]
         elif (bare := groups.get("bare")) is not None:
+            if _DIGITS.fullmatch(bare.partition(":")[2]):
+                return "".join(f"[{number}]" for number in re.findall(r"\d+", bare)), 0
             named = [self._by_name(bare.partition(":")[2])]
         else:
             name = groups["name"] or ""
@@ -204,7 +207,8 @@ class CitationForms:
         there = [one for one in self._passages if _same_url(url, one.url) or _same_url(url, one.link)]
         exact = [one for one in there if _same_url(url, one.link) and one.link != one.url]
         named = [one for one in there if wanted in _full_names(one)]
-        numbered = [one for one in there if wanted == str(one.number)]
+        # A number is the form that is asked for, whatever address a model puts behind it: no reader sees that address.
+        numbered = [one for one in self._passages if wanted == str(one.number)]
         titled = [one for one in there if wanted == _plain(one.title)]
         return _meant(numbered, named, [one for one in titled if one in exact], exact, titled, there)
 
@@ -221,7 +225,7 @@ def _meant(*candidates: list[Passage]) -> list[Passage]:
 
 def _full_names(passage: Passage) -> set[str]:
     """The names of a passage with its heading."""
-    names = {_plain(passage.breadcrumb)} if passage.breadcrumb else set()
+    names = {_plain(passage.breadcrumb)} - {"", _plain(passage.title)}  # the title alone names the whole page
     if passage.heading:
         names |= {_plain(f"{passage.title}{between}{passage.heading}") for between in (" - ", ", ", ": ", " > ")}
     return names

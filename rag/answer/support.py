@@ -21,7 +21,7 @@ _CLAUSE: Final = 2  # content words with which a clause states something by itse
 _RELATED: Final = 0.34  # least share of the sentence's words in a passage that is cited beside a supporting one
 _BOLD: Final = re.compile(r"(\*{1,3}|_{1,3})(?P<text>[^*_]*[.!?…。！？])\1")  # a whole sentence in bold type
 _LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
-_WORDING: Final = re.compile(r"\w+(?:[^\w\s*_`]+\w+)*|[^\w\s*_`\"'“”‘’.,;:!?()\[\]]")
+_WORDING: Final = re.compile(r"\w+(?:[^\w\s*_`]+\w+)*|[^\w\s*_`\"'“”‘’.,;:!()\[\]]")
 ASKED_FOR: Final = "order: only an order, a task or a question says it"
 DEMANDED: Final = 0.2  # least share of the words that no statement has, which an order or question has
 ORDERED: Final = 0.5  # share of the words of a sentence without a citation that are those of orders
@@ -59,7 +59,7 @@ class CitedPassage:
         self.text = passage.text
         around = (passage.title, passage.heading, passage.breadcrumb, passage.chapter, passage.source_file_path)
         self.known = " \n".join(one for one in around if one)
-        self._titles = {_set(title) for one in around if one for title in (one, *one.split(" > "))}
+        self._titles = {_worded(title) for one in around if one for title in (one, *one.split(" > "))}
 
     @cached_property
     def evidence(self) -> str:
@@ -115,32 +115,25 @@ class CitedPassage:
         return frozenset(" ".join(line.split()) for line in [*lines, *inner, *spans])
 
     @cached_property
-    def _verbatim(self) -> dict[str, Unit]:
-        """The units of the evidence: an order that an answer copies is no quotation."""
-        found: dict[str, Unit] = {}
+    def _verbatim(self) -> dict[tuple[str, ...], Unit]:
+        """The units of the evidence by their words: an order that an answer copies is none."""
+        found: dict[tuple[str, ...], Unit] = {}
         for unit in units(self.evidence):
-            found.setdefault(_set(unit.text), unit)
+            found.setdefault(_worded(unit.text), unit)
             if unit.kind == "table":
                 start = unit.start
                 for line in unit.text.split("\n"):
-                    found.setdefault(_set(line), Unit(start, start + len(line), line, "row", unit.block))
+                    found.setdefault(_worded(line), Unit(start, start + len(line), line, "row", unit.block))
                     start += len(line) + 1
         return found
 
     def stretch_of(self, sentence: str) -> Quote | None:
-        """The stretch that has the same words as the sentence. A title stands for the whole text."""
-        if _set(sentence) in self._titles and not is_order(sentence):
+        """The stretch that has the words of the sentence, in order. A title stands for the whole text."""
+        words = _worded(sentence)
+        if words in self._titles and not is_order(sentence):
             return clip(self.text, 0, len(self.text))
-        unit = self._verbatim.get(_set(sentence))
+        unit = self._verbatim.get(words) if words else None
         return clip(self.text, unit.start, unit.end) if unit else None
-
-    def has(self, sentence: str) -> bool:
-        """Whether the sentence stands in the passage, word for word. Case, markup and punctuation do not count."""
-        return _worded(sentence) in self._wordings
-
-    @cached_property
-    def _wordings(self) -> frozenset[tuple[str, ...]]:
-        return frozenset(map(_worded, self._verbatim))
 
 
 class SupportCheck:
@@ -163,7 +156,7 @@ class SupportCheck:
         checked = [self._says(one, sentence) for one in sources]
         alone = {number: quote for one in checked for number, quote in one.quotes.items()}
         if alone:
-            verbatim = any(one.has(sentence) for one in sources)
+            verbatim = any(one.verbatim for one in checked)
             return Finding("supported", tuple(alone), alone | self._beside(sentence, sources, alone), verbatim)
         found = _checked(sentence, sources, self._turn) if len(sources) > 1 else checked[0]
         quotes = {one.number: best_quote(sentence, one.text) for one in sources} | found.quotes
@@ -255,7 +248,7 @@ class SupportCheck:
     def _says(self, source: CitedPassage, sentence: str) -> Finding:
         """What one passage says of it: the same sentence, or one that the check finds."""
         if verbatim := source.stretch_of(sentence):
-            return Finding("supported", (source.number,), {source.number: verbatim})
+            return Finding("supported", (source.number,), {source.number: verbatim}, verbatim=True)
         return _checked(sentence, [source], self._turn)
 
     def _beside(self, sentence: str, sources: Sequence[CitedPassage], alone: dict[int, Quote]) -> dict[int, Quote]:
@@ -310,12 +303,7 @@ def _is_asked_for(sentence: str, sources: Sequence[CitedPassage], known: str) ->
     return bool(demanded) and len(demanded) >= DEMANDED * len(strange)
 
 
-def _set(text: str) -> str:
-    """A text normalised for verbatim comparison: without list sign, line breaks and escapes of brackets."""
-    flat = re.sub(r"\s*\n[ \t>]*", " ", _LIST_SIGN.sub("", text))
-    return " ".join(re.sub(r"\\([\[\]])", r"\1", flat).split())
-
-
 def _worded(text: str) -> tuple[str, ...]:
-    """The words and signs of a text in lower case, without markup and punctuation."""
-    return tuple(_WORDING.findall(_set(text).casefold()))
+    """The words and signs of a text in lower case, without list sign, markup and punctuation but for `?`."""
+    flat = re.sub(r"\s*\n[ \t>]*", " ", _LIST_SIGN.sub("", text))
+    return tuple(_WORDING.findall(flat.casefold()))
