@@ -11,7 +11,8 @@ from rag.embedding.local import OnnxEmbeddings
 from rag.ports import TokenEmbedder, TokenVectors
 from rag.prompt.passage_format import NumberedPassage
 from rag.quoting.answerer import answers, features
-from rag.quoting.late_interaction import matched, token_places
+from rag.quoting.late_interaction import term_matches, token_places
+from rag.quoting.meaning import HELD
 from rag.quoting.relevance import read
 from rag.text.terms import terms
 
@@ -32,25 +33,30 @@ QUESTION = vectors("hide the password", (1, 0), (0, 1), (0.6, 0.8))
 TEXT = vectors("secret words", (0, 1), (0.6, 0.8))
 
 
-def test_each_token_counts_by_its_best_match_and_the_weakest_term_is_known() -> None:
+def test_each_term_counts_by_its_best_match_in_a_text() -> None:
     places = token_places("hide the password", QUESTION, terms("hide the password"))
     assert places == [[0], [2]]
-    other, found = matched(QUESTION, places, [vectors("one", (1, 0)), TEXT])
-    assert other.weakest == pytest.approx(0.6)  # "password"
-    assert found.weakest == pytest.approx(0.6)  # "hide" and the second word
-    assert found.mean == pytest.approx((0.6 + 1.0 + 1.0) / 3)
+    one, other = term_matches(QUESTION, places, [vectors("one", (1, 0)), TEXT])
+    assert one == pytest.approx([1.0, 0.6])
+    assert other == pytest.approx([0.6, 1.0])
 
 
-def test_a_term_that_the_question_does_not_have_as_written_has_no_place() -> None:
-    assert token_places("about ROS 2", vectors("about ROS 2", (1, 0), (1, 0), (1, 0)), terms("about ROS 2")) == []
+def test_a_term_that_the_question_does_not_have_as_written_counts_by_the_whole_question() -> None:
+    assert token_places("about ROS 2", vectors("about ROS 2", (1, 0), (1, 0), (1, 0)), terms("about ROS 2")) == [[]]
+    assert term_matches(QUESTION, [[]], [TEXT]) == [pytest.approx([(0.6 + 1.0 + 1.0) / 3])]
 
 
-def test_without_terms_the_weakest_is_the_mean_and_without_tokens_all_is_0() -> None:
-    [found] = matched(QUESTION, [], [TEXT])
-    assert found.weakest == found.mean
+def test_without_tokens_nothing_matches() -> None:
     empty = TokenVectors([1.0, 0.0], np.zeros((0, 2), dtype=np.float32), [])
-    assert matched(empty, [], [TEXT]) == matched(QUESTION, [[0]], [empty]) == [(0.0, 0.0)]
-    assert matched(QUESTION, [], [empty, TEXT]) == [(0.0, 0.0), found]
+    assert term_matches(empty, [[0]], [TEXT]) == term_matches(QUESTION, [[0]], [empty]) == [[0.0]]
+    assert term_matches(QUESTION, [[0]], [empty, TEXT]) == [[0.0], pytest.approx([0.6])]
+
+
+def test_a_word_at_the_end_of_a_long_table_is_matched() -> None:
+    rows = "\n".join(f"| `setting-{n}` | Turns feature {n} of the editor on or off |" for n in range(20))
+    table = f"| Name | What it does |\n| --- | --- |\n{rows}\n| `ruler` | Draws a zigzag |"
+    reading = read("What draws a zigzag?", [NumberedPassage(1, "Editor", "e.md", table)], OnnxEmbeddings(threads=1))
+    assert features(reading).weakest >= HELD
 
 
 def test_the_vectors_of_tokens_are_those_of_the_text_as_written() -> None:

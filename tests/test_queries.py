@@ -2,7 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from rag.search.queries import ALONE, CONTEXT, LOST, MOST_LIFT, REWRITE, context_weight, contexts, rewrite_weight
+from rag.search.queries import (
+    ALONE,
+    ANSWER_WORDS,
+    CONTEXT,
+    LOST,
+    MOST_LIFT,
+    REWRITE,
+    context_weight,
+    contexts,
+    rewrite_weight,
+)
 from rag.types import AnsweredQuestion
 
 TALK = [
@@ -13,6 +23,19 @@ TALK = [
 
 def test_a_first_question_has_no_context() -> None:
     assert contexts("Why?", []) == []
+
+
+def test_of_a_long_answer_only_the_beginning_is_a_context() -> None:
+    words = [f"word{number}" for number in range(500)]
+    (context,) = contexts("Why?", [AnsweredQuestion("Why?", "\n\n".join(words))])
+    assert context == " ".join(["Why?", *words[:ANSWER_WORDS]])
+    (context,) = contexts("Why?", [AnsweredQuestion("Why?", " ".join(words[:ANSWER_WORDS]))])
+    assert context == " ".join(["Why?", *words[:ANSWER_WORDS]])
+
+
+def test_an_answer_in_a_script_without_spaces_is_a_context_as_it_stands() -> None:
+    answer = "节点是一个进程。" * 200
+    assert contexts("Why?", [AnsweredQuestion("Why?", answer)]) == [f"Why? {answer}"]
 
 
 def test_the_contexts_are_the_first_question_and_the_last_answer() -> None:

@@ -28,7 +28,7 @@ class Features:
 
     `joint`: the highest sum, 0 to 2, of a block's cosine and its share of the question's terms; without an embedder the
     highest share. `length`: the number of words, at most `LONG`, since a long question shares fewer of them with an
-    answer. `weakest`: how well the term that a block matches least is matched, in the best block (see `matched`).
+    answer. `weakest`: how well the term that a block matches least is matched, in the best block.
     Two count against an answer: `missing`, what the passages lack (`Reading.missing`), and `missing_name`, the weight
     of the rarest name or code word that they lack.
     """
@@ -48,10 +48,10 @@ class ConfidenceWeights:
     bias: float
 
 
-WITH_TOKENS: Final = ConfidenceWeights(Features(2.99, 0.30, -1.56, -2.41, 4.77), -7.13)
+WITH_TOKENS: Final = ConfidenceWeights(Features(2.73, 0.30, -1.43, -2.33, 5.18), -7.21)
 WITH_VECTORS: Final = ConfidenceWeights(Features(4.52, 0.21, -2.12, -2.30, 0.0), -5.76)  # of texts, not of tokens
 WORDS_ONLY: Final = ConfidenceWeights(Features(5.82, 0.21, -2.03, -2.38, 0.0), -4.57)
-THRESHOLD: Final = 0.45  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
+THRESHOLD: Final = 0.40  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
 SAME: Final = 0.99  # of `asks_same`, from which on a heading asks what the question asks
 LONG: Final = 20  # words of a question; a longer one, such as an error message, counts as one of this length
 REFUSAL: Final = "The book does not answer this question."
@@ -69,7 +69,7 @@ def features(reading: Reading, *, words_only: bool = False) -> Features:
         length=min(max(len(reading.question.split()), len(reading.terms)), LONG),
         missing=reading.missing,
         missing_name=max(lacking, default=0.0),
-        weakest=max((block.matched.weakest for block in reading.ranked if block.matched), default=0.0),
+        weakest=max((block.weakest or 0.0 for block in reading.ranked), default=0.0),
     )
 
 
@@ -88,7 +88,7 @@ def answers(reading: Reading, *, words_only: bool = False) -> bool:
     if any(asks_same(reading.terms, block.heading) > SAME for block in reading.ranked):
         return True
     # An error message names files and values of its own, which nothing in the book matches.
-    tokens = not reading.shape.message and any(block.matched for block in reading.ranked)
+    tokens = not reading.shape.message and any(block.weakest is not None for block in reading.ranked)
     weights = WORDS_ONLY if words_only else WITH_TOKENS if tokens else WITH_VECTORS
     return bool(reading.ranked) and probability(features(reading, words_only=words_only), weights) >= THRESHOLD
 

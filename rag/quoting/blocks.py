@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Final, Literal
 
 from rag.prompt.passage_format import NumberedPassage
-from rag.quoting.late_interaction import Matched
 from rag.text.english.phrases import ASIDE
 from rag.text.sentences import Unit, units
 from rag.text.terms import keys
@@ -46,7 +45,7 @@ class QuoteBlock:
     said: bool = False  # an earlier answer quoted it
     held: float = 0.0  # weighted share of the question's terms, 0 to 1
     cosine: float = 0.0  # of the block and the question; 0 if not embedded
-    matched: Matched | None = None  # of the block and the question, by tokens; None if they were not compared
+    weakest: float | None = None  # match of the term that it matches least; None if terms were not compared
     score: float = 0.0
     unit_scores: list[float] = field(default_factory=list)
 

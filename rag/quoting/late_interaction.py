@@ -9,42 +9,39 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import NamedTuple
 
 from rag.ports import TokenVectors
 from rag.text.terms import Term
 
 
-class Matched(NamedTuple):
-    """How well a text matches the tokens of a question, as cosines: their mean, and the term that it matches least."""
+def term_matches(
+    question: TokenVectors, places: Sequence[Sequence[int]], texts: Sequence[TokenVectors]
+) -> list[list[float]]:
+    """For each text the cosines of the question's terms and their best matches in it.
 
-    mean: float
-    weakest: float
-
-
-def matched(question: TokenVectors, places: Sequence[Sequence[int]], texts: Sequence[TokenVectors]) -> list[Matched]:
-    """Compare a question, with the tokens of each of its terms in `places`, with each text."""
+    `places` has the tokens of each term; for one without tokens the mean of all tokens of the question counts. A text
+    or a question without tokens matches nothing: 0.
+    """
     import numpy as np
 
-    found = [Matched(0.0, 0.0)] * len(texts)
+    found = [[0.0] * len(places) for _ in texts]
     filled = [i for i, text in enumerate(texts) if len(text.tokens)]
     if not filled or not len(question.tokens):
         return found
-    lengths = [len(texts[i].tokens) for i in filled]
-    starts = [0, *accumulate(lengths[:-1])]
+    starts = [0, *accumulate(len(texts[i].tokens) for i in filled[:-1])]
     similarities = question.tokens @ np.concatenate([texts[i].tokens for i in filled]).T
+    every = range(len(question.tokens))
     for i, best in zip(filled, np.maximum.reduceat(similarities, starts, axis=1).T, strict=True):
-        mean = float(best.mean())
-        found[i] = Matched(mean, min((float(best[list(place)].mean()) for place in places), default=mean))
+        found[i] = [float(best[list(place or every)].mean()) for place in places]
     return found
 
 
 def token_places(question: str, vectors: TokenVectors, wanted: Sequence[Term]) -> list[list[int]]:
-    """The tokens of each term that the question has as written, by their positions."""
+    """The tokens of each term, by their positions; none for a term that the question does not have as written."""
     found = []
     for term in wanted:
         words = [match.span() for match in re.finditer(rf"(?<!\w){re.escape(term.word)}(?!\w)", question)]
         found.append(
             [i for i, (a, b) in enumerate(vectors.spans) if any(a < end and start < b for start, end in words)]
         )
-    return [place for place in found if place]
+    return found

@@ -7,13 +7,14 @@ from typing import Final
 
 from rag.ports import Embedder, TokenEmbedder, TokenVectors
 from rag.quoting.blocks import QuoteBlock
-from rag.quoting.late_interaction import matched, token_places
+from rag.quoting.late_interaction import term_matches, token_places
 from rag.text.terms import Term
 
 EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
 EMBEDDED_CHARACTERS: Final = 420  # of a block
 # Weights in the score of a block, fitted like those of `rag.quoting.relevance`.
 COSINE: Final = 1.8  # of the block and the question
+HELD: Final = 0.8  # least match of a term that a block holds as a word
 PATH: Final = 0.8  # cosine of the headings above the block and the question
 
 
@@ -34,7 +35,7 @@ def add_meaning(
     candidates = sorted(quotable, key=lambda block: -block.score)[:EMBEDDED]
     texts = [f"{block.heading}\n{block.text[:EMBEDDED_CHARACTERS]}" for block in candidates]
     if tokens and isinstance(embedder, TokenEmbedder):
-        _compare(candidates, embedder.embed_tokens(texts), tokens, token_places(question, tokens, wanted))
+        _compare(candidates, embedder.embed_tokens(texts), tokens, wanted, token_places(question, tokens, wanted))
     else:
         for block, cosine in zip(candidates, _cosines(query, texts, embedder), strict=True):
             block.cosine = cosine
@@ -55,12 +56,18 @@ def _compare(
     candidates: Sequence[QuoteBlock],
     vectors: Sequence[TokenVectors],
     asked: TokenVectors,
+    wanted: Sequence[Term],
     places: Sequence[Sequence[int]],
 ) -> None:
-    """Set the cosines of the blocks, and how their tokens match those of the question."""
-    for block, each, match in zip(candidates, vectors, matched(asked, places, vectors), strict=True):
+    """Set the cosines of the blocks, and how well each matches the term that it matches least.
+
+    A term that a block holds is matched at least by `HELD`, also where it stands behind what is embedded.
+    """
+    for block, each, matches in zip(candidates, vectors, term_matches(asked, places, vectors), strict=True):
         block.cosine = _cosine(asked.vector, each.vector)
-        block.matched = match
+        keys = block.own | block.context
+        least = (max(match, HELD) if term.within(keys) else match for term, match in zip(wanted, matches, strict=True))
+        block.weakest = min(least, default=0.0)
 
 
 def _cosines(query: Sequence[float], texts: list[str], embedder: Embedder) -> list[float]:

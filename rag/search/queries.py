@@ -25,6 +25,7 @@ ALONE: Final = 0.9  # mean cosine of a question and its contexts: above it the q
 LOST: Final = 0.5  # below it the question needs its contexts, and their weight is full; between the two it is linear
 STEEPNESS: Final = 6.0  # growth of a weight with the lift; at a lift of -1/6 the weight is 0
 MOST_LIFT: Final = 1.6  # largest factor of the lift: an answer quoted from the book is close to it in any case
+ANSWER_WORDS: Final = 80  # of the last answer; the rest of a long one takes longer to embed than all else in a search
 REWRITE: Final = 0.6  # weight of a rewrite at a lift of 0, if it is about the same thing as the question
 STRANGE: Final = 0.4  # cosine of a rewrite and the other queries: below it the rewrite is off topic, its weight is 0
 CLOSE: Final = 0.8  # above it the rewrite is about the same thing, and its weight is full
@@ -50,14 +51,20 @@ def queries_of(question: str, history: Sequence[AnsweredQuestion], rewrite: str)
 
 
 def contexts(question: str, history: Sequence[AnsweredQuestion]) -> list[str]:
-    """The question joined with the first question, and with the last answer; none without a history.
+    """The question joined with the first question, and with the beginning of the last answer; none without a history.
 
     `history` holds the answered questions so far, oldest first, without refused and failed turns.
     """
     if not history:
         return []
-    earlier = dict.fromkeys((history[0].question.strip(), history[-1].answer.strip()))
+    earlier = dict.fromkeys((history[0].question.strip(), _beginning(history[-1].answer)))
     return [f"{question} {text}" for text in earlier if text and text != question]
+
+
+def _beginning(answer: str) -> str:
+    """The first `ANSWER_WORDS` words of an answer, and the whole answer where no spaces divide it."""
+    words = answer.split(maxsplit=ANSWER_WORDS)
+    return answer.strip() if len(words) <= ANSWER_WORDS else " ".join(words[:ANSWER_WORDS])
 
 
 def weighed(texts: Sequence[tuple[QueryKind, str]], matches: Matches) -> list[Query]:
