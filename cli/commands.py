@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from cli.session import ChatSession
 from cli.terminal import console, counted, in_line, printable, say
-from rag.errors import UsageError
+from rag.errors import AskbookError, UsageError
 from rag.profiles.layers import profile_folders, profile_names
 from rag.profiles.profile import profile_of
 from rag.types import Citation, Quote
@@ -60,13 +60,13 @@ def _print_rows(rows: list[tuple[str, ...]]) -> None:
 async def _sources(session: ChatSession, _rest: str) -> None:
     from cli.sources import print_full
 
-    print_full(console(), session.citations())
+    print_full(console(), await session.citations())
 
 
 async def _show(session: ChatSession, rest: str) -> None:
     from rich.text import Text
 
-    chosen = _chosen_source(session.citations(), rest)
+    chosen = _chosen_source(await session.citations(), rest)
     chunks = await session.agent.services.index.fetch([chosen.chunk_id])
     if not chunks:
         raise UsageError("The passage is no longer in the index.")
@@ -92,7 +92,10 @@ def _chosen_source(citations: list[Citation], rest: str) -> Citation:
 
 
 async def _cited(session: ChatSession) -> list[tuple[str, str]]:
-    citations = session.last.citations if session.last else []
+    try:
+        citations = await session.citations()
+    except AskbookError:  # the command says it
+        return []
     return [(str(citation.marker), citation.breadcrumb or citation.title) for citation in citations]
 
 
@@ -100,7 +103,7 @@ async def _why(session: ChatSession, _rest: str) -> None:
     from cli.why import print_why
 
     threshold = session.agent.services.parts(session.profile).profile.retrieval.score_threshold
-    print_why(console(), session.answer(), session.trace, threshold)
+    print_why(console(), await session.answer(), session.trace, threshold, stored=session.last is None)
 
 
 async def _undo(session: ChatSession, _rest: str) -> None:
@@ -111,7 +114,7 @@ async def _clear(session: ChatSession, _rest: str) -> None:
     from cli.threads import delete
 
     await delete(session.agent.memory, session.settings.home, session.thread_id)
-    session.last = None
+    session.last, session.trace = None, None
     say("The conversation was deleted.")
 
 

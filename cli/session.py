@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cli.terminal import counted, in_line
-from rag.conversation.turns import check_thread_id
+from rag.conversation.turns import check_thread_id, stored_response
 from rag.errors import UsageError
 from rag.settings import Settings
 from rag.types import Citation, Event, Response, new_id
@@ -34,7 +34,7 @@ class ChatSession:
         self.model: str | None = None  # the model chosen with /model
         self.thread_id = new_id()
         self.resumed = 0  # turns of the continued conversation
-        self.last: Response | None = None
+        self.last: Response | None = None  # of a turn of this chat
         self.trace: Mapping[str, Any] | None = None  # of the first search of the last turn
         self.failed = False  # whether any turn failed
         self.offered = False  # whether the user was just asked to finish an interrupted turn
@@ -107,17 +107,23 @@ class ChatSession:
         question = await self.agent.undo(self.thread_id) if self.thread_id in await self.agent.threads() else None
         if question is None:
             raise UsageError("There is no turn to undo.")
-        self.last = None
+        self.last, self.trace = None, None
         return question
 
-    def answer(self) -> Response:
-        """The last answer. Raises `UsageError` if there is none yet."""
-        if self.last is None:
-            raise UsageError("There is no answer yet.")
-        return self.last
+    async def answer(self) -> Response:
+        """The last answer, of this chat or as the conversation has stored it. Raises `UsageError` if there is none.
 
-    def citations(self) -> list[Citation]:
+        A stored one has its citations and searches; checks and times are not stored.
+        """
+        if self.last is not None:
+            return self.last
+        stored = await self.agent.memory.conversation(self.thread_id)
+        if stored is None or not stored["turns"]:
+            raise UsageError("There is no answer yet.")
+        return stored_response(self.thread_id, stored["turns"][-1])
+
+    async def citations(self) -> list[Citation]:
         """The citations of the last answer, at least one. Raises `UsageError` if there are none."""
-        if not (found := self.answer().citations):
+        if not (found := (await self.answer()).citations):
             raise UsageError("The last answer has no sources.")
         return found

@@ -22,21 +22,31 @@ _UNUSED_SHOWN: Final = 5  # candidates that are shown after the used ones
 _QUERY: Final = 100  # characters of a query
 
 
-def print_why(screen: Console, response: Response, trace: Mapping[str, Any] | None, threshold: float) -> None:
-    """The sentence, the searches, the candidates of the first search, the checks, the calls and the times."""
+def print_why(
+    screen: Console,
+    response: Response,
+    trace: Mapping[str, Any] | None,
+    threshold: float,
+    *,
+    stored: bool = False,
+) -> None:
+    """The sentence, the searches, the candidates of the first search, the checks, the calls and the times.
+
+    `stored` is for an answer that was read from its conversation, which keeps neither candidates nor checks nor times.
+    """
     from rich.text import Text
 
-    screen.print(Text(summary(response, trace, threshold)))
+    screen.print(Text(summary(response, trace, threshold, stored=stored)))
     screen.print()
     _print_fields(screen, [*_searches(response, trace, threshold)])
     if trace and trace["candidates"]:
         screen.print()
         _print_candidates(screen, trace)
     screen.print()
-    _print_fields(screen, [*_findings(response)])
+    _print_fields(screen, [*(_kept(response) if stored else _findings(response))])
 
 
-def summary(response: Response, trace: Mapping[str, Any] | None, threshold: float) -> str:
+def summary(response: Response, trace: Mapping[str, Any] | None, threshold: float, *, stored: bool = False) -> str:
     """What happened, in a sentence for a person."""
     if response.error is not None:
         return f"There is no answer, because the turn failed: {response.error.message}"
@@ -52,7 +62,7 @@ def summary(response: Response, trace: Mapping[str, Any] | None, threshold: floa
         return f"{found}, but no passage was found to answer the question."
     if response.fallback_reason == "unconfirmed":
         return f"{found}, but no sentence of the answer could be confirmed."
-    return f"{found}{_checks(response.grounding)}."
+    return f"{found}{'' if stored else _checks(response.grounding)}."
 
 
 def _nothing_found(trace: Mapping[str, Any] | None, threshold: float) -> str:
@@ -131,6 +141,21 @@ def leg_names(kinds: Sequence[str]) -> Iterator[str]:
         yield "rewrite" if kind == "rewrite" else f"context {number}"
 
 
+def _kept(response: Response) -> Iterator[tuple[str, str]]:
+    """What a conversation keeps of a turn."""
+    yield "status", f"{response.status}{_reason(response)}, {_tokens(response)}"
+    yield "", "The candidates, the check and the times of an earlier answer are not stored."
+
+
+def _reason(response: Response) -> str:
+    return f" ({response.fallback_reason})" if response.fallback_reason else ""
+
+
+def _tokens(response: Response) -> str:
+    used = response.tokens_used
+    return f"{used.total:,} tokens{' (estimated)' if used.estimated else ''}"
+
+
 def _findings(response: Response) -> Iterator[tuple[str, str]]:
     yield (
         "budget",
@@ -139,9 +164,8 @@ def _findings(response: Response) -> Iterator[tuple[str, str]]:
     yield "checked", checked_line(response.grounding)
     if response.grounding.judge:
         yield "judged", printable(judged_line(response.grounding.judge))
-    why = f" ({response.fallback_reason})" if response.fallback_reason else ""
-    tokens = f"{response.tokens_used.total:,} tokens{' (estimated)' if response.tokens_used.estimated else ''}"
-    yield "status", f"{response.status}{why}, {counted(response.llm_calls, 'model call')}, {tokens}"
+    calls = counted(response.llm_calls, "model call")
+    yield "status", f"{response.status}{_reason(response)}, {calls}, {_tokens(response)}"
     times = response.timings_ms
     first = f", first words after {times.first_token:.0f} ms" if times.first_token is not None else ""
     yield "time", f"{times.total:.0f} ms, of which searching {times.retrieval:.0f} ms{first}"

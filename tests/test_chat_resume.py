@@ -14,6 +14,7 @@ from cli.session import ChatSession
 from cli.threads import as_markdown, delete, row, summaries
 from graph.compiled import thread_config
 from graph.memory import Memory, open_memory
+from rag.errors import UsageError
 from rag.settings import Settings
 from state import InputState
 from tests.machine import ANSWER, Machine
@@ -98,6 +99,39 @@ async def test_what_was_typed_in_a_deleted_conversation_is_forgotten(tmp_path: P
         await delete(memory, tmp_path, "t")
     assert list(FileHistory(str(tmp_path / "history")).load_history_strings()) == ["/quit", "What is a topic?"]
     assert (tmp_path / "history").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("how", ["-c", "--thread", "/threads"])
+async def test_the_last_answer_of_a_continued_conversation_has_its_sources(
+    memory: Memory, tmp_path: Path, capsys: pytest.CaptureFixture[str], how: str
+) -> None:
+    given = await Machine(ANSWER, memory=memory).agent.ask("What is a node?", thread_id="t")
+    settings = Settings(_env_file=None, ASKBOOK_HOME=tmp_path)  # type: ignore[call-arg]  # fields go by their variables
+    session = ChatSession(Machine(memory=memory).agent, settings, "default")
+    if how == "/threads":
+        await _do(session, "/threads t")
+    else:
+        await session.resume("t" if how == "--thread" else None)
+    for line in ("/sources", "/why"):
+        await _do(session, line)
+    shown = capsys.readouterr().out
+    assert f"“{given.citations[0].quote}”" in shown
+    assert "searched  What is a node?" in shown
+    assert "confirmed" not in shown, "the check is not stored"
+    assert "budget" not in shown
+    assert (await session.answer()).citations == given.citations
+
+
+async def test_after_an_undo_the_answer_before_it_is_the_last_one(memory: Memory, tmp_path: Path) -> None:
+    machine = Machine(ANSWER, ANSWER, memory=memory)
+    settings = Settings(_env_file=None, ASKBOOK_HOME=tmp_path)  # type: ignore[call-arg]  # fields go by their variables
+    session = ChatSession(machine.agent, settings, "default")
+    for line in ("What is a node?", "What is a topic?", "/undo"):
+        await _do(session, line)
+    assert (await session.answer()).turn_number == 1
+    await _do(session, "/undo")
+    with pytest.raises(UsageError, match="no answer yet"):
+        await session.answer()
 
 
 def test_without_a_file_there_is_nothing_to_forget(tmp_path: Path) -> None:

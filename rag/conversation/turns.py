@@ -14,6 +14,7 @@ from langchain_core.messages import (
     messages_from_dict,
     messages_to_dict,
 )
+from pydantic import ValidationError
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.system.installation import program
@@ -145,6 +146,20 @@ def turns(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
             kept = {name: data.get(name) for name in (*_REMEMBERED, "asked_at", "collection")}
             found.append({"id": message.id, "question": data["question"], "content": message.text} | kept)
     return found
+
+
+def stored_response(thread_id: str, turn: Mapping[str, Any]) -> Response:
+    """The response of a finished turn from its record in `turns`, without checks and times, which are not stored.
+
+    Raises `UsageError` for a record that another version wrote in another form.
+    """
+    known = {name: value for name, value in turn.items() if value is not None and name in Response.model_fields}
+    try:
+        return Response.model_validate(
+            {"profile": "", "model": "", "plain_content": turn["content"]} | known | {"thread_id": thread_id}
+        )
+    except ValidationError as error:
+        raise UsageError("The last answer was stored by another version, which this one cannot read.") from error
 
 
 def next_number(messages: Sequence[BaseMessage], answered: object = 0) -> int:
