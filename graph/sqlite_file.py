@@ -116,8 +116,8 @@ def make_private(path: Path) -> None:
 def _create(path: Path) -> None:
     """Create the file with LangGraph's tables in one step.
 
-    A killed process must not leave an empty file. Of two programs that create the tables in one file at the same time, one
-    fails, since LangGraph records each migration once.
+    A killed process must not leave an empty file. Of two programs that create the tables in one file at the same time,
+    one fails, since LangGraph records each migration once.
     """
     new = path.with_name(f"{path.name}-{new_id()}")
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
