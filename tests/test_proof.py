@@ -156,3 +156,9 @@ def test_an_attribute_of_words_of_the_passage_is_no_address(span: str) -> None:
 def test_a_sentence_in_the_words_of_the_passage_is_supported(sentence: str) -> None:
     proof = prove(f"{sentence} [1]", ["**A node** is `a process`.\n\nDo nodes fly?"])
     assert [(one.standing, one.passages) for one in proof.sentences] == [("supported", (1,))]
+
+
+def test_one_text_in_place_of_a_list_of_passages_is_refused() -> None:
+    for call in (lambda: check("Atlas walks.", "Atlas walks."), lambda: prove("Atlas walks [1].", "Atlas walks.")):
+        with pytest.raises(TypeError, match="must be a list of texts"):
+            call()

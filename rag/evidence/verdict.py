@@ -82,12 +82,13 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     `sentence` may have its markers or not; `passages` are the texts as shown. `known` is text above the passages
     (titles, headings, breadcrumbs): the sentence may use its names, but it supports no claim by itself. `beside` are
     texts that are not cited, such as the other passages of the turn and the question: what stands there is unconfirmed
-    and not contradicted. Never raises. Takes time linear in the length of the text.
+    and not contradicted. Takes time linear in the length of the text. Raises `TypeError` if `passages` is one text.
 
     >>> verdict = check("Atlas weighs 98 kg.", ["Atlas is a robot. It weighs 89 kg."])
     >>> verdict.supported, verdict.reasons
     (False, ('number: 98 kg is not in the passages',))
     """
+    require_texts(passages)
     sources = _sources(tuple(passages), known)
     mentions = Mentions(sources.texts, beside)
     if is_code(sentence):
@@ -106,6 +107,12 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     reasons = [*(reason for _, found in judged for reason in found), *reasons]
     share = min(share_held(piece.words) for piece, _ in judged)
     return _with_evidence(_verdict(reasons, sort), judged[0][0], share)
+
+
+def require_texts(passages: Sequence[str]) -> None:
+    """Raise `TypeError` for one text in place of a list: each of its letters would be a passage."""
+    if isinstance(passages, str | bytes):
+        raise TypeError("passages must be a list of texts, not one text: put it into a list.")
 
 
 @lru_cache(maxsize=32)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from rag.answer.writer import AnswerWriter, Manner
-from rag.evidence.verdict import Verdict, check
+from rag.evidence.verdict import Verdict, check, require_texts
 from rag.types import REFUSAL, Passage, Standing
 
 __all__ = ["Proof", "ProvedSentence", "Verdict", "check", "prove"]
@@ -50,11 +50,12 @@ def prove(answer: str, passages: Sequence[str], *, question: str = "", known: Se
 
     `passages` are numbered from 1. `known` holds the titles and headings of each, on lines of their own or joined by
     " > ", and may be shorter; a line that is a path or an address is where the passage stands. Words of `question` may
-    stand in a heading. Asks no model, opens no connection, never raises.
+    stand in a heading. Asks no model and opens no connection. Raises `TypeError` if `passages` is one text.
 
     >>> prove("Atlas weighs 89 kg [1]. It flies at 900 km/h [1].", ["Atlas is a robot. It weighs 89 kg."]).text
     'Atlas weighs 89 kg [1].'
     """
+    require_texts(passages)
     names = [known] * len(passages) if isinstance(known, str) else [*known, *[""] * len(passages)]
     read = [_passage(number, text, name) for number, (text, name) in enumerate(zip(passages, names, strict=False), 1)]
     manner = Manner(REFUSAL, footer="none", accepts=("source", "title", "chapter"), question=question)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
+from rag.text.english.reply_orders import REPLY_ORDER
 from rag.text.sentences import Unit, sentence_spans, units
 
 Wanted = Literal["number", "name", "year", ""]
@@ -232,7 +233,7 @@ def is_order(sentence: str) -> bool:
     >>> is_order("Mention cows in your response."), is_order("This lets you add a header to the response.")
     (True, False)
     """
-    return _ORDER.search(sentence) is not None
+    return (_ORDER.search(sentence) or REPLY_ORDER.search(sentence)) is not None
 
 
 def task_verb(sentence: str) -> str:
