@@ -64,8 +64,8 @@ class ScriptEndedError(AskbookError, AssertionError):
 class ScriptedModel(BaseChatModel):
     """A chat model that answers with its script, one reply a call. `prompts` and `options` are what it was given.
 
-    A call beyond the script raises `ScriptEndedError`, an `AssertionError`; `assert_complete` raises `AssertionError` for
-    replies that were never asked for.
+    A call beyond the script raises `ScriptEndedError`, which is an `AssertionError`. `assert_complete` raises
+    `AssertionError` for replies that were never asked for.
     """
 
     script: list[Any] = Field(default_factory=list)
