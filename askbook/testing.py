@@ -7,6 +7,7 @@ sentences are the real ones.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
@@ -19,11 +20,13 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langgraph.runtime import Runtime
 from pydantic import Field
 
+from nodes.error import error
 from nodes.generate import make_generate
 from nodes.idle import make_idle
 from nodes.retrieve import make_retrieve, make_tools
-from nodes.turn import AsyncNode
+from nodes.rewrite import make_rewrite
 from rag.book import Where
+from rag.errors import AskbookError, UsageError
 from rag.ports import ChunkIndex, Parts, PartsOf
 from rag.profiles.profile import Profile, load_profile
 from rag.search.given_retriever import SeenPassages
@@ -32,23 +35,37 @@ from rag.text.terms import Term, keys, terms
 from rag.types import AnsweredQuestion, Passage, Retrieval
 from state import AgentState, Context, Turn
 
-__all__ = ["MemoryIndex", "Recorder", "ScriptedModel", "ScriptedServices", "node", "open_state", "passage", "tool_call"]
+__all__ = [
+    "MemoryIndex", "Recorder", "ScriptEndedError", "ScriptedModel", "ScriptedServices", "node", "open_state", "passage",
+    "tool_call",
+]  # fmt: skip
 
 # What a model says to one call: a text, the chunks of a stream, or an exception.
 Reply = str | Exception | Sequence[AIMessageChunk | str | Exception]
 
-_NODES: dict[str, Callable[[PartsOf], AsyncNode]] = {
+_NODES: dict[str, Callable[[PartsOf], Callable[[AgentState, Runtime[Context]], Any]]] = {
     "IDLE": make_idle,
     "RETRIEVING": make_retrieve,
     "GENERATING": make_generate,
+    "ERROR": lambda _parts_of: error,
+    "rewrite": make_rewrite,
     "tools": make_tools,
 }
+
+
+class ScriptEndedError(AskbookError, AssertionError):
+    """A scripted model was called once more than its script foresees. Ends a turn as an error that says so."""
+
+    def __init__(self, asked: str) -> None:
+        message = f"The script of the model has no more answers. It was asked: {asked}"
+        super().__init__("api_error", "model", message, hint="Give the model one more reply.")
 
 
 class ScriptedModel(BaseChatModel):
     """A chat model that answers with its script, one reply a call. `prompts` and `options` are what it was given.
 
-    A call beyond the script raises `AssertionError`; `assert_complete` raises it for replies that were never asked for.
+    A call beyond the script raises `ScriptEndedError`, which is an `AssertionError`. `assert_complete` raises
+    `AssertionError` for replies that were never asked for.
     """
 
     script: list[Any] = Field(default_factory=list)
@@ -66,8 +83,8 @@ class ScriptedModel(BaseChatModel):
         return self.bind(tools=list(tools), **options)
 
     def unforeseen(self, prompt: Sequence[BaseMessage]) -> None:
-        """Called for a call beyond the script. Raises `AssertionError`."""
-        raise AssertionError(f"the model was called more often than its script foresees: {prompt[-1].text[:200]}")
+        """Called for a call beyond the script. Raises `ScriptEndedError`."""
+        raise ScriptEndedError(prompt[-1].text[:200])
 
     @property
     def _llm_type(self) -> str:
@@ -222,12 +239,18 @@ def node(
     profile: Profile | None = None,
     recorder: Recorder | None = None,
 ) -> Callable[[AgentState], Awaitable[dict[str, Any]]]:
-    """A node of the graph as a function from a state to an update: `IDLE`, `RETRIEVING`, `GENERATING` or `tools`."""
+    """A node of the graph as a function from a state to an update.
+
+    `name` is `IDLE`, `RETRIEVING`, `GENERATING`, `ERROR`, `rewrite` or `tools`. Raises `UsageError` for any other.
+    """
+    if name not in _NODES:
+        raise UsageError(f'There is no node "{name}".', code="usage", hint=f"Nodes: {', '.join(_NODES)}.")
     made = _NODES[name](ScriptedServices(model, index, profile).parts)
     runtime = (recorder or Recorder()).runtime
 
     async def call(state: AgentState) -> dict[str, Any]:
-        return await made(state, runtime)
+        update = made(state, runtime)
+        return dict(await update if inspect.isawaitable(update) else update)
 
     return call
 

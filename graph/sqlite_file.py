@@ -13,6 +13,8 @@ from typing import Any, Final
 
 import aiosqlite
 import portalocker
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.store.sqlite import SqliteStore
 
 from graph.memory_errors import border
 from rag.errors import MemoryFailureError
@@ -112,12 +114,18 @@ def make_private(path: Path) -> None:
 
 
 def _create(path: Path) -> None:
-    """Create the file with SQLite's first page in one step: a killed process must not leave an empty file."""
+    """Create the file with LangGraph's tables in one step.
+
+    A killed process must not leave an empty file. Of two programs that create the tables in one file at the same time,
+    one fails, since LangGraph records each migration once.
+    """
     new = path.with_name(f"{path.name}-{new_id()}")
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     try:
-        with closing(sqlite3.connect(new)) as connection:
+        with closing(sqlite3.connect(new, isolation_level=None)) as connection:
             connection.execute("pragma journal_mode=WAL")
+            SqliteSaver(connection).setup()
+            SqliteStore(connection).setup()
         os.link(new, path)
     except FileExistsError:  # another process was faster
         pass

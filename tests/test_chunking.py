@@ -93,6 +93,18 @@ def test_a_line_that_leads_in_stays_with_the_first_items_of_a_long_list() -> Non
     assert [i for i in items if not any(i in c.text for c in found)] == []
 
 
+@pytest.mark.parametrize(
+    "lead", ["Run this:", "`run` takes these:", "> As the manual says, run this:", "- One.\n- Then run this:"]
+)
+def test_code_that_would_fit_alone_is_cut_so_that_its_lead_in_stays_with_it(lead: str) -> None:
+    code = "```py\n" + "\n".join(f"x{i} = {i}" for i in range(13)) + "\n```"
+    assert [c.text for c in chunks_of(code, max_tokens=49)] == [code]  # but only just
+    found = chunks_of(f"{sentences(6)}\n\n{lead}\n\n{code}", max_tokens=49)
+    (leading,) = [c.text for c in found if lead.rpartition("\n")[2] in c.text]
+    assert "x0 = 0" in leading
+    assert [i for i in range(13) if not any(f"x{i} = {i}\n" in c.text for c in found)] == []
+
+
 def test_a_sentence_and_a_label_that_lead_in_stay_with_their_code() -> None:
     code = "```py\n" + "\n".join(f"x{i} = {i}" for i in range(8)) + "\n```"
     *_, last = chunks_of(f"{sentences(5)}\n\nRun this:\n\nListing 1: numbers\n\n{code}")

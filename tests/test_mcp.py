@@ -80,6 +80,29 @@ async def test_a_failure_is_a_result_that_says_what_to_do(
     assert result.structured_content["error"]["code"]
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("ask_book", {}, 'The argument "question" of ask_book is not valid: it is required.'),
+        ("ask_book", {"question": 7}, 'The argument "question" of ask_book is not valid: it must be a string.'),
+        (
+            "search_book",
+            {"query": "node", "top_k": 99},
+            'The argument "top_k" of search_book is not valid: it must be less than or equal to 20.',
+        ),
+        ("search_book", {"query": "node", "filter": "author:x"}, '"author" is not a field that can be filtered.'),
+    ],
+)
+async def test_a_wrong_argument_is_one_sentence(tool: str, arguments: dict[str, Any], said: str) -> None:
+    async with Client(server(Machine())) as client:
+        result: Any = await client.call_tool(tool, arguments)
+    assert result.is_error
+    assert said in result.content[0].text
+    assert "pydantic" not in result.content[0].text
+    assert "\n" not in result.content[0].text
+    assert result.structured_content["error"]["code"] in ("invalid_option", "filter")
+
+
 async def test_a_tool_uses_the_book_that_is_named(two_books: Path, tmp_path: Path) -> None:
     settings = Settings(home=copied(two_books, tmp_path / "home"))
     async with open_agent(settings) as agent, open_book_agents(settings, agent, ["default"]) as books:

@@ -6,11 +6,12 @@ import os
 import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.store.sqlite import SqliteStore
 
 from graph.memory import FILE, Memory, open_memory
 from graph.memory_sqlite import SqliteDatabase
@@ -157,3 +158,13 @@ async def test_a_file_that_was_cut_to_a_byte_is_told_and_not_taken_for_a_new_one
 def test_a_new_file_is_never_without_a_byte_and_leaves_no_other(tmp_path: Path) -> None:
     make_private(tmp_path / FILE)
     assert [(file.name, file.stat().st_size > 0) for file in tmp_path.iterdir()] == [(FILE, True)]
+
+
+def test_a_new_file_has_all_tables_from_its_first_moment(tmp_path: Path) -> None:
+    """Of two programs that create LangGraph's tables in one file at the same time, one fails."""
+    make_private(tmp_path / FILE)
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
+        tables = {row[0] for row in connection.execute("select name from sqlite_master where type = 'table'")}
+        migrations = connection.execute("select count(*) from store_migrations").fetchone()[0]
+    assert tables >= {"checkpoints", "writes", "store"}
+    assert migrations == len(SqliteStore.MIGRATIONS)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
 
-from askbook.testing import MemoryIndex, ScriptedModel, ScriptedServices, passage, tool_call
+from askbook.testing import MemoryIndex, ScriptedModel, ScriptedServices, node, open_state, passage, tool_call
 from graph.build import build_graph
+from rag.errors import UsageError
 from tests.manual import DOCS, examples
 
 QUESTION = "How many teeth does a widget have?"
@@ -37,6 +39,33 @@ async def test_a_whole_turn_runs_over_the_services() -> None:
 def test_a_script_that_is_not_used_up_is_found() -> None:
     with pytest.raises(AssertionError, match="1 replies"):
         ScriptedModel("never asked for").assert_complete()
+
+
+async def test_a_model_without_further_answers_says_so_in_a_node_and_in_a_turn() -> None:
+    with pytest.raises(AssertionError, match="no more answers"):
+        await node("GENERATING", ScriptedModel())(open_state(QUESTION, "A widget has four teeth."))
+    services = ScriptedServices(ScriptedModel(), MemoryIndex("A widget has four teeth."))
+    result = await build_graph(services).compile().ainvoke({"messages": [("user", QUESTION)]})
+    assert "no more answers" in result["response"]["error"]["message"]
+
+
+async def test_every_node_of_the_graph_can_be_called() -> None:
+    names = [name for name in build_graph(ScriptedServices()).nodes if not name.startswith("__")]
+    for name in names:
+        node(name)
+    with pytest.raises(UsageError, match='no node "retrieve"') as caught:
+        node("retrieve")
+    assert all(name in caught.value.hint for name in names)
+
+
+async def test_the_nodes_error_and_rewrite_give_their_updates() -> None:
+    refused = await node("ERROR")({"messages": [HumanMessage("")]})
+    assert refused["turn"]["refused"]
+    assert (await node("ERROR")(open_state(QUESTION))) == {"exchange": []}
+    earlier = [HumanMessage("What is a widget?"), AIMessage("A part with teeth."), HumanMessage("How many?")]
+    model = ScriptedModel("How many teeth does a widget have?")
+    update = await node("rewrite", model)(open_state("How many?", messages=earlier))
+    assert update["turn"]["rewrite"] == "How many teeth does a widget have?"
 
 
 async def test_the_index_in_memory_scores_by_words_and_filters() -> None:

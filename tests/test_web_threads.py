@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rag.errors import AskbookError, MemoryFailureError
+from rag.web import running_turns
 from rag.web.api_keys import People
 from rag.web.hosting import Limits
 from tests.machine import ANSWER, Machine
@@ -71,6 +72,8 @@ async def test_an_unknown_conversation_is_not_found(action: str) -> None:
         (QUESTION | {"colour": "red"}, 400, "invalid_option"),
         (QUESTION | {"profile": "robotics-tutor"}, 404, "unknown_profile"),
         (QUESTION | {"metadata": []}, 400, "invalid_option"),
+        (QUESTION | {"filter": "author:me"}, 400, "filter"),
+        (QUESTION | {"model": "nobody"}, 400, "unknown_model"),
         ([], 400, "invalid_json"),
     ],
 )
@@ -102,6 +105,14 @@ async def test_a_failing_model_is_told_in_the_stream_and_the_conversation_goes_o
         assert failed["error"]["code"] == "stream_cut"
         good = events((await http.post("/api/threads/t1/turns", json=QUESTION)).text)[-1][1]
     assert good["status"] == "success"
+
+
+async def test_a_failed_answer_is_told_in_the_stream_even_if_nothing_was_shown() -> None:
+    machine = Machine(AskbookError("auth_error", "wrong_key", "Rejected."))
+    async with client(machine) as http:
+        answer = await http.post("/api/threads/t1/turns", json=QUESTION)
+    assert answer.status_code == 200
+    assert events(answer.text)[-1][1]["error"]["code"] == "wrong_key"
 
 
 async def test_a_memory_that_fails_is_a_503(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,6 +154,35 @@ async def test_a_second_turn_on_a_conversation_is_refused_while_one_runs(monkeyp
         assert third.headers["retry-after"] == "1"
         go.set()
         assert [answer.status_code for answer in await asyncio.gather(first, other)] == [200, 200]
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/undo"), ("POST", "/clear"), ("DELETE", "")])
+async def test_what_a_running_turn_builds_on_is_not_taken_away(
+    monkeypatch: pytest.MonkeyPatch, method: str, path: str
+) -> None:
+    machine = Machine(ANSWER, ANSWER)
+    begun, go = asyncio.Event(), asyncio.Event()
+    searched = machine.searcher.retrieve
+
+    async def slow(*arguments: Any, **options: Any) -> Any:
+        begun.set()
+        await go.wait()
+        return await searched(*arguments, **options)
+
+    async with client(machine) as http:
+        await http.post("/api/threads/t1/turns", json=QUESTION)
+        monkeypatch.setattr(machine.searcher, "retrieve", slow)
+        second = asyncio.create_task(http.post("/api/threads/t1/turns", json=QUESTION))
+        await begun.wait()
+        monkeypatch.setattr(running_turns, "STOPPING_SECONDS", 0)
+        refused = await http.request(method, f"/api/threads/t1{path}")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "thread_busy")
+        monkeypatch.setattr(running_turns, "STOPPING_SECONDS", 60)
+        waiting = asyncio.create_task(http.request(method, f"/api/threads/t1{path}"))
+        await asyncio.sleep(0)
+        go.set()
+        assert (await second).status_code == 200
+        assert (await waiting).status_code in (200, 204)
 
 
 async def test_too_many_questions_in_a_minute_are_refused_with_the_time_to_wait() -> None:

@@ -26,7 +26,8 @@ _SPACE: Final = re.compile(r"\s+")
 _OPENER: Final = re.compile(
     r"(?P<mark>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3,}|~{3,}))[ \t]*(?P<language>[^\s,{]{0,20})"
 )
-_NOT_PROSE: Final = re.compile(r"[`~|>]|(?:[-*+]|\d{1,9}[.)])\s")
+_NOT_PROSE: Final = re.compile(r"`{3}|~{3}|\||(?:[-*+]|\d{1,9}[.)])\s")
+_QUOTED: Final = re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE)
 _ITEM: Final = re.compile(r"\A(?:[-*+]|\d{1,9}[.)])[ \t]+(?!.*\n[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t])", re.DOTALL)
 _MARK: Final = re.compile(r"\w{1,6}|[^\w\s]")
 _LINE: Final = re.compile(r"([^\n]*)\n?")
@@ -122,7 +123,7 @@ def is_lead_in(text: str) -> bool:
     It is short, one paragraph, no list, table or code, and does not end like a sentence. A list of one item is one if
     it ends with a colon.
     """
-    stripped = text.strip()
+    stripped = _QUOTED.sub("", text).strip()
     if stripped.endswith(":"):
         stripped = _ITEM.sub("", stripped)
     if not stripped or len(stripped) > LEAD_IN or "\n\n" in stripped or _NOT_PROSE.match(stripped):
@@ -152,7 +153,9 @@ def _place(block: Block, packer: Packer, starts: Sequence[int], fits: Fits) -> N
     if piece.begin == piece.end or block.kind == "hr":
         return
     is_list = block.kind in CONTAINERS and bool(block.children)
-    if fits(piece.of(packer.text)) and not (is_list and packer.parts(piece)):
+    leads = is_list and piece.of(packer.text).endswith(":")  # its last item introduces what follows
+    cut = leads or (block.kind != "paragraph" and packer.parts(piece))
+    if not cut and fits(piece.of(packer.text)):
         _place_whole(piece, block.kind, packer)
     elif block.kind in ("fence", "code_block"):
         packer.open_large()

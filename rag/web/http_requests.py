@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from rag.conversation.turns import check_thread_id
 from rag.errors import UsageError
+from rag.search.retriever import parse_filter
 from rag.validation import allowed
 from rag.web.api_keys import Person
 from rag.web.hosting import Hosting
@@ -66,6 +67,7 @@ def options_of(hosting: Hosting, given: Mapping[str, Any]) -> BaseModel:
         place = ".".join(str(part) for part in problem["loc"])
         message = f"{place}: this is not allowed; {allowed(problem, hosting.context_type)}."
         raise RequestRefusedError(400, "invalid_option", message) from error
+    parse_filter(getattr(context, "filter", None))
     profile = hosting.offer.choose(getattr(context, "profile", None))
     return context.model_copy(update={"profile": profile})
 

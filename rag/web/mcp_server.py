@@ -9,11 +9,13 @@ from urllib.parse import quote
 
 from langchain_core.messages import HumanMessage
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, ContentBlock, ResourceLink, TextContent, ToolAnnotations
-from pydantic import Field
+from pydantic import BaseModel, Field, ValidationError
 
-from rag.errors import AskbookError, told
+from rag.errors import AskbookError, UsageError, told
 from rag.types import ErrorInfo, Event, Response
+from rag.validation import allowed
 from rag.web.api_keys import Person
 from rag.web.book_choice import choose, events_of, own_book, own_books
 from rag.web.hosting import HostedAgent, Hosting
@@ -119,7 +121,7 @@ class BookTools:
 
 def build_mcp(hosting: Hosting) -> MCPServer:
     """A server with the tools of `BookTools`, and passages as the resources `askbook://passage/ID?book=NAME`."""
-    server: MCPServer = MCPServer("askbook", instructions=_INSTRUCTIONS, log_level="CRITICAL")
+    server: MCPServer = _Server("askbook", instructions=_INSTRUCTIONS, log_level="CRITICAL")
     tools = BookTools(hosting)
     server.add_tool(tools.ask_book, annotations=_ASKS)
     server.add_tool(tools.search_book, annotations=_READS)
@@ -128,6 +130,21 @@ def build_mcp(hosting: Hosting) -> MCPServer:
         tools.passage
     )
     return server
+
+
+class _Server(MCPServer):
+    """Tells which argument of a call is wrong in one sentence, in place of pydantic's report."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Context | None = None) -> Any:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            problem = error.__cause__.errors(include_url=False)[0]
+            place = ".".join(str(part) for part in problem["loc"])
+            message = f'The argument "{place}" of {name} is not valid: {allowed(problem, BaseModel)}.'
+            return _failed(UsageError(message, code="invalid_option"))
 
 
 def _person(ctx: Context) -> Person:

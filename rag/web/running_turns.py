@@ -20,6 +20,7 @@ from rag.web.hosting import Limits
 from rag.web.http_errors import RequestRefusedError
 
 _END: Final = None
+STOPPING_SECONDS: Final = 2.0  # in which a turn ends whose reader has gone
 
 
 class Turns:
@@ -29,7 +30,7 @@ class Turns:
         self._limits = limits
         self._rate = RateLimitItemPerMinute(limits.turns_per_minute)
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
-        self._busy: set[str] = set()
+        self._busy: dict[str, asyncio.Event] = {}  # set when the turn on the conversation has ended
         self._running: Counter[str] = Counter()
 
     @asynccontextmanager
@@ -42,7 +43,7 @@ class Turns:
         """
         await self._admit(person, thread)
         if thread is not None:
-            self._busy.add(thread)
+            self._busy[thread] = asyncio.Event()
         self._running[person.name] += 1
         turn = RunningTurn(events)
         try:
@@ -52,16 +53,29 @@ class Turns:
                 await turn.stop()
             finally:
                 self._running[person.name] -= 1
-                self._busy.discard(thread or "")
+                if thread is not None:
+                    self._busy.pop(thread).set()
 
     @property
     def running(self) -> int:
         return self._running.total()
 
+    async def ended(self, thread: str) -> None:
+        """Wait a moment for a turn that is being stopped. Raises `RequestRefusedError` 409 if it goes on.
+
+        A reader who stops an answer and then takes it back is ahead of the turn that stops.
+        """
+        if (running := self._busy.get(thread)) is None:
+            return
+        try:
+            async with asyncio.timeout(STOPPING_SECONDS):
+                await running.wait()
+        except TimeoutError:
+            raise _thread_busy() from None
+
     async def _admit(self, person: Person, thread: str | None) -> None:
         if thread is not None and thread in self._busy:
-            message = "A turn is already running on this conversation."
-            raise RequestRefusedError(409, "thread_busy", message, hint="Wait until it ends, or stop it.")
+            raise _thread_busy()
         if self._running[person.name] >= self._limits.concurrent_turns:
             message = f"{self._limits.concurrent_turns} turns are running already."
             raise RequestRefusedError(429, "too_many_turns", message, hint="Wait until one ends.", retry_after=1)
@@ -74,6 +88,11 @@ class Turns:
                 hint="Ask again later.",
                 retry_after=_seconds_until(reset),
             )
+
+
+def _thread_busy() -> RequestRefusedError:
+    message = "A turn is already running on this conversation."
+    return RequestRefusedError(409, "thread_busy", message, hint="Wait until it ends, or stop it.")
 
 
 def _seconds_until(reset: float) -> int:

@@ -86,13 +86,20 @@ async def _clear(request: Request) -> None:
     stored = thread_of(request)
     if stored not in await hosting_of(request).agent.threads():
         raise _unknown(person_of(request).own(stored) or "")
+    await _turns(request).ended(stored)
     await hosting_of(request).agent.clear(stored)
+
+
+def _turns(request: Request) -> Turns:
+    turns: Turns = request.app.state.turns
+    return turns
 
 
 async def undo_turn(request: Request) -> Response:
     stored = thread_of(request)
     if stored not in await hosting_of(request).agent.threads():
         raise _unknown(person_of(request).own(stored) or "")
+    await _turns(request).ended(stored)
     return JSONResponse({"question": await hosting_of(request).agent.undo(stored)})
 
 
@@ -139,30 +146,39 @@ def _knobs(data: Mapping[str, Any]) -> dict[str, Any]:
 
 async def stream_events(request: Request, stored: str, events: AsyncGenerator[Event, None]) -> Response:
     """The events of a turn as server-sent events, or a plain error if the turn fails before it begins."""
-    turns: Turns = request.app.state.turns
     person = person_of(request)
-    begun = turns.begun(person, stored, events)
+    begun = _turns(request).begun(person, stored, events)
     turn = await begun.__aenter__()
     try:
         reading = aiter(turn)
-        first = await anext(reading)
+        early = await _opening(reading)
     except BaseException:
         await begun.__aexit__(None, None, None)
         raise
-    if first.response is not None and first.response.error is not None:
+    if (last := early[-1].response) is not None and last.error is not None:
         await begun.__aexit__(None, None, None)
-        answer = first.response.model_copy(update={"thread_id": person.own(stored)})
-        return error_response(first.response.error, answer)
+        return error_response(last.error, last.model_copy(update={"thread_id": person.own(stored)}))
 
     async def sent() -> AsyncIterator[ServerSentEvent]:
         try:
-            yield _sent(first, person)
+            for event in early:
+                yield _sent(event, person)
             async for event in reading:
                 yield _sent(event, person)
         finally:
             await begun.__aexit__(None, None, None)
 
     return EventSourceResponse(sent(), ping=_PING_SECONDS, headers={"X-Accel-Buffering": "no"})
+
+
+async def _opening(reading: AsyncIterator[Event]) -> list[Event]:
+    """The first event; all events of a turn that fails before it has done anything."""
+    early = []
+    async for event in reading:
+        early.append(event)
+        if event.response is not None or event.data.get("processing_state") != "failed":
+            break
+    return early
 
 
 def _sent(event: Event, person: Person) -> ServerSentEvent:
