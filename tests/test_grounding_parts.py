@@ -102,3 +102,28 @@ SYSTEMS = "The tool runs on Linux, Windows and macOS. It knows two modes, fast a
 )
 def test_a_number_may_count_what_the_sentence_lists(sentence: str, supported: bool) -> None:
     assert check(sentence, [SYSTEMS]).supported == supported
+
+
+ATLAS, SPOT = (
+    "Atlas is a humanoid robot. It weighs 89 kg.",
+    "Spot is a quadruped robot with four legs. It weighs 32 kg.",
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "standing"),
+    [
+        ("Spot weighs 32 kg.", "supported"),
+        ("Robots have four legs.", "supported"),  # "robot" is an ordinary word of the passages
+        ("Atlas weighs 32 kg.", "unconfirmed"),
+        ("Atlas's weight is 32 kg.", "unconfirmed"),
+        ("Atlas has four legs.", "unconfirmed"),
+        ("Smith says that Spot has four legs.", "unconfirmed"),
+    ],
+)
+def test_the_subject_at_the_beginning_stands_in_the_cited_passages(sentence: str, standing: str) -> None:
+    assert check(sentence, [SPOT], beside=[ATLAS, SPOT, "How heavy are they?"]).standing == standing
+
+
+def test_a_subject_that_a_title_names_is_known() -> None:
+    assert check("Atlas weighs 89 kg.", ["It weighs 89 kg."], known="Robots > Atlas", beside=[ATLAS]).supported

@@ -162,3 +162,45 @@ def test_one_text_in_place_of_a_list_of_passages_is_refused() -> None:
     for call in (lambda: check("Atlas walks.", "Atlas walks."), lambda: prove("Atlas walks [1].", "Atlas walks.")):
         with pytest.raises(TypeError, match="must be a list of texts"):
             call()
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Topics are anonymous (3).", "Topics are anonymous [3]."),
+        ("Topics are anonymous \\[3\\].", "Topics are anonymous [3]."),
+        ("A node is a process. Topics are anonymous [2]-[3].",
+         "A node is a process [2][3]. Topics are anonymous [2][3]."),
+        ("Topics are anonymous [1]–[3].", "Topics are anonymous [2][3]."),
+        ("A node is a [process](https://elsewhere.example) [2].", "A node is a process [2]."),
+        ("Topics are anonymous [3]. <script>alert(2)</script>", "Topics are anonymous [3]."),
+        ("A node is a process [2]. <style>p {color: red}</style> [2]", "A node is a process [2]."),
+        ("<details><summary>Topics</summary>are anonymous [3].</details>", "Topics are anonymous [3]."),
+        ("<b>T</b>opics<br>are anonymous [3].", "Topics are anonymous [3]."),
+        ("Topics are anonymous [3].\n\n```\n\n```\n\nA node is a process [2].",
+         "Topics are anonymous [3].\n\nA node is a process [2]."),
+    ],
+)  # fmt: skip
+def test_what_models_write_for_a_citation_is_read_and_tags_leave_words_whole(written: str, shown: str) -> None:
+    assert prove(written, PASSAGES).text == shown
+
+
+def test_a_number_in_parentheses_that_the_book_has_or_that_cites_no_passage_is_no_marker() -> None:
+    passages = ["The sum is given by equation (1).", "Nodes exit with the status (2)."]
+    assert prove("The sum is given by equation (1).", passages).text == "The sum is given by equation (1). [1]"
+    assert not prove("Nodes exit (7).", passages).answered
+    (wrong,) = prove("The sum is given by 7 nodes (1).", ["Nodes exit.", "The sum has 7 nodes."]).sentences
+    assert wrong.standing == "unconfirmed"
+
+
+def test_an_empty_block_of_code_is_no_answer() -> None:
+    assert not prove("```", PASSAGES).answered
+    assert not prove("```python\n\n```", PASSAGES).answered
+
+
+@pytest.mark.parametrize("form", ["[Source: Page 1](https://book.example/page-1#nodes)", "[Source: Page 1]"])
+def test_a_source_by_its_title_cites_in_a_profile_that_asks_for_numbers(form: str) -> None:
+    writer = AnswerWriter([passage(1, PASSAGES[1])], Manner(REFUSAL, footer="none"))
+    writer.feed(f"A node is a process that performs computation {form}.")
+    writer.close()
+    assert (writer.shown.content, writer.notices) == ("A node is a process that performs computation [1].", [])

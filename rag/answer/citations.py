@@ -32,6 +32,13 @@ _FROM: Final = r"\([Ff]rom\b ?(?P<name>[^()\n]{0,300}(?:\([^()\n]{0,100}\)[^()\n
 _NUMBERED: Final = re.compile(r"\[\d{1,4}\]|(?<=source )\d{1,4}\b|(?<=passage )\d{1,4}\b", re.IGNORECASE)
 _DIGITS: Final = re.compile(r"\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*")
 _AND: Final = re.compile(r"\s*;\s*|,?\s+and\s+")
+# A sign that is meant as a citation where nothing else cites: "(1)" at the end of a sentence. "Step (1)" is none.
+_TRAILING: Final = re.compile(
+    r"(?<!step)(?<!steps)(?<!equation)(?<!figure)(?<!table)(?<!section)(?<!chapter)(?<!rule)(?<!item)(?<!type)(?<!level)"
+    r"(?<=[^\s\d])[ \t]\((?P<n>\d{1,2})\)(?=[\s.!?…*_]*$)",
+    re.IGNORECASE,
+)
+_MARKED: Final = re.compile(r"\[\d")
 _CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
 _OPEN_FROM: Final = r"\((?:[Ff]|[Ff]r|[Ff]ro|[Ff]rom|[Ff]rom [^()\n]{0,300})\s*$"
 
@@ -132,11 +139,9 @@ class CitationForms:
     def __init__(self, accepts: Sequence[CitationStyle], passages: Iterable[Passage]) -> None:
         self._passages = list(passages)
         self._accepts = frozenset(accepts)
-        links = bool(self._accepts & {"source", "title"})
         chapters = "chapter" in self._accepts
-        bare = "source" in self._accepts
-        forms = [form for form, wanted in ((_LINK, links), (_BARE, bare), (_FROM, chapters)) if wanted]
-        self._form = re.compile(rf"{_CODE}|(?P<space>[ \t]?)(?P<form>{'|'.join(forms)})") if forms else None
+        forms = [_LINK, _BARE, *([_FROM] if chapters else [])]
+        self._form = re.compile(rf"{_CODE}|(?P<space>[ \t]?)(?P<form>{'|'.join(forms)})")
         self._open = re.compile(_OPEN_FROM) if chapters else None
 
     def is_open(self, text: str) -> bool:
@@ -147,10 +152,11 @@ class CitationForms:
         return "\n" not in tail[len(tail.rstrip()) :] and self._open.search(tail) is not None
 
     def as_numbers(self, text: str) -> tuple[str, int]:
-        """The text with its citations as `[n]`, and how many were removed because they name no passage."""
-        if self._form is None:
-            return text, 0
-        unknown = 0
+        """The text with its citations as `[n]`, and how many were removed because they name no passage.
+
+        `[Source: title]`, with an address or without, cites where it names a passage, in every profile.
+        """
+        unknown, marked = 0, _MARKED.search(text) is not None
 
         def one(match: re.Match[str]) -> str:
             nonlocal unknown
@@ -160,14 +166,36 @@ class CitationForms:
             if groups.get("label") is not None and not self._is_citation(match["label"], match["url"]):
                 return match[0]
             found, strange = self._numbers(groups)
-            if strange and any(match["form"] in passage.text for passage in self._passages):
-                return match[0]  # the words of the book itself
+            if strange and (self._is_of_the_book(groups, marked=marked) or not self._is_asked_for(groups)):
+                return match[0]
             unknown += strange
             # A space before a bracket, which would make the number a link.
             gap = " " if found and match.string.startswith("(", match.end()) else ""
             return f"{match['space']}{found}{gap}" if found else ""
 
-        return self._form.sub(one, text), unknown
+        return self._with_trailing(self._form.sub(one, text)), unknown
+
+    def _with_trailing(self, text: str) -> str:
+        """The text with the number in parentheses at its end as a marker, if it has no other marker."""
+        found = None if _MARKED.search(text) else _TRAILING.search(text)
+        if found is None or any(f"({found['n']})" in passage.text for passage in self._passages):
+            return text
+        is_ours = any(str(passage.number) == found["n"] for passage in self._passages)
+        return f"{text[: found.start()]} [{found['n']}]{text[found.end() :]}" if is_ours else text
+
+    def _is_of_the_book(self, groups: Mapping[str, str | None], *, marked: bool) -> bool:
+        """Whether a form that names no passage is the book's: as a whole, or the words of a link beside a marker."""
+        if any((groups["form"] or "") in passage.text for passage in self._passages):
+            return True
+        label = groups.get("label")
+        words = re.findall(r"\w+", _plain(label)) if label and marked else []
+        return bool(words) and any(read(passage.text).parts.issuperset(words) for passage in self._passages)
+
+    def _is_asked_for(self, groups: Mapping[str, str | None]) -> bool:
+        """Whether the profile asks for this form."""
+        if groups.get("bare") is not None:
+            return "source" in self._accepts
+        return bool(self._accepts)
 
     def _numbers(self, groups: Mapping[str, str | None]) -> tuple[str, int]:
         """The markers for the passages that a form names, and how many of its names fit no page."""
@@ -191,7 +219,7 @@ class CitationForms:
         if "title" not in self._accepts and not _plain(label).startswith("source:"):
             return False
         ours = any(_same_url(url, one) for passage in self._passages for one in (passage.url, passage.link))
-        return ours or not any(url in passage.text for passage in self._passages)
+        return ours or (bool(self._accepts) and not any(url in passage.text for passage in self._passages))
 
     def _by_name(self, name: str) -> list[Passage]:
         wanted = _plain(name)

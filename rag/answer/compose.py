@@ -23,6 +23,12 @@ _BETWEEN: Final = " \t.,;:|*_"
 _HOLE: Final = "\x00"  # stands for something removed; no visible text has this character
 _TAG: Final = "\x01"  # stands for a removed tag, which separates no words
 _AGAIN: Final = "\x02"  # stands for a repeated marker
+_BREAK: Final = "\x03"  # stands for a removed tag of a block, which separates words
+_BLOCK_TAG: Final = re.compile(
+    r"</?(?:article|blockquote|br|caption|center|dd|details|div|dl|dt|figcaption|figure|footer|h[1-6]|header|hr|li|main|nav|ol|"
+    r"option|p|pre|section|summary|table|tbody|td|tfoot|th|thead|title|tr|ul)\b",
+    re.IGNORECASE,
+)
 _REPEATED: Final = re.compile(f"[ \t]*[,;]?[ \t]*{_AGAIN}+")
 _HOLLOW: Final = re.compile(
     f"[ \t]*(?:\\((?:[\\s,;:–-]*{_HOLE})+[\\s,;:–-]*\\)|\\[(?:\\s*{_HOLE})+\\s*\\]|<(?:\\s*{_HOLE})+\\s*>)"
@@ -179,6 +185,7 @@ class _Pass:
                 self._group = set()
             joined += self._one(segment)
         joined = _REPEATED.sub("", joined)
+        joined = re.sub(rf"(?<=\w){_TAG}*{_BREAK}[{_TAG}{_BREAK}]*(?=\w)", " ", joined).replace(_BREAK, _TAG)
         joined = re.sub(rf"(?<=[ \t]){_TAG}+[ \t]+|{_TAG}", "", joined)
         joined = _HOLLOW.sub(_HOLE, _LISTED.sub("", joined))
         return _without_open_tag(_HELD.sub("", joined))
@@ -193,7 +200,7 @@ class _Pass:
                 harmless = not _HTML.match(segment.raw) or (
                     self._stands(segment.raw) and _KEPT_TAGS.fullmatch(segment.raw) is not None
                 )
-                return self._text(segment.raw) if harmless else _TAG
+                return self._text(segment.raw) if harmless else _BREAK if _BLOCK_TAG.match(segment.raw) else _TAG
             case "strange":
                 if self._stands(segment.raw):
                     return segment.raw

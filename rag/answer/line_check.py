@@ -19,8 +19,8 @@ from rag.types import Grounding, Passage
 
 _SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
 _ATTRIBUTE: Final = re.compile(r"(?:href|src)\s*=\s*['\"]{2}")  # half a tag, whose address was taken out
-# A sign at the end of a sentence that is meant as a citation and is none: "[I]", "(1)", "`[1]`", "①".
-_NO_MARKER: Final = re.compile(r"\s(?:[`\[({<]{1,2}[\dIVX.:-]{1,4}[\\`\])}>]{1,2}|[⁰¹²³⁴-⁹①-⑳]{1,2})\W*$")
+# A sign at the end of a sentence that is meant as a citation and is none: "[I]", "(9)", "`[1]`", "①".
+_NO_MARKER: Final = re.compile(r"\s(?P<sign>[`\[({<]{1,2}[\dIVX.:-]{1,4}[\\`\])}>]{1,2}|[⁰¹²³⁴-⁹①-⑳]{1,2})\W*$")
 
 
 def announced(lead: str) -> tuple[int, str]:
@@ -84,7 +84,7 @@ class LineCheck:
 
     def _finding(self, line: AnswerLine, bare: str, own: Sequence[int], inherited: Sequence[int]) -> Finding:
         """What the passages say of a line. Without a citation of its own, any passage of the turn may say it."""
-        if not own and (line.unresolved or _NO_MARKER.search(bare)):
+        if not own and (line.unresolved or self._ends_with_a_sign(bare)):
             return Finding("contradicted", (), {}, reasons=("citation: it names no passage of this turn",))
         cited = own or inherited
         finding = self.support.claim(bare, cited) if cited else self.support.anywhere(bare)
@@ -94,6 +94,11 @@ class LineCheck:
             elsewhere = self.support.anywhere(bare)
             return elsewhere if elsewhere.supported or finding.standing == "contradicted" else finding
         return finding
+
+    def _ends_with_a_sign(self, bare: str) -> bool:
+        """Whether the sentence ends with a sign that is meant as a citation: no passage has it."""
+        found = _NO_MARKER.search(bare)
+        return found is not None and not self.support.has_written(found["sign"])
 
     def frame(self, line: AnswerLine) -> None:
         """Check a heading or lead-in, which claims nothing.

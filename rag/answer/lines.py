@@ -85,6 +85,11 @@ def _closed(block: str) -> str:
     return f"{block}\n{fence[0]}"
 
 
+def _is_empty(block: str) -> bool:
+    """Whether a block of code has no line between its fences."""
+    return not any(line.strip(" \t`~") for line in block.split("\n")[1:])
+
+
 def _is_markers(text: MarkedText) -> bool:
     return not re.search(r"\w", text.bare) and re.search(r"\d", text.text) is not None
 
@@ -190,8 +195,8 @@ class Intake:
         if self._overlong and not goes_on:
             long = "distant: it is too long for one sentence"
             yield self._placed(AnswerLine("sentence", MarkedText(""), standing="contradicted", reasons=(long,)))
-        if not text:
-            self._gap += raw
+        if not text or (piece.kind == "code" and _is_empty(text)):
+            self._gap += raw if not text else "" if "\n" in self._gap else "\n"
             return
         gap, self._gap = self._gap + raw[: len(raw) - len(raw.lstrip())], raw[len(raw.rstrip()) :]
         if piece.kind == "code":

@@ -28,8 +28,9 @@ _THOUGHT: Final = re.compile(r"\s*<think(?:ing)?>")
 _THOUGHT_ENDS: Final = re.compile(r"</think(?:ing)?>")
 _REST: Final = re.compile(r"\s*+(?=\S)")
 _MARKER: Final = r"(?:\[\[?[^\[\]\n]{0,20}\d[\d\s,;/‐‑‒–—―−~-]{0,100}+(?:†[^\[\]\n]{0,80})?\]\]?|【[^【】\n]{1,120}】)"
-_MARKERS: Final = re.compile(rf"(?:{_MARKER}(?!:)[ \t]*+){{1,20}}")  # with a colon it begins a footnote
-_MARKER_BEHIND: Final = re.compile(rf"\s*{_MARKER}$")
+# With a colon it begins a footnote; with a dash a range, [1]-[3].
+_MARKERS: Final = re.compile(rf"(?:{_MARKER}(?!:)(?:[‐‑‒–—-](?=\[)|[ \t]*+)){{1,20}}")
+_MARKER_BEHIND: Final = re.compile(rf"(?:(?<=\])[‐‑‒–—-]|\s*){_MARKER}$")
 _LOOK: Final = 140  # code points in which a marker ends, if it is one
 _NEXT: Final = 40  # code points in which the first letter of a sentence stands
 _AFTER_SENTENCE: Final = "\"'”’)]】*_>"

@@ -224,9 +224,9 @@ class SupportCheck:
         known = read(self._question).keys.union(*(self._sources[number].stated for number in chosen))
         return all(word in more or key in known for key, word in read(heading).whole.telling.items())
 
-    def has_written(self, heading: str) -> bool:
-        """Whether a passage, or what stands around it, has the heading word for word."""
-        wanted = " ".join(heading.casefold().split())
+    def has_written(self, words: str) -> bool:
+        """Whether a passage, or what stands around it, has the words letter by letter, but for case."""
+        wanted = " ".join(words.casefold().split())
         held = (read(text).spaced for source in self._sources.values() for text in (source.text, source.known))
         return any(wanted in text.casefold() for text in held)
 

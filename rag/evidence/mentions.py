@@ -55,6 +55,12 @@ _FENCE: Final = re.compile(r"\s*(?:`{3,}|~{3,})[^\n]*")
 _PROMPT: Final = re.compile(r"^(?:\$|>|#|>>>|PS>|\w*[$#])\s+")
 _COMMENT: Final = re.compile(r"(?:#|//|/\*|--|<!--)")
 _BEGINS: Final = frozenset("|*_:;–—\"'“‘([>")  # a word after one of these may have its capital from there
+_FIRST_NAME: Final = re.compile(r"([^\W\d_]+)(?:['’]s)?")
+# Verbs behind a single word that is a subject: "Smith says". An imperative has no verb behind it.
+_VERBS: Final = re.compile(
+    r"is|was|has|had|does|did|can|could|will|would|may|might|must|should|says|said|wrote|writes|argue[sd]|thinks|"
+    r"believe[sd]|explained|claimed|told"
+)
 _SPAN: Final = re.compile(r"`[^`]*`")
 
 
@@ -75,7 +81,28 @@ class Mentions:
             if not _has_name(self._cited, name):
                 near = _has_name(self._all, name) or any(name in one.acronyms for one in self._all)
                 yield _absent("name", name, near=near)
+        if subject := self._strange_subject(sentence):
+            yield _absent("name", subject, near=True)
         yield from self.code(sentence.text)
+
+    def _strange_subject(self, sentence: ReadText) -> str:
+        """The word at the beginning, if the cited texts lack it and it is a name or the subject of a plain statement.
+
+        Its own capital says nothing there. It is a name if a text beside has it, and none in lower case.
+        """
+        words = [one for one in sentence.whole.tokens if one.word[0].isalnum()][:2]
+        if len(words) < 2:
+            return ""
+        first, second = words
+        found = _FIRST_NAME.fullmatch(sentence.text, first.start, first.end)
+        word = found[1] if found else ""
+        fits = first.capital and first.content and len(word) >= SHORTEST_NAME
+        if not fits or _has_name(self._cited, word) or any(first.key in one.keys for one in self._cited):
+            return ""
+        forms = {first.word, first.word.removesuffix("s"), f"{first.word}s"}
+        is_name = any(word in one.capitals for one in self._all) and not any(forms & one.small for one in self._all)
+        is_subject = _VERBS.fullmatch(second.word) and not first.word.endswith(("s", "ing"))
+        return word if is_name or is_subject else ""
 
     def code(self, sentence: str) -> Iterator[tuple[Standing, str]]:
         """The same of code words and addresses alone."""

@@ -126,6 +126,16 @@ class ReadText:
         return frozenset(LETTERS.findall(self.folded))
 
     @cached_property
+    def capitals(self) -> frozenset[str]:
+        """Its words with a capital letter at their beginning, as written."""
+        return frozenset(word for word in LETTERS.findall(self.text) if word[0].isupper())
+
+    @cached_property
+    def small(self) -> frozenset[str]:
+        """Its words without a capital letter at their beginning, as written."""
+        return frozenset(word for word in LETTERS.findall(self.text) if not word[0].isupper())
+
+    @cached_property
     def numbers(self) -> frozenset[str]:
         """Every run of digits, and its parts between points and commas."""
         runs = DIGITS.findall(self.folded)

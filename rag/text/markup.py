@@ -55,6 +55,8 @@ _TARGET: Final = (
 _INNER: Final = r"(?:\\.|[^\[\]\\\n]{1,300}+){0,20}+"
 _LABEL: Final = rf"(?:\\.|[^\[\]\\\n]{{1,300}}+|\[{_INNER}\](?:\([^()\s]{{0,500}}+\))?+){{0,20}}+"
 _BRACKETED_FORMS: Final = (
+    rf"\[(?P<n6>\d{{1,4}}\][{cited.DASHES}]\[\d{{1,4}})\](?!\()",  # [1]-[3]
+    rf"\\\[{_GAP}(?P<n7>{_NUMBERS}){_GAP}\\\]",  # \[1\]
     rf"\[(?P<square>(?P<two>\[)?[\^†]?{_GAP}(?P<n1>{_NUMBERS}){_PLACE}{_GAP}\](?(two)\]))(?:{_TARGET % 'd1'})?",
     rf"\[(?P<label>{_LABEL})\](?:{_TARGET % 'd2'}|(?P<ref>\[\^?{_GAP}{_NUMBERS}{_GAP}\]))",
     rf"[【［〔](?:{_GAP}(?P<n2>{_NUMBERS}){_PLACE}|(?P<odd>[^【】［］\n]{{0,100}}†[^【】［］\n]{{0,100}})){_GAP}[】］〕]",
@@ -65,6 +67,7 @@ _BRACKETED_FORMS: Final = (
 _UNBRACKETED_FORMS: Final = (
     rf"<[sS][uU][pP]>[ \t]?\[?(?P<n3>{_NUMBERS})\]?[ \t]?</[sS][uU][pP]>",
     r"<(?P<auto>(?:[A-Za-z][A-Za-z0-9+.-]{1,20}:|www\.)[^<>\s]{0,2000}|[^<>\s@]{1,100}@[^<>\s]{1,200})>",
+    r"<(?P<script>(?i:(?:script|style)(?:\s[^<>]{0,500})?>(?:[^<]|<(?!/s)){0,2000}</(?:script|style)\s{0,9})>)",
     r"<(?P<tag>!--(?:[^-]|-(?!->)){0,2000}-->|[/!?]?[A-Za-z][A-Za-z0-9-]{0,30}(?:[\s/][^<>]{0,2000})?>)",
     rf"\({cited.SEE}(?P<n4>{cited.SOURCE_WORD}[ \t:.#]{{0,3}}{_NUMBERS})\)",
     rf"\({cited.AFTER_SOURCE_WORD}(?P<n5>{_NUMBERS})\)",
@@ -82,13 +85,15 @@ _LONGEST_TOKEN_END: Final = 2600
 _NUMBER_OR_RANGE: Final = re.compile(rf"\d{{1,4}}|{cited.RANGE_SIGN}")
 _LONGEST_RANGE: Final = 20  # markers; "1-9999" is not ten thousand of them
 # The last group of each form of marker, and the group that holds its numbers.
-_MARKER_GROUPS: Final = {"square": "n1", "d1": "n1", "n2": "n2", "odd": "n2", "n3": "n3", "n4": "n4", "n5": "n5"}
+_MARKER_GROUPS: Final = {"square": "n1", "d1": "n1", "n2": "n2", "odd": "n2", "n3": "n3", "n4": "n4", "n5": "n5",
+                         "n6": "n6", "n7": "n7"}  # fmt: skip
 
 
 class Segment(NamedTuple):
     """A stretch of the text, `raw`, of one kind.
 
-    A "marker" has the `numbers` that it cites, possibly none. A "link" has its `words` and its `url`; `words` may hold
+    A "marker" has the `numbers` that it cites, possibly none. A "tag" of a script or style has
+    its code with it. A "link" has its `words` and its `url`; `words` may hold
     markup of its own. An "author" is a citation by name and year. "void" is an image. "strange" is a number in brackets
     that cannot be a marker: `[-1]`, `[1.5]`, `[123456]`.
     """
@@ -156,7 +161,7 @@ def _segment(match: re.Match[str]) -> Segment:
         return _link(match)
     if name == "auto":
         return Segment("link", raw, url=match["auto"])
-    if name == "tag":
+    if name in ("tag", "script"):
         return Segment("tag", raw)
     if name in ("image", "d3"):
         return Segment("void", raw)
