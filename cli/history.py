@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from prompt_toolkit.history import History
 
+from rag.errors import UsageError
 from rag.system.private_files import private_folder, write_private
 
 FILE: Final = "history"
@@ -22,11 +25,18 @@ def input_history(home: Path, *, persistent: bool) -> History:
 
 
 def history_file(home: Path) -> Path:
-    """The file, created if missing, readable only by its owner."""
+    """The file, created if missing, readable only by its owner. Raises `UsageError` if it cannot be used."""
     private_folder(home)
     path = home / FILE
-    path.touch(mode=0o600)
-    path.chmod(0o600)  # also a file that was there before
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        path.touch(mode=0o600)
+        path.chmod(0o600)  # also a file that was there before
+        path.open("rb").close()
+    except OSError as error:
+        message = f"{path}, the file with the typed lines, cannot be used: {error.strerror}."
+        raise UsageError(message, code="history", hint="Move it away.") from error
     return path
 
 

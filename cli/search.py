@@ -107,7 +107,7 @@ def _show(results: list[dict[str, Any]]) -> None:
 
 
 def passages(options: argparse.Namespace) -> int:
-    """Exit code 2 if an id is unknown; the known passages are printed anyway."""
+    """Exit code 2 if an id is unknown; the known passages are printed anyway. Raises `UsageError` if none is known."""
     settings = Settings.from_env()
 
     async def run() -> list[dict[str, Any]]:
@@ -122,13 +122,15 @@ def passages(options: argparse.Namespace) -> int:
             await index.aclose()
 
     found = asyncio.run(run())
+    known = {chunk["chunk_id"] for chunk in found}
+    missing = [chunk_id for chunk_id in options.ids if chunk_id not in known]
+    if missing and not known:
+        raise UsageError(f"There is no passage {', '.join(missing)}.", code="unknown_chunk")
     if options.json:
         print_json(found)
     else:
         for chunk in found:
             print(f"{chunk['chunk_id']}  {in_line(chunk['title'])}\n{printable(chunk['text'])}\n")
-    known = {chunk["chunk_id"] for chunk in found}
-    missing = [chunk_id for chunk_id in options.ids if chunk_id not in known]
     if missing:
         say(f"There is no passage {', '.join(missing)}.")
     return 2 if missing else 0

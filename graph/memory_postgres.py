@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
@@ -30,6 +31,9 @@ _LOCK_SECONDS: Final = 10.0  # wait for a table or row that another transaction 
 _ANSWER_SECONDS: Final = 15.0  # wait for the server to answer a statement, longer than it waits for a lock itself
 _PAUSE: Final = 0.05  # seconds between two attempts at the setup lock
 _SETUP: Final = "askbook setup"
+# The pool warns of every attempt to connect, and the failure of the turn says it once. With a handler of its own, its
+# lines go only where a program has asked for logs, and not to standard error.
+_UNASKED: Final = logging.NullHandler()
 _KEEPALIVE: Final = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 # Servers before version 14 have no such limit.
 _NEVER_IDLE: Final = "select set_config(name, '0', false) from pg_settings where name = 'idle_session_timeout'"
@@ -57,6 +61,7 @@ Pool = AsyncConnectionPool[Connection]
 async def open_postgres(address: SecretStr, serde: Serializers, keep: int) -> AsyncIterator[PostgresDatabase]:
     """The database, with its tables created or migrated. Raises `MemoryFailureError`."""
     place = place_of(address)
+    logging.getLogger("psycopg.pool").addHandler(_UNASKED)
     locks = AdvisoryLocks(address, place)
     options: Any = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
     pool: Pool = AsyncConnectionPool(

@@ -73,13 +73,20 @@ def test_what_was_removed_or_marked_is_told() -> None:
     ]
     assert write(said).notices == [f"Sentences marked {FLAG} could not be confirmed from the passages."]
     assert write(f"{NODE} [1]. {WRONG} [1].").notices == [
-        "1 sentence was taken out: they state what stands in no cited passage, or an order from the book."
+        "1 sentence was taken out: it states what stands in no cited passage, or an order from the book."
+    ]
+
+
+def test_several_removed_sentences_and_citations_are_told_in_the_plural() -> None:
+    assert write(f"{NODE} [1][7][8]. {WRONG} [1].\n\n{WRONG} [2].").notices == [
+        "2 citations were taken out: they name no passage of this turn.",
+        "2 sentences were taken out: they state what stands in no cited passage, or an order from the book.",
     ]
 
 
 def test_unknown_markers_and_links_are_told() -> None:
     assert write(f"{NODE} [1][7]. {TALK} [here](https://evil.example) [1].").notices == [
-        "1 citation was taken out: no passage of this answer is meant.",
+        "1 citation was taken out: it names no passage of this turn.",
         "1 link was taken out: the cited passages have no such address.",
     ]
 

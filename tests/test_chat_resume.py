@@ -134,6 +134,12 @@ async def test_after_an_undo_the_answer_before_it_is_the_last_one(memory: Memory
         await session.answer()
 
 
+def test_a_history_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "history").mkdir()
+    with pytest.raises(UsageError, match=r"/history, the file with the typed lines, cannot be used: Is a directory\."):
+        history_file(tmp_path)
+
+
 def test_without_a_file_there_is_nothing_to_forget(tmp_path: Path) -> None:
     forget(tmp_path, {"What is a node?"})
     assert not list(tmp_path.iterdir())

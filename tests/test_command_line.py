@@ -230,6 +230,8 @@ def test_an_unknown_passage_is_named_and_the_known_are_printed(run: CommandLine,
     done = run("passages", known, unknown, "--json")
     assert (done.code, [one["chunk_id"] for one in done.data]) == (2, [known])
     assert done.err == f"There is no passage {unknown}.\n"
+    none = run("passages", unknown, "--json")
+    assert (none.code, none.data["error"]["code"], none.err) == (2, "unknown_chunk", done.err)
 
 
 # --- ingest and doctor ----------------------------------------------------------------------------------------------

@@ -133,7 +133,8 @@ def test_a_key_that_is_set_later_bills_nothing_before_the_book_is_encoded_again(
     assert (error["error_type"], error["code"]) == ("retrieval_error", "embedding_mismatch")
     assert main(["ingest", str(tiny_source)]) == 2
     refused = capsys.readouterr().err
-    assert "embedding model all-MiniLM-L6-v2-int8 instead of embed-multilingual-v3.0" in refused
+    assert "was encoded by all-MiniLM-L6-v2-int8" in refused
+    assert "not by embed-multilingual-v3.0" in refused
     assert server.requests == []
     command = error["hint"].split('"')[1]
     assert command in refused

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import subprocess
@@ -47,6 +48,19 @@ async def test_a_locked_table_is_told_and_the_conversation_goes_on(
             other.execute("lock table checkpoints")
             assert (await failing(machine)).code == "memory_locked"
         await goes_on(machine, earlier)
+
+
+async def test_the_pool_warns_only_where_a_program_has_asked_for_logs(
+    database_url: SecretStr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async with open_memory(tmp_path, options=MemoryOptions(database_url)):
+        warned = logging.getLogger("psycopg.pool")
+        monkeypatch.setattr(logging.root, "handlers", [])
+        warned.warning("error connecting")
+        assert capfd.readouterr().err == ""
+        monkeypatch.setattr(logging.root, "handlers", [logging.StreamHandler()])
+        warned.warning("error connecting")
+        assert "error connecting" in capfd.readouterr().err
 
 
 @contextmanager

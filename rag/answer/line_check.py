@@ -85,7 +85,7 @@ class LineCheck:
     def _finding(self, line: AnswerLine, bare: str, own: Sequence[int], inherited: Sequence[int]) -> Finding:
         """What the passages say of a line. Without a citation of its own, any passage of the turn may say it."""
         if not own and (line.unresolved or self._ends_with_a_sign(bare)):
-            return Finding("contradicted", (), {}, reasons=("citation: no passage of this answer is meant",))
+            return Finding("contradicted", (), {}, reasons=("citation: it names no passage of this turn",))
         cited = own or inherited
         finding = self.support.claim(bare, cited) if cited else self.support.anywhere(bare)
         if finding.supported and (clauses := self.composer.clauses(line.marked)):

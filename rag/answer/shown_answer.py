@@ -24,11 +24,22 @@ from rag.types import (
 UNCONFIRMED: Final = "This answer could not be confirmed from the book."
 LEFT_OUT: Final = "(left out: the cited passages do not say this)"  # in place of an item, or of a lead-in
 _NOT_CHECKED: Final = "in another language than English, which the check reads; not checked."
-_REMOVED: Final[dict[GroundingMode, str]] = {
-    "strict": "they state what stands in no cited passage, or an order from the book.",
-    "exact": "the cited passages do not say so in these or nearly these words.",
-    "flag": "nothing is left of them without what the cited passages do not have.",
-    "off": "nothing is left of them without what the cited passages do not have.",
+_UNKNOWN: Final = ("it names no passage of this turn.", "they name no passage of this turn.")
+# Why sentences were removed: of one, and of several.
+_REMOVED: Final[dict[GroundingMode, tuple[str, str]]] = {
+    "strict": (
+        "it states what stands in no cited passage, or an order from the book.",
+        "they state what stands in no cited passage, or an order from the book.",
+    ),
+    "exact": ("the cited passages do not say so in these or nearly these words.",) * 2,
+    "flag": (
+        "nothing is left of it without what the cited passages do not have.",
+        "nothing is left of them without what the cited passages do not have.",
+    ),
+    "off": (
+        "nothing is left of it without what the cited passages do not have.",
+        "nothing is left of them without what the cited passages do not have.",
+    ),
 }
 
 
@@ -163,11 +174,11 @@ class LeftOut:
     def told(self, counts: Grounding, *, refused: bool) -> Iterator[str]:
         """One sentence for each count. For a refusal, only those that a reader can act on."""
         if counts.unknown_markers:
-            yield f"{_were(counts.unknown_markers, 'citation')} taken out: no passage of this answer is meant."
+            yield f"{_were(counts.unknown_markers, 'citation')} taken out: {_UNKNOWN[counts.unknown_markers > 1]}"
         if self.links:
             yield f"{_were(self.links, 'link')} taken out: the cited passages have no such address."
         if counts.removed and not refused:
-            yield f"{_were(counts.removed, 'sentence')} taken out: {_REMOVED[counts.mode]}"
+            yield f"{_were(counts.removed, 'sentence')} taken out: {_REMOVED[counts.mode][counts.removed > 1]}"
         if counts.mode == "strict" and any(one.standing == "unconfirmed" for one in counts.checked) and not refused:
             yield f"Sentences marked {UNCONFIRMED_MARK} could not be confirmed from the passages."
         foreign = sum(any(reason.startswith("language:") for reason in one.reasons) for one in counts.checked)
