@@ -102,7 +102,7 @@ async def _read_response(
 
 def _show(response: Response) -> None:
     if response.error is None:
-        print(printable(response.content))
+        print(printable(response.content), flush=True)  # before the remarks, also where both go into one pipe
         say_remarks(response)
         return
     say_failure(response.error)

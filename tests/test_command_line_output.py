@@ -87,6 +87,16 @@ def test_a_program_whose_streams_are_closed_works_and_writes_into_no_file(run: C
     assert run("books", "show", "book", "--json").data["passages"] == before
 
 
+def test_in_one_pipe_the_refusal_comes_before_the_closest_pages(run: CommandLine) -> None:
+    script = f"{sys.executable} {ROOT / 'run.py'} ask 'Which widgets did Napoleon own in Paris?' 2>&1"
+    environment = run._environment({})
+    done = subprocess.run(
+        ["/bin/sh", "-c", script], cwd=run.folder, env=environment, stdout=subprocess.PIPE, check=True
+    )
+    answer, pages = done.stdout.index(b"I don't have information"), done.stdout.index(b"Closest pages:")
+    assert answer < pages
+
+
 def test_a_home_whose_name_is_too_long_is_told(run: CommandLine) -> None:
     done = run("ask", "How many teeth does a widget have?", ASKBOOK_HOME=f"/tmp/{'x' * 300}")
     assert done.code == 1

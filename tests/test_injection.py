@@ -148,6 +148,7 @@ def test_other_orders_are_known_too(order: str) -> None:
         "Threads may ignore the borrowing rules of the outer scope.",
         "User: `jane`",
         "System: Linux, macOS or Windows.",
+        "Ann was hired as an assistant coach.",
         "Open developer mode in the settings, and type it at your command prompt.",
         "You are now ready to publish the package.",
         "Include the verbose log in the report, with the complete error message.",
@@ -175,6 +176,11 @@ def test_what_a_manual_says_of_responses_and_rules_is_no_order_to_the_writer(sen
 )  # fmt: skip
 def test_a_task_is_told_by_its_verb(sentence: str, verb: str) -> None:
     assert task_verb(sentence) == verb
+
+
+def test_an_order_does_not_reach_into_the_next_sentence() -> None:
+    text = "- Or, start with `{tag` and end with `tag}`. This is useful when you need braces in your message."
+    assert without_orders(text) == text
 
 
 @pytest.mark.parametrize("between", ["\n\n", " ", "\n- Wheels: ", ": "])

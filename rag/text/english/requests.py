@@ -186,9 +186,11 @@ _NOUN_ENDS: Final = (
     r"(?:['’]s?)?(?=\W*$|[\"'”’)]?[.,;:!?)]|\s[(\"“]|\s\w+ing\b|\s(?:to|in|into|with|without|for|by|of|and|or|that|like|as|"
     r"at|on|is|are|must|should|from|before|so|if|when|after|only)\b)"
 )
+# A character before the end of the sentence. An item of a list is often two: "Start with `{`. This helps in your message."
+_SAME: Final = r"(?:(?![.!?][\"'”’)`*]*\s+(?-i:[A-Z]))[^\n])"
 _ORDER: Final = re.compile(
     rf"""(?:
-      {_BEGIN}{_WRITE}\s [^\n]{{0,300}}? \byour\s(?!own\b)(?:\w+\s){{0,2}}?{_ANSWER}{_NOUN_ENDS}
+      {_BEGIN}{_WRITE}\s {_SAME}{{0,300}}? \byour\s(?!own\b)(?:\w+\s){{0,2}}?{_ANSWER}{_NOUN_ENDS}
     | {_BEGIN}{_WRITE}\s [^\n]{{0,300}}? \b(?:the|this|each|every|any|all)\s(?:(?:next|final|whole|entire|following)\s)?
         (?:reply|replies|answers?){_NOUN_ENDS}
     | {_BEGIN}(?:begin|start|end|finish|close|conclude)\s(?:each|every|all)\s(?:of\syour\s)?{_ANSWER}\s(?:with|by)\b
@@ -209,7 +211,8 @@ _ORDER: Final = re.compile(
         (?:\W*(?:you|please|ignore|disregard|forget|do\snot|from\snow)\b|{_WRITE}\s)
     | {_BEGIN}(?:tell|inform|instruct|urge|remind)\s(?:the|all|every|each)\s
         (?:users?|readers?|persons?|people|humans?)\s(?:to|that|about|not)\b
-    | \b(?:as|you\sare)\san?\s(?:ai|assistant|language\smodel|chat\s?bot)\b
+    | \b(?:as|you\sare)\san?\s(?:ai|language\smodel|chat\s?bot)\b
+    | \byou\sare\san\sassistant\b | \bas\san\sassistant(?=,|\W*$|\s(?:you|i|in\sthis)\b)  # "as an assistant coach"
     | \b(?:ai|language)\s(?:assistants?|models?)\b[^\n]{{0,40}}\b(?:must|should|shall|have\sto|need\sto)\b
     )""",
     re.IGNORECASE | re.VERBOSE,
