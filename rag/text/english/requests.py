@@ -186,7 +186,7 @@ _NOUN_ENDS: Final = (
     r"(?:['’]s?)?(?=\W*$|[\"'”’)]?[.,;:!?)]|\s[(\"“]|\s\w+ing\b|\s(?:to|in|into|with|without|for|by|of|and|or|that|like|as|"
     r"at|on|is|are|must|should|from|before|so|if|when|after|only)\b)"
 )
-# A character before the end of the sentence. An item of a list is often two: "Start with `{`. This helps in your message."
+# A character before the end of the sentence. A list item is often two: "Start with `{`. This helps in your message."
 _SAME: Final = r"(?:(?![.!?][\"'”’)`*]*\s+(?-i:[A-Z]))[^\n])"
 _ORDER: Final = re.compile(
     rf"""(?:
