@@ -11,9 +11,7 @@ from rag.embedding.local import OnnxEmbeddings
 from rag.ports import TokenEmbedder, TokenVectors
 from rag.prompt.passage_format import NumberedPassage
 from rag.quoting.answerer import answers, features
-from rag.quoting.late_interaction import term_matches, token_places
-from rag.quoting.meaning import HELD
-from rag.quoting.relevance import read
+from rag.quoting.relevance import HELD, read, term_matches, token_places
 from rag.text.terms import terms
 
 pytestmark = pytest.mark.usefixtures("every_vector_is_made")

@@ -14,11 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.answer.citations import CitationForms
-from rag.answer.held_lines import HeldLines
 from rag.answer.judging import Claim
 from rag.answer.line_check import LineCheck
 from rag.answer.lines import AnswerLine, Intake, is_delimiter
-from rag.answer.shown_answer import LeftOut, ShownAnswer, unconfirmed_answer
+from rag.answer.shown_answer import HeldLines, LeftOut, ShownAnswer, unconfirmed_answer
 from rag.text.english.talk import is_refusal, is_talk, words
 from rag.text.sentences import sentence_spans
 from rag.types import (

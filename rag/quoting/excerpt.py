@@ -12,8 +12,15 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rag.prompt.passage_format import NumberedPassage
-from rag.quoting.blocks import QuoteBlock, blocks
-from rag.quoting.faults import faults, is_about_another_platform, is_for_one_version, is_quotable, is_sayable
+from rag.quoting.blocks import (
+    QuoteBlock,
+    blocks,
+    faults,
+    is_about_another_platform,
+    is_for_one_version,
+    is_quotable,
+    is_sayable,
+)
 from rag.quoting.layout import Line, flat, laid_out, without_numbers
 from rag.quoting.relevance import Reading, defines, share
 from rag.text.english.phrases import LEANS_BACK, NUMBERED_TITLE, POINTED, POINTS_BACK

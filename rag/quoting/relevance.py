@@ -2,6 +2,10 @@
 
 The score of a block is a sum: the share of the question's terms that it holds, weighted by rarity; the cosine of the
 block and the question; how much its heading asks the same; and how well its form suits the question.
+
+One vector for a whole block hides that a single word of the question has no counterpart in it. With an embedder that
+gives the vectors of tokens, each token of the question is compared with every token of the block, and its best match
+counts (late interaction; Khattab and Zaharia 2020, "ColBERT").
 """
 
 from __future__ import annotations
@@ -9,25 +13,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Final
 
-from rag.ports import Embedder
+from rag.ports import Embedder, TokenEmbedder, TokenVectors
 from rag.prompt.passage_format import NumberedPassage
-from rag.quoting.blocks import QuoteBlock, blocks
-from rag.quoting.faults import faults, is_quotable
-from rag.quoting.meaning import add_meaning
-from rag.text.english.phrases import (
-    COPULA,
-    LEANS_BACK,
-    NO_DEFINITION,
-    REASON,
-)
+from rag.quoting.blocks import QuoteBlock, blocks, faults, is_quotable
+from rag.text.english.phrases import COPULA, LEANS_BACK, NO_DEFINITION, REASON
 from rag.text.english.requests import QuestionShape, shape
 from rag.text.english.stopwords import LIGHT, SAYS_ALSO, STOP_WORDS, VAGUE
 from rag.text.language import is_foreign, is_stop_word, language_of, stem_in
 from rag.text.spelling import respelt, vocabulary
 from rag.text.terms import Term, is_english, keys, stem, terms, weigh
 
+EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
+EMBEDDED_CHARACTERS: Final = 420  # of a block
 CONTEXT_WEIGHT: Final = 0.8  # of a term that only the headings of a block hold
 # Weights of the parts of a score, beside the share of the terms, which has 1. Fitted on half of the questions of
 # `bench/quoting.py` by a softmax over the blocks of each question, and rounded.
@@ -35,6 +35,8 @@ RANK: Final = 0.08  # taken for each passage that is ranked higher
 SAME_QUESTION: Final = 0.5  # of a block whose heading asks the same as the question
 LENGTH: Final = 0.2  # of a block with LONG characters
 LONG: Final = 600
+COSINE: Final = 1.8  # of the block and the question
+PATH: Final = 0.8  # cosine of the headings above the block and the question
 DEFINES: Final = 2.0  # of what `defines` finds, for a question that asks what something is
 OPENS: Final = 0.4  # of the block that opens its passage, for such a question
 STEPS: Final = 0.4  # of numbered steps, for a question that asks how
@@ -44,6 +46,7 @@ GIVES_REASON: Final = 0.25
 LEANING: Final = 0.15  # taken from a block that begins by pointing back
 COMPARES: Final = 0.3  # of a block that holds all names of a comparison
 OWN_WORDS: Final = 0.5  # share of an error message from which on it is about something else than the passages
+HELD: Final = 0.8  # least match of a term that a block holds as a word
 SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has, but not together
 
 _LABELLED: Final = re.compile(r"(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?: \([^)]*\))?:|\*\*[^*\n]{1,80}:\*\*")
@@ -262,3 +265,97 @@ def held(wanted: Sequence[Term], own: frozenset[str], context: frozenset[str]) -
         joined = not term.named or not term.parts or not term.forms.isdisjoint(every)
         found += term.weight * part * (1.0 if joined else SPLIT)
     return found / total
+
+
+def add_meaning(
+    question: str,
+    wanted: Sequence[Term],
+    passages: Sequence[Sequence[QuoteBlock]],
+    quotable: Sequence[QuoteBlock],
+    embedder: Embedder,
+) -> None:
+    """Add to the scores the cosines of all headings, and of the best quotable blocks their own.
+
+    With an embedder that gives the vectors of tokens, the terms are compared with the best blocks one by one.
+    """
+    tokens = embedder.embed_tokens([question])[0] if isinstance(embedder, TokenEmbedder) else None
+    query = tokens.vector if tokens else embedder.embed_query(question)
+    _add_paths(query, passages, embedder)
+    candidates = sorted(quotable, key=lambda block: -block.score)[:EMBEDDED]
+    texts = [f"{block.heading}\n{block.text[:EMBEDDED_CHARACTERS]}" for block in candidates]
+    if tokens and isinstance(embedder, TokenEmbedder):
+        _compare(candidates, embedder.embed_tokens(texts), tokens, wanted, token_places(question, tokens, wanted))
+    else:
+        for block, cosine in zip(candidates, _cosines(query, texts, embedder), strict=True):
+            block.cosine = cosine
+    for block in candidates:
+        block.score += COSINE * block.cosine
+
+
+def _add_paths(query: Sequence[float], passages: Sequence[Sequence[QuoteBlock]], embedder: Embedder) -> None:
+    """Add the cosines of the headings to the scores of the blocks below them."""
+    paths = {block: " ".join(block.path) for found in passages for block in found}
+    texts = list(dict.fromkeys(paths.values()))
+    cosine = dict(zip(texts, _cosines(query, texts, embedder), strict=True))
+    for block, path in paths.items():
+        block.score += PATH * cosine[path]
+
+
+def _compare(
+    candidates: Sequence[QuoteBlock],
+    vectors: Sequence[TokenVectors],
+    asked: TokenVectors,
+    wanted: Sequence[Term],
+    places: Sequence[Sequence[int]],
+) -> None:
+    """Set the cosines of the blocks, and how well each matches the term that it matches least.
+
+    A term that a block holds is matched at least by `HELD`, also where it stands behind what is embedded.
+    """
+    for block, each, matches in zip(candidates, vectors, term_matches(asked, places, vectors), strict=True):
+        block.cosine = _cosine(asked.vector, each.vector)
+        every = block.own | block.context
+        least = (max(match, HELD) if term.within(every) else match for term, match in zip(wanted, matches, strict=True))
+        block.weakest = min(least, default=0.0)
+
+
+def _cosines(query: Sequence[float], texts: list[str], embedder: Embedder) -> list[float]:
+    """The cosine of the question's vector and that of each text. Vectors have length 1."""
+    return [_cosine(query, vector) for vector in embedder.embed_documents(texts)]
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def term_matches(
+    question: TokenVectors, places: Sequence[Sequence[int]], texts: Sequence[TokenVectors]
+) -> list[list[float]]:
+    """For each text the cosines of the question's terms and their best matches in it.
+
+    `places` has the tokens of each term; for one without tokens the mean of all tokens of the question counts. A text
+    or a question without tokens matches nothing: 0.
+    """
+    import numpy as np
+
+    found = [[0.0] * len(places) for _ in texts]
+    filled = [i for i, text in enumerate(texts) if len(text.tokens)]
+    if not filled or not len(question.tokens):
+        return found
+    starts = [0, *accumulate(len(texts[i].tokens) for i in filled[:-1])]
+    similarities = question.tokens @ np.concatenate([texts[i].tokens for i in filled]).T
+    every = range(len(question.tokens))
+    for i, best in zip(filled, np.maximum.reduceat(similarities, starts, axis=1).T, strict=True):
+        found[i] = [float(best[list(place or every)].mean()) for place in places]
+    return found
+
+
+def token_places(question: str, vectors: TokenVectors, wanted: Sequence[Term]) -> list[list[int]]:
+    """The tokens of each term, by their positions; none for a term that the question does not have as written."""
+    found = []
+    for term in wanted:
+        words = [match.span() for match in re.finditer(rf"(?<!\w){re.escape(term.word)}(?!\w)", question)]
+        found.append(
+            [i for i, (a, b) in enumerate(vectors.spans) if any(a < end and start < b for start, end in words)]
+        )
+    return found
