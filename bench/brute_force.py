@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from rag.book import Chunk
-from rag.embedding.bm25 import Bm25Encoder
-from rag.embedding.local import OnnxEmbeddings
+from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.ingest import chunking, loaders
 from rag.types import Passage
 
