@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rag.errors import AskbookError, UsageError
     from rag.grounding import check, prove
     from rag.index.langchain_store import as_vector_store
-    from rag.search.langchain_retriever import as_retriever
+    from rag.search.retriever import as_retriever
     from rag.services import open_services
     from rag.settings import Settings
     from rag.types import Event, Response
@@ -53,7 +53,7 @@ _HOMES: Final = {
     "Settings": "rag.settings",
     "SyncAgent": "graph.agent_sync",
     "UsageError": "rag.errors",
-    "as_retriever": "rag.search.langchain_retriever",
+    "as_retriever": "rag.search.retriever",
     "as_vector_store": "rag.index.langchain_store",
     "build_graph": "graph.build",
     "build_ingest_graph": "graph.ingest_graph",

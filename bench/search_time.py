@@ -33,8 +33,8 @@ from rag.book import RECIPE, Chunk, IndexInfo, Leg, Point, SparseVector
 from rag.embedding.bm25 import Bm25Encoder
 from rag.embedding.local import OnnxEmbeddings
 from rag.index.edge import EdgeIndex
-from rag.index.payload import DENSE, SPARSE
-from rag.search.queries import contexts
+from rag.index.points import DENSE, SPARSE
+from rag.search.ranking import contexts
 from rag.search.retriever import DEPTH, Retriever
 from rag.types import AnsweredQuestion
 

@@ -48,8 +48,7 @@ from rag.prompt.tool import (
     tool_answer,
     tool_schema,
 )
-from rag.search.langchain_retriever import search
-from rag.search.retriever import parse_filter
+from rag.search.retriever import parse_filter, search
 from rag.search_records import Found
 from rag.text.spelling import is_strange, respelt, vocabulary
 from rag.types import Passage, Retrieval

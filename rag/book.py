@@ -121,7 +121,7 @@ class Matches:
 
     `scores` has a row for each chunk and a column for each leg: its cosine for a dense leg, its BM25 score for a sparse
     one, where 0 means that no term matches. `rankings` holds the rows of each leg's best hits, best first. `prose` has
-    the words of prose of each chunk (see `rag.index.prose`), of which at most 255 are counted. `read` returns the
+    the words of prose of each chunk (see `rag.index.points`), of which at most 255 are counted. `read` returns the
     chunks of some rows, in their order, as the collection was at the search; it may block.
     """
 

@@ -29,7 +29,7 @@ from rag.errors import MemoryFailureError, UsageError
 from rag.index.server import ServerIndex
 from rag.ingest.pipeline import ingest
 from rag.search.given_retriever import SeenPassages, chunk_of, score_of
-from rag.search.langchain_retriever import as_retriever
+from rag.search.retriever import as_retriever
 from rag.settings import Settings
 from state import Context
 from tests.command_line import QUESTION

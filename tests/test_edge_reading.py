@@ -19,7 +19,7 @@ import pytest
 from rag.book import Point
 from rag.errors import RetrievalError
 from rag.index.edge import EdgeIndex
-from rag.index.payload import to_payload
+from rag.index.points import to_payload
 from tests.index_cases import INFO, Hit, chunk_id, make_point, rankings, terms
 
 NORTH = [1.0, 0.0, 0.0, 0.0]

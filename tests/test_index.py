@@ -18,7 +18,7 @@ from rag.errors import RetrievalError, UsageError
 from rag.index.catalog import list_collections, open_index
 from rag.index.edge import EdgeIndex
 from rag.index.langchain_store import as_vector_store
-from rag.index.payload import from_payload, to_payload
+from rag.index.points import from_payload, to_payload
 from rag.index.server import ServerIndex
 from rag.index.server_client import Server
 from rag.ports import ChunkIndex

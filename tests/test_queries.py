@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.search.queries import (
+from rag.search.ranking import (
     ALONE,
     ANSWER_WORDS,
     CONTEXT,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.index.prose import prose_words
+from rag.index.points import prose_words
 from rag.search.ranking import BM25, ENOUGH, PROSE, fuse
 
 

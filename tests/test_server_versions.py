@@ -17,7 +17,7 @@ from rag.errors import RetrievalError, UsageError
 from rag.index import server_versions
 from rag.index.catalog import list_collections, open_index, rename_collection
 from rag.index.collection_schema import record_of
-from rag.index.payload import to_payload
+from rag.index.points import to_payload
 from rag.index.server import ServerIndex
 from rag.index.server_client import Server
 from rag.index.server_versions import is_version, new_version, worth_copying

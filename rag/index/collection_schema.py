@@ -9,7 +9,7 @@ from typing import Any, Final
 from rag.book import IndexInfo
 from rag.errors import RetrievalError
 from rag.index.field_mapping import FieldMap, Layout
-from rag.index.payload import DENSE, SPARSE
+from rag.index.points import DENSE, SPARSE
 
 OURS: Final = "askbook"  # the key of our record in the collection's metadata
 COMPLETE: Final = "complete"

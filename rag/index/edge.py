@@ -16,11 +16,19 @@ from typing import TYPE_CHECKING, Any, Final
 from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
 from rag.errors import RetrievalError
 from rag.index import edge_shard as engine
-from rag.index import point_table
 from rag.index.edge_files import Generations, NamedLock, broken
 from rag.index.edge_shard import OpenGeneration, current_generation, engine_faults
 from rag.index.index_errors import encoders, mismatch, name_taken, no_collection
-from rag.index.payload import CHUNK_ID, ENTRY_KEYS, chunk_id, from_payload, point_ids, to_entry
+from rag.index.points import (
+    CHUNK_ID,
+    ENTRY_KEYS,
+    chunk_id,
+    from_payload,
+    point_ids,
+    table_rows,
+    to_entry,
+    write_table,
+)
 from rag.system.private_files import check_room, private_folder
 
 if TYPE_CHECKING:
@@ -256,7 +264,7 @@ class EdgeIndex:
             with engine.created(fresh / "shard", self.collection, info.dimension) as shard:
                 added = self._add(shard, add, cancelled)
                 kept = self._copy(shard, info, added, remove, cancelled)
-                point_table.write(fresh, point_table.counted(engine.texts(shard)))
+                write_table(fresh, table_rows(engine.texts(shard)))
             self._generations.finish(fresh, replace(info, collection=self.collection, chunks=len(added) + kept))
             self._generations.switch(fresh)
             self._generations.sweep(keep=fresh)

@@ -21,9 +21,21 @@ from weakref import WeakValueDictionary
 from rag.book import IndexInfo, Leg, Point, SparseVector, Where
 from rag.errors import RetrievalError
 from rag.index.edge_files import Generations, Version, broken
-from rag.index.payload import CHUNK_ID, CONTENT, DENSE, METADATA, SPARSE, chunk_id, to_payload
-from rag.index.point_table import PointTable, StoredText
-from rag.index.scores import TIE_SLACK, Scores, best, is_empty
+from rag.index.points import (
+    CHUNK_ID,
+    CONTENT,
+    DENSE,
+    METADATA,
+    SPARSE,
+    TIE_SLACK,
+    PointTable,
+    Scores,
+    StoredText,
+    best,
+    chunk_id,
+    is_empty,
+    to_payload,
+)
 from rag.index.server_requests import FILTERS
 from rag.private_apis import release_edge_lock
 

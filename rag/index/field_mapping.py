@@ -1,7 +1,7 @@
 """The layout of foreign points: which fields of a payload hold the fields of a chunk.
 
 A field is named by a path into the payload, with dots between the keys; several paths are tried in turn. For the points
-of our own collections see `rag.index.payload`.
+of our own collections see `rag.index.points`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import unquote, urlsplit
 
 from rag.book import Chunk
-from rag.index.payload import CONTENT, METADATA
+from rag.index.points import CONTENT, METADATA
 
 if TYPE_CHECKING:
     from rag.profiles.schema import BookSection

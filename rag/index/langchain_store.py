@@ -17,8 +17,7 @@ from rag.errors import UsageError
 from rag.index.catalog import check_models
 from rag.index.edge import EdgeIndex
 from rag.index.index_errors import no_collection
-from rag.index.payload import DENSE, SPARSE, chunk_id, point_ids
-from rag.index.point_table import PointTable
+from rag.index.points import DENSE, SPARSE, PointTable, chunk_id, point_ids
 from rag.index.vector_store import open_store, sparse_bridge
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
 from rag.system.installation import program

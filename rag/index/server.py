@@ -15,7 +15,7 @@ from rag.index import server_versions, vector_store
 from rag.index.collection_schema import CollectionSchema, record_of, schema_of
 from rag.index.field_mapping import Layout
 from rag.index.index_errors import encoders, mismatch, name_taken, no_collection, not_ours
-from rag.index.payload import DENSE, ENTRY_KEYS, SPARSE, server_ids, to_entry
+from rag.index.points import DENSE, ENTRY_KEYS, SPARSE, server_ids, to_entry
 from rag.index.server_errors import is_forbidden, is_missing, server_faults
 from rag.index.server_lease import take_lease
 from rag.index.server_requests import INDEXED, quantization

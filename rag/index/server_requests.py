@@ -9,8 +9,7 @@ from rag.book import Chunk, SparseVector, Where
 from rag.errors import RetrievalError
 from rag.index.collection_schema import UNNAMED, CollectionSchema
 from rag.index.field_mapping import FieldMap
-from rag.index.payload import METADATA, from_payload
-from rag.index.scores import cosines
+from rag.index.points import METADATA, cosines, from_payload
 from rag.system.installation import program
 
 OVERSAMPLING: Final = 2.0  # of a quantized collection: this many times the limit are rescored with the full vectors

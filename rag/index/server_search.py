@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rag.book import Leg, Matches, SparseVector, Where
 from rag.index.collection_schema import CollectionSchema
-from rag.index.payload import server_ids
-from rag.index.prose import prose_of
-from rag.index.scores import TIE_SLACK, Scores, best, cosines, is_empty
+from rag.index.points import TIE_SLACK, Scores, best, cosines, is_empty, prose_of, server_ids
 from rag.index.server_requests import Hit, gives_cosines, hits, request, rescoring, unmapped
 
 if TYPE_CHECKING:

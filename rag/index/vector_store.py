@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.book import Chunk, Point
-from rag.index.payload import CONTENT, METADATA, from_payload, to_payload
+from rag.index.points import CONTENT, METADATA, from_payload, to_payload
 from rag.private_apis import store_with_documents
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
 from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.index.server_requests import FILTERS
-from rag.search.queries import queries_of
+from rag.search.ranking import queries_of
 from rag.search.retriever import gated
 from rag.search_records import Candidate, Found, Trace
 from rag.types import AnsweredQuestion, Passage, Retrieval

@@ -1,4 +1,7 @@
-"""From a question to numbered passages: hybrid search, fusion, threshold, reranking."""
+"""From a question to numbered passages: hybrid search, fusion, threshold, reranking.
+
+Nodes search through a LangChain retriever, so that traces show queries and documents, and other chains can use it.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,20 @@ import asyncio
 import re
 import time
 from collections.abc import Collection, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import PrivateAttr
 
 from rag.book import Chunk, IndexInfo, Leg, Matches, Where
 from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.index.catalog import advised, check_models
 from rag.index.index_errors import wrong_size
-from rag.ports import ChunkIndex, Embedder, Reranker, SparseEncoder
+from rag.ports import ChunkIndex, Embedder, Parts, Reranker, Searcher, SparseEncoder
 from rag.search.overview import overview
-from rag.search.queries import Query, queries_of, weighed
-from rag.search.ranking import Fingerprint, joined, ranked
+from rag.search.ranking import Fingerprint, Query, joined, queries_of, ranked, weighed
 from rag.search.rerank import reranked
 from rag.search_records import SHOWN, Candidate, Found, Outcome, QueryKind, Trace
 from rag.text.english.requests import about_book
@@ -66,7 +73,7 @@ class Retriever:
     A leg is one ranking of the index: by cosine for the question and for each other query, by BM25 for the question.
     A passage's score is the cosine of its stored dense vector and the question's vector, clipped to 0..1. The threshold
     applies to this score; fusion only ranks. A question inside a conversation is also searched with its contexts (see
-    `rag.search.queries`); its vector is then the weighted sum of all queries' vectors. A reranker, if there is one,
+    `rag.search.ranking`); its vector is then the weighted sum of all queries' vectors. A reranker, if there is one,
     ranks the passages that reach the threshold in place of fusion.
     """
 
@@ -101,7 +108,7 @@ class Retriever:
         """At most `k` passages whose score reaches `threshold`, best first, numbered from 1; there may be none.
 
         At most `neighbours` passages that stand beside them follow (see `rag.search.ranking`). `history` and `rewrite`
-        give more queries (see `rag.search.queries`). Raises `RetrievalError` if there is no collection ("no_index"),
+        give more queries (see `rag.search.ranking`). Raises `RetrievalError` if there is no collection ("no_index"),
         if other models encoded it ("embedding_mismatch"), or if the search fails.
         """
         started = time.perf_counter()
@@ -244,3 +251,60 @@ def _trace(queries: Sequence[Query], threshold: float, candidates: Sequence[Cand
         threshold=threshold,
         candidates=tuple(candidates),
     )
+
+
+class BookRetriever(BaseRetriever):
+    """A `rag.ports.Searcher` as a `BaseRetriever`. `options` are the keyword arguments of `Searcher.retrieve`.
+
+    Only asynchronous. A document's metadata are the fields of its passage, `score` among them.
+    """
+
+    searcher: Any
+    options: dict[str, Any]
+    _found: list[Found] = PrivateAttr(default_factory=list)
+
+    async def found(self, question: str) -> Found:
+        """Search as a run of a LangChain retriever, and return everything that was found. Raises `AskbookError`."""
+        await self.ainvoke(question)
+        return self._found[-1]
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002
+    ) -> list[Document]:
+        found = await self.searcher.retrieve(query, **self.options)
+        self._found.append(found)
+        return [document_of(passage) for passage in found.passages]
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> NoReturn:
+        raise NotImplementedError("The search is asynchronous: use ainvoke.")
+
+
+def document_of(passage: Passage) -> Document:
+    """The passage as a LangChain document."""
+    data = passage.model_dump(mode="json", exclude={"text", "chunk_id"}, exclude_none=True)
+    return Document(id=passage.chunk_id, page_content=passage.text, metadata=data)
+
+
+async def search(searcher: Searcher, question: str, **options: Any) -> Found:
+    """`Searcher.retrieve` as a run of a LangChain retriever, which callbacks and traces see."""
+    return await BookRetriever(name="search", searcher=searcher, options=options).found(question)
+
+
+def as_retriever(
+    parts: Parts, *, top_k: int | None = None, score_threshold: float | None = None, filter: str | None = None
+) -> BookRetriever:
+    """The search of a profile as a LangChain retriever; None means the profile's value.
+
+    `parts` come from `agent.services.parts(profile)`. Raises `UsageError` for an invalid filter.
+    """
+    retrieval = parts.profile.overridden(top_k=top_k, score_threshold=score_threshold).retrieval
+    options = {
+        "k": retrieval.top_k,
+        "threshold": retrieval.score_threshold,
+        "where": parse_filter(filter),
+        "neighbours": retrieval.neighbours,
+    }
+    return BookRetriever(name="search", searcher=parts.retriever, options=options)

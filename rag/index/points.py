@@ -1,0 +1,321 @@
+"""The points of a collection: how a chunk is stored, and what a search knows of each point.
+
+The layout is langchain-qdrant's default, so that other LangChain code can read the collection: the text is
+`page_content`, the other fields of the chunk are in `metadata`, and the id is the point's. A search ranks points by
+their scores in each leg and by how many words of prose they have.
+
+The embedded engine numbers its points, because a number is read, compared and filtered for a tenth of what a UUID
+costs. A table beside its shard says which chunk each number is, and how many words of prose it has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from uuid import UUID, uuid4
+
+from rag.book import Chunk, IndexEntry, SparseVector
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Id = TypeVar("Id", int, str)  # of a point, as a number or as text, by which UUIDs have the same order
+
+DENSE: Final = "dense"
+SPARSE: Final = "sparse"
+CONTENT: Final = "page_content"
+METADATA: Final = "metadata"
+CHUNK_ID: Final = "chunk_id"  # beside them in the embedded index, whose points have numbers
+ENTRY_FIELDS: Final = ("source", "source_file_path", "document_sha256", "sha256")
+ENTRY_KEYS: Final = [f"{METADATA}.{name}" for name in (*ENTRY_FIELDS, "chunk_index", "page_chunks")]
+_FIELDS: Final = tuple(field.name for field in fields(Chunk) if field.name not in ("id", "text"))
+_NAMES: Final = frozenset(_FIELDS)
+_EMPTY: Final[Mapping[str, Any]] = {"chunk_index": 0, "page_chunks": 0, "chapter": None, "page_number": None}
+TABLE: Final = "points-1.npy"  # the number changes with `prose_words`, so that files of another rule are not read
+_BY_ID: Final = -1  # the number of a point that has its chunk's id, as in the shards of earlier versions
+TIE_SLACK: Final = 8  # points requested beyond the limit, to detect a tie at the last place
+MOST_WORDS: Final = 255  # words of prose that are counted
+_NOT_PROSE: Final = re.compile(
+    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)"  # code
+    r"|^[^\n]{0,200}(?<!\()https?://\S*[^\w\n]*$"  # a short line that ends in an address only points elsewhere
+    r"|https?://\S+",
+    re.DOTALL | re.MULTILINE,
+)
+_POINTERS: Final = re.compile(
+    r"\W*(?:\d+\.?\s*)?(?:references?|bibliography|literature|works cited|(?:further|suggested) reading|see also"
+    r"|external links)\W*",
+    re.IGNORECASE,
+)
+_PROSE_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+
+
+def to_payload(chunk: Chunk) -> dict[str, Any]:
+    """The payload of the chunk's point."""
+    values = asdict(chunk)
+    return {CONTENT: values["text"], METADATA: {name: values[name] for name in _FIELDS}}
+
+
+def chunk_id(point: object, payload: Mapping[str, Any] | None) -> str:
+    """The id of a point's chunk in the embedded index. Raises `ValueError` if it has none."""
+    id = (payload or {}).get(CHUNK_ID) if isinstance(point, int) else str(point)
+    if not isinstance(id, str):
+        raise ValueError(f"The point {point} has no id of a chunk.")
+    return id
+
+
+def from_payload(id: object, payload: Mapping[str, Any] | None) -> Chunk:
+    """The chunk of a point. Fields that another writer left out are empty. Raises `ValueError` without a text."""
+    text = (payload or {}).get(CONTENT)
+    if not isinstance(text, str):
+        raise ValueError(f"The point {id} has no text.")
+    stored = (payload or {}).get(METADATA) or {}
+    values = stored
+    if stored.keys() != _NAMES:
+        values = {name: stored[name] if name in stored else _EMPTY.get(name, "") for name in _FIELDS}
+    if not values["sha256"]:
+        values = {**values, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    return Chunk(id=str(id), text=text, **values)
+
+
+def to_entry(id: object, payload: Mapping[str, Any] | None) -> IndexEntry:
+    """The index entry of a point whose payload holds at least `ENTRY_KEYS`."""
+    stored = (payload or {}).get(METADATA) or {}
+    # Kept once in memory for all chunks of a page: a book may have a hundred thousand entries.
+    source, path, document = (sys.intern(str(stored.get(name, ""))) for name in ENTRY_FIELDS[:3])
+    text = str(stored.get(ENTRY_FIELDS[3], ""))
+    numbers = [value if isinstance(value := stored.get(name), int) else 0 for name in ("chunk_index", "page_chunks")]
+    return IndexEntry(str(id), source, path, document, text, *numbers)
+
+
+def point_ids(ids: Iterable[str]) -> list[str]:
+    """The valid ids, which are UUIDs, in Qdrant's spelling. Qdrant rejects a whole request for one invalid id."""
+    known = []
+    for id in ids:
+        try:
+            known.append(str(UUID(id)))
+        except ValueError:
+            continue
+    return known
+
+
+def server_ids(ids: Iterable[str]) -> list[int | str]:
+    """The valid ids of a server, where others may also have used whole numbers: UUIDs and numbers below 2**64."""
+    known: list[int | str] = []
+    for id in ids:
+        is_number = id.isascii() and id.isdecimal()  # also a UUID of 32 decimal digits, which is too large a number
+        known += [int(id)] if is_number and int(id) < 2**64 else point_ids([id])
+    return known
+
+
+def prose_words(text: str, heading: str = "") -> int:
+    """The number of words outside code blocks and addresses; 0 under a heading such as "References".
+
+    An embedding places short texts, such as a line of code, a label or the title of a cited paper, at least as close to
+    a question as the paragraph that answers it. Those texts have little prose.
+    """
+    return 0 if _POINTERS.fullmatch(heading) else len(_PROSE_WORD.findall(_NOT_PROSE.sub(" ", text)))
+
+
+def counted_words(text: str, heading: str) -> int:
+    """The `prose_words` of a chunk, at most `MOST_WORDS`."""
+    return min(MOST_WORDS, prose_words(text, heading))
+
+
+def prose_of(chunks: Sequence[Chunk]) -> NDArray[np.float64]:
+    """The words of prose of chunks at hand, counted as in a `PointTable`."""
+    import numpy as np
+
+    return np.array([counted_words(chunk.text, chunk.heading) for chunk in chunks], dtype=float)
+
+
+def is_empty(leg: object) -> bool:
+    """Whether a leg cannot find anything: the sparse vector of a text of stop words only."""
+    return isinstance(leg, SparseVector) and not leg.indices
+
+
+def best(points: Sequence[tuple[Id, float]], *, limit: int, asked: int) -> list[tuple[Id, float]] | None:
+    """The best `limit` of scored ids, ties by id; None if more than the `asked` points must be requested to decide.
+
+    `points` are in the engine's order, best first. Engines return equal scores in any order. If the last place is tied
+    with the last point of a full answer, a point beyond the answer may belong into the ranking. With limit=2 and
+    asked=3, the scores 9, 7, 7 are undecided: a fourth point could score 7 too and have a smaller id. The scores 9, 7,
+    6 are decided.
+    """
+    ordered = points
+    if len({score for _, score in points}) < len(points):
+        ordered = sorted(points, key=lambda point: (-point[1], point[0]))
+    if 0 < limit < len(ordered) and len(ordered) >= asked and ordered[limit - 1][1] == ordered[-1][1]:
+        return None
+    return list(ordered[:limit])
+
+
+class Scores(Generic[Id]):
+    """The scores of every point that a search found, in every leg, from which its `Matches` are made.
+
+    `rankings` are the scored ids of each leg, best first. Points that a leg did not find have a score of 0 there until
+    `add` gives another.
+    """
+
+    def __init__(self, rankings: Sequence[Sequence[tuple[Id, float]]]) -> None:
+        import numpy as np
+
+        self.ids: list[Id] = sorted(set().union(*(dict(ranking) for ranking in rankings)))
+        self._row: dict[Id, int] = {id: row for row, id in enumerate(self.ids)}
+        self.matrix = np.zeros((len(self.ids), len(rankings)))
+        self.rankings = [self.add(leg, ranking) for leg, ranking in enumerate(rankings)]
+
+    def add(self, leg: int, points: Sequence[tuple[Id, float]]) -> list[int]:
+        """Set the scores of points in a leg. Returns their rows."""
+        rows = [self._row[id] for id, _ in points]
+        self.matrix[rows, leg] = [score for _, score in points]
+        return rows
+
+    def lacking(self, leg: int) -> list[Id]:
+        """The points that the leg did not find, but another one did."""
+        own = {self.ids[row] for row in self.rankings[leg]}
+        return [id for id in self.ids if id not in own]
+
+
+def cosines(rows: Sequence[Sequence[float]], columns: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """The matrix of cosines, a row for each of `rows`, a column for each of `columns`; 0 for a vector of length 0."""
+    import numpy as np
+
+    if not rows or not columns:
+        return np.zeros((len(rows), len(columns)))
+    left, right = np.asarray(rows, dtype=np.float64), np.asarray(columns, dtype=np.float64)
+    lengths = np.linalg.norm(left, axis=1)[:, None] * np.linalg.norm(right, axis=1)[None, :]
+    similarities: NDArray[np.float64] = np.zeros(lengths.shape)
+    np.divide(left @ right.T, lengths, out=similarities, where=lengths > 0)
+    return similarities
+
+
+class StoredText(NamedTuple):
+    """What the table needs of a point: its id, that of its chunk, and the chunk's text and heading."""
+
+    point: int | UUID
+    chunk: UUID
+    text: str
+    heading: str
+
+
+class PointTable:
+    """The point and the words of prose of each chunk. A row is a chunk's place in the order of all ids.
+
+    `rows` is an array of ids as 16 bytes in ascending order, of points from 0 on, and of words.
+    """
+
+    def __init__(self, rows: NDArray[np.void]) -> None:
+        import numpy as np
+
+        self._ids = rows["id"].copy()
+        self._points = rows["point"].copy()
+        self._words = rows["words"].astype(float)
+        self._rows: NDArray[np.int64] | None = None  # by point
+        if not (self._points == _BY_ID).all():
+            self._rows = np.argsort(self._points)
+
+    @classmethod
+    def of(cls, folder: Path, chunks: int, texts: Callable[[], Iterable[StoredText]]) -> PointTable:
+        """The table of a generation's folder. One that lacks it, or is damaged, gets a new one if it can be written.
+
+        `texts` gives every point.
+        """
+        import numpy as np
+
+        try:
+            rows = np.load(folder / TABLE, allow_pickle=False)
+            if rows.dtype == _row() and len(rows) == chunks and _is_whole(rows):
+                return cls(rows)
+        except (OSError, ValueError, EOFError):
+            pass
+        rows = table_rows(texts())
+        write_table(folder, rows)
+        return cls(rows)
+
+    def rows(self, points: Sequence[int | UUID]) -> list[int]:
+        """The row of each point. Raises `ValueError` for a point that is not in the table."""
+        import numpy as np
+
+        if self._rows is None:
+            found = self._places([point for point in points if isinstance(point, UUID)])
+            if len(found) < len(points) or None in found:
+                raise ValueError("a point is missing in the table beside its shard")
+            return [row for row in found if row is not None]
+        try:
+            rows: list[int] = self._rows.take(np.array(points, dtype=np.int64)).tolist()
+        except (IndexError, TypeError, OverflowError) as error:
+            raise ValueError("a point is missing in the table beside its shard") from error
+        return rows
+
+    def points(self, rows: Sequence[int]) -> list[int | UUID]:
+        """The point of each row."""
+        if self._rows is None:
+            return list(map(UUID, self.chunk_ids(rows)))
+        points: list[int | UUID] = self._points.take(rows).tolist()
+        return points
+
+    def find(self, ids: Iterable[str]) -> list[int]:
+        """The rows of the chunks with these ids, which are UUIDs, in their order; unknown ones are left out."""
+        return [row for row in self._places([UUID(id) for id in ids]) if row is not None]
+
+    def chunk_ids(self, rows: Sequence[int]) -> list[str]:
+        """The id of the chunk in each row."""
+        # numpy leaves out zero bytes at the end
+        return [str(UUID(bytes=id.ljust(16, b"\0"))) for id in self._ids.take(rows).tolist()]
+
+    def words(self, rows: Sequence[int]) -> NDArray[np.float64]:
+        """The words of prose of the chunks in these rows."""
+        return self._words.take(rows)
+
+    def _places(self, ids: Sequence[UUID]) -> list[int | None]:
+        import numpy as np
+
+        if not ids or not len(self._ids):
+            return [None for _ in ids]
+        wanted = np.frombuffer(b"".join([id.bytes for id in ids]), dtype="S16")
+        rows = np.searchsorted(self._ids, wanted)
+        known = self._ids.take(rows, mode="clip") == wanted
+        return [row if one else None for row, one in zip(rows.tolist(), known.tolist(), strict=True)]
+
+
+def table_rows(texts: Iterable[StoredText]) -> NDArray[np.void]:
+    """The rows of a table."""
+    import numpy as np
+
+    rows = (
+        (chunk.bytes, point if isinstance(point, int) else _BY_ID, counted_words(text, heading))
+        for point, chunk, text, heading in texts
+    )
+    return np.array(sorted(rows), dtype=_row())
+
+
+def write_table(folder: Path, rows: NDArray[np.void]) -> None:
+    """Write the rows of a generation's table, if the folder allows it: it can be made again."""
+    import numpy as np
+
+    unfinished = folder / f"{uuid4().hex}.npy"
+    try:
+        np.save(unfinished, rows)
+        unfinished.replace(folder / TABLE)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+
+
+def _is_whole(rows: NDArray[np.void]) -> bool:
+    """Whether every point from 0 on has a row, or none has a number."""
+    import numpy as np
+
+    points = rows["point"]
+    return bool((points == _BY_ID).all() or np.array_equal(np.sort(points), np.arange(len(points))))
+
+
+def _row() -> np.dtype[np.void]:
+    import numpy as np
+
+    return np.dtype([("id", "S16"), ("point", "<i4"), ("words", "u1")])
