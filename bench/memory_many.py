@@ -23,8 +23,8 @@ from langchain_core.messages import HumanMessage
 from bench.forked import forked
 from bench.memory_place import temporary_place
 from graph.agent import Agent
-from graph.compiled import thread_config
 from graph.memory import MemoryOptions, open_memory
+from graph.storage import thread_config
 from rag.types import Response
 from state import InputState
 from tests.machine import ANSWER, Machine

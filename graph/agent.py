@@ -15,10 +15,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from graph.book_reader import read_book
-from graph.build import build_graph
-from graph.compiled import CompiledMachine, exclusive, observed, thread_config
+from graph.build import CompiledMachine, build_graph, exclusive, observed
 from graph.conversations import Asked, take_back
 from graph.memory import Memory, MemoryOptions, open_memory
+from graph.storage import thread_config
 from graph.turn_run import (
     Request,
     TurnRuns,

@@ -13,7 +13,7 @@ from langgraph.types import StateSnapshot, StateUpdate
 
 from graph.agent import Agent, open_agent
 from graph.background import BackgroundLoop
-from graph.compiled import ExclusiveGraph
+from graph.build import ExclusiveGraph
 from graph.private_apis import change_class
 from rag.conversation.retrieval_context import RetrievalContext
 from rag.ingest.report import IngestReport

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.store.base import BaseStore
 
-from graph.compiled import CompiledMachine, thread_config
-from graph.memory_errors import border, broken_conversation
-from graph.savers import KeptSaver
+from graph.memory_errors import broken_conversation
+from graph.storage import KeptSaver, border, thread_config
 from graph.stored_form import check_turns
 from nodes.archive import NOTHING, WINDOW, get_blocks, without_block
 from rag.conversation.transcript import transcript
@@ -20,6 +19,9 @@ from rag.conversation.turns import is_recorded, next_number, set_aside, turns, u
 from rag.errors import AskbookError
 from rag.types import Past, new_id
 from state import EMPTY_TURN
+
+if TYPE_CHECKING:
+    from graph.build import CompiledMachine
 
 
 class Asked(NamedTuple):

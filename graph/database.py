@@ -10,7 +10,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.store.base import BaseStore, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from graph.savers import RESTS, KeptSaver, outdated
+from graph.storage import RESTS, KeptSaver, outdated
 from nodes.archive import namespace_of
 
 _ALL: Final = 10_000_000  # limit of a search that returns every item

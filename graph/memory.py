@@ -8,24 +8,25 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.store.base import BaseStore
 from pydantic import SecretStr
 
-from graph.compiled import CompiledMachine, MachineBuilder
 from graph.conversations import conversation, summary
 from graph.database import Database, LocalDatabase
 from graph.memory_errors import broken_conversation
 from graph.memory_given import OtherStore, given_database
-from graph.savers import KEEP_TURNS
-from graph.serializing import Serializers, serializers
+from graph.storage import KEEP_TURNS, Serializers, serializers
 from rag.errors import MemoryFailureError, UsageError
 from rag.settings import Settings
 from rag.system.installation import need
 from rag.types import new_id
+
+if TYPE_CHECKING:
+    from graph.build import CompiledMachine, MachineBuilder
 
 WAIT_SECONDS: Final = 10.0
 _PAUSE: Final = 0.02  # seconds between the first two attempts at a lock that another process holds

@@ -5,15 +5,13 @@ The text of a database exception is never passed on: it may hold a password or t
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from rag.errors import AskbookError, MemoryFailureError
+from rag.errors import MemoryFailureError
 
 _LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _BROKEN: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT})
@@ -95,32 +93,6 @@ def broken_conversation(thread_id: str, place: str) -> MemoryFailureError:
 
 class NoAnswerError(OSError):
     """A database that accepted a request did not answer it in time."""
-
-
-@asynccontextmanager
-async def answered_within(seconds: float | None) -> AsyncIterator[None]:
-    """Raise `NoAnswerError` when the block takes longer than `seconds`; None sets no limit."""
-    try:
-        async with asyncio.timeout(seconds) as limit:
-            yield
-    except TimeoutError as error:
-        if not limit.expired():
-            raise
-        raise NoAnswerError from error
-
-
-@contextmanager
-def border(place: str) -> Iterator[None]:
-    """Turn database exceptions raised in the block into `MemoryFailureError`; pass all others on."""
-    try:
-        yield
-    except AskbookError:
-        raise
-    except Exception as error:
-        failure = memory_failure(error, place)
-        if failure is None:
-            raise
-        raise failure from None
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import (
 from langgraph.store.base import BaseStore, PutOp, SearchOp
 
 from graph.database import Database
-from graph.savers import KeptSaver
+from graph.storage import KeptSaver
 from nodes.archive import namespace_of
 from rag.errors import AskbookError, MemoryFailureError, UsageError
 

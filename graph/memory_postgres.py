@@ -17,10 +17,8 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 from pydantic import SecretStr
 
-from graph.memory_errors import border
 from graph.private_apis import end_batches
-from graph.savers import RESTS, KeptSaver, outdated
-from graph.serializing import SealedStore, Serializers
+from graph.storage import RESTS, KeptSaver, SealedStore, Serializers, border, outdated
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError, UsageError
 

@@ -23,12 +23,9 @@ from langgraph.checkpoint.sqlite import SqliteSaver as BlockingSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
-from graph.memory_errors import border
 from graph.private_apis import end_batches
-from graph.savers import RESTS, KeptSaver, outdated
-from graph.serializing import SealedStore, Serializers
-from graph.sqlite_file import FileLocks, check_beginning, check_owner, make_private, open_connections
-from graph.sqlite_jobs import SharedJobs
+from graph.sqlite_file import FileLocks, SharedJobs, check_beginning, check_owner, make_private, open_connections
+from graph.storage import RESTS, KeptSaver, SealedStore, Serializers, border, outdated
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
 

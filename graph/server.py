@@ -12,8 +12,7 @@ from typing import Annotated, Any
 from langchain_core.callbacks import BaseCallbackHandler
 from pydantic import Field, WithJsonSchema, create_model
 
-from graph.build import STEPS, build_graph
-from graph.compiled import CompiledMachine, observed
+from graph.build import STEPS, CompiledMachine, build_graph, observed
 from rag.errors import UsageError
 from rag.observing.observers import observers_of
 from rag.ports import ChunkIndex, Parts

@@ -1,22 +1,25 @@
-"""The file of conversations: created in one step, checked, closed to others, opened; and the locks beside it."""
+"""The file of conversations: created in one step, checked, opened; the jobs done on it, and the locks beside it."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeVar
 
 import aiosqlite
 import portalocker
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.sqlite import SqliteStore
 
-from graph.memory_errors import border
+from graph.private_apis import in_its_thread
+from graph.storage import border
 from rag.errors import MemoryFailureError
 from rag.system.private_files import private_folder
 from rag.types import new_id
@@ -36,6 +39,8 @@ _PRAGMAS: Final = (
 _ALONE: Final = ("pragma locking_mode=EXCLUSIVE", "pragma temp_store=MEMORY")
 _EXCLUSIVE: Final = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
 _BEGINNING: Final = b"SQLite format 3\x00"
+
+T = TypeVar("T")
 
 
 async def open_connections(path: Path, stack: AsyncExitStack) -> list[aiosqlite.Connection]:
@@ -133,6 +138,101 @@ def _create(path: Path) -> None:
         new.replace(path)
     finally:
         new.unlink(missing_ok=True)
+
+
+class _Job(NamedTuple):
+    """Work on the connection; `changes` says that it needs a transaction, which it must not end itself."""
+
+    work: Callable[[sqlite3.Connection], Any]
+    changes: bool
+    done: asyncio.Future[Any]
+
+
+class _Outcome(NamedTuple):
+    value: Any = None
+    failure: Exception | None = None
+
+
+class SharedJobs:
+    """Runs jobs of several conversations in their order, those that change the database before the others.
+
+    What comes while jobs are under way shares the next switch to the database's thread, and one transaction. `lock` is
+    held meanwhile. A busy process keeps that thread waiting for Python's lock, up to 5 milliseconds each time that
+    SQLite has given it back: with each statement, and with the end of each transaction. The event loop then takes two
+    rounds until the next job begins. Fifty answers had more jobs than that allows.
+    """
+
+    def __init__(self, connection: aiosqlite.Connection, lock: asyncio.Lock) -> None:
+        self._connection = connection
+        self._lock = lock
+        self._waiting: list[_Job] = []
+        self._running: asyncio.Task[None] | None = None
+
+    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """What `work` returns, which only reads. Raises what it raises."""
+        return await self._job(work, changes=False)
+
+    async def change(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """What `work` returns, once its changes are stored. A call that fails or is cancelled changes all or nothing.
+
+        Raises what SQLite raises: for rows that it refuses only to their caller, for a file that cannot be written to
+        everyone who waits for the transaction. `work` may be called twice.
+        """
+        return await self._job(work, changes=True)
+
+    async def _job(self, work: Callable[[sqlite3.Connection], T], *, changes: bool) -> T:
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Job(work, changes, done))
+        if self._running is None or self._running.done():
+            self._running = asyncio.create_task(self._run())
+        return await done
+
+    async def _run(self) -> None:
+        while self._waiting:
+            async with self._lock:
+                jobs = [job for job in self._waiting if not job.done.done()]  # a cancelled caller changes nothing
+                self._waiting = []
+                outcomes = await self._outcomes(sorted(jobs, key=lambda job: not job.changes))
+            for job, outcome in outcomes:
+                if job.done.done():
+                    continue
+                if outcome.failure is None:
+                    job.done.set_result(outcome.value)
+                else:
+                    job.done.set_exception(outcome.failure)
+
+    async def _outcomes(self, jobs: Sequence[_Job]) -> list[tuple[_Job, _Outcome]]:
+        try:
+            found = await in_its_thread(self._connection, partial(_all, jobs=jobs))
+        except Exception as failure:  # the connection is closed
+            found = [_Outcome(failure=failure) for _ in jobs]
+        return list(zip(jobs, found, strict=True))
+
+
+def _all(connection: sqlite3.Connection, jobs: Sequence[_Job]) -> list[_Outcome]:
+    changes = [job for job in jobs if job.changes]
+    found = _together(connection, changes)
+    for job in jobs[len(changes) :]:
+        try:
+            found.append(_Outcome(job.work(connection)))
+        except Exception as failure:
+            found.append(_Outcome(failure=failure))
+    return found
+
+
+def _together(connection: sqlite3.Connection, jobs: Sequence[_Job]) -> list[_Outcome]:
+    """Make the changes in one transaction; if some of them are refused, each in a transaction of its own."""
+    try:
+        return _in_transaction(connection, jobs)
+    except Exception as failure:
+        if len(jobs) == 1 or isinstance(failure, sqlite3.OperationalError):
+            return [_Outcome(failure=failure) for _ in jobs]
+    return [one for job in jobs for one in _together(connection, [job])]
+
+
+def _in_transaction(connection: sqlite3.Connection, jobs: Sequence[_Job]) -> list[_Outcome]:
+    with connection:  # commits, or rolls back
+        return [_Outcome(job.work(connection)) for job in jobs]
 
 
 class FileLocks:

@@ -14,10 +14,10 @@ from langgraph.errors import GraphRecursionError
 from langgraph.types import StateSnapshot
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from graph.build import STEPS
-from graph.compiled import CompiledMachine, thread_config
+from graph.build import STEPS, CompiledMachine
 from graph.conversations import unanswered
 from graph.memory import Memory
+from graph.storage import thread_config
 from rag.conversation.turns import check_question, failed_response, next_number
 from rag.errors import AskbookError, InvalidQuestionError, MemoryFailureError, UsageError
 from rag.ports import Services

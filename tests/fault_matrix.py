@@ -25,8 +25,8 @@ import pytest
 
 from cli.ask import exit_code
 from graph.agent import Agent
-from graph.compiled import thread_config
 from graph.memory import FILE
+from graph.storage import thread_config
 from rag.errors import RATE_LIMIT_SECONDS, USER_MESSAGES
 from rag.types import ErrorType, Event, Response
 from state import Context

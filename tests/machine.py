@@ -9,11 +9,9 @@ from langchain_core.messages import BaseMessage, HumanMessage
 
 from graph.agent import Agent
 from graph.build import build_graph
-from graph.compiled import thread_config
 from graph.database import LocalDatabase
 from graph.memory import Memory
-from graph.savers import KEEP_TURNS
-from graph.serializing import serializers
+from graph.storage import KEEP_TURNS, serializers, thread_config
 from nodes.retry_limits import Patience
 from rag.ports import Judge
 from rag.profiles.profile import Profile

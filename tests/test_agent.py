@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from graph.compiled import thread_config
 from graph.memory import open_memory
+from graph.storage import thread_config
 from rag.errors import USER_MESSAGES, AskbookError, UsageError
 from rag.types import Event
 from state import Context, InputState

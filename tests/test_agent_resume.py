@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from graph.compiled import thread_config
 from graph.memory import Memory
+from graph.storage import thread_config
 from rag.errors import UsageError
 from rag.types import Response
 from state import Context, InputState

@@ -19,7 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 from graph.agent_sync import SyncAgent, open_agent_sync
-from graph.compiled import thread_config
+from graph.storage import thread_config
 from rag.errors import UsageError
 from rag.settings import Settings
 from tests.command_line import QUESTION

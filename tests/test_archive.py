@@ -9,8 +9,8 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from graph.compiled import thread_config
 from graph.memory import Memory
+from graph.storage import thread_config
 from nodes import archive
 from nodes.archive import BLOCK, NOTHING, WINDOW, cut, namespace_of, with_blocks, without_block
 from rag.conversation.turns import turns

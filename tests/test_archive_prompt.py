@@ -9,7 +9,7 @@ import pytest
 from langgraph.store.base import PutOp
 
 from graph.memory import Memory
-from graph.serializing import SealedStore
+from graph.storage import SealedStore
 from nodes import archive
 from nodes.archive import BLOCK, WINDOW, namespace_of
 from rag.errors import MemoryFailureError

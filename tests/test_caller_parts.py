@@ -21,7 +21,7 @@ from pydantic import Field, SecretStr
 from qdrant_client import AsyncQdrantClient
 
 from graph.agent import open_agent
-from graph.compiled import thread_config
+from graph.storage import thread_config
 from nodes.archive import WINDOW, namespace_of
 from rag.caller_parts import as_embedder
 from rag.embedding.local import Bm25Encoder

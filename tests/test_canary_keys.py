@@ -12,7 +12,7 @@ from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 from cli.commands import COMMANDS
 from cli.session import ChatSession
 from graph.agent import Agent, open_agent
-from graph.compiled import thread_config
+from graph.storage import thread_config
 from rag.profiles.profile import effective
 from rag.settings import Settings, variables
 from rag.system.trusted_files import trust

@@ -12,8 +12,8 @@ from cli.chat import _do, _offer
 from cli.history import forget, history_file
 from cli.session import ChatSession
 from cli.threads import as_markdown, delete, row, summaries
-from graph.compiled import thread_config
 from graph.memory import Memory, open_memory
+from graph.storage import thread_config
 from rag.errors import UsageError
 from rag.settings import Settings
 from state import InputState

@@ -10,7 +10,7 @@ from langgraph.errors import NodeError
 from langgraph.graph import END
 
 from graph.build import build_graph
-from graph.compiled import thread_config
+from graph.storage import thread_config
 from nodes.error import always_ending, bare_end, error_draft, last_resort, make_to_fallback
 from rag.errors import AskbookError, UsageError
 from rag.types import Response

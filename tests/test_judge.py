@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGenerationChunk
 
-from graph.compiled import thread_config
+from graph.storage import thread_config
 from nodes import judge
 from nodes.judge import ENOUGH
 from rag.answer.judging import Claim, JudgingForm

@@ -10,7 +10,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 
 from graph import build
-from graph.compiled import thread_config
+from graph.storage import thread_config
 from nodes.turn import Update
 from rag.errors import USER_MESSAGES, AskbookError
 from state import AgentState, Context, InputState

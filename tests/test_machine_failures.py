@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from graph.compiled import thread_config
+from graph.storage import thread_config
 from rag.errors import USER_MESSAGES, AskbookError, RetrievalError
 from state import EMPTY_TURN, Context, InputState
 from tests.fakes import tool_call

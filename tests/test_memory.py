@@ -13,9 +13,9 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde import jsonplus
 
-from graph.compiled import thread_config
 from graph.memory import FILE, Memory, open_memory
 from graph.memory_errors import memory_failure
+from graph.storage import thread_config
 from rag.errors import MemoryFailureError, UsageError
 from rag.types import Tokens
 from tests.machine import ANSWER, Machine

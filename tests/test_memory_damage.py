@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from cli.threads import as_markdown, delete, row, summaries
-from graph.compiled import thread_config
 from graph.memory import FILE, Memory, open_memory
+from graph.storage import thread_config
 from nodes.archive import BLOCK, WINDOW
 from rag.errors import MemoryFailureError
 from tests.machine import ANSWER, Machine

@@ -10,7 +10,8 @@ import psycopg
 import psycopg_pool
 import pytest
 
-from graph.memory_errors import border, memory_failure
+from graph.memory_errors import memory_failure
+from graph.storage import border
 from rag.errors import MemoryFailureError
 from tests.manual import section
 

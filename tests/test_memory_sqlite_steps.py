@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, empty_checkpoint
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from graph import sqlite_jobs
+from graph import sqlite_file
 from graph.memory import open_memory
 from graph.memory_sqlite import StepSaver
 from tests.machine import ANSWER, Machine
@@ -110,13 +110,13 @@ async def test_readers_get_their_own_answer_and_failure(tmp_path: Path) -> None:
 
 async def test_what_comes_at_once_shares_transactions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     transactions = []
-    together = sqlite_jobs._in_transaction
+    together = sqlite_file._in_transaction
 
     def counted(connection: sqlite3.Connection, group: Any) -> Any:
         transactions.append(len(group))
         return together(connection, group)
 
-    monkeypatch.setattr(sqlite_jobs, "_in_transaction", counted)
+    monkeypatch.setattr(sqlite_file, "_in_transaction", counted)
     async with aiosqlite.connect(tmp_path / "steps") as connection:
         saver, names = StepSaver(connection), [str(number) for number in range(20)]
         assert await stored_at_once(saver, *names) == [None] * 20

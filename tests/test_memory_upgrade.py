@@ -11,8 +11,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from graph.build import build_graph
-from graph.compiled import thread_config
 from graph.memory import FILE, open_memory
+from graph.storage import thread_config
 from nodes.archive import BLOCK, WINDOW
 from rag.conversation.turns import turns
 from state import InputState

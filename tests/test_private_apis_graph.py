@@ -15,9 +15,9 @@ from langgraph.checkpoint.base import id as ids
 from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from graph.compiled import thread_config
 from graph.memory import Memory, MemoryOptions, open_memory
 from graph.private_apis import catch_up, change_class
+from graph.storage import thread_config
 from state import AgentState, Context, InputState
 from tests.machine import ANSWER, Machine
 

@@ -15,8 +15,8 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from graph.compiled import thread_config
 from graph.memory import FILE, Memory, MemoryOptions, open_memory
+from graph.storage import thread_config
 from tests.machine import ANSWER, Machine
 from tests.postgres import Cluster
 

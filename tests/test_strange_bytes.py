@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graph.compiled import thread_config
+from graph.storage import thread_config
 from rag.conversation.turns import check_question, check_thread_id
 from rag.errors import InvalidQuestionError, UsageError
 from rag.ingest.loaders import load_source

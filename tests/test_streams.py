@@ -10,7 +10,7 @@ import pytest
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import AIMessageChunk, BaseMessage
 
-from graph.compiled import thread_config
+from graph.storage import thread_config
 from rag.errors import AskbookError
 from tests.fakes import passage, tool_call
 from tests.machine import ANSWER, Machine

@@ -13,8 +13,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 
 from graph.agent import Agent
-from graph.compiled import exclusive, thread_config
+from graph.build import exclusive
 from graph.memory import Memory, MemoryOptions, open_memory
+from graph.storage import thread_config
 from nodes.archive import BLOCK, WINDOW
 from rag.errors import MemoryFailureError, UsageError
 from state import AgentState, InputState

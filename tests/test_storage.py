@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import HumanMessage
 
-from graph.compiled import thread_config
 from graph.memory import Memory, MemoryOptions, open_memory
-from graph.savers import outdated
+from graph.storage import outdated, thread_config
 from state import InputState
 from tests.machine import ANSWER, Machine
 
