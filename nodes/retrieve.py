@@ -32,7 +32,7 @@ from nodes.turn import (
     stored_exchange,
     tell_phase,
 )
-from rag.book import Where
+from rag.book import Found, Where
 from rag.conversation.turns import history
 from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
@@ -49,8 +49,7 @@ from rag.prompt.tool import (
     tool_schema,
 )
 from rag.search.retriever import parse_filter, search
-from rag.search_records import Found
-from rag.text.spelling import is_strange, respelt, vocabulary
+from rag.text.vocabulary import is_strange, respelt, vocabulary
 from rag.types import Passage, Retrieval
 from state import AgentState, Context, Turn
 
