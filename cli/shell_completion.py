@@ -25,7 +25,7 @@ class _Words:
 
 def completion(options: argparse.Namespace) -> int:
     """Print the script; a remark says how to load it."""
-    from rag.profiles.layers import profile_folders, profile_names
+    from rag.profiles.profile import profile_folders, profile_names
     from rag.settings import Settings
 
     words = {name: _words(parser) for name, parser in _commands(options.parser).items()}
