@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cli.terminal import say
-from rag.system.installation import CHECKOUT, PACKAGE, program
+from rag.system.process import CHECKOUT, PACKAGE, program
 
 _FILES: Final = ("--history", "--report", "--against")  # options that take the name of a file
 

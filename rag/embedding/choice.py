@@ -9,7 +9,7 @@ from rag.embedding.known_models import HOSTED, MULTILINGUAL, PACKAGED, Provider
 from rag.errors import UsageError
 from rag.model.addresses import checked_address, checked_key
 from rag.model.endpoint import OPENAI, OPENAI_KEY
-from rag.system.installation import need
+from rag.system.process import need
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
