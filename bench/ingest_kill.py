@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag.book import IndexEntry
-from rag.embedding.bm25 import Bm25Encoder
+from rag.embedding.local import Bm25Encoder
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.index.catalog import open_index
 from rag.ingest.pipeline import ingest

@@ -20,8 +20,7 @@ from typing import Any, Final
 
 from bench.ingest_kill import HashedVectors, write_pages
 from bench.table import Row
-from rag.embedding.bm25 import Bm25Encoder
-from rag.embedding.local import OnnxEmbeddings
+from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.index.catalog import open_index
 from rag.ingest.pipeline import IngestReport, ingest

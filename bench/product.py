@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
-from rag.embedding.bm25 import Bm25Encoder
-from rag.embedding.local import OnnxEmbeddings
+from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.index.catalog import open_index
 from rag.ingest.pipeline import ingest

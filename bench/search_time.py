@@ -30,8 +30,7 @@ from qdrant_edge import SparseVector as EdgeSparse
 
 from bench.table import Row
 from rag.book import RECIPE, Chunk, IndexInfo, Leg, Point, SparseVector
-from rag.embedding.bm25 import Bm25Encoder
-from rag.embedding.local import OnnxEmbeddings
+from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.index.edge import EdgeIndex
 from rag.index.points import DENSE, SPARSE
 from rag.search.ranking import contexts

@@ -139,8 +139,7 @@ async def _collection(options: argparse.Namespace, settings: Settings, profile: 
 
 async def _embedding(settings: Settings, profile: Any, collection: str | AskbookError) -> tuple[Any, str, str]:
     """Embed one text. If the book is the manual, use the model that a book of the user would be embedded with."""
-    from rag.books.book_settings import BOOK, MANUAL, build_embedder
-    from rag.embedding.choice import embedding_of, place_of
+    from rag.books.book_settings import BOOK, MANUAL, build_embedder, embedding_of, place_of
 
     asked = collection if isinstance(collection, str) and collection != MANUAL else BOOK
     embedder = build_embedder(settings, profile, asked)
@@ -151,7 +150,7 @@ async def _embedding(settings: Settings, profile: Any, collection: str | Askbook
 
 
 async def _rerank(settings: Settings) -> tuple[Any, str, str]:
-    from rag.embedding.choice import place_of
+    from rag.books.book_settings import place_of
     from rag.search.rerank import build_reranker
 
     reranker = build_reranker(settings)

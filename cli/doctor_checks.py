@@ -58,7 +58,7 @@ async def check_book(
 
 async def _check_search(index: ChunkIndex, info: IndexInfo, embedder: Embedder, owner: str) -> None:
     """Make one dense search. Raises `AskbookError` if it fails, or finds nothing in a collection with points."""
-    from rag.embedding.bm25 import Bm25Encoder
+    from rag.embedding.local import Bm25Encoder
     from rag.index.catalog import require_matching_models
 
     await require_matching_models(index, embedder, Bm25Encoder(), owner)

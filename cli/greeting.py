@@ -84,7 +84,7 @@ async def questions_to_try(session: ChatSession) -> list[str]:
     the headings of the book cannot be read within a few seconds.
     """
     from cli.suggestion import remembered
-    from rag.embedding.choice import is_local
+    from rag.books.book_settings import is_local
     from rag.services import LiveServices
 
     services = session.agent.services

@@ -68,13 +68,13 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
         build_embedder,
         collection_index,
         collection_to_fill,
+        is_local,
         owner_of,
         source_memory,
         vector_cache,
     )
-    from rag.embedding.bm25 import Bm25Encoder
-    from rag.embedding.choice import is_local
     from rag.embedding.known_models import PACKAGED
+    from rag.embedding.local import Bm25Encoder
     from rag.ingest.patterns import Selection
     from rag.ingest.pipeline import ingest as run_ingestion
     from rag.ingest.report import nothing_read

@@ -103,7 +103,7 @@ def keep_what_is_loaded() -> None:
 async def _suggested(services: Services) -> list[str]:
     """Questions that the book answers. A hosted embedder would bill the searches that try them."""
     from cli.suggestion import suggestions
-    from rag.embedding.choice import is_local
+    from rag.books.book_settings import is_local
     from rag.services import LiveServices
 
     if not isinstance(services, LiveServices) or not is_local(services.embedder):

@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from rag.errors import AskbookError, InvalidQuestionError, SourceFailedError, UsageError, told
-from rag.text.visible import UNPRINTABLE, visible
+from rag.text.markup import UNPRINTABLE, visible
 
 EVERY: Final = 10.0  # seconds between two lines of progress where no bar can be drawn
 _UNWRAPPED: Final = 10_000  # columns of a pipe

@@ -40,7 +40,7 @@ from nodes.turn import (
     tell_phase,
     with_notice,
 )
-from rag.book import Where
+from rag.book import Found, Where
 from rag.conversation.turns import history
 from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
@@ -59,9 +59,8 @@ from rag.prompt.tool import (
     tool_schema,
 )
 from rag.search.retriever import parse_filter, search
-from rag.search_records import Found
-from rag.text.spelling import is_strange, respelt, vocabulary
-from rag.text.visible import plain_lines
+from rag.text.markup import plain_lines
+from rag.text.vocabulary import is_strange, respelt, vocabulary
 from rag.types import AnsweredQuestion, Passage, Retrieval
 from state import AgentState, Context, Turn
 
@@ -72,13 +71,7 @@ REWRITE_TOKENS: Final = 200  # most tokens of the model's reply
 LONGEST_REWRITE: Final = 400  # most code points of a rewrite; a longer reply is an answer
 _REWRITE_TURNS: Final = 4  # turns in the prompt
 _REWRITE_ANSWER: Final = 800  # code points of each answer in the prompt
-_QUESTION_MARKS: Final = (
-    "?",
-    "？",
-    "؟",
-    "\u037e",
-    "՞",
-)  # question marks: Latin, Chinese and Japanese, Arabic, Greek, Armenian
+_QUESTION_MARKS: Final = ("?", "？", "؟", "\u037e", "՞")  # Latin, Chinese and Japanese, Arabic, Greek, Armenian
 _QUOTES: Final = "\"'“”„«»`*_ "
 _REWRITE_RULE: Final = """
 You are given the end of a conversation about a book, and the question that follows it. Rewrite that question as one \

@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rag.books.book_settings import (
     BOOK,
     MANUAL,
+    Embedding,
     build_embedder,
     choose_collection,
     collection_index,
-    embedding_of_book,
+    embedding_of,
     index_of,
+    is_local,
+    local_embedding,
     owner_of,
+    place_of,
     vector_cache,
 )
 from rag.caller_parts import NOTHING_GIVEN, Given, as_embedder, profile_of_given
-from rag.embedding import choice as embedding_choice
-from rag.embedding.bm25 import Bm25Encoder
+from rag.embedding.local import Bm25Encoder
 from rag.embedding.vector_cache import ShippedVectors
 from rag.ingest.manual import VECTORS, index_manual, is_current
 from rag.model.endpoint import Answerer, build_model, close_model, endpoint_of
@@ -100,21 +103,21 @@ class LiveServices:
         return self._index
 
     @property
-    def embedding(self) -> embedding_choice.Embedding | None:
+    def embedding(self) -> Embedding | None:
         """Which model the embedder is; None for one that the caller brought."""
         if self._given.embeddings is not None and self.index.collection != MANUAL:
             return None
         profile = profile_of(self.settings, self._default_profile)
-        return embedding_of_book(self.settings, profile, self.index.collection)
+        return embedding_of(self.settings, profile, self.index.collection)
 
     @cached_property
     def local_embedder(self) -> Embedder:
         """The book's embedder if it runs in this process, else the local one."""
-        if embedding_choice.is_local(self.embedder):
+        if is_local(self.embedder):
             return self.embedder
         if self._beside is not None:
             return self._beside.local_embedder
-        return embedding_choice.build_embedder(embedding_choice.local(self.settings), self.settings)
+        return build_embedder(self.settings, collection=MANUAL)
 
     def parts(self, profile: str | None) -> Parts:
         """The parts of a profile, built on first use and again when one of its files has changed.
@@ -193,10 +196,10 @@ class LiveServices:
     def _searched_with(self, profile: Profile) -> str:
         if self._given.retriever is not None:
             return f"{type(self._given.retriever).__name__}, the retriever that was given"
-        text = f"{self.embedder.model_id} {embedding_choice.place_of(self.embedder)}"
+        text = f"{self.embedder.model_id} {place_of(self.embedder)}"
         if self.reranker is not None:
-            text += f", reranked by {self.reranker.model_id} {embedding_choice.place_of(self.reranker)}"
-        missing = embedding_choice.embedding_of(self.settings, profile, self.index.collection).missing
+            text += f", reranked by {self.reranker.model_id} {place_of(self.reranker)}"
+        missing = embedding_of(self.settings, profile, self.index.collection).missing
         return f"{text}; the profile's own model needs {missing}" if missing else text
 
 
@@ -264,10 +267,10 @@ def _build(
 def _embedder_of(settings: Settings, chosen: Profile, book: str, beside: LiveServices | None) -> Embedder:
     """The book's embedder: one that the services beside it have already, if it is the same model."""
     if beside is not None:
-        choice = embedding_of_book(settings, chosen, book)
+        choice = embedding_of(settings, chosen, book)
         if choice == beside.embedding:
             return beside.embedder
-        if choice == embedding_choice.local(settings):
+        if choice == local_embedding(settings):
             return beside.local_embedder
     return build_embedder(settings, chosen, book)
 

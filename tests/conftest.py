@@ -21,8 +21,7 @@ from pydantic import SecretStr
 
 from graph.memory import Memory, MemoryOptions, open_memory
 from rag.books.book_settings import BOOK, build_embedder, collection_index, vector_cache
-from rag.embedding.bm25 import Bm25Encoder
-from rag.embedding.local import OnnxEmbeddings
+from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.ingest.pipeline import IngestReport, ingest
 from rag.settings import Settings, variables
 from tests import fakes, fork_server, made_vectors, wire

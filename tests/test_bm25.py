@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.embedding.bm25 import Bm25Encoder
+from rag.embedding.local import Bm25Encoder
 from rag.errors import UsageError
 
 

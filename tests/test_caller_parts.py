@@ -24,7 +24,7 @@ from graph.agent import open_agent
 from graph.storage import thread_config
 from nodes.archive import WINDOW, namespace_of
 from rag.caller_parts import as_embedder
-from rag.embedding.bm25 import Bm25Encoder
+from rag.embedding.local import Bm25Encoder
 from rag.errors import MemoryFailureError, UsageError
 from rag.index.server import ServerIndex
 from rag.ingest.pipeline import ingest

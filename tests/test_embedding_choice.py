@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from rag.books.book_settings import MANUAL
-from rag.books.book_settings import build_embedder as build_for_book
-from rag.embedding.choice import Embedding, build_embedder, embedding_of, local, place_of
+from rag.books.book_settings import MANUAL, Embedding, build_embedder, embedding_of, local_embedding, place_of
 from rag.embedding.hosted import HostedEmbeddings
 from rag.embedding.known_models import PACKAGED
 from rag.errors import UsageError
@@ -116,7 +114,7 @@ def test_each_profile_names_a_model_that_can_be_run() -> None:
 def test_a_model_that_was_asked_for_without_its_key_is_refused(variables: dict[str, Any], said: str) -> None:
     chosen = settings(**variables)
     with pytest.raises(UsageError, match=said) as caught:
-        build_embedder(embedding_of(chosen), chosen)
+        build_embedder(chosen)
     assert caught.value.hint.endswith("or unset ASKBOOK_EMBEDDING_MODEL.")
 
 
@@ -129,7 +127,7 @@ def test_a_reranker_without_its_key_is_refused() -> None:
 def test_an_address_that_is_none_is_refused() -> None:
     chosen = settings(COHERE_API_KEY="k", COHERE_BASE_URL="api.cohere.com")
     with pytest.raises(UsageError, match="COHERE_BASE_URL must start with"):
-        build_embedder(embedding_of(chosen), chosen)
+        build_embedder(chosen)
 
 
 def test_a_key_goes_to_its_own_service_or_the_address_of_its_own_variable() -> None:
@@ -137,7 +135,7 @@ def test_a_key_goes_to_its_own_service_or_the_address_of_its_own_variable() -> N
     places = []
     for model in ("embed-v4.0", "text-embedding-3-small"):
         chosen = settings(**both, ASKBOOK_EMBEDDING_MODEL=model, OPENAI_BASE_URL="http://o.example/v1")
-        built = build_embedder(embedding_of(chosen), chosen)
+        built = build_embedder(chosen)
         assert isinstance(built, HostedEmbeddings)
         places.append((built.service.key.get_secret_value(), built.service.base_url))
         reranker = build_reranker(chosen)
@@ -151,15 +149,17 @@ def test_openais_own_address_is_named_so_that_no_other_variable_leads_elsewhere(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_BASE", "http://elsewhere.example")
     chosen = settings(OPENAI_API_KEY="sk", ASKBOOK_EMBEDDING_MODEL="text-embedding-3-small")
-    built = build_embedder(embedding_of(chosen), chosen)
+    built = build_embedder(chosen)
     assert place_of(built) == "at OpenAI (api.openai.com)"
 
 
 def test_the_manual_is_embedded_inside_this_process_whatever_is_set() -> None:
     chosen = settings(COHERE_API_KEY="k", COHERE_MODEL="embed-v4.0")
-    assert build_for_book(chosen, load_profile("default"), MANUAL).model_id == PACKAGED
-    assert local(settings(ASKBOOK_EMBEDDING_MODEL="text-embedding-3-small", OPENAI_API_KEY="k")) == Embedding()
-    assert local(settings(ASKBOOK_EMBEDDING_MODEL="some/folder")) == Embedding(folder=Path("some/folder"))
+    assert build_embedder(chosen, load_profile("default"), MANUAL).model_id == PACKAGED
+    assert (
+        local_embedding(settings(ASKBOOK_EMBEDDING_MODEL="text-embedding-3-small", OPENAI_API_KEY="k")) == Embedding()
+    )
+    assert local_embedding(settings(ASKBOOK_EMBEDDING_MODEL="some/folder")) == Embedding(folder=Path("some/folder"))
 
 
 def test_no_client_is_loaded_before_it_is_used() -> None:

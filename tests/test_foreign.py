@@ -15,8 +15,7 @@ import pytest
 from graph.agent import open_agent
 from rag.book import IndexInfo
 from rag.books.book_settings import collection_index
-from rag.embedding.bm25 import Bm25Encoder
-from rag.embedding.local import OnnxEmbeddings
+from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.errors import RetrievalError, UsageError
 from rag.index.catalog import open_index
 from rag.index.field_mapping import layout_of

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from rag.books.book_settings import build_embedder
 from rag.embedding import hosted
-from rag.embedding.choice import build_embedder, embedding_of
 from rag.errors import AskbookError
 from rag.ports import Embedder
 from rag.settings import Settings
@@ -31,7 +31,7 @@ def embedder(server: WireServer, model: str = "embed-english-v3.0") -> Embedder:
     settings = Settings(
         cohere_api_key=SecretStr(KEY), cohere_base_url=server.address, embedding_model=Path(f"cohere:{model}")
     )
-    return build_embedder(embedding_of(settings), settings)
+    return build_embedder(settings)
 
 
 def test_nothing_is_called_before_there_is_a_text(server: CohereServer) -> None:
@@ -178,7 +178,7 @@ def test_a_key_with_a_stray_character_is_refused_without_being_shown(server: Coh
     for key in ("co-canary\n", "co-canäry"):
         settings = Settings(cohere_api_key=SecretStr(key), cohere_base_url=server.address)
         with pytest.raises(AskbookError, match="COHERE_API_KEY has a character that no key has") as caught:
-            build_embedder(embedding_of(settings), settings).embed_query("a question")
+            build_embedder(settings).embed_query("a question")
         assert "co-can" not in f"{caught.value.message} {caught.value.hint}"
 
 
@@ -215,7 +215,7 @@ def openai_embedder(server: WireServer, model: str = "text-embedding-3-small") -
     settings = Settings(
         openai_api_key=SecretStr("sk-canary"), openai_base_url=server.address, embedding_model=Path(model)
     )
-    return build_embedder(embedding_of(settings), settings)
+    return build_embedder(settings)
 
 
 def test_openai_embeds_in_batches_with_its_key(openai: OpenAIEmbeddingServer) -> None:

@@ -17,7 +17,8 @@ from pydantic import SecretStr
 from graph.agent import Agent
 from graph.build import build_graph
 from graph.memory import Memory, open_memory
-from rag.embedding.choice import build_embedder, embedding_of, service_of
+from rag.books.book_settings import build_embedder
+from rag.embedding.hosted import service_of
 from rag.errors import AskbookError, UsageError
 from rag.model.endpoint import build_model, endpoint_of
 from rag.model.received_answer import clean_calls
@@ -93,7 +94,7 @@ def hosted_call(kind: str, address: str) -> None:
     if kind == "rerank":
         CohereReranker(service_of("cohere", chosen, needs="", variable="")).rerank("q", ["a", "b"])
     else:
-        build_embedder(embedding_of(chosen), chosen).embed_query("a question")
+        build_embedder(chosen).embed_query("a question")
 
 
 # --- packed bombs ---------------------------------------------------------------------------------------------------
@@ -300,7 +301,7 @@ def test_the_address_of_an_embedder_is_checked_too(field: str) -> None:
         **{field: AZURE},
     )
     with pytest.raises(UsageError, match=f"{field.upper()} has a"):
-        build_embedder(embedding_of(chosen), chosen)
+        build_embedder(chosen)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from rag.book import IndexEntry
 from rag.books.book_settings import build_embedder, collection_index, vector_cache
-from rag.embedding.bm25 import Bm25Encoder
+from rag.embedding.local import Bm25Encoder
 from rag.ingest.pipeline import IngestReport, ingest
 from rag.ingest.plan import is_whole
 from rag.settings import Settings

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.embedding.bm25 import Bm25Encoder
-from rag.embedding.local import OnnxEmbeddings
+from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.embedding.vector_cache import ShippedVectors, read_vectors, text_key, write_vectors
 from rag.index.catalog import open_index
 from rag.index.edge import WAIT, EdgeIndex

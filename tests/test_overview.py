@@ -10,8 +10,7 @@ import pytest
 from cli.suggestion import remembered, suggested, untried
 from graph.agent import open_agent
 from rag.book import Point, SparseVector
-from rag.embedding.bm25 import Bm25Encoder
-from rag.embedding.local import OnnxEmbeddings
+from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.index.catalog import open_index
 from rag.ingest.pipeline import ingest
 from rag.search.overview import MOST, overview

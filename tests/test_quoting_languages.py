@@ -13,8 +13,7 @@ import pytest
 
 from cli.suggestion import foreign_language
 from graph.agent import Agent, open_agent
-from rag.embedding.bm25 import Bm25Encoder
-from rag.embedding.local import OnnxEmbeddings
+from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.index.catalog import open_index
 from rag.ingest.pipeline import ingest
 from rag.settings import Settings

@@ -188,8 +188,7 @@ DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "books" / "phys
 async def test_a_real_book_answers_from_the_right_chapter(index: EdgeIndex) -> None:
     if not DATA.is_dir():
         pytest.skip("needs shared/data/books/physical-ai")
-    from rag.embedding.bm25 import Bm25Encoder
-    from rag.embedding.local import OnnxEmbeddings
+    from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 
     embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
     info = IndexInfo("book", embedder.model_id, embedder.dimension, sparse.model_id, 0)

@@ -15,7 +15,7 @@ from qdrant_client import models
 
 from rag.books.book_settings import build_embedder, collection_index, vector_cache
 from rag.books.stored_books import MANUAL_TITLE, books_on_offer, delete_book, list_books, rename_book, show_book
-from rag.embedding.bm25 import Bm25Encoder
+from rag.embedding.local import Bm25Encoder
 from rag.errors import RetrievalError, UsageError
 from rag.index.edge_files import NamedLock
 from rag.ingest.pipeline import ingest

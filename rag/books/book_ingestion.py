@@ -15,7 +15,7 @@ from rag.books.book_settings import (
     vector_cache,
 )
 from rag.caller_parts import NOTHING_GIVEN, Given, as_embedder
-from rag.embedding.bm25 import Bm25Encoder
+from rag.embedding.local import Bm25Encoder
 from rag.errors import UsageError
 from rag.ingest.book_sources import IngestOptions
 from rag.ingest.ingestion import Ingestion

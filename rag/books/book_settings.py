@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rag.caller_parts import Given
-from rag.embedding import choice as embedding_choice
+from rag.embedding.known_models import HOSTED, KEYS, MULTILINGUAL, PACKAGED, Provider, key_of
 from rag.embedding.vector_cache import SqliteVectorCache
+from rag.errors import UsageError
 from rag.index.catalog import list_collections, open_index
 from rag.index.field_mapping import Layout, layout_of
 from rag.index.server_client import Server
-from rag.ports import ChunkIndex, Embedder
+from rag.ports import ChunkIndex, Embedder, Reranker
 from rag.profiles.profile import Profile
 from rag.search.given_retriever import SeenPassages
 from rag.settings import Settings
@@ -21,6 +23,27 @@ if TYPE_CHECKING:
 
 MANUAL: Final = "manual"  # collection of askbook's own manual
 BOOK: Final = "book"  # default collection of the user's book
+COHERE_MODEL: Final = "embed-multilingual-v3.0"
+# Names of the packaged model, in settings and in profiles of foreign collections.
+_PACKAGED: Final = frozenset({"packaged", PACKAGED, "all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"})
+_PREFIXES: Final[dict[str, Provider]] = {
+    "cohere:": "cohere",
+    "openai:": "openai",
+    "embed-": "cohere",
+    "text-embedding-": "openai",
+}
+
+
+class Embedding(NamedTuple):
+    """The chosen model. Without a provider it runs in this process, from `folder`, or packaged if that is None.
+
+    `missing` names the variable of the key that the profile's model needs, if that key is not set.
+    """
+
+    model: str = PACKAGED
+    provider: Provider | None = None
+    folder: Path | None = None
+    missing: str = ""
 
 
 async def choose_collection(settings: Settings, profile: Profile, given: str | None) -> str:
@@ -46,26 +69,107 @@ def owner_of(collection: str, profile: Profile) -> str:
     return profile.name if collection == profile.book.collection else ""
 
 
+def embedding_of(settings: Settings, profile: Profile | None = None, collection: str | None = None) -> Embedding:
+    """The embedding model of a collection. Nothing is loaded or called.
+
+    The manual always uses the local one. The environment overrides the profile, whose model counts only for the
+    profile's own collection. Raises `UsageError` for a model of the profile that askbook does not know.
+    """
+    if collection == MANUAL:
+        return local_embedding(settings)
+    if settings.embedding_model is not None:
+        return _of_environment(settings.embedding_model)
+    if settings.cohere_api_key and settings.cohere_model:
+        return Embedding(settings.cohere_model, "cohere")
+    usual = Embedding(COHERE_MODEL, "cohere") if settings.cohere_api_key else Embedding()
+    own = profile.book.embedding_model if profile and collection and collection == profile.book.collection else None
+    if own is None:
+        return usual
+    if own == MULTILINGUAL:
+        return Embedding(MULTILINGUAL)
+    named = _hosted(own)
+    if named is None and own not in _PACKAGED:
+        message = f'The book of the profile was encoded by "{own}", which askbook does not know.'
+        hint = 'For another model of these providers, write "openai:NAME" or "cohere:NAME".'
+        raise UsageError(message, code="embedding_model", hint=hint)
+    if named is None or named.provider is None:
+        return Embedding()
+    return named if key_of(named.provider, settings) else usual._replace(missing=KEYS[named.provider])
+
+
+def model_id_of(name: str) -> str:
+    """The model id for a name in a profile, as an index records it; an unknown name is its own id."""
+    if name in _PACKAGED:
+        return PACKAGED
+    hosted = _hosted(name)
+    return hosted.model if hosted else name
+
+
+def local_embedding(settings: Settings) -> Embedding:
+    """The model inside this process, which is free: for the manual, and for the answerer that quotes."""
+    folder = settings.embedding_model
+    return Embedding(folder=folder) if folder and not _is_name(folder) else Embedding()
+
+
+def is_local(embedder: Embedder) -> bool:
+    """Whether the model runs in this process."""
+    return getattr(embedder, "service", None) is None
+
+
+def place_of(part: Embedder | Reranker) -> str:
+    """Where the model runs, for messages."""
+    service = getattr(part, "service", None)
+    return f"at {service.place}" if service else "inside this process"
+
+
 def build_embedder(
     settings: Settings, profile: Profile | None = None, collection: str | None = None, *, lazy: bool = False
 ) -> Embedder:
-    """The embedding model of a book, chosen by `rag.embedding.choice`. The manual always uses the local one.
+    """The embedding model of a book (see `embedding_of`). A hosted one is not called.
 
-    Makes no call. With `lazy`, the packaged model is loaded for its first vector only.
-
-    Raises `UsageError` if the model is missing or unusable.
+    With `lazy`, the packaged model is loaded for its first vector only. Raises `UsageError` if a file, a key or an
+    address is not usable. A key is sent only to its service, or to the address in the service's variable.
     """
-    choice = embedding_of_book(settings, profile, collection)
-    return embedding_choice.build_embedder(choice, settings, lazy=lazy)
+    choice = embedding_of(settings, profile, collection)
+    if choice.model == MULTILINGUAL:
+        from rag.embedding.multilingual import MultilingualEmbeddings
+
+        return MultilingualEmbeddings()
+    if choice.provider is None:
+        from rag.embedding.local import OnnxEmbeddings
+
+        return OnnxEmbeddings(choice.folder, lazy=lazy)
+    from rag.embedding.hosted import HostedEmbeddings, cohere_wire, openai_wire, service_of
+
+    connect = cohere_wire if choice.provider == "cohere" else openai_wire
+    by_default = choice.provider == "cohere" and not settings.embedding_model
+    variable = "COHERE_MODEL" if by_default else "ASKBOOK_EMBEDDING_MODEL"
+    service = service_of(choice.provider, settings, needs=f"The embedding model {choice.model}", variable=variable)
+    return HostedEmbeddings(choice.model, service, connect)
 
 
-def embedding_of_book(
-    settings: Settings, profile: Profile | None, collection: str | None
-) -> embedding_choice.Embedding:
-    """The embedding model that `build_embedder` builds. Raises `UsageError` for one that askbook does not know."""
-    if collection == MANUAL:
-        return embedding_choice.local(settings)
-    return embedding_choice.embedding_of(settings, profile, collection)
+def _of_environment(value: Path) -> Embedding:
+    if not _is_name(value):
+        return Embedding(folder=value)
+    return Embedding(MULTILINGUAL) if str(value) == MULTILINGUAL else _hosted(str(value)) or Embedding()
+
+
+def _is_name(value: Path) -> bool:
+    """Whether the setting is the name of a model, not a folder."""
+    return not value.is_dir() and (str(value) in (*_PACKAGED, MULTILINGUAL) or _hosted(str(value)) is not None)
+
+
+def _hosted(name: str) -> Embedding | None:
+    """The hosted model of that name, None if there is none.
+
+    A name that is not in `HOSTED` is recognised by its prefix, such as `embed-` or `cohere:`.
+    """
+    if name in HOSTED:
+        return Embedding(name, HOSTED[name].provider)
+    prefix = next((known for known in _PREFIXES if name.startswith(known)), None)
+    if prefix is None:
+        return None
+    return Embedding(name.removeprefix(prefix) if prefix.endswith(":") else name, _PREFIXES[prefix])
 
 
 def collection_index(
@@ -96,7 +200,7 @@ def index_of(settings: Settings, book: str, profile: Profile, given: Given) -> C
 
 def _layout_of(profile: Profile | None) -> Layout:
     layout = layout_of(profile.book) if profile else Layout()
-    return replace(layout, embedding_model=embedding_choice.model_id_of(layout.embedding_model))
+    return replace(layout, embedding_model=model_id_of(layout.embedding_model))
 
 
 def server_of(settings: Settings) -> Server | None:

@@ -18,8 +18,7 @@ from pydantic import ValidationError
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.system.process import program
-from rag.text.markup import without_markers
-from rag.text.visible import without_controls
+from rag.text.markup import without_controls, without_markers
 from rag.types import UNCONFIRMED_MARK, AnsweredQuestion, ErrorInfo, Response, new_id
 
 _REMEMBERED: Final = (

@@ -14,13 +14,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from langchain_core.embeddings import Embeddings
 
 from rag.embedding.hosted_errors import Service, hosted_faults
-from rag.embedding.known_models import HOSTED, UNKNOWN_TOKENS
-from rag.errors import RetrievalError
+from rag.embedding.known_models import HOSTED, KEYS, UNKNOWN_TOKENS, Provider, key_of
+from rag.errors import RetrievalError, UsageError
+from rag.model.addresses import checked_address, checked_key
+from rag.model.endpoint import OPENAI
 from rag.private_apis import limit_exchanges
+from rag.system.process import need
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from rag.settings import Settings
 
 Kind = Literal["search_document", "search_query"]
 Wire = Callable[[list[str], Kind], Any]
@@ -250,3 +255,24 @@ def pieces(text: str, most: int) -> list[str]:
             found[-1] += part
             room -= cost
     return found
+
+
+def service_of(provider: Provider, settings: Settings, *, needs: str, variable: str) -> Service:
+    """The service of a hosted model. Its key is sent nowhere else.
+
+    For the error of a missing key, `needs` says what needs it, and `variable` is the setting that chose the model.
+    Raises `UsageError` for a missing key, a broken address or a missing library.
+    """
+    key, key_variable, url_variable = key_of(provider, settings), KEYS[provider], f"{provider.upper()}_BASE_URL"
+    if key is None:
+        hint = f"Set {key_variable}, or unset {variable}."
+        raise UsageError(f"{needs} needs {key_variable}, which is not set.", code="missing_key", hint=hint)
+    address = settings.cohere_base_url if provider == "cohere" else settings.openai_base_url
+    if address:
+        checked_address(url_variable, address)
+    checked_key(key_variable, key)
+    if provider == "cohere":
+        need("langchain_cohere", "cohere", needs)
+    name = "Cohere" if provider == "cohere" else "the endpoint" if address else "OpenAI"
+    base_url = address if provider == "cohere" else address or OPENAI
+    return Service(name, key, base_url, key_variable, url_variable, variable)

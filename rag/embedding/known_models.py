@@ -1,8 +1,13 @@
-"""The embedding models known by name: those inside this process, and those that services document."""
+"""The embedding models known by name: those inside this process, and those of services, with the keys they need."""
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from rag.settings import Settings
 
 Provider = Literal["cohere", "openai"]
 
@@ -30,3 +35,9 @@ HOSTED: Final = {
     "text-embedding-ada-002": HostedModel("openai", 1536, 8_000),
 }
 UNKNOWN_TOKENS: Final = 510  # `max_tokens` of a model that is not listed, as of the smallest ones
+KEYS: Final[dict[Provider, str]] = {"cohere": "COHERE_API_KEY", "openai": "OPENAI_API_KEY"}
+
+
+def key_of(provider: Provider, settings: Settings) -> SecretStr | None:
+    """The key of a provider, None if it is not set."""
+    return settings.cohere_api_key if provider == "cohere" else settings.openai_api_key

@@ -141,8 +141,7 @@ def embed_manual(file: Path) -> int:
 
     The file serves the checkout and the package, whose pages name other commands.
     """
-    from rag.embedding.bm25 import Bm25Encoder
-    from rag.embedding.local import OnnxEmbeddings
+    from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
     from rag.index.catalog import open_index
 
     embedder = OnnxEmbeddings()

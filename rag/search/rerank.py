@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rag.book import Chunk
 from rag.embedding import hosted
-from rag.embedding.choice import service_of
 from rag.embedding.hosted_errors import Service, hosted_faults
 from rag.ports import Reranker
 
 if TYPE_CHECKING:
-    from rag.search_records import Candidate
+    from rag.book import Candidate
     from rag.settings import Settings
 
 MODEL: Final = "rerank-v3.5"
@@ -96,4 +95,6 @@ def build_reranker(settings: Settings) -> Reranker | None:
     """The reranker, None if it is off. Nothing is called. Raises `UsageError` if its key is not set."""
     if settings.rerank == "off":
         return None
-    return CohereReranker(service_of("cohere", settings, needs="ASKBOOK_RERANK=cohere", variable="ASKBOOK_RERANK"))
+    return CohereReranker(
+        hosted.service_of("cohere", settings, needs="ASKBOOK_RERANK=cohere", variable="ASKBOOK_RERANK")
+    )
