@@ -16,7 +16,7 @@ from rag.errors import UsageError
 from rag.evaluation.dataset import Conversation, Dataset, Labels, Place, read_dataset
 from rag.evaluation.grading import DEPTH, GradedAnswer, grade, ranking_of
 from rag.settings import Settings
-from rag.system.installation import need
+from rag.system.process import need
 from rag.types import Event, Response
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from rag.book import Candidate, Chunk, Outcome
-from rag.profiles.profile import effective, load_profile
+from rag.profiles.effective_values import effective
+from rag.profiles.profile import load_profile
 from rag.search.ranking import AMONG, BESIDE, joined
 from rag.services import open_services
 from rag.settings import Settings
