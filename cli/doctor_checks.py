@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from cli.terminal import counted
 from rag.errors import AskbookError, OptionRefusedError, RetrievalError
 from rag.ports import Dialect
-from rag.system.installation import program
+from rag.system.process import program
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -99,7 +99,7 @@ async def foreign_language(index: ChunkIndex) -> str:
 
     Raises what the index raises.
     """
-    from rag.text.language import is_foreign, language_of
+    from rag.text.vocabulary import is_foreign, language_of
 
     ids = sorted(entry.id for entry in await index.entries())
     texts = [chunk.text for chunk in await index.fetch(ids[:READ])]

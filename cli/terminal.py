@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from rag.errors import AskbookError, InvalidQuestionError, SourceFailedError, UsageError, told
-from rag.text.visible import UNPRINTABLE, visible
+from rag.text.markup import UNPRINTABLE, visible
 
 EVERY: Final = 10.0  # seconds between two lines of progress where no bar can be drawn
 _UNWRAPPED: Final = 10_000  # columns of a pipe
@@ -275,7 +275,7 @@ def preload(*modules: str) -> None:
 def _import_libraries(*modules: str) -> None:
     import tokenizers  # noqa: F401
 
-    from rag.system.installation import onnx_runtime
+    from rag.system.process import onnx_runtime
 
     onnx_runtime()
     for module in modules:
@@ -286,7 +286,7 @@ def _import_libraries(*modules: str) -> None:
 async def opened(options: argparse.Namespace, settings: Settings) -> AsyncIterator[Agent]:
     """The agent for the given options. If the manual has to be indexed, a progress bar is shown."""
     from graph.agent import open_agent
-    from rag.observing.observers import start_outputs
+    from rag.services import start_outputs
 
     start_outputs(settings)
     with progress_bar("Indexing the manual") as progress:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
+    from rag.book import Found
     from rag.profiles.profile import Profile
-    from rag.search_records import Found
     from rag.types import AnsweredQuestion
 
 

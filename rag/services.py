@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rag.books.book_settings import (
     BOOK,
@@ -40,6 +40,10 @@ from rag.search.rerank import build_reranker
 from rag.search.retriever import Retriever
 from rag.settings import Settings
 from rag.system.private_files import close_to_others
+from rag.system.process import need
+
+if TYPE_CHECKING:
+    from rag.observing.runs import RunObserver
 
 QUOTED_FROM: Final = 12  # passages that the answerer without a model reads, if no other number is set
 
@@ -290,3 +294,34 @@ async def _index_manual(settings: Settings, services: LiveServices, progress: Pr
         await index_manual(index, services.embedder, services.sparse, vectors, progress, stamp=stamp)
     finally:
         await index.aclose()
+
+
+def observers_of(settings: Settings) -> list[RunObserver]:
+    """The callback handlers of an agent. Raises `UsageError` when an extra is missing."""
+    observers: list[RunObserver] = []
+    if settings.log != "off":
+        from rag.observing.run_log import RunLog
+
+        observers.append(RunLog())
+    if settings.traces == "otel":
+        need("opentelemetry.sdk", "otel", "ASKBOOK_TRACES=otel")
+        from rag.observing.run_spans import RunSpans
+
+        observers.append(RunSpans())
+    return observers
+
+
+def start_outputs(settings: Settings) -> None:
+    """Send lines and spans out of this process, for the commands. Raises `UsageError` when an extra is missing.
+
+    A program that uses askbook as a library has outputs of its own.
+    """
+    if settings.log != "off":
+        from rag.observing.run_log import start_log
+
+        start_log(settings.log)
+    if settings.traces == "otel":
+        need("opentelemetry.sdk", "otel", "ASKBOOK_TRACES=otel")
+        from rag.observing.run_spans import start_exporter
+
+        start_exporter()

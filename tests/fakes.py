@@ -15,12 +15,11 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 
 from askbook import testing
 from nodes.retry_limits import Patience
-from rag.book import SparseVector, Where
+from rag.book import Found, SparseVector, Trace, Where
 from rag.errors import UsageError
 from rag.ports import ChunkIndex, Judge, Parts
 from rag.profiles.profile import Profile, load_profile
-from rag.search_records import Found, Trace
-from rag.text.spelling import vocabulary
+from rag.text.vocabulary import vocabulary
 from rag.types import AnsweredQuestion, Passage, Retrieval
 
 AT_ONCE = Patience(pace=0)  # what fails is tried again without waiting

@@ -11,8 +11,7 @@ from pydantic import SecretStr
 from rag.errors import UsageError
 from rag.model.chat_model import EndpointChatModel
 from rag.model.endpoint import OPENAI, QUOTING, Answerer, Endpoint, build_model, check_key, endpoint_of, is_openai
-from rag.profiles.layers import FOLDER
-from rag.profiles.profile import load_profile
+from rag.profiles.profile import FOLDER, load_profile
 from rag.settings import Settings
 from tests.fakes import FakeEmbedder
 from tests.openai_server import answer, openai_server

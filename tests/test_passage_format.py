@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis.strategies import text
 
 from rag.prompt.passage_format import format_passages, format_question, new_boundary, parse_passages, parse_prompt
-from rag.text.visible import plain_lines
+from rag.text.markup import plain_lines
 from rag.types import Passage
 
 

@@ -14,8 +14,7 @@ from cli.session import ChatSession as Session
 from rag.errors import UsageError
 from rag.index.field_mapping import layout_of
 from rag.model.endpoint import build_model
-from rag.profiles.layers import FOLDER
-from rag.profiles.profile import load_profile
+from rag.profiles.profile import FOLDER, load_profile
 from rag.settings import Settings
 from tests.command_line import CommandLine
 from tests.fakes import FakeEmbedder, passage

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
+from rag.text.markup import OPEN_SEQUENCE, is_plain, visible
 from rag.text.sentences import ends_sentence
-from rag.text.visible import OPEN_SEQUENCE, is_plain, visible
 
 LONGEST: Final = 10_000  # code points of a piece; a longer one is cut and is no sentence
 

@@ -13,7 +13,7 @@ from rag.evidence.verdict import check
 from rag.text.english.requests import Demand, asked, blanked, is_order, joined_tasks, without_orders
 from rag.text.english.stopwords import LIGHT
 from rag.text.sentences import Unit, code_spans, units
-from rag.text.spelling import is_garbled
+from rag.text.vocabulary import is_garbled
 from rag.types import OMISSION, Passage, Quote, Standing
 
 MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at

@@ -21,7 +21,7 @@ from itertools import islice
 from typing import Final
 
 from rag.evidence.reading import DIGITS, LETTERS, ReadText, plain_number, read
-from rag.text.terms import is_english
+from rag.text.vocabulary import is_english
 from rag.types import Standing
 
 MOST_CODE: Final = 20  # code words that are named

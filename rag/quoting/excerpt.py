@@ -26,7 +26,8 @@ from rag.quoting.relevance import Reading, defines, definitions, share
 from rag.text.english.phrases import LEANS_BACK, NUMBERED_TITLE, POINTED, POINTS_BACK
 from rag.text.english.stopwords import STOP_WORDS
 from rag.text.sentences import Unit
-from rag.text.terms import keys, stem
+from rag.text.terms import keys
+from rag.text.vocabulary import stem
 
 BUDGET: Final = 1300  # characters of an answer, without markers
 LONGEST: Final = 650  # characters of a block that is quoted whole

@@ -22,9 +22,8 @@ from rag.quoting.blocks import QuoteBlock, blocks, faults, is_quotable
 from rag.text.english.phrases import COPULA, LEANING, LEANS_BACK, NO_DEFINITION, REASON
 from rag.text.english.requests import QuestionShape, shape
 from rag.text.english.stopwords import LIGHT, SAYS_ALSO, STOP_WORDS, VAGUE
-from rag.text.language import is_foreign, is_stop_word, language_of, stem_in
-from rag.text.spelling import respelt, vocabulary
-from rag.text.terms import Term, is_english, keys, stem, terms, weigh
+from rag.text.terms import Term, keys, terms, weigh
+from rag.text.vocabulary import is_english, is_foreign, is_stop_word, language_of, respelt, stem, stem_in, vocabulary
 
 EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
 EMBEDDED_CHARACTERS: Final = 420  # of a block

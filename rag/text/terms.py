@@ -1,29 +1,18 @@
-"""Terms of a question and keys of a text, so that the two can be compared: stems, compounds, code words, rarity.
-
-Rarity is read off the vocabulary of the embedding model, which lists whole words roughly by frequency from line 1,997
-("the") on. A word that it lacks is rare.
-"""
+"""Terms of a question and keys of a text, so that the two can be compared: stems, compounds, code words, rarity."""
 
 from __future__ import annotations
 
-import math
 import re
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rag.text.english.requests import ASKS, CONJUNCTION, FOLLOW_UP, REFERS_BACK, SPOKEN_CODE
 from rag.text.english.stopwords import ASKED_WITH, FACTS, LIGHT, SAYS_ALSO, SOFT, STOP_WORDS, VAGUE
-from rag.text.english.word_forms import AMERICAN, BRITISH
+from rag.text.vocabulary import MIN_WEIGHT, is_common, rarity, stem
 
-VOCABULARY: Final = Path(__file__).parent.parent / "data" / "vocab.txt"
-_FIRST_WORD: Final = 1996  # lines before the first word: special tokens, punctuation, single characters
-_COMMON, _RARE = 30, 10_000  # the weight of a word rises between these ranks
-MIN_WEIGHT: Final = 0.2
 LIGHT_WEIGHT: Final = 0.35
 NAME_WEIGHT: Final = 0.8  # at least, of a name or a code word: it says what the question is about
 
@@ -112,31 +101,6 @@ def weigh(wanted: Sequence[Term]) -> float:
     return sum(term.weight for term in wanted) + doubt
 
 
-def rarity(word: str) -> float:
-    """How rare a lower-case English word is: log(rank / 30) / log(10,000 / 30), at least 0.2, and 1 if unknown."""
-    ranks = _ranks()
-    rank = min((ranks[form] for form in (word, stem(word), word.removesuffix("s")) if form in ranks), default=_RARE)
-    scaled = math.log(max(rank, 1) / _COMMON) / math.log(_RARE / _COMMON)
-    return min(1.0, max(MIN_WEIGHT, scaled))
-
-
-_STEMMING: Final = threading.Lock()  # the stemmer keeps the word that it works on in itself
-
-
-@lru_cache(maxsize=50_000)
-def stem(word: str) -> str:
-    """The Snowball (Porter 2) stem of a lower-case word, with American spelling."""
-    american = BRITISH.sub(lambda match: AMERICAN[match[0]], word)
-    with _STEMMING:
-        return str(_stemmer().stemWord(american))
-
-
-def is_english(word: str) -> bool:
-    """Whether the vocabulary has a lower-case word or its stem."""
-    ranks = _ranks()
-    return word in ranks or stem(word) in ranks
-
-
 def refers_back(question: str) -> bool:
     """Whether the question needs the one before it: "tell me more", "and on Windows?", "why is that?"."""
     return bool(FOLLOW_UP.match(question) or REFERS_BACK.search(question)) or not terms(question)
@@ -206,7 +170,7 @@ def _looks_like_code(word: str) -> bool:
 
 def _join_numbered(match: re.Match[str]) -> str:
     """Join "ROS 2" and "RT-2" to one word, but not "move 5" or "top 10"."""
-    is_name = any(c.isupper() for c in match[1][1:]) or match[1].lower() not in _ranks()
+    is_name = any(c.isupper() for c in match[1][1:]) or not is_common(match[1].lower())
     return f"{match[1]}{match[2]}" if is_name else match[0]
 
 
@@ -214,17 +178,3 @@ def _join_numbered(match: re.Match[str]) -> str:
 def _also() -> dict[str, set[str]]:
     """Stems of `SAYS_ALSO` by the stem of the question's word."""
     return {stem(word): {stem(other) for other in others} - STOP_WORDS for word, others in SAYS_ALSO.items()}
-
-
-@cache
-def _ranks() -> dict[str, int]:
-    """Rank by frequency of every whole word of the vocabulary, from 1."""
-    lines = VOCABULARY.read_text(encoding="utf-8").splitlines()[_FIRST_WORD:]
-    return {word: rank for rank, word in enumerate(lines, 1) if not word.startswith("##")}
-
-
-@cache
-def _stemmer() -> Any:
-    import Stemmer
-
-    return Stemmer.Stemmer("english", 0)  # without a cache of its own: `stem` has one
