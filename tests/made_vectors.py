@@ -59,8 +59,8 @@ class MadeVectors:
             vectors = make(texts)
             self._store(key, array("f", [value for vector in vectors for value in vector]), None)
             return vectors
-        vectors: Vectors = _rows(stored[0]).tolist()
-        return vectors
+        known: Vectors = _rows(stored[0]).tolist()
+        return known
 
     def of_tokens(self, texts: list[str], make: Callable[[list[str]], list[TokenVectors]]) -> list[TokenVectors]:
         """The vectors of each text and of its tokens, likewise."""
