@@ -50,18 +50,22 @@ _HTML: Final = re.compile(
     r"em|embed|figure|font|footer|form|frame|h[1-6]|head|header|hr|html|i|iframe|img|input|ins|kbd|label|li|link|main|mark|"
     r"marquee|math|meta|nav|object|ol|option|p|param|picture|pre|q|s|samp|script|section|select|small|source|span|strike|"
     r"strong|style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|title|tr|track|tt|u|ul|var|video|"
-    r"wbr|--)(?![A-Za-z0-9])|<[^<>]*=",
+    r"wbr|--)(?![A-Za-z0-9])|<[/!?]?[A-Za-z][^<>]*=",
     re.IGNORECASE,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """`plain` has known markers as `[n]`. `unknown` counts markers that name no passage, `links` removed addresses."""
+    """`plain` has known markers as `[n]`. `unknown` counts markers that name no passage, `links` removed addresses.
+
+    `holes` are the addresses, and the inline code with an address, that left a gap among the words.
+    """
 
     plain: MarkedText
     unknown: int = 0
     links: int = 0
+    holes: tuple[str, ...] = ()
 
 
 class Composer:
@@ -87,10 +91,10 @@ class Composer:
         plain, shown = text.changed(first.run(text.segments)), first.shown
         for attempt in range(4):
             if _is_settled(plain, shown, allowed):
-                return Composed(plain, first.unknown, first.links)
+                return Composed(plain, first.unknown, first.links, tuple(first.holes))
             again = _Pass(self, allowed, sources, strip=True)
             plain, shown = MarkedText(again.run((plain if attempt else text).segments)), again.shown
-        return Composed(MarkedText(""), first.unknown, first.links)
+        return Composed(MarkedText(""), first.unknown, first.links, tuple(first.holes))
 
     def bare(self, plain: MarkedText) -> str:
         """What a composed text claims: without its markers, and without "According to [1]," before it."""
@@ -175,6 +179,7 @@ class _Pass:
         self._allowed = allowed
         self._strip = strip
         self.shown: list[tuple[int, ...]] = []
+        self.holes: list[str] = []
         self._group: set[int] = set()  # the markers that stand before this place, next to one another
         self.unknown = self.links = 0
 
@@ -185,7 +190,7 @@ class _Pass:
                 self._group = set()
             joined += self._one(segment)
         joined = _REPEATED.sub("", joined)
-        joined = re.sub(rf"(?<=\w){_TAG}*{_BREAK}[{_TAG}{_BREAK}]*(?=\w)", " ", joined).replace(_BREAK, _TAG)
+        joined = re.sub(rf"(?<=\S){_TAG}*{_BREAK}[{_TAG}{_BREAK}]*(?=[\w(\[“\"'`])", " ", joined).replace(_BREAK, _TAG)
         joined = re.sub(rf"(?<=[ \t]){_TAG}+[ \t]+|{_TAG}", "", joined)
         joined = _HOLLOW.sub(_HOLE, _LISTED.sub("", joined))
         return _without_open_tag(_HELD.sub("", joined))
@@ -200,7 +205,10 @@ class _Pass:
                 harmless = not _HTML.match(segment.raw) or (
                     self._stands(segment.raw) and _KEPT_TAGS.fullmatch(segment.raw) is not None
                 )
-                return self._text(segment.raw) if harmless else _BREAK if _BLOCK_TAG.match(segment.raw) else _TAG
+                if harmless:
+                    return self._text(segment.raw)
+                self.links += len(self._allowed.strange(segment.raw))
+                return _BREAK if _BLOCK_TAG.match(segment.raw) else _TAG
             case "strange":
                 if self._stands(segment.raw):
                     return segment.raw
@@ -217,6 +225,7 @@ class _Pass:
             case "code":
                 strange = self._allowed.strange(segment.raw)
                 self.links += len(strange)
+                self.holes += [segment.raw] if strange else []
                 return _HOLE if strange else segment.raw
             case _:
                 return self._text(segment.raw)
@@ -243,7 +252,10 @@ class _Pass:
                 return segment.raw
             return f"[{self._nested(segment.words)}]({safe_address(segment.url)})"
         self.links += 1
-        return self._nested(segment.words) or _HOLE
+        if words := self._nested(segment.words):
+            return words
+        self.holes.append(segment.url)
+        return _HOLE
 
     def _nested(self, words: str) -> str:
         return "".join(map(self._one, parse(words))) if words else ""
@@ -258,9 +270,11 @@ class _Pass:
 
 
 def _without_open_tag(text: str) -> str:
-    """The text without an HTML tag at its end that a line break parts from its end."""
+    """The text without an HTML tag at its end that a line break parts from its end. In code it is no tag."""
     begin = text.rfind("<")
-    return text[:begin].rstrip() if begin > text.rfind(">") and _HTML.match(text, begin) else text
+    if begin <= text.rfind(">") or not _HTML.match(text, begin):
+        return text
+    return text if any(start < begin < end for start, end in code_spans(text)) else text[:begin].rstrip()
 
 
 def _without_lead(plain: MarkedText) -> MarkedText:

@@ -270,7 +270,14 @@ class ShownAnswer:
 
 
 def wider(one: str, other: str) -> str:
-    """The larger of two gaps, with the indentation of the second where that begins a line."""
+    """The larger of two gaps, with the indentation of the second where that begins a line.
+
+    The sign of a quotation on a blank line stays: without it the quotation would be two.
+    """
+    if not one:
+        return other
+    if ">" in one or ">" in other:
+        return max(other, one, key=lambda gap: gap.count("\n"))
     breaks = max(one.count("\n"), other.count("\n"))
     if not breaks:
         return other or one
