@@ -9,7 +9,8 @@ from typing import Final, Literal
 
 from rag.answer.citations import CitationForms
 from rag.answer.pieces import PieceCutter, TextPiece
-from rag.text.english.phrases import SOURCES_TITLE
+from rag.text.english.numerals import SMALL, units
+from rag.text.english.phrases import ANNOUNCES, SOURCES_TITLE
 from rag.text.markup import MarkedText, without_markers
 from rag.types import Quote, Standing
 
@@ -156,6 +157,19 @@ def with_markers(text: str, numbers: tuple[int, ...]) -> str:
     if end == 0 or text[end - 1] in "\"'”’)]】*_`":
         end = len(text)
     return f"{text[:end]} {''.join(f'[{n}]' for n in numbers)}{text[end:]}"
+
+
+def announced(lead: str) -> tuple[int, str]:
+    """How many items a lead-in announces, 0 if it does not say, and the lead-in without that number.
+
+    >>> announced("There are six types:")
+    (6, 'There are types:')
+    """
+    match = ANNOUNCES.search(lead)
+    if match is None or match["noun"] in units():
+        return 0, lead
+    number = SMALL[match["number"]] if match["number"].isalpha() else int(match["number"])
+    return number, lead[: match.start()] + lead[match.end("number") :].lstrip()
 
 
 class Intake:

@@ -70,6 +70,10 @@ class HeldLines:
     def add(self, line: AnswerLine) -> None:
         self._lines.append(line)
 
+    def holds(self, line: AnswerLine) -> bool:
+        """Whether the line still waits here."""
+        return any(one is line for one in self._lines)
+
     def open_lines(self, block: int | None = None) -> list[AnswerLine]:
         """The lines that are still to be checked, of a block or of all."""
         return [line for line in self._lines if line.is_open and block in (None, line.block)]

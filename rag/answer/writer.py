@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from rag.answer.citations import CitationForms
 from rag.answer.judging import Claim
 from rag.answer.line_check import LineCheck
-from rag.answer.lines import AnswerLine, Intake, is_delimiter
+from rag.answer.lines import AnswerLine, Intake, is_delimiter, with_markers
 from rag.answer.shown_answer import HeldLines, LeftOut, ShownAnswer, unconfirmed_answer
 from rag.text.english.talk import is_refusal, is_talk, words
 from rag.text.sentences import sentence_spans
@@ -69,6 +69,7 @@ class AnswerWriter:
         self._held = HeldLines(manner.mode)
         self._block = self._run = 0
         self._cited: tuple[int, ...] = ()  # by the block so far, or by the lead-in above it
+        self._cited_above: tuple[int, ...] = ()  # by the block before
         self._lead: AnswerLine | None = None  # the last lead-in
         self._head: AnswerLine | None = None  # the head of the last table
         self._at_judge: dict[int, AnswerLine] = {}
@@ -233,6 +234,7 @@ class AnswerWriter:
     def _enter(self, line: AnswerLine) -> None:
         """A new block begins. A list, table or code block under a lead-in inherits the lead-in's citations."""
         self._block, self._run = line.block, line.run
+        self._cited_above = self._cited
         lead = self._lead_of(line)
         self._cited = self._composer.numbers(lead.marked) if lead else ()
 
@@ -284,9 +286,19 @@ class AnswerWriter:
             if line.kind == "code":
                 self._check.check(line, self._cited or self._check.support.numbers, own_place=True)
                 if line.standing == "supported":
-                    line.apart, line.behind = "\n", tuple(line.quotes)
+                    self._cite_code(line)
             else:
                 self._check.check(line, self._cited, own_place=bool(self._cited))
+
+    def _cite_code(self, code: AnswerLine) -> None:
+        """Cite a block of code in its lead-in, if that still waits, or else below it; not where the text above cites."""
+        numbers, lead = tuple(code.quotes), self._lead_of(code)
+        if set(numbers) <= {*self._cited, *self._cited_above}:
+            return
+        if lead is not None and self._held.holds(lead) and not self._composer.numbers(lead.marked):
+            lead.marked = MarkedText(with_markers(lead.text, numbers))
+        else:
+            code.apart, code.behind = "\n", numbers
 
     def _waiting(self) -> list[AnswerLine]:
         waiting = [line for line in self._held.waiting() if not line.asked]
