@@ -321,7 +321,9 @@ class _Pass:
                 self._group = set()
             joined += self._one(segment)
         joined = _REPEATED.sub("", joined)
-        joined = re.sub(rf"(?<=\S){_TAG}*{_BREAK}[{_TAG}{_BREAK}]*(?=[\w(\[“\"'`])", " ", joined).replace(_BREAK, _TAG)
+        joined = re.sub(
+            rf"(?<=[^\s{_HOLE}{_TAG}{_BREAK}]){_TAG}*{_BREAK}[{_TAG}{_BREAK}]*(?=[\w(\[“\"'`])", " ", joined
+        ).replace(_BREAK, _TAG)
         joined = re.sub(rf"(?<=[ \t]){_TAG}+[ \t]+|{_TAG}", "", joined)
         joined = _HOLLOW.sub(_HOLE, _LISTED.sub("", joined))
         return _without_open_tag(_HELD.sub("", joined))

@@ -19,6 +19,7 @@ from rag.answer.line_check import LineCheck
 from rag.answer.lines import AnswerLine, Intake, is_delimiter, with_markers
 from rag.answer.shown_answer import HeldLines, LeftOut, ShownAnswer, unconfirmed_answer
 from rag.text.english.talk import is_refusal, is_talk, words
+from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
 from rag.types import (
     OMISSION,
@@ -291,7 +292,7 @@ class AnswerWriter:
                 self._check.check(line, self._cited, own_place=bool(self._cited))
 
     def _cite_code(self, code: AnswerLine) -> None:
-        """Cite a block of code in its lead-in, if that still waits, or else below it; not where the text above cites."""
+        """Cite code in its lead-in, if that still waits, or else below it. The text above may cite it already."""
         numbers, lead = tuple(code.quotes), self._lead_of(code)
         if set(numbers) <= {*self._cited, *self._cited_above}:
             return
