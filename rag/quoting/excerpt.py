@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rag.prompt.passage_format import NumberedPassage
 from rag.quoting.blocks import (
+    NumberedPassage,
     QuoteBlock,
     blocks,
     faults,
@@ -22,7 +22,7 @@ from rag.quoting.blocks import (
     is_sayable,
 )
 from rag.quoting.layout import Line, flat, laid_out, without_numbers
-from rag.quoting.relevance import Reading, defines, share
+from rag.quoting.relevance import Reading, defines, definitions, share
 from rag.text.english.phrases import LEANS_BACK, NUMBERED_TITLE, POINTED, POINTS_BACK
 from rag.text.english.stopwords import STOP_WORDS
 from rag.text.sentences import Unit
@@ -31,12 +31,19 @@ from rag.text.vocabulary import stem
 
 BUDGET: Final = 1300  # characters of an answer, without markers
 LONGEST: Final = 650  # characters of a block that is quoted whole
+FROM_START: Final = 0.1  # score of the run of sentences with which a long paragraph begins
+FEW: Final = 6  # items of a list that all begin to be quoted, if it is too long to be quoted whole
+BEFORE: Final = 200  # characters, at most, of other blocks that stand before the best one of their passage
 MOST: Final = 4  # blocks that are chosen by their scores
-CLOSE: Final = 0.70  # least share of the best score that a further block needs
+CLOSE: Final = 0.85  # least share of the best score that a further block needs
+CLOSE_STEPS: Final = 0.70  # the same, for a question that asks how: one more way to do it is often wanted
 GAIN: Final = 0.5  # score of a further block for all the terms that no chosen block has
 NEXT: Final = 0.12  # score of a block that goes on where a chosen one ends
-ENOUGH: Final = 250  # characters; a shorter answer takes further blocks down to LOOSE
-LOOSE: Final = 0.65
+ENOUGH: Final = 250  # characters; a shorter answer takes further blocks with LOOSE less
+LOOSE: Final = 0.05
+DEFINING: Final = 0.12  # of `defines`, from which on a sentence or an item says what the question asks for
+CLEAR: Final = 0.25  # of a sentence behind the second, from which on an answer begins with it
+LEADING: Final = 2  # sentences before a definition that do not keep it waiting
 SAME: Final = 0.6  # share of the shorter block's keys from which on two blocks say the same
 FAULTY: Final = 0.25  # faults from which on a block beside a chosen one is not quoted
 ASKED: Final = 0.6  # share of the terms from which on an entry of a list is the one that is asked for
@@ -75,9 +82,11 @@ def choose(reading: Reading) -> list[QuoteBlock]:
     """The blocks to quote, by passage in the order of their choice, then in the order of the text.
 
     One at a time: the block with the best score, where a term that no chosen block has counts more, and so does a block
-    that goes on where a chosen one ends. After the first, a block must fit into what is left of the budget.
+    that goes on where a chosen one ends. After the first, a block must fit into what is left of the budget. What
+    follows the first in its section fills the rest.
     """
     chosen: list[QuoteBlock] = []
+    first: list[QuoteBlock] = []
     room = BUDGET
     for picked in range(MOST):
         found = _next(reading, chosen, enough=BUDGET - room >= ENOUGH)
@@ -88,20 +97,29 @@ def choose(reading: Reading) -> list[QuoteBlock]:
         chosen += group
         room -= sum(map(_length, group))
         if not picked:
+            first = group
             example = _example(group[-1], reading, chosen, room)
             chosen += example
             room -= sum(map(_length, example))
+    if first:
+        chosen += _following(first[-1], reading, chosen, room)
+    return _ordered(chosen, first, reading)
+
+
+def _ordered(chosen: Sequence[QuoteBlock], first: Sequence[QuoteBlock], reading: Reading) -> list[QuoteBlock]:
+    """The blocks by passage in the order of their choice, then in the order of the text.
+
+    Blocks of the best one's passage stand before it only if they are short.
+    """
     ranks = _numbered(list(dict.fromkeys(block.rank for block in chosen)), reading)
-    for block in tuple(chosen):
-        beside = _beside(block, reading, chosen, room)
-        chosen += beside
-        room -= sum(map(_length, beside))
-    return sorted(chosen, key=lambda block: (ranks.index(block.rank), block.place))
+    before = [b for b in chosen if b not in first and b.rank == first[-1].rank and b.place < first[-1].place]
+    later = before if sum(map(_length, before)) > BEFORE else []
+    return sorted(chosen, key=lambda block: (ranks.index(block.rank), block in later, block.place))
 
 
 def _example(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], room: int) -> list[QuoteBlock]:
     """The code right behind the best block: it shows what the block says, and goes before blocks from elsewhere."""
-    following = _beside(block, reading, chosen, room)
+    following = _following(block, reading, chosen, room)
     return [other for other in following if other.place == block.place + 1 and other.form == "code"]
 
 
@@ -119,24 +137,18 @@ def _numbered(ranks: list[int], reading: Reading) -> list[int]:
     return found
 
 
-def _beside(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], room: int) -> list[QuoteBlock]:
-    """What stands next to a chosen block in its section, as far as it fits: what follows first, then what is before."""
+def _following(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], room: int) -> list[QuoteBlock]:
+    """What follows a chosen block in its section, as far as it fits. What is before would keep the answer waiting."""
     found: list[QuoteBlock] = []
     passage = reading.passages[block.rank]
-    for step in (1, -1):
-        place = block.place + step
-        while 0 <= place < len(passage) and passage[place].section == block.section:
-            other = passage[place]
-            if other in chosen or not is_quotable(other) or _length(other) > room:
-                break
-            if is_about_another_platform(other, reading.question) or (step < 0 and _leans(other, other.units[0])):
-                break
-            talk = other.form != "code" and faults(other, reading.question) >= FAULTY
-            if talk or _is_written_again(other, [*chosen, *found]):
-                break
-            found.append(other)
-            room -= _length(other)
-            place += step
+    for other in passage[block.place + 1 :]:
+        if other.section != block.section or other in chosen or not is_quotable(other) or _length(other) > room:
+            break
+        talk = other.form != "code" and faults(other, reading.question) >= FAULTY
+        if is_about_another_platform(other, reading.question) or talk or _is_written_again(other, [*chosen, *found]):
+            break
+        found.append(other)
+        room -= _length(other)
     return [other for other in found if lines(other, reading)]
 
 
@@ -146,7 +158,8 @@ def _next(reading: Reading, chosen: Sequence[QuoteBlock], *, enough: bool) -> li
         return []
     if not chosen:
         return reading.ranked
-    least = reading.ranked[0].score * (CLOSE if enough else LOOSE)
+    close = CLOSE_STEPS if reading.shape.steps else CLOSE
+    least = reading.ranked[0].score * (close if enough else close - LOOSE)
     have = frozenset[str]().union(*(block.own for block in chosen))
     before = share(reading.terms, have)
     scored = []
@@ -237,10 +250,21 @@ def lines(block: QuoteBlock, reading: Reading) -> list[Line]:
     wanted = [i for i, unit in enumerate(block.units) if i >= start and is_sayable(unit)]
     if entries := _asked_entries(block, wanted, reading):
         return list(_with_omissions(block, [*(i for i in wanted if i < block.lead), *entries]))
+    wanted = wanted[_opening(block, wanted, reading) :]
     if sum(len(block.units[i].text) for i in wanted) > LONGEST:
         wanted = _shortened(block, wanted)
     whole = any(i >= block.lead for i in wanted) and (not start or block.form in ("text", "code"))
     return list(_with_omissions(block, wanted)) if whole else []
+
+
+def _opening(block: QuoteBlock, wanted: Sequence[int], reading: Reading) -> int:
+    """With which of the wanted sentences a paragraph begins: the first, or a clear definition that comes late."""
+    if block.form != "text" or not reading.shape.definition:
+        return 0
+    found = definitions(block, reading.terms)
+    best = max(wanted, key=lambda i: found[i], default=0)
+    late = best in wanted[LEADING:] and max(found[i] for i in wanted[:LEADING]) < DEFINING
+    return wanted.index(best) if late and found[best] > CLEAR and not _leans(block, block.units[best]) else 0
 
 
 def _defining_item(block: QuoteBlock, reading: Reading) -> list[int]:
@@ -248,7 +272,7 @@ def _defining_item(block: QuoteBlock, reading: Reading) -> list[int]:
     if not reading.shape.definition or block.form != "list" or share(reading.terms, block.context) > SAME:
         return []
     entries = _entries(block, range(block.lead, len(block.units)))
-    found = [entry for entry in entries if defines(block.units[entry[0]].text, reading.terms) > 0.12]
+    found = [entry for entry in entries if defines(block.units[entry[0]].text, reading.terms) > DEFINING]
     return found[0] if len(found) == 1 and len(entries) > 1 else []
 
 
@@ -297,6 +321,8 @@ def _shortened(block: QuoteBlock, wanted: Sequence[int]) -> list[int]:
     entries = _entries(block, body)
     if block.form == "table" and block.units[body[0]].kind == "table":
         lead, entries = [*lead, body[0]], entries[1:]
+    if block.form == "list" and (heads := _heads(block, entries, room)):
+        return [*lead, *heads]
     if block.form != "steps":
         entries = sorted(entries, key=lambda e: -max(block.unit_scores[i] for i in e))
     kept: list[int] = []
@@ -307,6 +333,24 @@ def _shortened(block: QuoteBlock, wanted: Sequence[int]) -> list[int]:
         kept += entry
         room -= size
     return [*lead, *sorted(kept)]
+
+
+def _heads(block: QuoteBlock, entries: Sequence[Sequence[int]], room: int) -> list[int]:
+    """The beginning of each item of a short list, and of the best items as much as there is room for.
+
+    None if the beginnings alone are too long.
+    """
+    kept = [entry[0] for entry in entries]
+    room -= sum(len(block.units[i].text) for i in kept)
+    if room < 0 or len(kept) > FEW:
+        return []
+    for entry in sorted(entries, key=lambda e: -max(block.unit_scores[i] for i in e)):
+        for i in entry[1:]:
+            if len(block.units[i].text) > room:
+                break
+            kept.append(i)
+            room -= len(block.units[i].text)
+    return sorted(kept)
 
 
 def _run(block: QuoteBlock, body: Sequence[int]) -> list[int]:
@@ -323,6 +367,7 @@ def _run(block: QuoteBlock, body: Sequence[int]) -> list[int]:
                 break
             run.append(other)
         score = max(block.unit_scores[i] for i in run) + sum(block.unit_scores[i] for i in run) / len(run)
+        score += 0.0 if start else FROM_START
         if score > best + 0.01:
             best, chosen = score, run
     return chosen

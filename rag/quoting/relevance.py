@@ -17,9 +17,8 @@ from itertools import accumulate
 from typing import Final
 
 from rag.ports import Embedder, TokenEmbedder, TokenVectors
-from rag.prompt.passage_format import NumberedPassage
-from rag.quoting.blocks import QuoteBlock, blocks, faults, is_quotable
-from rag.text.english.phrases import COPULA, LEANS_BACK, NO_DEFINITION, REASON
+from rag.quoting.blocks import NumberedPassage, QuoteBlock, blocks, faults, is_quotable
+from rag.text.english.phrases import COPULA, LEANING, LEANS_BACK, NO_DEFINITION, REASON
 from rag.text.english.requests import QuestionShape, shape
 from rag.text.english.stopwords import LIGHT, SAYS_ALSO, STOP_WORDS, VAGUE
 from rag.text.terms import Term, keys, terms, weigh
@@ -37,12 +36,13 @@ LONG: Final = 600
 COSINE: Final = 1.8  # of the block and the question
 PATH: Final = 0.8  # cosine of the headings above the block and the question
 DEFINES: Final = 2.0  # of what `defines` finds, for a question that asks what something is
+LATER: Final = 0.75  # of a defining sentence behind the second of its block
 OPENS: Final = 0.4  # of the block that opens its passage, for such a question
 STEPS: Final = 0.4  # of numbered steps, for a question that asks how
 SHOWS: Final = 1.0  # of code, for such a question
 CODE: Final = 0.2  # of code, for any other question
 GIVES_REASON: Final = 0.25
-LEANING: Final = 0.15  # taken from a block that begins by pointing back
+POINTING_BACK: Final = 0.15  # taken from a block that begins by pointing back
 COMPARES: Final = 0.3  # of a block that holds all names of a comparison
 OWN_WORDS: Final = 0.5  # share of an error message from which on it is about something else than the passages
 HELD: Final = 0.8  # least match of a term that a block holds as a word
@@ -50,6 +50,7 @@ SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has
 
 _LABELLED: Final = re.compile(r"(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?: \([^)]*\))?:|\*\*[^*\n]{1,80}:\*\*")
 _INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
+_ASIDE: Final = re.compile(r"^(?:In|With|For|Within) [^,]{1,60}, |\([^()]*\)")
 _IDENTIFIER: Final = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]|\w_\w|^[A-Z]+\d{3,}$")
 _GENERAL: Final = STOP_WORDS | LIGHT | VAGUE | SAYS_ALSO.keys()  # common in questions about any book
 
@@ -109,8 +110,7 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
     fit = SAME_QUESTION * asks_same(reading.terms, block.heading)
     fit += LENGTH * min(len(block.text), LONG) / LONG - RANK * block.rank - faults(block, reading.question)
     if asked.definition:
-        units = (unit.text for n, unit in enumerate(block.units) if n < 2 or unit.kind == "item")
-        fit += DEFINES * max(defines(unit, reading.terms) for unit in units) + (OPENS if block.place == 0 else 0.0)
+        fit += DEFINES * max(definitions(block, reading.terms)) + (OPENS if block.place == 0 else 0.0)
     elif block.form == "code":
         fit += SHOWS if asked.steps else CODE
     elif asked.steps and block.form == "steps":
@@ -125,7 +125,7 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
         fit += GIVES_REASON
     if asked.wanted in ("number", "year"):
         fit += 0.1 if re.search(r"\d", block.text) else -0.1
-    return fit - (LEANING if LEANS_BACK.match(text.lstrip("*_")) else 0.0)
+    return fit - (POINTING_BACK if LEANS_BACK.match(text.lstrip("*_")) else 0.0)
 
 
 def asks_same(wanted: Sequence[Term], heading: str) -> float:
@@ -138,19 +138,39 @@ def asks_same(wanted: Sequence[Term], heading: str) -> float:
     return there * back
 
 
+def definitions(block: QuoteBlock, wanted: Sequence[Term]) -> list[float]:
+    """How much each unit of a block defines the terms; a sentence behind the second counts less than an opening."""
+    return [
+        defines(unit.text, wanted) * (1.0 if n < 2 or unit.kind == "item" else LATER)
+        for n, unit in enumerate(block.units)
+    ]
+
+
 def defines(text: str, wanted: Sequence[Term]) -> float:
     """How much the sentence defines the terms: "X is ...", "**X** refers to ...", "**X**: ...". 0 to 0.35."""
     label = _LABELLED.match(text)
     if label and (labelled := share(wanted, keys(label[0]))) >= 0.65:
         return 0.2 * labelled
     verb = COPULA.search(text, 0, 160)
-    if verb is None or share(wanted, keys(text[: verb.start()])) < 0.99:
-        return 0.0
+    subject = text[: verb.start()] if verb else ""
+    if verb is None or share(wanted, keys(subject)) < 0.99:
+        return 0.2 if _is_subject(text, wanted) else 0.0
     # "A node is ..." defines a node; "The nodes that we saw above are ..." does not.
-    others = len(re.findall(r"\w[\w'’-]*", re.sub(r"\([^()]*\)", "", text[: verb.start()]))) - len(wanted)
-    if NO_DEFINITION.match(text, verb.end()):
+    words = re.findall(r"\w[\w'’-]*", _ASIDE.sub("", subject))
+    others = len(words) - len(wanted)
+    if words[0].endswith("ing") and not share(wanted, keys(words[0])):  # "Using nodes is ..."
+        return 0.05
+    if NO_DEFINITION.match(text, verb.end()) or LEANING.search(subject):
         return 0.05
     return 0.35 if others <= 2 else 0.15 if others <= 6 else 0.05
+
+
+def _is_subject(text: str, wanted: Sequence[Term]) -> bool:
+    """Whether a sentence begins with the terms and nothing else: "A trait object points to ..."."""
+    words = [word.lower() for word in re.findall(r"\w[\w'’-]*", text[:160])]
+    begin = 1 if words[:1] and words[0] in ("a", "an", "the") else 0
+    end = begin + sum(max(1, len(term.parts)) for term in wanted)
+    return len(words) > end and share(wanted, keys(" ".join(words[begin:end]))) > 0.99
 
 
 def share(wanted: Sequence[Term], found: frozenset[str]) -> float:
