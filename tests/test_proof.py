@@ -259,3 +259,9 @@ def test_a_sentence_from_which_an_address_was_cut_is_not_plain(address: str) -> 
     proof = prove(f"It weighs 12 kg, see {address} [1].", FACTS)
     assert address.strip("`") not in proof.text
     assert [one.standing for one in proof.sentences] == ["unconfirmed"]
+
+
+def test_a_marker_below_code_goes_where_the_lead_in_cites_the_same_passage() -> None:
+    proof = prove("Run this [1]:\n\n```\na <= b\n```\n[1]", FACTS)
+    assert proof.text == "Run this [1]:\n\n```\na <= b\n```"
+    assert [one.passages for one in proof.sentences] == [(1,), (1,)]

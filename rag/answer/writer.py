@@ -279,7 +279,7 @@ class AnswerWriter:
         if kept and (cited := [n for n in numbers if any(n in one.quotes for one in kept)]):
             # On the line of a closing fence a marker would reopen the fence.
             gap = "\n" if kept[-1].kind == "code" and "\n" not in markers.gap else markers.gap
-            kept[-1].apart, kept[-1].behind = gap, tuple(cited)
+            self._cite_below(kept[-1], tuple(cited), gap)
 
     def _end_block(self) -> None:
         """Check the lines that got no marker, by the citations of their paragraph or lead-in, else by any passage."""
@@ -287,19 +287,25 @@ class AnswerWriter:
             if line.kind == "code":
                 self._check.check(line, self._cited or self._check.support.numbers, own_place=True)
                 if line.standing == "supported":
-                    self._cite_code(line)
+                    self._cite_below(line, tuple(line.quotes))
             else:
                 self._check.check(line, self._cited, own_place=bool(self._cited))
 
-    def _cite_code(self, code: AnswerLine) -> None:
-        """Cite code in its lead-in, if that still waits, or else below it. The text above may cite it already."""
-        numbers, lead = tuple(code.quotes), self._lead_of(code)
-        if set(numbers) <= {*self._cited, *self._cited_above}:
+    def _cite_below(self, last: AnswerLine, numbers: tuple[int, ...], gap: str = "\n") -> None:
+        """Put markers behind the last line of a block.
+
+        Code that the passages have is cited in its lead-in where that still waits, and not again where the text above
+        cites the same passages.
+        """
+        lead = self._lead_of(last)
+        if last.kind != "code" or last.standing != "supported":
+            last.apart, last.behind = gap, numbers
+        elif set(numbers) <= {*self._cited, *self._cited_above}:
             return
-        if lead is not None and self._held.holds(lead) and not self._composer.numbers(lead.marked):
+        elif lead is not None and self._held.holds(lead) and not self._composer.numbers(lead.marked):
             lead.marked = MarkedText(with_markers(lead.text, numbers))
         else:
-            code.apart, code.behind = "\n", numbers
+            last.apart, last.behind = gap, numbers
 
     def _waiting(self) -> list[AnswerLine]:
         waiting = [line for line in self._held.waiting() if not line.asked]
@@ -331,8 +337,10 @@ class AnswerWriter:
             self.grounding.removed += not shown
 
     def _numbers(self, line: AnswerLine) -> list[int]:
-        """The passages that a line cites, markers behind it included."""
-        cited = () if line.kind == "code" else self._composer.numbers(line.marked)
+        """The passages that a line cites, with the markers behind it; of code, those that have it."""
+        if line.kind == "code":
+            return list(line.quotes if line.standing == "supported" else line.behind)
+        cited = self._composer.numbers(line.marked)
         return list(dict.fromkeys((*cited, *line.behind)))
 
     def _show(self, line: AnswerLine) -> None:
