@@ -158,6 +158,13 @@ def unjudged(profile: Profile) -> Profile:
     return profile.model_copy(update={"answer": profile.answer.model_copy(update={"judge": "none"})})
 
 
+class FakeQuoter:
+    """A quoter whose answer is always the same."""
+
+    def quote(self, question: str, passages: Sequence[Passage], history: Sequence[AnsweredQuestion] = ()) -> list[str]:
+        return ["A node is ", "a process. [1]"]
+
+
 class FakeServices:
     """Services over a scripted model and a fake search. With `judged`, the profile decides whether a judge is asked;
     `judge` is one at the port.
@@ -191,9 +198,9 @@ class FakeServices:
             raise UsageError(f'There is no profile "{profile}".', code="unknown_profile")
         return Parts(
             self.profile,
-            self.model,
+            None if self.quotes else self.model,
             "scripted",
-            self.quotes,
+            FakeQuoter() if self.quotes else None,
             self.searcher,
             judge=self.judge,
             models=self.models,

@@ -67,7 +67,10 @@ async def test_one_call_of_the_model_is_counted_as_one(stream: Stream) -> None:
 
 
 async def test_an_answer_that_only_quotes_costs_no_model_call(stream: Stream) -> None:
-    update = await generate(ScriptedModel(script=["Yes [1]."]), stream, passage(), quotes=True)
+    model = ScriptedModel()
+    update = await generate(model, stream, passage(), quotes=True)
+    assert update["draft"]["content"] == stream.sentences
+    assert model.prompts == []
     assert update["llm_calls"] == 0
     assert update["draft"]["tokens_used"]["total"] == 0
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from rag.prompt.passage_format import as_data, format_passages, parse_passages
+from rag.prompt.passage_format import as_data, format_passages
 from rag.quoting.layout import OUTPUT_LINES, SESSION_LINES, snippet
 from rag.text.terms import terms
 from rag.types import OMISSION
+from tests.prompt_reader import parse_passages
 from tests.test_quoting import ask as ask_book
 from tests.test_quoting import passage
 from tests.test_quoting_blocks import ask, shown

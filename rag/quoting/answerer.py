@@ -5,21 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
-from typing import Annotated, Any, Final
-
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LangSmithParams
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from pydantic import SkipValidation
-from typing_extensions import override
+from typing import Final
 
 from rag.ports import Embedder
-from rag.prompt.passage_format import NumberedPassage, parse_prompt
+from rag.quoting.blocks import NumberedPassage
 from rag.quoting.excerpt import excerpt, whole_book
 from rag.quoting.relevance import Reading, asks_same, read
 from rag.text.english.requests import about_book
 from rag.text.terms import refers_back, whole_question
+from rag.types import AnsweredQuestion, Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +49,6 @@ THRESHOLD: Final = 0.40  # least probability of an answer; a lower one gives mor
 SAME: Final = 0.99  # of `asks_same`, from which on a heading asks what the question asks
 LONG: Final = 20  # words of a question; a longer one, such as an error message, counts as one of this length
 REFUSAL: Final = "The book does not answer this question."
-_FINISHED: Final = {"finish_reason": "stop"}
 
 
 def features(reading: Reading, *, words_only: bool = False) -> Features:
@@ -93,91 +86,46 @@ def answers(reading: Reading, *, words_only: bool = False) -> bool:
     return bool(reading.ranked) and probability(features(reading, words_only=words_only), weights) >= THRESHOLD
 
 
-class QuotingChatModel(BaseChatModel):
-    """A chat model that answers from the passages in the last human message (see `rag.prompt.prompts`).
+class QuotingAnswerer:
+    """Answers from passages in their own words: an implementation of `rag.ports.Quoter`.
 
     The answer is the few sentences, list items, tables or code blocks that answer best, word for word, each followed by
-    its marker `[n]`; or exactly `refusal` if none does. Without an `embedder` only words are compared. The model is
-    deterministic, calls no service and reports no token usage.
+    its marker `[n]`; or exactly `refusal` if none does. Without an `embedder` only words are compared. The same
+    question with the same passages always gets the same answer.
     """
 
-    embedder: Annotated[Embedder | None, SkipValidation] = None
-    refusal: str = REFUSAL
+    def __init__(self, embedder: Embedder | None = None, refusal: str = REFUSAL) -> None:
+        self.embedder = embedder
+        self.refusal = refusal
 
-    @property
-    def _llm_type(self) -> str:
-        return "askbook-quoting"
-
-    @property
-    def _identifying_params(self) -> dict[str, Any]:
-        return {"embedder": self.embedder.model_id if self.embedder else None}
-
-    @override
-    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
-        return LangSmithParams(
-            ls_provider="askbook", ls_model_name=kwargs.get("model", "quoting"), ls_model_type="chat"
-        )
-
-    @override
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        text = "".join(self._pieces(messages))
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(content=text, response_metadata=_FINISHED))])
-
-    @override
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatGenerationChunk]:
-        for piece in self._pieces(messages):
-            chunk = ChatGenerationChunk(message=AIMessageChunk(content=piece))
-            if run_manager:
-                run_manager.on_llm_new_token(piece, chunk=chunk)
-            yield chunk
-        yield ChatGenerationChunk(
-            message=AIMessageChunk(content="", response_metadata=_FINISHED, chunk_position="last")
-        )
-
-    def _pieces(self, messages: Sequence[BaseMessage]) -> list[str]:
-        human = next((str(m.text) for m in reversed(messages) if isinstance(m, HumanMessage)), "")
-        passages, question = parse_prompt(human)
-        if passages and (asked := about_book(question)):
-            return whole_book(passages, with_text=asked == "about")
-        for passages, question, answered in _readings(messages):
-            reading = read(question, passages, self.embedder, said=answered)
+    def quote(self, question: str, passages: Sequence[Passage], history: Sequence[AnsweredQuestion] = ()) -> list[str]:
+        """The pieces of the answer to a question after the earlier turns. Raises what the embedder raises."""
+        shown = [NumberedPassage.of(passage) for passage in passages]
+        question = question.strip()
+        if shown and (asked := about_book(question)):
+            return whole_book(shown, with_text=asked == "about")
+        for whole, said in _readings(question, history):
+            reading = read(whole, shown, self.embedder, said=said)
             if answers(reading, words_only=self.embedder is None or reading.foreign) and (found := excerpt(reading)):
                 return found
         return [self.refusal]
 
 
-def _readings(messages: Sequence[BaseMessage]) -> Iterator[tuple[list[NumberedPassage], str, str]]:
-    """The ways to read the last human message: its passages, its question, and the text of the earlier answers.
+def _readings(question: str, history: Sequence[AnsweredQuestion]) -> Iterator[tuple[str, str]]:
+    """The ways to read a question, each with the text of the earlier answers that is not to be quoted again.
 
     A follow-up ("and on Windows?", "tell me more") is joined with the questions before it, back to one that stands by
-    itself; what the earlier answers quoted is not quoted again. For other questions that text is "". "And what is a
-    node?" is read as a question of its own first, since the passages may have nothing about the one before it.
+    itself. For other questions the text of the earlier answers is "". "And what is a node?" is read as a question of
+    its own first, since the passages may have nothing about the one before it.
     """
-    human = [str(message.text) for message in messages if isinstance(message, HumanMessage)]
-    if not human:
-        return
-    passages, question = parse_prompt(human[-1])
     if whole := whole_question(question):
-        yield passages, whole, ""
-    if len(human) == 1 or not refers_back(question):
-        yield passages, question, ""
+        yield whole, ""
+    if not history or not refers_back(question):
+        yield question, ""
         return
     asked = [question]
-    for earlier in reversed(human[:-1]):
-        asked.insert(0, parse_prompt(earlier)[1])
+    for past in reversed(history):
+        asked.insert(0, past.question.strip())
         if not refers_back(asked[0]):
             break
-    answered = "\n".join(str(message.text) for message in messages if isinstance(message, AIMessage))
-    yield passages, " ".join(asked), answered
+    yield " ".join(asked), "\n".join(past.answer for past in history)

@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple, Self
 
-from rag.prompt.passage_format import NumberedPassage
 from rag.text.english.phrases import (
     ABOUT_ITSELF,
     ASIDE,
@@ -26,8 +25,10 @@ from rag.text.english.phrases import (
     REMARK,
     WALKS_THROUGH,
 )
+from rag.text.markup import plain_lines
 from rag.text.sentences import Unit, units
 from rag.text.terms import keys
+from rag.types import Passage
 
 Form = Literal["text", "list", "steps", "code", "table"]
 
@@ -53,6 +54,19 @@ _CUT_ROW: Final = re.compile(r"\|.*\|", re.DOTALL)  # a row of a table whose hea
 _IMAGE: Final = re.compile(r"Image: ")
 _ENTRY_OF_LINKS: Final = re.compile(r".{0,160}?https?://")
 _LINK: Final = re.compile(r"\[[^\[\]\n]{1,300}\]\([^()\s]{1,500}\)")
+
+
+class NumberedPassage(NamedTuple):
+    """The visible text of a passage. `title` is its breadcrumb, or its title if it has none."""
+
+    number: int
+    title: str
+    text: str
+
+    @classmethod
+    def of(cls, passage: Passage) -> Self:
+        title = plain_lines(passage.breadcrumb or passage.title)
+        return cls(passage.number, " ".join(title.split()), plain_lines(passage.text))
 
 
 @dataclass(eq=False, slots=False)

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rag.prompt.passage_format import NumberedPassage
 from rag.quoting.blocks import (
+    NumberedPassage,
     QuoteBlock,
     blocks,
     faults,

@@ -17,8 +17,7 @@ from itertools import accumulate
 from typing import Final
 
 from rag.ports import Embedder, TokenEmbedder, TokenVectors
-from rag.prompt.passage_format import NumberedPassage
-from rag.quoting.blocks import QuoteBlock, blocks, faults, is_quotable
+from rag.quoting.blocks import NumberedPassage, QuoteBlock, blocks, faults, is_quotable
 from rag.text.english.phrases import COPULA, LEANING, LEANS_BACK, NO_DEFINITION, REASON
 from rag.text.english.requests import QuestionShape, shape
 from rag.text.english.stopwords import LIGHT, SAYS_ALSO, STOP_WORDS, VAGUE
