@@ -41,6 +41,8 @@ OPENS: Final = 0.4  # of the block that opens its passage, for such a question
 STEPS: Final = 0.4  # of numbered steps, for a question that asks how
 SHOWS: Final = 1.0  # of code, for such a question
 CODE: Final = 0.2  # of code, for any other question
+SHOWS_SOME: Final = 0.4  # of a section with code among others, for a question that asks how
+FOUND: Final = 0.5  # of a section of the first passage among others; of the second half of it, and so on
 GIVES_REASON: Final = 0.25
 POINTING_BACK: Final = 0.15  # taken from a block that begins by pointing back
 COMPARES: Final = 0.3  # of a block that holds all names of a comparison
@@ -92,8 +94,29 @@ def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder 
     quotable = [block for block in every if is_quotable(block)]
     if embedder is not None:
         add_meaning(question, wanted, cut, quotable, embedder)
-    reading.ranked = sorted(quotable, key=lambda block: -block.score)
+    reading.ranked = _led(sorted(quotable, key=lambda block: -block.score), asked)
     return reading
+
+
+def _led(ranked: list[QuoteBlock], asked: QuestionShape) -> list[QuoteBlock]:
+    """The blocks, best first, led by the best one of the best section.
+
+    What code is worth must not choose the section: code that has little to do with the question would come before a
+    section that answers it in prose.
+    """
+    sections: dict[tuple[int, int], list[QuoteBlock]] = {}
+    for block in ranked:
+        sections.setdefault((block.rank, block.section), []).append(block)
+    steps = asked.steps and not asked.definition
+
+    def worth(section: Sequence[QuoteBlock]) -> float:
+        shown = [SHOWS if steps and block.form == "code" else 0.0 for block in section]
+        best = max(block.score - bonus for block, bonus in zip(section, shown, strict=True))
+        rank = section[0].rank
+        return best + RANK * rank + FOUND / (1 + rank) + (SHOWS_SOME if any(shown) else 0.0)
+
+    lead = max(sections.values(), key=worth, default=[])[:1]
+    return lead + [block for block in ranked if block not in lead]
 
 
 def _score(block: QuoteBlock, reading: Reading) -> None:
