@@ -14,11 +14,12 @@ from rag.quoting.answerer import (
     ConfidenceWeights,
     Features,
     answers,
+    choose,
+    excerpt,
     features,
     probability,
 )
 from rag.quoting.blocks import NumberedPassage
-from rag.quoting.excerpt import choose, excerpt
 from rag.quoting.relevance import read
 from tests.fakes import FakeEmbedder
 

@@ -24,6 +24,7 @@ from rag.text.english.requests import blanked
 from rag.text.english.talk import HEADING_WORDS, is_refusal
 from rag.text.markup import MarkedText, Segment, addresses_in, parse, safe_address, same_address, written_addresses
 from rag.text.sentences import code_spans
+from rag.text.vocabulary import is_english
 from rag.types import Grounding, Passage
 
 _BETWEEN: Final = " \t.,;:|*_"
@@ -57,9 +58,10 @@ _HTML: Final = re.compile(
     r"em|embed|figure|font|footer|form|frame|h[1-6]|head|header|hr|html|i|iframe|img|input|ins|kbd|label|li|link|main|mark|"
     r"marquee|math|meta|nav|object|ol|option|p|param|picture|pre|q|s|samp|script|section|select|small|source|span|strike|"
     r"strong|style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|title|tr|track|tt|u|ul|var|video|"
-    r"wbr|--)(?![A-Za-z0-9])|<[^<>]*=",
+    r"wbr|--)(?![A-Za-z0-9])|<[/!?]?[A-Za-z][^<>]*=",
     re.IGNORECASE,
 )
+_COLUMN_WORDS: Final = 2  # most words of a column's name; more may state something
 _SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
 _ATTRIBUTE: Final = re.compile(r"(?:href|src)\s*=\s*['\"]{2}")  # half a tag, whose address was taken out
 # A sign at the end of a sentence that is meant as a citation and is none: "[I]", "(9)", "`[1]`", "①".
@@ -107,6 +109,7 @@ class LineCheck:
                 line.marked = self.composer.only(line.marked, finding.quotes)
                 if not own and (not own_place or not set(finding.by) & set(inherited)):
                     line.marked = MarkedText(with_markers(line.text, finding.by))
+            finding = _with_holes(finding, composed.holes)
         line.quotes, line.reasons = finding.quotes, finding.reasons
         line.standing = finding.standing if line.text else "contradicted"
         line.waits = self._judged and line.kind != "code" and not finding.verbatim
@@ -140,7 +143,7 @@ class LineCheck:
         if _only_pointed(bare, composed):
             line.standing, line.reasons = "contradicted", ("address: it only pointed at an address",)
             return
-        if line.kind == "rule" or self.support.stands(bare, numbers, HEADING_WORDS):
+        if line.kind == "rule" or self.support.stands(bare, numbers, HEADING_WORDS) or _names_columns(line):
             line.frame = True
             return
         line.announces, said = announced(bare) if line.kind == "lead" else (0, bare)
@@ -164,6 +167,23 @@ class LineCheck:
         return composed
 
 
+def _names_columns(line: AnswerLine) -> bool:
+    """Whether the line is the head of a table with plain words of the language, at most two a column."""
+    cells = line.text.strip("| \t").split("|")
+    return line.kind == "row" and all(
+        len(found := cell.split()) <= _COLUMN_WORDS and all(is_english(word.casefold()) for word in found)
+        for cell in cells
+    )
+
+
+def _with_holes(finding: Finding, holes: Sequence[str]) -> Finding:
+    """The finding on a sentence from which addresses were cut: what is left is not what the passages say."""
+    if not finding.supported or not holes:
+        return finding
+    reasons = tuple(f"address: {hole} is not in the passages" for hole in holes)
+    return finding._replace(standing="unconfirmed", reasons=reasons)
+
+
 def _only_pointed(text: str, composed: Composed) -> bool:
     """Whether the text only pointed at an address that is now taken out."""
     if not composed.links:
@@ -173,11 +193,15 @@ def _only_pointed(text: str, composed: Composed) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """`plain` has known markers as `[n]`. `unknown` counts markers that name no passage, `links` removed addresses."""
+    """`plain` has known markers as `[n]`. `unknown` counts markers that name no passage, `links` removed addresses.
+
+    `holes` are the addresses, and the inline code with an address, that left a gap among the words.
+    """
 
     plain: MarkedText
     unknown: int = 0
     links: int = 0
+    holes: tuple[str, ...] = ()
 
 
 class Composer:
@@ -203,10 +227,10 @@ class Composer:
         plain, shown = text.changed(first.run(text.segments)), first.shown
         for attempt in range(4):
             if _is_settled(plain, shown, allowed):
-                return Composed(plain, first.unknown, first.links)
+                return Composed(plain, first.unknown, first.links, tuple(first.holes))
             again = _Pass(self, allowed, sources, strip=True)
             plain, shown = MarkedText(again.run((plain if attempt else text).segments)), again.shown
-        return Composed(MarkedText(""), first.unknown, first.links)
+        return Composed(MarkedText(""), first.unknown, first.links, tuple(first.holes))
 
     def bare(self, plain: MarkedText) -> str:
         """What a composed text claims: without its markers, and without "According to [1]," before it."""
@@ -286,6 +310,7 @@ class _Pass:
         self._allowed = allowed
         self._strip = strip
         self.shown: list[tuple[int, ...]] = []
+        self.holes: list[str] = []
         self._group: set[int] = set()  # the markers that stand before this place, next to one another
         self.unknown = self.links = 0
 
@@ -296,7 +321,9 @@ class _Pass:
                 self._group = set()
             joined += self._one(segment)
         joined = _REPEATED.sub("", joined)
-        joined = re.sub(rf"(?<=\w){_TAG}*{_BREAK}[{_TAG}{_BREAK}]*(?=\w)", " ", joined).replace(_BREAK, _TAG)
+        joined = re.sub(
+            rf"(?<=[^\s{_HOLE}{_TAG}{_BREAK}]){_TAG}*{_BREAK}[{_TAG}{_BREAK}]*(?=[\w(\[“\"'`])", " ", joined
+        ).replace(_BREAK, _TAG)
         joined = re.sub(rf"(?<=[ \t]){_TAG}+[ \t]+|{_TAG}", "", joined)
         joined = _HOLLOW.sub(_HOLE, _LISTED.sub("", joined))
         return _without_open_tag(_HELD.sub("", joined))
@@ -311,7 +338,10 @@ class _Pass:
                 harmless = not _HTML.match(segment.raw) or (
                     self._stands(segment.raw) and _KEPT_TAGS.fullmatch(segment.raw) is not None
                 )
-                return self._text(segment.raw) if harmless else _BREAK if _BLOCK_TAG.match(segment.raw) else _TAG
+                if harmless:
+                    return self._text(segment.raw)
+                self.links += len(self._allowed.strange(segment.raw))
+                return _BREAK if _BLOCK_TAG.match(segment.raw) else _TAG
             case "strange" | "author":
                 is_the_book_s = self._stands(segment.raw) if segment.kind == "strange" else self._named(segment.words)
                 self.unknown += not is_the_book_s
@@ -322,6 +352,7 @@ class _Pass:
             case "code":
                 strange = self._allowed.strange(segment.raw)
                 self.links += len(strange)
+                self.holes += [segment.raw] if strange else []
                 return _HOLE if strange else segment.raw
             case _:
                 return self._text(segment.raw)
@@ -348,7 +379,10 @@ class _Pass:
                 return segment.raw
             return f"[{self._nested(segment.words)}]({safe_address(segment.url)})"
         self.links += 1
-        return self._nested(segment.words) or _HOLE
+        if words := self._nested(segment.words):
+            return words
+        self.holes.append(segment.url)
+        return _HOLE
 
     def _nested(self, words: str) -> str:
         return "".join(map(self._one, parse(words))) if words else ""
@@ -363,9 +397,11 @@ class _Pass:
 
 
 def _without_open_tag(text: str) -> str:
-    """The text without an HTML tag at its end that a line break parts from its end."""
+    """The text without an HTML tag at its end that a line break parts from its end. In code it is no tag."""
     begin = text.rfind("<")
-    return text[:begin].rstrip() if begin > text.rfind(">") and _HTML.match(text, begin) else text
+    if begin <= text.rfind(">") or not _HTML.match(text, begin):
+        return text
+    return text if any(start < begin < end for start, end in code_spans(text)) else text[:begin].rstrip()
 
 
 def _without_lead(plain: MarkedText) -> MarkedText:
