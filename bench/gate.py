@@ -32,9 +32,8 @@ from bench.product import open_book
 from bench.quoting import PAGES
 from rag.embedding.local import OnnxEmbeddings
 from rag.evaluation import json_lines
-from rag.quoting.answerer import SAME, THRESHOLD, WITH_TOKENS, Features, features
+from rag.quoting.answerer import SAME, THRESHOLD, WITH_TOKENS, Features, excerpt, features
 from rag.quoting.blocks import NumberedPassage
-from rag.quoting.excerpt import excerpt
 from rag.quoting.relevance import asks_same, read
 from rag.services import QUOTED_FROM
 from rag.types import Passage
