@@ -37,9 +37,11 @@ class Features:
 
     `joint`: the highest sum, 0 to 2, of a block's cosine and its share of the question's terms; without an embedder the
     highest share. `length`: the number of words, at most `LONG`, since a long question shares fewer of them with an
-    answer. `weakest`: how well the term that a block matches least is matched, in the best block.
-    Two count against an answer: `missing`, what the passages lack (`Reading.missing`), and `missing_name`, the weight
-    of the rarest name or code word that they lack.
+    answer. `weakest`: how well the term that a block matches least is matched, in the best block. `there`: the same in
+    the section of the leading block. `together`: the share of the best blocks that are on the leading block's page.
+    Three count against an answer: `missing`, what the passages lack (`Reading.missing`), `missing_there`, the weight of
+    the rarest term that the leading block's passage lacks, and `missing_name`, that of the rarest name or code word
+    that all passages lack.
     """
 
     joint: float
@@ -47,6 +49,9 @@ class Features:
     missing: float
     missing_name: float
     weakest: float
+    there: float = 0.0
+    together: float = 0.0
+    missing_there: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +62,12 @@ class ConfidenceWeights:
     bias: float
 
 
-WITH_TOKENS: Final = ConfidenceWeights(Features(2.73, 0.30, -1.43, -2.33, 5.18), -7.21)
+WITH_TOKENS: Final = ConfidenceWeights(Features(2.43, 0.34, -1.71, -1.11, 1.71, 2.14, 1.45, -1.12), -6.29)
 WITH_VECTORS: Final = ConfidenceWeights(Features(4.52, 0.21, -2.12, -2.30, 0.0), -5.76)  # of texts, not of tokens
 WORDS_ONLY: Final = ConfidenceWeights(Features(5.82, 0.21, -2.03, -2.38, 0.0), -4.57)
 THRESHOLD: Final = 0.40  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
 SAME: Final = 0.99  # of `asks_same`, from which on a heading asks what the question asks
+BEST: Final = 5  # blocks of which `Features.together` is the share
 LONG: Final = 20  # words of a question; a longer one, such as an error message, counts as one of this length
 REFUSAL: Final = "The book does not answer this question."
 
@@ -86,12 +92,19 @@ def features(reading: Reading, *, words_only: bool = False) -> Features:
     With `words_only` the cosines do not count: an embedder may not know the language of the passages.
     """
     lacking = [term.weight for term in reading.terms if term.named and not term.within(reading.everything)]
+    lead = reading.ranked[0] if reading.ranked else None
+    beside = [block for block in reading.ranked if lead and (block.rank, block.section) == (lead.rank, lead.section)]
+    passage = frozenset[str]().union(*(b.own | b.context for b in (reading.passages[lead.rank] if lead else ())))
+    best = reading.ranked[:BEST]
     return Features(
         joint=max((block.held + (0.0 if words_only else block.cosine) for block in reading.ranked), default=0.0),
         length=min(max(len(reading.question.split()), len(reading.terms)), LONG),
         missing=reading.missing,
         missing_name=max(lacking, default=0.0),
         weakest=max((block.weakest or 0.0 for block in reading.ranked), default=0.0),
+        there=max((block.weakest or 0.0 for block in beside), default=0.0),
+        together=sum(block.passage.page == best[0].passage.page for block in best) / BEST,
+        missing_there=max((term.weight for term in reading.terms if not term.within(passage)), default=0.0),
     )
 
 

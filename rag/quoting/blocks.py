@@ -62,16 +62,18 @@ _LINK: Final = re.compile(r"\[[^\[\]\n]{1,300}\]\([^()\s]{1,500}\)")
 
 
 class NumberedPassage(NamedTuple):
-    """The visible text of a passage. `title` is its breadcrumb, or its title if it has none."""
+    """The visible text of a passage. `title` is its breadcrumb, or its title if it has none; `page` is where it is."""
 
     number: int
     title: str
     text: str
+    page: str = ""
 
     @classmethod
     def of(cls, passage: Passage) -> Self:
         title = plain_lines(passage.breadcrumb or passage.title)
-        return cls(passage.number, " ".join(title.split()), plain_lines(passage.text))
+        page = passage.source_file_path or passage.url.partition("#")[0]
+        return cls(passage.number, " ".join(title.split()), plain_lines(passage.text), page)
 
 
 @dataclass(eq=False, slots=False)
