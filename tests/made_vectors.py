@@ -43,7 +43,7 @@ class MadeVectors:
         if file is not None and file.exists() and file.stat().st_size > _MOST:
             file.unlink()
         self._lock = threading.Lock()
-        code = [Path(module.__file__).read_bytes() for module in (local, packed_tables)]
+        code = [Path(str(module.__file__)).read_bytes() for module in (local, packed_tables)]
         self._base = hashlib.sha256(b"".join([_MODEL.encode(), VOCABULARY.read_bytes(), *code]))
         self._table = sqlite3.connect(file or ":memory:", check_same_thread=False, isolation_level=None, timeout=60)
         self._table.execute("pragma journal_mode = wal")
