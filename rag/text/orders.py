@@ -171,7 +171,7 @@ def _found(text: str) -> Iterator[Order]:
     chat = _chat(text)
     for unit in units(text):
         for start, end in _sentences(text, unit):
-            sentence = text[start:end]
+            sentence = f"## {text[start:end]}" if unit.kind == "heading" and text[end - 1] == ":" else text[start:end]
             strength = "" if _is_code(unit, sentence) else _strength(sentence)
             if strength:
                 signs, strong = signs_of(sentence), strength == "strong"
