@@ -23,14 +23,12 @@ from pydantic import Field
 from nodes.error import error
 from nodes.generate import make_generate
 from nodes.idle import make_idle
-from nodes.retrieve import make_retrieve, make_tools
-from nodes.rewrite import make_rewrite
-from rag.book import Where
+from nodes.retrieve import make_retrieve, make_rewrite, make_tools
+from rag.book import Found, Trace, Where
 from rag.errors import AskbookError, UsageError
 from rag.ports import ChunkIndex, Parts, PartsOf
 from rag.profiles.profile import Profile, load_profile
 from rag.search.given_retriever import SeenPassages
-from rag.search_records import Found, Trace
 from rag.text.terms import Term, keys, terms
 from rag.types import AnsweredQuestion, Passage, Retrieval
 from state import AgentState, Context, Turn
@@ -206,7 +204,7 @@ class ScriptedServices:
         self, model: BaseChatModel | None = None, index: MemoryIndex | None = None, profile: Profile | None = None
     ) -> None:
         self._parts = Parts(
-            profile or load_profile("default"), model or ScriptedModel(), "scripted", False, index or MemoryIndex()
+            profile or load_profile("default"), model or ScriptedModel(), "scripted", None, index or MemoryIndex()
         )
 
     @property

@@ -48,5 +48,5 @@ class BruteForce:
                 if scores[index] > 0:
                     fused[index] = fused.get(index, 0.0) + 1 / (RRF + rank + 1)
         best = sorted(fused, key=lambda i: -fused[i])[:limit]
-        found = [Passage.of(self.chunks[i], n, min(1.0, max(0.0, float(cosines[i])))) for n, i in enumerate(best, 1)]
+        found = [self.chunks[i].passage(n, min(1.0, max(0.0, float(cosines[i])))) for n, i in enumerate(best, 1)]
         return found, float(cosines.max())

@@ -24,7 +24,7 @@ from bench.table import Row
 from rag.answer.writer import AnswerWriter, Manner
 from rag.evidence.verdict import check
 from rag.text.sentences import sentence_spans
-from rag.types import Passage, Standing
+from rag.types import Standing
 
 STANDINGS: Final[tuple[Standing, ...]] = ("contradicted", "unconfirmed", "supported")
 RELATIONAL: Final = frozenset(
@@ -56,7 +56,7 @@ def shown_in_strict(books: Path, suffix: str = "") -> str:
     """How many of the true answers lose text when they are written in `strict`, and how many sentences are marked."""
     number = lost = marked = sentences = 0
     for answer in answers(f"natural{suffix}.jsonl", books):
-        passages = [Passage.of(chunk, place, 1.0) for place, chunk in enumerate(answer.chunks, 1)]
+        passages = [chunk.passage(place, 1.0) for place, chunk in enumerate(answer.chunks, 1)]
         manner = Manner(refusal=REFUSAL, question=answer.question, footer="none", mode="strict")
         writer = AnswerWriter(passages, manner)
         writer.feed(answer.answer)

@@ -20,7 +20,7 @@ from typing import Final
 
 from bench.claims_data import LabelledAnswer, answers
 from rag.profiles.profile import load_profile
-from rag.types import Passage, Response, Standing
+from rag.types import Response, Standing
 from tests.machine import Machine
 
 RELATIONAL: Final = frozenset(
@@ -75,7 +75,7 @@ async def tally(found: Iterable[LabelledAnswer], *, judged: bool) -> Tally:
         replay = Replay(answer)
         machine = Machine(
             re.findall(r"\s*\S+", answer.answer),
-            passages=[Passage.of(chunk, place, 1.0) for place, chunk in enumerate(answer.chunks, 1)],
+            passages=[chunk.passage(place, 1.0) for place, chunk in enumerate(answer.chunks, 1)],
             profile=profile,
             judged=judged,
             judge=replay,

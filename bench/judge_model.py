@@ -27,7 +27,6 @@ from rag.errors import AskbookError
 from rag.ports import Parts
 from rag.services import open_services
 from rag.settings import Settings
-from rag.types import Passage
 
 TOGETHER: Final = 3  # claims of one call
 Labelled = tuple[LabelledAnswer, list[tuple[str, Claim, bool]]]
@@ -57,7 +56,7 @@ def sample(books: Path, count: int) -> list[Labelled]:
 
 async def ask(parts: Parts, answer: LabelledAnswer, claims: Sequence[Claim]) -> dict[int, bool] | None:
     """The model's verdicts on claims of one answer; None where the call failed, was too slow or gave none."""
-    passages = {place: Passage.of(chunk, place, 1.0) for place, chunk in enumerate(answer.chunks, 1)}
+    passages = {place: chunk.passage(place, 1.0) for place, chunk in enumerate(answer.chunks, 1)}
     form = JudgingForm(claims, passages, "00")
     try:
         length = parts.profile.model.max_tokens or 0

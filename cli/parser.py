@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from rag.system.installation import CHECKOUT, program
+from rag.system.process import CHECKOUT, program
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from cli.terminal import in_line, number, print_json, printable, progress_bar, say
+from rag.book import nothing_found
 from rag.conversation.turns import check_question, history, messages_from_json
 from rag.errors import AskbookError, UsageError
 from rag.ports import Parts
 from rag.profiles.profile import profile_of
 from rag.search.retriever import parse_filter
-from rag.search_records import nothing_found
 from rag.settings import Settings
 from rag.types import AnsweredQuestion
 
@@ -67,7 +67,7 @@ async def _rewritten(parts: Parts, query: str, past: Sequence[AnsweredQuestion])
     if not past:  # spares the imports of a model call
         return ""
     from nodes.error import as_failure
-    from nodes.rewrite import REWRITE_SECONDS, ask_rewrite, no_rewrite, rewrite_prompt, wants_rewrite, written_in
+    from nodes.retrieve import REWRITE_SECONDS, ask_rewrite, no_rewrite, rewrite_prompt, wants_rewrite, written_in
 
     if not wants_rewrite(parts, past):
         return ""

@@ -12,7 +12,7 @@ from cli.terminal import number, opened, preload, say
 from rag.errors import UsageError
 from rag.ports import Services
 from rag.settings import Settings
-from rag.system.installation import need
+from rag.system.process import need
 
 if TYPE_CHECKING:
     from rag.web.api_keys import People

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cli.terminal import say
-from rag.system.installation import CHECKOUT, PACKAGE, program
+from rag.system.process import CHECKOUT, PACKAGE, program
 
 _FILES: Final = ("--history", "--report", "--against")  # options that take the name of a file
 
@@ -25,7 +25,7 @@ class _Words:
 
 def completion(options: argparse.Namespace) -> int:
     """Print the script; a remark says how to load it."""
-    from rag.profiles.layers import profile_folders, profile_names
+    from rag.profiles.profile import profile_folders, profile_names
     from rag.settings import Settings
 
     words = {name: _words(parser) for name, parser in _commands(options.parser).items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gc
 import json
 import logging
 import re
@@ -18,7 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from rag.errors import AskbookError, InvalidQuestionError, SourceFailedError, UsageError, told
-from rag.text.visible import UNPRINTABLE, visible
+from rag.text.markup import UNPRINTABLE, visible
 
 EVERY: Final = 10.0  # seconds between two lines of progress where no bar can be drawn
 _UNWRAPPED: Final = 10_000  # columns of a pipe
@@ -275,21 +276,31 @@ def preload(*modules: str) -> None:
 def _import_libraries(*modules: str) -> None:
     import tokenizers  # noqa: F401
 
-    from rag.system.installation import onnx_runtime
+    from rag.system.process import onnx_runtime
 
     onnx_runtime()
     for module in modules:
         import_module(module)
 
 
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """Do not look for garbage in the block, which imports libraries: what they make stays."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 @asynccontextmanager
 async def opened(options: argparse.Namespace, settings: Settings) -> AsyncIterator[Agent]:
     """The agent for the given options. If the manual has to be indexed, a progress bar is shown."""
-    from graph.agent import open_agent
-    from rag.observing.observers import start_outputs
+    with without_collections(), progress_bar("Indexing the manual") as progress:
+        from graph.agent import open_agent
+        from rag.services import start_outputs
 
-    start_outputs(settings)
-    with progress_bar("Indexing the manual") as progress:
+        start_outputs(settings)
         manager = open_agent(settings, options.profile, collection=options.collection, progress=progress)
         agent = await manager.__aenter__()
     try:

@@ -37,10 +37,9 @@ from rag.conversation.turns import (
     unknown_thread,
 )
 from rag.errors import AskbookError, UsageError
-from rag.observing.observers import observers_of
 from rag.ports import Services
 from rag.search.retriever import parse_filter
-from rag.services import Progress, open_services
+from rag.services import Progress, observers_of, open_services
 from rag.settings import Settings
 from rag.types import Event, Response, new_id
 from state import Context

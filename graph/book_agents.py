@@ -13,9 +13,8 @@ from graph.agent import Agent
 from graph.build import build_graph
 from rag.books.stored_books import book_to_ask, books_on_offer
 from rag.errors import AskbookError, UsageError, unknown_book
-from rag.observing.observers import observers_of
 from rag.ports import Services
-from rag.services import LiveServices, build_services
+from rag.services import LiveServices, build_services, observers_of
 from rag.settings import Settings
 
 MOST: Final = 8  # books that stay open besides the first; an open one holds its vectors and a client for each profile

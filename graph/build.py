@@ -25,9 +25,8 @@ from graph.private_apis import change_class
 from nodes.error import error, last_resort, make_to_fallback, to_error
 from nodes.generate import make_generate
 from nodes.idle import make_idle
-from nodes.retrieve import make_retrieve, make_tools
+from nodes.retrieve import REWRITE_SECONDS, make_retrieve, make_rewrite, make_tools, without_rewrite
 from nodes.retry_limits import USUAL, Patience
-from nodes.rewrite import REWRITE_SECONDS, make_rewrite, without_rewrite
 from rag.conversation.turns import check_thread_id
 from rag.errors import AskbookError, UsageError
 from rag.ports import Services

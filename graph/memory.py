@@ -22,7 +22,7 @@ from graph.memory_given import OtherStore, given_database
 from graph.storage import KEEP_TURNS, Serializers, serializers
 from rag.errors import MemoryFailureError, UsageError
 from rag.settings import Settings
-from rag.system.installation import need
+from rag.system.process import need
 from rag.types import new_id
 
 if TYPE_CHECKING:

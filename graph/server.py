@@ -14,10 +14,9 @@ from pydantic import Field, WithJsonSchema, create_model
 
 from graph.build import STEPS, CompiledMachine, build_graph, observed
 from rag.errors import UsageError
-from rag.observing.observers import observers_of
 from rag.ports import ChunkIndex, Parts
 from rag.profiles.offered_profiles import Offer, offer_of
-from rag.services import LiveServices, build_services
+from rag.services import LiveServices, build_services, observers_of
 from rag.settings import Settings
 from state import Context
 

@@ -33,7 +33,7 @@ from graph.memory_errors import NoAnswerError, broken_conversation, memory_failu
 from graph.private_apis import catch_up
 from graph.stored_form import is_whole, with_todays_node_ids
 from rag.errors import AskbookError, MemoryFailureError, UsageError
-from rag.system.installation import need
+from rag.system.process import need
 
 log: Final = logging.getLogger("askbook")
 

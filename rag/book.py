@@ -1,11 +1,16 @@
-"""The records of a book as it is ingested, indexed and searched. They are frozen and never leave the process."""
+"""The records of a book as it is ingested, indexed and searched. They are frozen and never leave the process.
+
+The trace of a search says how its passages were found.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from rag.types import Passage, Retrieval
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -14,7 +19,11 @@ if TYPE_CHECKING:
 # Names how `embedded_text` and `worded_text` are made. A collection records it and is embedded again when it changes,
 # because vectors of two recipes cannot be ranked together.
 RECIPE: Final = "heading, breadcrumb"
+SHOWN: Final = 20  # candidates of a trace that are printed
 _ADDRESS: Final = re.compile(r"\]\(https?://[^\s()<>]*\)")
+
+Outcome = Literal["kept", "neighbour", "below_threshold", "duplicate", "beyond_k"]
+QueryKind = Literal["question", "context", "rewrite"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +102,25 @@ class Chunk:
     def link(self) -> str:
         """The URL of the chunk's heading, or of its page when headings have no anchors."""
         return f"{self.url}#{self.anchor}" if self.anchor else self.url
+
+    def passage(self, number: int, score: float) -> Passage:
+        """The chunk as the model sees it."""
+        return Passage(
+            number=number,
+            score=score,
+            chunk_id=self.id,
+            text=self.text,
+            title=self.title,
+            heading=self.heading,
+            breadcrumb=self.breadcrumb,
+            url=self.url,
+            link=self.link,
+            source_file_path=self.source_file_path,
+            chunk_index=self.chunk_index,
+            chunk_sha256=self.sha256,
+            chapter=self.chapter,
+            page_number=self.page_number,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +211,92 @@ class IndexEntry:
     sha256: str
     chunk_index: int = field(default=0, compare=False)
     page_chunks: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How a search went: its queries with their weights, its legs, and its candidates, best first.
+
+    `queries`, `kinds` and `weights` are parallel. `legs` are "dense" and "sparse" for the raw question, then "dense"
+    for each other query; a candidate's `scores` are in the same order.
+    """
+
+    queries: tuple[str, ...]
+    kinds: tuple[QueryKind, ...]
+    weights: tuple[float, ...]
+    legs: tuple[str, ...]
+    threshold: float
+    candidates: tuple[Candidate, ...]
+
+    def as_data(self, most: int = SHOWN) -> dict[str, Any]:
+        """The trace as JSON data, with the best `most` candidates."""
+        return {
+            "queries": [
+                {"kind": kind, "text": text, "weight": weight}
+                for kind, text, weight in zip(self.kinds, self.queries, self.weights, strict=True)
+            ],
+            "legs": list(self.legs),
+            "threshold": self.threshold,
+            "candidates": [candidate.as_data() for candidate in self.candidates[:most]],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The passages found for a question, with the record and the trace of the search."""
+
+    passages: list[Passage]
+    retrieval: Retrieval
+    trace: Trace
+
+    def as_data(self, prefix: str | None) -> dict[str, Any]:
+        """The object that `search --json` prints; `prefix` is the filter as it was given."""
+        names = (
+            "chunk_id", "chunk_index", "text", "title", "heading", "breadcrumb", "url", "source_file_path", "score",
+        )  # fmt: skip
+        results = [
+            {"rank": passage.number} | {name: getattr(passage, name) for name in names} for passage in self.passages
+        ]
+        return nothing_found(self.retrieval.query, prefix) | {
+            "total_results": len(results),
+            "retrieval_time_ms": self.retrieval.retrieval_time_ms,
+            "results": results,
+            "trace": self.trace.as_data(),
+        }
+
+
+def nothing_found(query: str, prefix: str | None) -> dict[str, Any]:
+    """The object that `search --json` prints when there is no result."""
+    return {
+        "query": query,
+        "filter_applied": prefix,
+        "total_results": 0,
+        "error": None,
+        "retrieval_time_ms": 0.0,
+        "results": [],
+        "trace": None,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One chunk found by a leg, and its outcome.
+
+    `cosine` is compared with the threshold. `scores` has one score per leg: a cosine, or BM25 for the sparse leg, where
+    0 means that no term matches. Candidates are ordered by `fused`.
+    """
+
+    chunk_id: str
+    title: str
+    heading: str
+    cosine: float
+    scores: tuple[float, ...]
+    fused: float
+    outcome: Outcome
+
+    def as_data(self) -> dict[str, Any]:
+        """The candidate as JSON data, without the copies of every value that `dataclasses.asdict` makes."""
+        return {name: getattr(self, name) for name in _CANDIDATE}
+
+
+_CANDIDATE: Final = tuple(field.name for field in fields(Candidate))

@@ -16,8 +16,6 @@ from uuid import uuid4
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict  # pydantic rejects typing.TypedDict before Python 3.12
 
-from rag.book import Chunk
-
 Phase = Literal["IDLE", "RETRIEVING", "GENERATING", "ERROR"]
 Status = Literal["success", "fallback", "error"]
 # Progress of one request.
@@ -79,25 +77,6 @@ class Passage(Record):
     chunk_sha256: str = ""
     chapter: str | None = None
     page_number: int | None = None
-
-    @classmethod
-    def of(cls, chunk: Chunk, number: int, score: float) -> Passage:
-        return cls(
-            number=number,
-            score=score,
-            chunk_id=chunk.id,
-            text=chunk.text,
-            title=chunk.title,
-            heading=chunk.heading,
-            breadcrumb=chunk.breadcrumb,
-            url=chunk.url,
-            link=chunk.link,
-            source_file_path=chunk.source_file_path,
-            chunk_index=chunk.chunk_index,
-            chunk_sha256=chunk.sha256,
-            chapter=chunk.chapter,
-            page_number=chunk.page_number,
-        )
 
 
 class Quote(Record):
@@ -216,6 +195,14 @@ class Tokens(Record):
     output: int = 0
     total: int = 0
     estimated: bool = False
+
+    def __add__(self, other: Tokens) -> Tokens:
+        return Tokens(
+            input=self.input + other.input,
+            output=self.output + other.output,
+            total=self.total + other.total,
+            estimated=self.estimated or other.estimated,
+        )
 
 
 class Timings(Record):

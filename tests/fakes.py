@@ -15,12 +15,11 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 
 from askbook import testing
 from nodes.retry_limits import Patience
-from rag.book import SparseVector, Where
+from rag.book import Found, SparseVector, Trace, Where
 from rag.errors import UsageError
 from rag.ports import ChunkIndex, Judge, Parts
 from rag.profiles.profile import Profile, load_profile
-from rag.search_records import Found, Trace
-from rag.text.spelling import vocabulary
+from rag.text.vocabulary import vocabulary
 from rag.types import AnsweredQuestion, Passage, Retrieval
 
 AT_ONCE = Patience(pace=0)  # what fails is tried again without waiting
@@ -159,6 +158,17 @@ def unjudged(profile: Profile) -> Profile:
     return profile.model_copy(update={"answer": profile.answer.model_copy(update={"judge": "none"})})
 
 
+class FakeQuoter:
+    """A quoter whose answer is always the same; `asked` is what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, list[Passage], list[AnsweredQuestion]]] = []
+
+    def quote(self, question: str, passages: Sequence[Passage], history: Sequence[AnsweredQuestion] = ()) -> list[str]:
+        self.asked.append((question, list(passages), list(history)))
+        return ["A node is ", "a process. [1]"]
+
+
 class FakeServices:
     """Services over a scripted model and a fake search. With `judged`, the profile decides whether a judge is asked;
     `judge` is one at the port.
@@ -179,6 +189,7 @@ class FakeServices:
         self.profile = profile or load_profile("default")
         self.profile = self.profile if judged else unjudged(self.profile)
         self.quotes = quotes
+        self.quoter = FakeQuoter()
         self.judge = judge
         self.models: tuple[str, ...] = ()
         self.collection = ""
@@ -192,9 +203,9 @@ class FakeServices:
             raise UsageError(f'There is no profile "{profile}".', code="unknown_profile")
         return Parts(
             self.profile,
-            self.model,
+            None if self.quotes else self.model,
             "scripted",
-            self.quotes,
+            self.quoter if self.quotes else None,
             self.searcher,
             judge=self.judge,
             models=self.models,

@@ -13,7 +13,7 @@ from cli.commands import COMMANDS
 from cli.session import ChatSession
 from graph.agent import Agent, open_agent
 from graph.storage import thread_config
-from rag.profiles.profile import effective
+from rag.profiles.effective_values import effective
 from rag.settings import Settings, variables
 from rag.system.trusted_files import trust
 from run import main

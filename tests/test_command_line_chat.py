@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cli.commands import COMMANDS
-from rag.profiles.layers import profile_names
+from rag.profiles.profile import profile_names
 from tests.command_line import QUESTION, CommandLine, Done
 
 BESIDE = "Who won the 1998 world cup?"

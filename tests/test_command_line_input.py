@@ -34,7 +34,7 @@ def test_help_imports_nothing_that_costs_time(run: CommandLine) -> None:
     done = run.python("--help", PYTHONPROFILEIMPORTTIME="1")
     assert done.out.startswith("usage: run.py")
     modules = {line.rpartition("|")[2].strip() for line in done.err.splitlines()}
-    light = {"rag", "rag.system", "rag.system.installation", "rag.system.process", "cli", "cli.parser"}
+    light = {"rag", "rag.system", "rag.system.process", "cli", "cli.parser"}
     imported = {name.split(".")[0] for name in modules - light}
     assert "argparse" in imported
     ours = {path.parent.name for path in ROOT.glob("*/*.py")}
@@ -292,7 +292,7 @@ def test_two_conversations_at_once_are_one_line_and_code_2(run: CommandLine) -> 
     assert (done.code, done.err) == (2, "-c and --thread name two conversations; give one of them.\n")
 
 
-@pytest.mark.parametrize("module", ["argparse", "rag.system.installation", "cli.chat", "rag.settings", "langgraph"])
+@pytest.mark.parametrize("module", ["argparse", "cli.parser", "cli.chat", "rag.settings", "langgraph"])
 def test_ctrl_c_while_the_program_starts_is_quiet(run: CommandLine, module: str) -> None:
     """The signal comes in the middle of an import, as early as the first one."""
     script = f"""

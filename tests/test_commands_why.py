@@ -9,8 +9,8 @@ import pytest
 
 from cli.terminal import console
 from cli.why import checked_line, judged_line, leg_names, print_why, summary
+from rag.book import Candidate, Outcome, Trace
 from rag.errors import AskbookError
-from rag.search_records import Candidate, Outcome, Trace
 from rag.types import Grounding, Opinion, Response, RetrievedChunk
 
 FOUND = RetrievedChunk(rank=1, score=0.71, chunk_id="c", url="u", title="Install", heading="Python versions")

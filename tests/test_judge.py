@@ -20,8 +20,7 @@ from rag.answer.judging import Claim, JudgingForm
 from rag.answer.shown_answer import unconfirmed_answer
 from rag.answer.writer import AnswerWriter, Manner
 from rag.errors import AskbookError
-from rag.profiles.layers import FOLDER
-from rag.profiles.profile import Profile, load_profile
+from rag.profiles.profile import FOLDER, Profile, load_profile
 from rag.types import UNCONFIRMED_MARK, GroundingMode, Passage
 from state import Context, InputState
 from tests.fakes import ScriptedModel, passage

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.grounding import check, prove
-from rag.text.language import is_foreign, words_of_text
+from rag.text.vocabulary import is_foreign, words_of_text
 
 GERMAN = (
     "Ein Knoten ist ein Prozess, der etwas berechnet. Die Knoten tauschen über Themen, das sind benannte Busse, "

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from rag.profiles.layers import profile_names
-from rag.profiles.profile import load_profile
+from rag.profiles.profile import load_profile, profile_names
 from rag.prompt.prompts import build_prompt
 from rag.types import AnsweredQuestion
 from tests.fakes import passage

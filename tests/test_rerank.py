@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from rag.book import Found
 from rag.errors import AskbookError, RetrievalError
 from rag.index.edge import EdgeIndex
 from rag.ports import Reranker
 from rag.search.rerank import MOST, build_reranker
 from rag.search.retriever import Retriever
-from rag.search_records import Found
 from rag.settings import Settings
 from rag.types import AnsweredQuestion
 from tests.cohere_server import CohereServer, cohere_server, reshaped, says

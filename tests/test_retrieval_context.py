@@ -106,7 +106,7 @@ def stored() -> tuple[FakeIndex, Passage]:
     """An index with one chunk, and the passage that a search makes of it."""
     index, point = FakeIndex(), make_point("nodes", [1.0, 0.0, 0.0, 0.0])
     index.points[point.chunk.id] = point
-    return index, Passage.of(point.chunk, 1, 0.75)
+    return index, point.chunk.passage(1, 0.75)
 
 
 async def test_the_last_retrieval_of_a_conversation_has_its_chunks_as_they_are_stored(endpoint: Endpoint) -> None:

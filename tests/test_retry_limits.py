@@ -8,8 +8,8 @@ import pytest
 
 from graph.build import retry_policies
 from nodes.retry_limits import USUAL, Patience
+from rag.book import Found
 from rag.errors import AskbookError, RetrievalError
-from rag.search_records import Found
 from tests.fakes import AT_ONCE, tool_call
 from tests.machine import ANSWER, Machine
 

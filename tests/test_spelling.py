@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nodes.retrieve import interleaved
-from rag.search_records import Found, Trace
-from rag.text.spelling import nearest, respelt, vocabulary
+from rag.book import Found, Trace
+from rag.text.vocabulary import nearest, respelt, vocabulary
 from tests.fakes import passage, retrieval
 from tests.machine import ANSWER, Machine
 

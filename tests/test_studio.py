@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from graph.assistants import assistant_id, create_assistants, wait_for
 from graph.studio import is_free
 from graph.studio import main as studio_main
-from rag.profiles.layers import profile_names
+from rag.profiles.profile import profile_names
 from state import AgentState, Context, InputState
 from tests.homes import copied
 from tests.studio_server import free_port, studio

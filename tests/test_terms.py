@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import Stemmer
 
-from rag.text.terms import keys, rarity, refers_back, stem, terms, weigh, whole_question
+from rag.text.terms import keys, refers_back, terms, weigh, whole_question
+from rag.text.vocabulary import rarity, stem
 
 
 def words(question: str) -> list[str]:
@@ -153,7 +154,7 @@ def test_threads_do_not_mix_up_the_words_that_they_stem(monkeypatch: pytest.Monk
             return str(inner.stemWord(self.current))
 
     slow = Slow()
-    monkeypatch.setattr("rag.text.terms._stemmer", lambda: slow)
+    monkeypatch.setattr("rag.text.vocabulary._stemmer", lambda _: slow)
     stem.cache_clear()
     words = [f"{chr(97 + number)}walking" for number in range(20)]
     with ThreadPoolExecutor(20) as pool:

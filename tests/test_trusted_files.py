@@ -9,7 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from rag.errors import UsageError
-from rag.profiles.profile import effective, profile_of
+from rag.profiles.effective_values import effective
+from rag.profiles.profile import profile_of
 from rag.settings import Settings, variables
 from rag.system.trusted_files import is_trusted, revoke, trust
 from tests.command_line import QUESTION, CommandLine

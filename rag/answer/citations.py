@@ -8,8 +8,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from rag.evidence.reading import read
-from rag.text.markup import plain_address
-from rag.text.visible import plain_lines
+from rag.text.markup import plain_address, plain_lines
 from rag.types import Citation, CitationStyle, Footer, Passage, Quote
 
 

@@ -9,7 +9,8 @@ from typing import Final, Literal
 
 from rag.answer.citations import CitationForms
 from rag.answer.pieces import PieceCutter, TextPiece
-from rag.text.english.phrases import SOURCES_TITLE
+from rag.text.english.numerals import SMALL, units
+from rag.text.english.phrases import ANNOUNCES, SOURCES_TITLE
 from rag.text.markup import MarkedText, without_markers
 from rag.types import Quote, Standing
 
@@ -144,15 +145,31 @@ def begins_sources(text: MarkedText) -> bool:
 
 
 def with_markers(text: str, numbers: tuple[int, ...]) -> str:
-    """The sentence with markers before its full stop.
+    """The sentence with markers before its full stop, the row of a table with markers in its last cell.
 
-    >>> with_markers("A node runs.", (1, 3))
-    'A node runs [1][3].'
+    >>> with_markers("A node runs.", (1, 3)), with_markers("| Pump | 12 kg |", (2,))
+    ('A node runs [1][3].', '| Pump | 12 kg [2] |')
     """
+    if text.startswith("|") and text.rstrip().endswith("|"):
+        cells = text.rstrip()[:-1].rstrip()
+        return f"{cells} {''.join(f'[{n}]' for n in numbers)} |"
     end = len(text.rstrip(".!?…:。！？"))
     if end == 0 or text[end - 1] in "\"'”’)]】*_`":
         end = len(text)
     return f"{text[:end]} {''.join(f'[{n}]' for n in numbers)}{text[end:]}"
+
+
+def announced(lead: str) -> tuple[int, str]:
+    """How many items a lead-in announces, 0 if it does not say, and the lead-in without that number.
+
+    >>> announced("There are six types:")
+    (6, 'There are types:')
+    """
+    match = ANNOUNCES.search(lead)
+    if match is None or match["noun"] in units():
+        return 0, lead
+    number = SMALL[match["number"]] if match["number"].isalpha() else int(match["number"])
+    return number, lead[: match.start()] + lead[match.end("number") :].lstrip()
 
 
 class Intake:
@@ -188,9 +205,11 @@ class Intake:
             yield from self._line(last)
 
     def _line(self, piece: TextPiece) -> Iterator[AnswerLine]:
-        """The line of a piece; none of white space, of thoughts, and of what continues an overlong line."""
+        """The line of a piece; none of blank lines, of thoughts, and of what continues an overlong line."""
         raw = piece.text if piece.kind in ("text", "code") else ""
         text = raw.strip()
+        if not text.strip("> \t"):  # a blank line of a quotation
+            text = ""
         goes_on, self._overlong = self._overlong, piece.kind == "overlong"
         if self._overlong and not goes_on:
             long = "distant: it is too long for one sentence"
@@ -228,7 +247,7 @@ def _goes_on(last: AnswerLine, line: AnswerLine) -> bool:
     """Whether the line belongs to the same paragraph, item or table as the one before it, or cites it."""
     if line.kind == "markers" or (line.kind == "row" and last.kind == "row"):
         return True
-    if line.prefix or line.kind not in ("sentence", "lead") or re.search(r"\n\s*\n", line.gap):
+    if line.prefix or line.kind not in ("sentence", "lead") or re.search(r"\n[\s>]*\n", line.gap):
         return False
     if last.kind == "lead":
         return "\n" not in line.gap

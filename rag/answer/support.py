@@ -14,7 +14,7 @@ from rag.text.english.requests import Demand, asked, joined_tasks
 from rag.text.english.stopwords import LIGHT
 from rag.text.orders import Order, blanked, is_order, orders, reports, without_orders
 from rag.text.sentences import Unit, code_spans, units
-from rag.text.spelling import is_garbled
+from rag.text.vocabulary import is_garbled
 from rag.types import OMISSION, Passage, Quote, Standing
 
 MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at

@@ -14,10 +14,9 @@ from rag.book import IndexEntry, IndexInfo
 from rag.books.book_settings import MANUAL, collection_index, server_of
 from rag.errors import RetrievalError, UsageError, unknown_book
 from rag.index.catalog import list_collections, rename_collection
-from rag.profiles.layers import profile_folders, profile_names
-from rag.profiles.profile import Profile, profile_of
+from rag.profiles.profile import Profile, profile_folders, profile_names, profile_of
 from rag.settings import Settings
-from rag.system.installation import program
+from rag.system.process import program
 from rag.types import Record
 
 MANUAL_TITLE: Final = "askbook's own manual"

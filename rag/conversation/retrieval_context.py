@@ -39,7 +39,7 @@ class RetrievalContext(Record):
         shown = [record for record in turn.get("retrieved_chunks") or [] if record["chunk_id"] in stored]
         return cls(
             query=searches[0]["query"],
-            results=[Passage.of(stored[record["chunk_id"]], record["rank"], record["score"]) for record in shown],
+            results=[stored[record["chunk_id"]].passage(record["rank"], record["score"]) for record in shown],
             filter_applied=searches[0]["filter_applied"],
             retrieved_at=searches[-1]["timestamp"],
         )

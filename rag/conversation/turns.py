@@ -17,9 +17,8 @@ from langchain_core.messages import (
 from pydantic import ValidationError
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
-from rag.system.installation import program
-from rag.text.markup import without_markers
-from rag.text.visible import without_controls
+from rag.system.process import program
+from rag.text.markup import without_controls, without_markers
 from rag.types import UNCONFIRMED_MARK, AnsweredQuestion, ErrorInfo, Response, new_id
 
 _REMEMBERED: Final = (

@@ -19,7 +19,7 @@ from rag.errors import RetrievalError, UsageError
 from rag.model.addresses import checked_address, checked_key
 from rag.model.endpoint import OPENAI
 from rag.private_apis import limit_exchanges
-from rag.system.installation import need
+from rag.system.process import need
 
 if TYPE_CHECKING:
     import numpy as np

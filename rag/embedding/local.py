@@ -20,8 +20,7 @@ from rag.book import SparseVector
 from rag.embedding.known_models import PACKAGED
 from rag.errors import UsageError
 from rag.ports import TokenVectors
-from rag.system.installation import onnx_runtime
-from rag.system.process import give_back_memory
+from rag.system.process import give_back_memory, onnx_runtime
 
 MINILM_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY: Final = Path(__file__).parent.parent / "data" / "vocab.txt"

@@ -20,7 +20,7 @@ from langchain_core.embeddings import Embeddings
 
 from rag.embedding.known_models import MULTILINGUAL
 from rag.errors import UsageError
-from rag.system.installation import need
+from rag.system.process import need
 
 if TYPE_CHECKING:
     from numpy import float32

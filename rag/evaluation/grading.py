@@ -9,8 +9,8 @@ from typing import Final
 
 from pydantic import Field
 
+from rag.book import Candidate
 from rag.evaluation.dataset import Conversation, Labels, Place
-from rag.search_records import Candidate
 from rag.text.terms import keys
 from rag.types import Citation, Record, Response
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from rag.text.english.heading_words import ORDERS, VAGUE
 from rag.text.english.stopwords import STOP_WORDS
-from rag.text.visible import visible
+from rag.text.markup import visible
 
 _SHORTEST, _LONGEST = 4, 90  # characters of a heading
 _WORDS: Final = range(1, 11)

@@ -14,7 +14,7 @@ from rag.evaluation.figure_table import interval, number
 from rag.evaluation.figures import measured
 from rag.evaluation.grading import DEPTH, GradedAnswer
 from rag.evaluation.plots import Series, curve, histogram, shares
-from rag.text.visible import visible
+from rag.text.markup import visible
 
 WORST: Final = 20
 _SHOWN_HITS: Final = 12

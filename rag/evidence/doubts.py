@@ -13,7 +13,7 @@ from rag.evidence.negation import cues, opposites
 from rag.evidence.numbers import Quantity, counts_items, points_back
 from rag.evidence.word_contexts import WordContexts
 from rag.text.english.word_lists import CUES, DATES
-from rag.text.terms import is_english
+from rag.text.vocabulary import is_english
 
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
 OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of the passages stands in this place

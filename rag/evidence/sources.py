@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from rag.evidence.reading import TextLine, read
-from rag.text.language import is_foreign, words_of_text
+from rag.text.vocabulary import is_foreign, words_of_text
 
 NUMBER_WEIGHT: Final = 0.8
 FOREIGN_WORDS: Final = 12  # different words of passages that tell their language

@@ -14,7 +14,7 @@ from typing import Final
 
 from rag.text.english.word_forms import CLITICS, FUNCTION_WORDS, NAMES_IN_CAPITALS, NEGATED_FORMS, irregular
 from rag.text.english.word_lists import COMMON_ENDINGS, TITLES
-from rag.text.terms import is_english, rarity, stem
+from rag.text.vocabulary import is_english, rarity, stem
 
 _TOKEN: Final = re.compile(
     r"(?:[^\W\d_]\.){2,}"  # U.S.

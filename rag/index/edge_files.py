@@ -20,8 +20,8 @@ import portalocker
 
 from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
-from rag.system.installation import program
 from rag.system.private_files import private_folder
+from rag.system.process import program
 from rag.types import now
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from rag.book import IndexInfo
 from rag.embedding.known_models import HOSTED, PACKAGED
 from rag.errors import RetrievalError, UsageError
-from rag.system.installation import program
+from rag.system.process import program
 
 
 def no_collection(collection: str, profile: str = "") -> RetrievalError:

@@ -20,7 +20,7 @@ from rag.index.index_errors import no_collection
 from rag.index.points import DENSE, SPARSE, PointTable, chunk_id, point_ids
 from rag.index.vector_store import open_store, sparse_bridge
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
-from rag.system.installation import program
+from rag.system.process import program
 
 if TYPE_CHECKING:
     from langchain_qdrant import QdrantVectorStore

@@ -10,7 +10,7 @@ from rag.errors import RetrievalError
 from rag.index.collection_schema import UNNAMED, CollectionSchema
 from rag.index.field_mapping import FieldMap
 from rag.index.points import METADATA, cosines, from_payload
-from rag.system.installation import program
+from rag.system.process import program
 
 OVERSAMPLING: Final = 2.0  # of a quantized collection: this many times the limit are rescored with the full vectors
 

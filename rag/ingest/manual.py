@@ -20,7 +20,7 @@ from rag import ports
 from rag.book import IndexEntry, IndexInfo
 from rag.embedding.vector_cache import SqliteVectorCache, write_vectors
 from rag.errors import RetrievalError
-from rag.system.installation import as_packaged
+from rag.system.process import as_packaged
 
 DOCS: Final = Path(__file__).parent.parent.parent / "docs"
 SKIPPED: Final = ("decisions",)

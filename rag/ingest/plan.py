@@ -13,7 +13,7 @@ from rag.errors import RetrievalError, UsageError
 from rag.index.catalog import check_models
 from rag.ingest.chunking import page_key
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
-from rag.system.installation import program
+from rag.system.process import program
 
 PageId = tuple[str, str]  # source, path
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from rag.errors import AskbookError, UsageError
-from rag.system.installation import onnx_runtime
+from rag.system.process import onnx_runtime
 
 Meaning = Literal["yes", "no", "unknown"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rag.errors import UsageError
-from rag.profiles.layers import profile_folders, profile_names
+from rag.profiles.profile import profile_folders, profile_names
 from rag.settings import Settings
 
 

@@ -1,8 +1,12 @@
-"""Profiles: the settings of one tutor, as data in `profiles/NAME.toml`."""
+"""Profiles: the settings of one tutor, as data in `profiles/NAME.toml`.
+
+A file may extend another one; those of the user's folder may need the user's trust.
+"""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self
@@ -11,15 +15,6 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError, model_validator
 
 from rag.errors import UsageError
-from rag.profiles.layers import (
-    FOLDER,
-    NAME,
-    Layer,
-    check_endpoint,
-    check_trust,
-    profile_folders,
-    read_layers,
-)
 from rag.profiles.schema import (
     AnswerSection,
     BookSection,
@@ -35,20 +30,14 @@ from rag.profiles.schema import (
     ToolSection,
 )
 from rag.settings import Settings
+from rag.system.trusted_files import is_trusted, untrusted
 from rag.types import CitationStyle, GroundingMode
 from rag.validation import allowed
 
+FOLDER: Final = Path(__file__).parent.parent.parent / "profiles"
+NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_MAX_BYTES: Final = 1_000_000  # a larger file is not a profile
 _MAX_SHOWN: Final = 100  # characters of a rejected value in an error message
-# The variables that override a profile: the variable, the profile's key and the field of `Settings`.
-_VARIABLES: Final = (
-    ("OPENAI_MODEL", "model.name", "openai_model"),
-    ("AGENT_TOP_K", "retrieval.top_k", "agent_top_k"),
-    ("AGENT_SCORE_THRESHOLD", "retrieval.score_threshold", "agent_score_threshold"),
-    ("AGENT_MAX_TURNS", "limits.max_turns", "agent_max_turns"),
-    ("ASKBOOK_GROUNDING", "answer.grounding", "grounding"),
-    ("ASKBOOK_JUDGE", "answer.judge", "judge"),
-    ("QDRANT_COLLECTION_NAME", "book.collection", "qdrant_collection_name"),
-)
 
 
 class Profile(Section):
@@ -120,14 +109,6 @@ class Profile(Section):
         )
 
 
-class EffectiveValue(NamedTuple):
-    """One value of a profile in this process: its dotted key, the value and its source."""
-
-    key: str
-    value: Any
-    source: str
-
-
 def load_profile(name: str, folders: Sequence[Path] = (FOLDER,)) -> Profile:
     """Read and check `NAME.toml` and the files that it extends; a later folder hides an earlier one.
 
@@ -151,61 +132,6 @@ def profile_of(settings: Settings, name: str | None = None) -> Profile:
 def profile_files(settings: Settings, name: str) -> tuple[Path, ...]:
     """The files that a profile is made of. Raises `UsageError` as `profile_of` does."""
     return tuple(layer.path for layer in read_layers(name, profile_folders(settings)))
-
-
-def effective(name: str, settings: Settings) -> list[EffectiveValue]:
-    """Every value of the profile in this process, each from a variable, a file or a default.
-
-    No API key is among them: a profile holds only the name of the variable with the key.
-    """
-    profile = profile_of(settings, name)
-    layers, overrides = read_layers(name, profile_folders(settings)), _overrides(settings)
-    return [
-        EffectiveValue(key, *overrides.get(key, (value, _origin(key, layers))))
-        for key, value in _flat(profile.model_dump(mode="json"))
-    ]
-
-
-def _overrides(settings: Settings) -> dict[str, tuple[Any, str]]:
-    """The values that the environment sets, by dotted key, each with its source."""
-    found = [(variable, key, getattr(settings, field)) for variable, key, field in _VARIABLES]
-    if settings.agent_top_k is not None:
-        found.append(("AGENT_TOP_K", "retrieval.neighbours", 0))
-    if settings.openai_api_key and settings.openai_base_url:
-        address = urlsplit(settings.openai_base_url)
-        shown = address._replace(netloc=address.netloc.rpartition("@")[2], query="", fragment="").geturl()
-        found.append(("OPENAI_BASE_URL", "model.base_url", shown))
-        found.append(("OPENAI_BASE_URL", "model.api_key_env", "OPENAI_API_KEY"))
-    if settings.embedding_model:
-        found.append(("ASKBOOK_EMBEDDING_MODEL", "book.embedding_model", str(settings.embedding_model)))
-    elif settings.cohere_api_key and settings.cohere_model:
-        found.append(("COHERE_MODEL", "book.embedding_model", settings.cohere_model))
-    return {key: (value, f"environment variable {variable}") for variable, key, value in found if value is not None}
-
-
-def _origin(key: str, layers: Sequence[Layer]) -> str:
-    """The first file that sets the key, in words, or "default"."""
-    if key == "name":
-        return "name of the file"
-    for layer in layers:
-        if layer.has(key.split(".")):
-            own = layer.path.parent == FOLDER
-            kind = "extended profile" if layer.extended else "profile"
-            return f"{kind} {layer.path.stem} ({f'profiles/{layer.path.name}' if own else layer.path})"
-    return "default"
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """Nested tables as pairs of dotted key and value.
-
-    >>> _flat({"model": {"name": "gpt-4o-mini"}, "tool": None})
-    [('model.name', 'gpt-4o-mini'), ('tool', None)]
-    """
-    found: list[tuple[str, Any]] = []
-    for name, value in values.items():
-        nested = isinstance(value, dict) and value
-        found += _flat(value, f"{prefix}{name}.") if nested else [(f"{prefix}{name}", value)]
-    return found
 
 
 def _validated(name: str, layers: Sequence[Layer]) -> Profile:
@@ -255,3 +181,119 @@ def _shown(problem: Any, key: str) -> str:
         return "the value"
     shown = repr(value)
     return shown if len(shown) <= _MAX_SHOWN else f"{shown[: _MAX_SHOWN - 1]}…"
+
+
+class Layer(NamedTuple):
+    """The content of one file of a profile. `extended` is true for a file that another one extends."""
+
+    path: Path
+    raw: bytes
+    data: Mapping[str, Any]
+    extended: bool
+
+    def has(self, place: Sequence[int | str]) -> bool:
+        """Whether the file sets the key, or a key in the table, at `place`."""
+        part: Any = self.data
+        for step in place:
+            if not isinstance(part, Mapping) or step not in part:
+                return False
+            part = part[step]
+        return True
+
+
+def profile_folders(settings: Settings) -> tuple[Path, ...]:
+    """The folders of profiles: askbook's own, then the user's, whose trusted files hide askbook's of the same name."""
+    return (FOLDER, settings.home / "profiles")
+
+
+def profile_names(folders: Sequence[Path] = (FOLDER,)) -> list[str]:
+    """The names of all profiles, sorted."""
+    files = (path for folder in folders for path in folder.glob("*.toml"))
+    return sorted({path.stem for path in files if NAME.fullmatch(path.stem) and path.is_file()})
+
+
+def read_layers(name: str, folders: Sequence[Path]) -> list[Layer]:
+    """The files of a profile, the named one first, each extending the next.
+
+    Raises `UsageError` for an unknown name, an unreadable file, and files that extend each other in a circle.
+    """
+    layers: list[Layer] = []
+    wanted: Any = name
+    while wanted is not None:
+        path = _find(wanted, folders, [layer.path for layer in layers])
+        raw, data = _read(path)
+        layers.append(Layer(path, raw, data, extended=bool(layers)))
+        wanted = data.get("extends")
+        if wanted is not None and not isinstance(wanted, str):
+            raise UsageError(f"{path.name}, extends: {wanted!r} is not allowed; it must be a name.", code="profile")
+    return layers
+
+
+def _find(name: str, folders: Sequence[Path], taken: Sequence[Path]) -> Path:
+    """The file of a profile that the last of `taken` extends, or of the profile asked for if `taken` is empty.
+
+    A file that extends its own name extends the file that it hides in an earlier folder.
+    """
+    candidates = [folder / f"{name}.toml" for folder in reversed(folders)] if NAME.fullmatch(name) else []
+    found = [path for path in candidates if path.is_file()]
+    extending = taken[-1] if taken else None
+    hides = extending is not None and extending.stem == name
+    free = [path for path in found if path not in taken] if hides else found
+    if free and free[0] not in taken:
+        return free[0]
+    if found and extending is not None:
+        circle = " → ".join([*(path.stem for path in taken), name])
+        problem = f"{name!r} is not allowed; the profiles extend each other in a circle: {circle}"
+        raise UsageError(f"{extending.name}, extends: {problem}.", code="profile")
+    known = f"Profiles: {', '.join(profile_names(folders))}."
+    if extending is not None:
+        raise UsageError(f"{extending.name}, extends: there is no profile {name!r}.", code="profile", hint=known)
+    raise UsageError(f'There is no profile "{name}".', code="unknown_profile", hint=known)
+
+
+def _read(path: Path) -> tuple[bytes, dict[str, Any]]:
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise _unreadable(path, "it is larger than a megabyte")
+        raw = path.read_bytes()
+        data = tomllib.loads(raw.decode("utf-8-sig").replace("\r\n", "\n"))  # some editors write a byte order mark
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise _unreadable(path, f"line {line} is not UTF-8 text") from error
+    except OSError as error:
+        raise _unreadable(path, error.strerror or type(error).__name__) from error
+    except tomllib.TOMLDecodeError as error:
+        raise _unreadable(path, " ".join(str(error).split())) from error
+    except (RecursionError, ValueError) as error:  # deeply nested brackets, a number of thousands of digits
+        raise _unreadable(path, "a value in it is too large") from error
+    if "name" in data:
+        problem = "this key is not allowed; a profile is named after its file"
+        raise UsageError(f"{path.name}, name: {problem}.", code="profile")
+    return raw, data
+
+
+def _unreadable(path: Path, why: str) -> UsageError:
+    return UsageError(f"{path.name} cannot be read: {why}.", code="profile")
+
+
+def check_endpoint(layer: Layer) -> None:
+    """Raise `UsageError` unless the file names both the address and the variable of its key, or neither.
+
+    With the address alone, a file would send the key of the profile that it extends to another host.
+    """
+    model = layer.data.get("model")
+    if isinstance(model, Mapping) and ("base_url" in model) != ("api_key_env" in model):
+        problem = "base_url and api_key_env are only allowed together, in one file"
+        raise UsageError(f"{layer.path.name}, model: {problem}.", code="profile")
+
+
+def check_trust(layers: Sequence[Layer]) -> None:
+    """Raise `UsageError` for the first file of the user's folder that needs trust and does not have it."""
+    for layer in layers:
+        if layer.path.parent == FOLDER or is_trusted(layer.path, layer.raw):
+            continue
+        model = layer.data.get("model", {})
+        if "api_key_env" in model:
+            raise untrusted(layer.path, f"sends {model['api_key_env']} to {urlsplit(model['base_url']).hostname}")
+        if (FOLDER / layer.path.name).is_file():
+            raise untrusted(layer.path, f'replaces the profile "{layer.path.stem}" of askbook')

@@ -12,19 +12,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Final
 
 from rag.ports import Embedder, TokenEmbedder, TokenVectors
-from rag.prompt.passage_format import NumberedPassage
-from rag.quoting.blocks import QuoteBlock, blocks, faults, is_quotable
-from rag.text.english.phrases import COPULA, LEANS_BACK, NO_DEFINITION, REASON
+from rag.quoting.blocks import NumberedPassage, QuoteBlock, blocks, faults, is_quotable
+from rag.text.english.phrases import COPULA, LEANING, LEANS_BACK, NO_DEFINITION, REASON
 from rag.text.english.requests import QuestionShape, shape
-from rag.text.english.stopwords import LIGHT, SAYS_ALSO, STOP_WORDS, VAGUE
-from rag.text.language import is_foreign, is_stop_word, language_of, stem_in
-from rag.text.spelling import respelt, vocabulary
-from rag.text.terms import Term, is_english, keys, stem, terms, weigh
+from rag.text.terms import Term, in_language, keys, respelt_terms, terms, weigh, with_abbreviations
+from rag.text.vocabulary import is_english, is_foreign, language_of
 
 EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
 EMBEDDED_CHARACTERS: Final = 420  # of a block
@@ -38,21 +35,23 @@ LONG: Final = 600
 COSINE: Final = 1.8  # of the block and the question
 PATH: Final = 0.8  # cosine of the headings above the block and the question
 DEFINES: Final = 2.0  # of what `defines` finds, for a question that asks what something is
+LATER: Final = 0.75  # of a defining sentence behind the second of its block
 OPENS: Final = 0.4  # of the block that opens its passage, for such a question
 STEPS: Final = 0.4  # of numbered steps, for a question that asks how
 SHOWS: Final = 1.0  # of code, for such a question
 CODE: Final = 0.2  # of code, for any other question
+SHOWS_SOME: Final = 0.4  # of a section with code among others, for a question that asks how
+FOUND: Final = 0.5  # of a section of the first passage among others; of the second half of it, and so on
 GIVES_REASON: Final = 0.25
-LEANING: Final = 0.15  # taken from a block that begins by pointing back
+POINTING_BACK: Final = 0.15  # taken from a block that begins by pointing back
 COMPARES: Final = 0.3  # of a block that holds all names of a comparison
 OWN_WORDS: Final = 0.5  # share of an error message from which on it is about something else than the passages
 HELD: Final = 0.8  # least match of a term that a block holds as a word
 SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has, but not together
 
 _LABELLED: Final = re.compile(r"(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?: \([^)]*\))?:|\*\*[^*\n]{1,80}:\*\*")
-_INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
+_ASIDE: Final = re.compile(r"^(?:In|With|For|Within) [^,]{1,60}, |\([^()]*\)")
 _IDENTIFIER: Final = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]|\w_\w|^[A-Z]+\d{3,}$")
-_GENERAL: Final = STOP_WORDS | LIGHT | VAGUE | SAYS_ALSO.keys()  # common in questions about any book
 
 
 @dataclass(slots=True)
@@ -77,11 +76,12 @@ def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder 
     everything = frozenset[str]().union(*(block.own | block.context for block in every))
     written = "\n".join(passage.text for passage in passages)
     foreign = is_foreign(written)
-    wanted = _with_abbreviations(terms(question), passages)
+    texts = [f"{passage.title}\n{passage.text}" for passage in passages]
+    wanted = with_abbreviations(terms(question), texts)
     if foreign:
-        wanted = _in_language(language_of(written), wanted, question, written)
+        wanted = in_language(language_of(written), wanted, question, written)
     asked = shape(question)
-    wanted, question = _respelt(wanted, question, passages, everything)
+    wanted, question = respelt_terms(wanted, question, texts, everything)
     missing = _missing(wanted, everything, message=asked.message)
     if asked.message and missing < OWN_WORDS:
         wanted = [term for term in wanted if term.within(everything)]
@@ -92,8 +92,29 @@ def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder 
     quotable = [block for block in every if is_quotable(block)]
     if embedder is not None:
         add_meaning(question, wanted, cut, quotable, embedder)
-    reading.ranked = sorted(quotable, key=lambda block: -block.score)
+    reading.ranked = _led(sorted(quotable, key=lambda block: -block.score), asked)
     return reading
+
+
+def _led(ranked: list[QuoteBlock], asked: QuestionShape) -> list[QuoteBlock]:
+    """The blocks, best first, led by the best one of the best section.
+
+    What code is worth must not choose the section: code that has little to do with the question would come before a
+    section that answers it in prose.
+    """
+    sections: dict[tuple[int, int], list[QuoteBlock]] = {}
+    for block in ranked:
+        sections.setdefault((block.rank, block.section), []).append(block)
+    steps = asked.steps and not asked.definition
+
+    def worth(section: Sequence[QuoteBlock]) -> float:
+        shown = [SHOWS if steps and block.form == "code" else 0.0 for block in section]
+        best = max(block.score - bonus for block, bonus in zip(section, shown, strict=True))
+        rank = section[0].rank
+        return best + RANK * rank + FOUND / (1 + rank) + (SHOWS_SOME if any(shown) else 0.0)
+
+    lead = max(sections.values(), key=worth, default=[])[:1]
+    return lead + [block for block in ranked if block not in lead]
 
 
 def _score(block: QuoteBlock, reading: Reading) -> None:
@@ -110,8 +131,7 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
     fit = SAME_QUESTION * asks_same(reading.terms, block.heading)
     fit += LENGTH * min(len(block.text), LONG) / LONG - RANK * block.rank - faults(block, reading.question)
     if asked.definition:
-        units = (unit.text for n, unit in enumerate(block.units) if n < 2 or unit.kind == "item")
-        fit += DEFINES * max(defines(unit, reading.terms) for unit in units) + (OPENS if block.place == 0 else 0.0)
+        fit += DEFINES * max(definitions(block, reading.terms)) + (OPENS if block.place == 0 else 0.0)
     elif block.form == "code":
         fit += SHOWS if asked.steps else CODE
     elif asked.steps and block.form == "steps":
@@ -126,7 +146,7 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
         fit += GIVES_REASON
     if asked.wanted in ("number", "year"):
         fit += 0.1 if re.search(r"\d", block.text) else -0.1
-    return fit - (LEANING if LEANS_BACK.match(text.lstrip("*_")) else 0.0)
+    return fit - (POINTING_BACK if LEANS_BACK.match(text.lstrip("*_")) else 0.0)
 
 
 def asks_same(wanted: Sequence[Term], heading: str) -> float:
@@ -139,19 +159,39 @@ def asks_same(wanted: Sequence[Term], heading: str) -> float:
     return there * back
 
 
+def definitions(block: QuoteBlock, wanted: Sequence[Term]) -> list[float]:
+    """How much each unit of a block defines the terms; a sentence behind the second counts less than an opening."""
+    return [
+        defines(unit.text, wanted) * (1.0 if n < 2 or unit.kind == "item" else LATER)
+        for n, unit in enumerate(block.units)
+    ]
+
+
 def defines(text: str, wanted: Sequence[Term]) -> float:
     """How much the sentence defines the terms: "X is ...", "**X** refers to ...", "**X**: ...". 0 to 0.35."""
     label = _LABELLED.match(text)
     if label and (labelled := share(wanted, keys(label[0]))) >= 0.65:
         return 0.2 * labelled
     verb = COPULA.search(text, 0, 160)
-    if verb is None or share(wanted, keys(text[: verb.start()])) < 0.99:
-        return 0.0
+    subject = text[: verb.start()] if verb else ""
+    if verb is None or share(wanted, keys(subject)) < 0.99:
+        return 0.2 if _is_subject(text, wanted) else 0.0
     # "A node is ..." defines a node; "The nodes that we saw above are ..." does not.
-    others = len(re.findall(r"\w[\w'’-]*", re.sub(r"\([^()]*\)", "", text[: verb.start()]))) - len(wanted)
-    if NO_DEFINITION.match(text, verb.end()):
+    words = re.findall(r"\w[\w'’-]*", _ASIDE.sub("", subject))
+    others = len(words) - len(wanted)
+    if words[0].endswith("ing") and not share(wanted, keys(words[0])):  # "Using nodes is ..."
+        return 0.05
+    if NO_DEFINITION.match(text, verb.end()) or LEANING.search(subject):
         return 0.05
     return 0.35 if others <= 2 else 0.15 if others <= 6 else 0.05
+
+
+def _is_subject(text: str, wanted: Sequence[Term]) -> bool:
+    """Whether a sentence begins with the terms and nothing else: "A trait object points to ..."."""
+    words = [word.lower() for word in re.findall(r"\w[\w'’-]*", text[:160])]
+    begin = 1 if words[:1] and words[0] in ("a", "an", "the") else 0
+    end = begin + sum(max(1, len(term.parts)) for term in wanted)
+    return len(words) > end and share(wanted, keys(" ".join(words[begin:end]))) > 0.99
 
 
 def share(wanted: Sequence[Term], found: frozenset[str]) -> float:
@@ -175,80 +215,6 @@ def _missing(wanted: Sequence[Term], known: frozenset[str], *, message: bool) ->
 def _is_identifier(word: str) -> bool:
     """Whether a word of a message names an exception, an error or a variable: `BorrowMutError`, `E0382`, `EACCES`."""
     return bool(_IDENTIFIER.search(word)) or (len(word) > 3 and word.isupper() and not is_english(word.lower()))
-
-
-def _respelt(
-    wanted: list[Term], question: str, passages: Sequence[NumberedPassage], known: frozenset[str]
-) -> tuple[list[Term], str]:
-    """The terms and the question with misspelt words corrected, which the cosines need.
-
-    A term that no passage has also stands for a word that is spelt almost so, of the passages or of questions.
-    """
-    missing = {term.word for term in wanted if not term.within(known)}
-    words = vocabulary(f"{passage.title} {passage.text}" for passage in passages) if missing else set()
-    spelt = {word: right.lower() for word in missing if (right := respelt(word, words | _GENERAL))}
-    for word, right in spelt.items():
-        question = re.sub(rf"\b{re.escape(word)}\b", right, question)
-    found = [_corrected(term, spelt[term.word]) if term.word in spelt else term for term in wanted]
-    return [term for term in found if spelt.get(term.word) not in STOP_WORDS] or wanted, question
-
-
-def _corrected(term: Term, right: str) -> Term:
-    """The term with the forms and the weight of the right spelling of its word."""
-    meant = terms(right)[0] if terms(right) else term
-    return replace(term, forms=term.forms | meant.forms, weight=meant.weight)
-
-
-def _in_language(language: str, wanted: list[Term], question: str, written: str) -> list[Term]:
-    """The terms of a question in another language: without its stop words, and with what is written as a form.
-
-    A term also stands for the words of the passages that have its stem. The first word of a question asks ("¿Quién",
-    "Darf"); if the passages lack it, it is no term.
-    """
-    if not language:
-        return wanted
-    stems: dict[str, set[str]] = {}
-    for word in vocabulary([written]):
-        stems.setdefault(stem_in(language, word), set()).add(stem(word))
-    first = re.search(r"\w+", question)
-    found = []
-    for term in wanted:
-        forms = term.forms | stems.get(stem_in(language, term.word.lower()), set())
-        asks = question.rstrip().endswith("?") and first is not None and first[0] == term.word and forms == term.forms
-        if not asks and not is_stop_word(term.word.lower(), language):
-            found.append(replace(term, forms=frozenset(forms)))
-    return found or wanted
-
-
-def _with_abbreviations(wanted: list[Term], passages: Sequence[NumberedPassage]) -> list[Term]:
-    """The terms, extended by the abbreviations that the passages introduce.
-
-    "Quality of Service (QoS)" makes "qos" a form of "quality" and of "service" if the question has both, and makes the
-    two words together a form of "QoS" if the question has that.
-    """
-    by_term = list(wanted)
-    for passage in passages:
-        for match in _INTRODUCED.finditer(f"{passage.title}\n{passage.text}"):
-            short = match[2].removesuffix("s").lower()
-            words = _spelt_out(match[1], short)
-            if not words:
-                continue
-            stems = frozenset(stem(word) for word in words if len(word) > 2)
-            spoken = [i for i, term in enumerate(by_term) if stem(term.word.lower()) in stems]
-            if stems == {stem(by_term[i].word.lower()) for i in spoken}:
-                for i in spoken:
-                    by_term[i] = replace(by_term[i], forms=by_term[i].forms | {short})
-            for i, term in enumerate(by_term):
-                if term.word.lower() == short and not term.parts:
-                    by_term[i] = replace(term, parts=stems)
-    return by_term
-
-
-def _spelt_out(before: str, short: str) -> list[str]:
-    """The last words of `before` if their initials are the abbreviation: "quality of service" for "qos"; else none."""
-    words = re.findall(r"[^\W_]+", before.lower())
-    tail = words[-len(short) :]
-    return tail if "".join(word[0] for word in tail) == short else []
 
 
 def held(wanted: Sequence[Term], own: frozenset[str], context: frozenset[str]) -> float:

@@ -12,13 +12,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
+from rag.book import Candidate, Chunk, Found, IndexEntry, IndexInfo, Leg, Matches, Point, Trace, Where
 from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.index.server_requests import FILTERS
 from rag.search.ranking import queries_of
 from rag.search.retriever import gated
-from rag.search_records import Candidate, Found, Trace
-from rag.types import AnsweredQuestion, Passage, Retrieval
+from rag.types import AnsweredQuestion, Retrieval
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -70,7 +69,7 @@ class GivenRetriever:
             for (chunk, _), score, outcome in zip(chunks.values(), scores, outcomes, strict=True)
         ]
         kept = [candidate for candidate in candidates if candidate.outcome == "kept"]
-        passages = [Passage.of(chunks[c.chunk_id][0], number, c.cosine) for number, c in enumerate(kept, start=1)]
+        passages = [chunks[c.chunk_id][0].passage(number, c.cosine) for number, c in enumerate(kept, start=1)]
         self._seen.remember(chunk for chunk, _ in chunks.values())
         retrieval = Retrieval(
             tool_name=self._tool_name,

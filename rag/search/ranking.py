@@ -16,8 +16,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from rag.book import Chunk, Matches
-from rag.search_records import Candidate, Outcome, QueryKind
+from rag.book import Candidate, Chunk, Matches, Outcome, QueryKind
 from rag.types import AnsweredQuestion
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from rag.embedding.hosted_errors import Service, hosted_faults
 from rag.ports import Reranker
 
 if TYPE_CHECKING:
-    from rag.search_records import Candidate
+    from rag.book import Candidate
     from rag.settings import Settings
 
 MODEL: Final = "rerank-v3.5"

@@ -16,7 +16,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import PrivateAttr
 
-from rag.book import Chunk, IndexInfo, Leg, Matches, Where
+from rag.book import SHOWN, Candidate, Chunk, Found, IndexInfo, Leg, Matches, Outcome, QueryKind, Trace, Where
 from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.index.catalog import advised, check_models
 from rag.index.index_errors import wrong_size
@@ -24,9 +24,8 @@ from rag.ports import ChunkIndex, Embedder, Parts, Reranker, Searcher, SparseEnc
 from rag.search.overview import overview
 from rag.search.ranking import Fingerprint, Query, joined, queries_of, ranked, weighed
 from rag.search.rerank import reranked
-from rag.search_records import SHOWN, Candidate, Found, Outcome, QueryKind, Trace
 from rag.text.english.requests import about_book
-from rag.text.spelling import vocabulary
+from rag.text.vocabulary import vocabulary
 from rag.types import AnsweredQuestion, Passage, Retrieval
 
 FIELDS: Final = ("title", "heading", "file", "chapter")
@@ -120,7 +119,7 @@ class Retriever:
             candidates = await reranked(self._reranker, _rerank_query(queries), candidates, chunks, k=k)
         candidates = joined(candidates, chunks, neighbours)
         kept = [c for outcome in ("kept", "neighbour") for c in candidates if c.outcome == outcome]
-        passages = [Passage.of(chunks[c.chunk_id], number, c.cosine) for number, c in enumerate(kept, start=1)]
+        passages = [chunks[c.chunk_id].passage(number, c.cosine) for number, c in enumerate(kept, start=1)]
         retrieval = Retrieval(
             tool_name=self._tool_name,
             query=question,
@@ -156,7 +155,7 @@ class Retriever:
             avg_similarity=1.0,
             retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
         )
-        passages = [Passage.of(chunk, number, 1.0) for number, chunk in enumerate(chunks, start=1)]
+        passages = [chunk.passage(number, 1.0) for number, chunk in enumerate(chunks, start=1)]
         trace = Trace((question,), ("question",), (1.0,), ("dense", "sparse"), 0.0, ())
         return Found(passages, retrieval, trace)
 

@@ -13,8 +13,8 @@ import shlex
 from pathlib import Path
 
 from rag.errors import UsageError
-from rag.system.installation import program
 from rag.system.private_files import private_folder
+from rag.system.process import program
 
 
 def is_trusted(path: Path, content: bytes) -> bool:

@@ -1,29 +1,21 @@
 """Terms of a question and keys of a text, so that the two can be compared: stems, compounds, code words, rarity.
 
-Rarity is read off the vocabulary of the embedding model, which lists whole words roughly by frequency from line 1,997
-("the") on. A word that it lacks is rare.
+A text may write a term in another way than the question: as an abbreviation, in another language, or rightly spelt.
 """
 
 from __future__ import annotations
 
-import math
 import re
-import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rag.text.english.requests import ASKS, CONJUNCTION, FOLLOW_UP, REFERS_BACK, SPOKEN_CODE
 from rag.text.english.stopwords import ASKED_WITH, FACTS, LIGHT, SAYS_ALSO, SOFT, STOP_WORDS, VAGUE
-from rag.text.english.word_forms import AMERICAN, BRITISH
+from rag.text.vocabulary import MIN_WEIGHT, is_common, is_stop_word, rarity, respelt, stem, stem_in, vocabulary
 
-VOCABULARY: Final = Path(__file__).parent.parent / "data" / "vocab.txt"
-_FIRST_WORD: Final = 1996  # lines before the first word: special tokens, punctuation, single characters
-_COMMON, _RARE = 30, 10_000  # the weight of a word rises between these ranks
-MIN_WEIGHT: Final = 0.2
 LIGHT_WEIGHT: Final = 0.35
 NAME_WEIGHT: Final = 0.8  # at least, of a name or a code word: it says what the question is about
 
@@ -33,6 +25,8 @@ _CAMEL: Final = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+|\d+
 _NUMBERED: Final = re.compile(r"\b([A-Za-z]{2,10})[ \-](\d{1,2})(?![\w.]*\d)\b")  # "ROS 2", "RT-2", "phase 1"
 _CODE: Final = re.compile(r"`([^`]+)`")
 _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
+_GENERAL: Final = STOP_WORDS | LIGHT | VAGUE | SAYS_ALSO.keys()  # common in questions about any book
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,29 +106,79 @@ def weigh(wanted: Sequence[Term]) -> float:
     return sum(term.weight for term in wanted) + doubt
 
 
-def rarity(word: str) -> float:
-    """How rare a lower-case English word is: log(rank / 30) / log(10,000 / 30), at least 0.2, and 1 if unknown."""
-    ranks = _ranks()
-    rank = min((ranks[form] for form in (word, stem(word), word.removesuffix("s")) if form in ranks), default=_RARE)
-    scaled = math.log(max(rank, 1) / _COMMON) / math.log(_RARE / _COMMON)
-    return min(1.0, max(MIN_WEIGHT, scaled))
+def with_abbreviations(wanted: list[Term], texts: Iterable[str]) -> list[Term]:
+    """The terms, extended by the abbreviations that the texts introduce.
+
+    "Quality of Service (QoS)" makes "qos" a form of "quality" and of "service" if the question has both, and makes the
+    two words together a form of "QoS" if the question has that.
+    """
+    by_term = list(wanted)
+    for text in texts:
+        for match in _INTRODUCED.finditer(text):
+            short = match[2].removesuffix("s").lower()
+            words = _spelt_out(match[1], short)
+            if not words:
+                continue
+            stems = frozenset(stem(word) for word in words if len(word) > 2)
+            spoken = [i for i, term in enumerate(by_term) if stem(term.word.lower()) in stems]
+            if stems == {stem(by_term[i].word.lower()) for i in spoken}:
+                for i in spoken:
+                    by_term[i] = replace(by_term[i], forms=by_term[i].forms | {short})
+            for i, term in enumerate(by_term):
+                if term.word.lower() == short and not term.parts:
+                    by_term[i] = replace(term, parts=stems)
+    return by_term
 
 
-_STEMMING: Final = threading.Lock()  # the stemmer keeps the word that it works on in itself
+def _spelt_out(before: str, short: str) -> list[str]:
+    """The last words of `before` if their initials are the abbreviation: "quality of service" for "qos"; else none."""
+    words = re.findall(r"[^\W_]+", before.lower())
+    tail = words[-len(short) :]
+    return tail if "".join(word[0] for word in tail) == short else []
 
 
-@lru_cache(maxsize=50_000)
-def stem(word: str) -> str:
-    """The Snowball (Porter 2) stem of a lower-case word, with American spelling."""
-    american = BRITISH.sub(lambda match: AMERICAN[match[0]], word)
-    with _STEMMING:
-        return str(_stemmer().stemWord(american))
+def in_language(language: str, wanted: list[Term], question: str, written: str) -> list[Term]:
+    """The terms of a question in another language: without its stop words, and with what is written as a form.
+
+    A term also stands for the words of the text `written` that have its stem. The first word of a question asks
+    ("¿Quién", "Darf"); if the text lacks it, it is no term.
+    """
+    if not language:
+        return wanted
+    stems: dict[str, set[str]] = {}
+    for word in vocabulary([written]):
+        stems.setdefault(stem_in(language, word), set()).add(stem(word))
+    first = re.search(r"\w+", question)
+    found = []
+    for term in wanted:
+        forms = term.forms | stems.get(stem_in(language, term.word.lower()), set())
+        asks = question.rstrip().endswith("?") and first is not None and first[0] == term.word and forms == term.forms
+        if not asks and not is_stop_word(term.word.lower(), language):
+            found.append(replace(term, forms=frozenset(forms)))
+    return found or wanted
 
 
-def is_english(word: str) -> bool:
-    """Whether the vocabulary has a lower-case word or its stem."""
-    ranks = _ranks()
-    return word in ranks or stem(word) in ranks
+def respelt_terms(
+    wanted: list[Term], question: str, texts: Sequence[str], known: frozenset[str]
+) -> tuple[list[Term], str]:
+    """The terms and the question with misspelt words corrected, which the cosines need.
+
+    A term that no text has also stands for a word that is spelt almost so, of the texts or of questions. The texts have
+    the keys in `known`.
+    """
+    missing = {term.word for term in wanted if not term.within(known)}
+    words = vocabulary(texts) if missing else set()
+    spelt = {word: right.lower() for word in missing if (right := respelt(word, words | _GENERAL))}
+    for word, right in spelt.items():
+        question = re.sub(rf"\b{re.escape(word)}\b", right, question)
+    found = [_corrected(term, spelt[term.word]) if term.word in spelt else term for term in wanted]
+    return [term for term in found if spelt.get(term.word) not in STOP_WORDS] or wanted, question
+
+
+def _corrected(term: Term, right: str) -> Term:
+    """The term with the forms and the weight of the right spelling of its word."""
+    meant = terms(right)[0] if terms(right) else term
+    return replace(term, forms=term.forms | meant.forms, weight=meant.weight)
 
 
 def refers_back(question: str) -> bool:
@@ -206,7 +250,7 @@ def _looks_like_code(word: str) -> bool:
 
 def _join_numbered(match: re.Match[str]) -> str:
     """Join "ROS 2" and "RT-2" to one word, but not "move 5" or "top 10"."""
-    is_name = any(c.isupper() for c in match[1][1:]) or match[1].lower() not in _ranks()
+    is_name = any(c.isupper() for c in match[1][1:]) or not is_common(match[1].lower())
     return f"{match[1]}{match[2]}" if is_name else match[0]
 
 
@@ -214,17 +258,3 @@ def _join_numbered(match: re.Match[str]) -> str:
 def _also() -> dict[str, set[str]]:
     """Stems of `SAYS_ALSO` by the stem of the question's word."""
     return {stem(word): {stem(other) for other in others} - STOP_WORDS for word, others in SAYS_ALSO.items()}
-
-
-@cache
-def _ranks() -> dict[str, int]:
-    """Rank by frequency of every whole word of the vocabulary, from 1."""
-    lines = VOCABULARY.read_text(encoding="utf-8").splitlines()[_FIRST_WORD:]
-    return {word: rank for rank, word in enumerate(lines, 1) if not word.startswith("##")}
-
-
-@cache
-def _stemmer() -> Any:
-    import Stemmer
-
-    return Stemmer.Stemmer("english", 0)  # without a cache of its own: `stem` has one

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, Final, Literal, Protocol
 
 from rag.ingest.formats.reader_process import read_apart
-from rag.system.installation import PACKAGE
+from rag.system.process import PACKAGE
 
 # The syntax that a loaded text is written in. A generator rewrites all but "plain", which is CommonMark with tables
 # and `{#id}` after a heading that has an id of its own; of a plain text only the links change.

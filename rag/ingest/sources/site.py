@@ -26,7 +26,7 @@ from rag.ingest.sources.page_links import PageLinks
 from rag.ingest.sources.site_client import AGENT, Fetched, SiteClient, private_host
 from rag.ingest.sources.site_scope import SiteScope, other_kind
 from rag.ingest.sources.sitemap import sitemap_pages
-from rag.system.installation import need
+from rag.system.process import need
 
 PAGES: Final = 5_000
 BYTES: Final = 500_000_000  # of all pages

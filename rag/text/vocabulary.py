@@ -1,0 +1,254 @@
+"""Words one by one: how rare a word is, its stem, the language it is in, and its right spelling.
+
+Rarity is read off the vocabulary of the embedding model, which lists whole words roughly by frequency from line 1,997
+("the") on. A word that it lacks is rare.
+
+The rules that compare sentences know English only; which other language a text is in does not matter to them. The
+answerer that quotes needs to know it: Qdrant's BM25 has the stop words of some thirty languages, Snowball the stemmers
+of most.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable
+from collections.abc import Set as AbstractSet
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from rag.text.english.word_forms import AMERICAN, BRITISH, FUNCTION_WORDS
+
+VOCABULARY: Final = Path(__file__).parent.parent / "data" / "vocab.txt"
+_FIRST_WORD: Final = 1996  # lines before the first word: special tokens, punctuation, single characters
+_COMMON, _RARE = 30, 10_000  # the weight of a word rises between these ranks
+MIN_WEIGHT: Final = 0.2
+_STEMMING: Final = threading.Lock()  # a stemmer keeps the word that it works on in itself
+
+# Languages that both libraries know.
+_NAMES: Final = """
+arabic basque catalan danish dutch finnish french german greek hungarian indonesian italian nepali norwegian portuguese
+romanian russian spanish swedish turkish
+"""
+LANGUAGES: Final = tuple(_NAMES.split())
+FREQUENT: Final = 0.2  # least share of stop words in a text by which its language is told
+_SPOKEN_WORD: Final = re.compile(r"(?<!\w)[^\W\d_]{2,}(?:['’][^\W\d_]+)?(?!\w)")  # "r0b0t" has none
+# Fenced blocks, inline code, addresses of links and rows of tables: they are no sentences of a language.
+_CODE: Final = re.compile(
+    r"```.*?(?:```|\Z)|`[^`\n]*`|\]\([^)\n]*\)|^[ \t]*\|[^\n]*\|[ \t]*$|^[^|\n]*\|[^|\n]*\|[^\n]*$",
+    re.DOTALL | re.MULTILINE,
+)
+_FEWEST: Final = 3  # words, and letters of another script; fewer prove nothing
+_SHORT: Final = 6  # words of a sentence whose language is also told by the stop words of others
+_LONGEST: Final = 4000  # code points that are examined
+
+SHORTEST: Final = 4  # letters of a word that is corrected or unscrambled; shorter words are too close to others
+ONE_EDIT: Final = 7  # letters up to which one edit is allowed; longer words may have two
+FEWEST_JOINED: Final = 4  # words run together; fewer of them are a compound
+_WRITTEN_WORD: Final = re.compile(r"[^\W\d_]{3,}")
+_PART: Final = re.compile(r"[A-Z][a-z]{2,}")  # of a name such as RedirectResponse
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+
+
+def rarity(word: str) -> float:
+    """How rare a lower-case English word is: log(rank / 30) / log(10,000 / 30), at least 0.2, and 1 if unknown."""
+    ranks = _ranks()
+    rank = min((ranks[form] for form in (word, stem(word), word.removesuffix("s")) if form in ranks), default=_RARE)
+    scaled = math.log(max(rank, 1) / _COMMON) / math.log(_RARE / _COMMON)
+    return min(1.0, max(MIN_WEIGHT, scaled))
+
+
+@lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """The Snowball (Porter 2) stem of a lower-case word, with American spelling."""
+    american = BRITISH.sub(lambda match: AMERICAN[match[0]], word)
+    with _STEMMING:
+        return str(_stemmer("english").stemWord(american))
+
+
+def is_common(word: str) -> bool:
+    """Whether the vocabulary has a lower-case word as it is written."""
+    return word in _ranks()
+
+
+def is_english(word: str) -> bool:
+    """Whether the vocabulary has a lower-case word or its stem."""
+    return is_common(word) or is_common(stem(word))
+
+
+def is_foreign(text: str, known: AbstractSet[str] = frozenset(), *, fewest: int = _FEWEST) -> bool:
+    """Whether the text is in another language than English; False if it has fewer different words than `fewest`.
+
+    Words of `known`, in lower case, prove nothing: names and terms are the same in every language. Code and rows of
+    tables are in no language.
+
+    >>> is_foreign("Ein Knoten ist ein Prozess, der etwas berechnet."), is_foreign("A node is a process.")
+    (True, False)
+    """
+    prose = _CODE.sub(" ", text[:_LONGEST])
+    letters = [letter for letter in prose if letter.isalpha()]
+    if len(letters) >= _FEWEST and 2 * sum(not _is_latin(letter) for letter in letters) > len(letters):
+        return True
+    words = [word.casefold() for word in _SPOKEN_WORD.findall(prose)]
+    if len(set(words)) < fewest:
+        return False
+    small = sum(word in FUNCTION_WORDS for word in words) / len(words)
+    told = sum(word in known or is_english(word) for word in words) / len(words)
+    if (small < 0.2 and told < 0.6) or (small < 0.1 and told < 0.8 and len(words) > _FEWEST + 1):
+        return True
+    # A few words of another language may all be names somewhere: "Der Roboter".
+    strange = [word for word in words if word not in known]
+    return small == 0 and len(strange) > 1 and len(words) <= _SHORT and language_of(" ".join(strange)) != ""
+
+
+@lru_cache(maxsize=64)
+def language_of(text: str) -> str:
+    """The one of `LANGUAGES` whose stop words are most frequent in a text; "" if none is frequent enough.
+
+    >>> language_of("Die Sperrdatei enthält die genauen Versionen, die in der Umgebung installiert sind.")
+    'german'
+    """
+    words = Counter(word.casefold() for word in _SPOKEN_WORD.findall(_CODE.sub(" ", text[:_LONGEST])))
+    counted = {
+        language: sum(count for word, count in words.items() if is_stop_word(word, language)) for language in LANGUAGES
+    }
+    best = max(LANGUAGES, key=lambda language: counted[language])
+    return best if counted[best] >= FREQUENT * max(1, words.total()) else ""
+
+
+@lru_cache(maxsize=50_000)
+def is_stop_word(word: str, language: str) -> bool:
+    """Whether a lower-case word is a stop word of one of `LANGUAGES`. Accents do not count: "cómo" is "como"."""
+    engine = _engine(language)
+    return not engine.embed_query(word).indices or not engine.embed_query(_bare(word)).indices
+
+
+@lru_cache(maxsize=50_000)
+def stem_in(language: str, word: str) -> str:
+    """The Snowball stem of a lower-case word in one of `LANGUAGES`, without accents."""
+    with _STEMMING:
+        return _bare(_stemmer(language).stemWord(word))
+
+
+def _bare(word: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+
+
+@cache
+def _engine(language: str) -> Any:
+    import qdrant_edge
+
+    return qdrant_edge.Bm25(qdrant_edge.Bm25Config(language=language))
+
+
+def words_of_text(text: str) -> frozenset[str]:
+    """The words of a text in lower case."""
+    return frozenset(word.casefold() for word in _SPOKEN_WORD.findall(text))
+
+
+@lru_cache(maxsize=2000)
+def _is_latin(letter: str) -> bool:
+    return letter.isascii() or unicodedata.name(letter, "").startswith("LATIN")
+
+
+def vocabulary(texts: Iterable[str]) -> set[str]:
+    """The words of some texts and the parts of their names, in lower case, without those of one or two letters."""
+    written = {word for text in texts for word in _WRITTEN_WORD.findall(text)}
+    return {part.lower() for word in written for part in (word, *_PART.findall(word))}
+
+
+def is_strange(question: str, words: Collection[str]) -> bool:
+    """Whether a word of the question is neither in the vocabulary nor common."""
+    typed = (word.lower() for word in _WRITTEN_WORD.findall(question) if len(word) >= SHORTEST)
+    return any(word not in words and _is_rare(word) for word in typed)
+
+
+def respelt(question: str, words: Collection[str]) -> str:
+    """The question with each misspelt word as the vocabulary spells it; "" if no word changes.
+
+    A word is misspelt if it is rare ("jupiter"), the vocabulary lacks it and has one that is spelt almost so.
+
+    >>> respelt("How do I instal it?", {"install"}), respelt("How do I install it?", {"installs"})
+    ('How do I install it?', '')
+    """
+
+    def corrected(match: re.Match[str]) -> str:
+        word = match[0].lower()
+        found = nearest(word, words) if _is_rare(word) else ""
+        return found if found and not (is_english(word) and stem(found) == stem(word)) else match[0]
+
+    written = _WRITTEN_WORD.sub(corrected, question)
+    return "" if written == question else written
+
+
+def _is_rare(word: str) -> bool:
+    """Whether a word is not among the ten thousand commonest, which include few misspelt words."""
+    return rarity(word) == 1.0
+
+
+def nearest(word: str, vocabulary: Collection[str]) -> str:
+    """The word of the vocabulary that is closest to a lower-case word; "" if none is close or the word has a digit.
+
+    Distance counts insertions, deletions, replacements and swaps of neighbours: one in a word of up to seven letters,
+    two in a longer one. The first letter must be right, which it is in most slips of a finger.
+
+    >>> nearest("speciffic", {"special", "specific"}), nearest("vuex", {"redux"})
+    ('specific', '')
+    """
+    from rapidfuzz.distance import OSA
+    from rapidfuzz.process import extract
+
+    if len(word) < SHORTEST or not word.isalpha() or word in vocabulary:
+        return ""
+    most = 1 if len(word) <= ONE_EDIT else 2
+    alike = [other for other in vocabulary if other[0] == word[0] and abs(len(other) - len(word)) <= most]
+    found = extract(word, sorted(alike), scorer=OSA.distance, score_cutoff=most, limit=1)
+    return str(found[0][0]) if found else ""
+
+
+def is_garbled(sentence: str, text: str) -> bool:
+    """Whether the sentence holds a shuffled word of the text, or words of the text run together.
+
+    A planted order may ask a model for such words. They are no paraphrase: neither the text nor English has them.
+
+    >>> is_garbled("The edon runs.", "the node runs")
+    True
+    """
+    strange = {
+        word
+        for word in _LETTERS.findall(sentence.casefold())
+        if len(word) >= SHORTEST and word not in text and not is_english(word)
+    }
+    if not strange:
+        return False
+    words = set(_LETTERS.findall(text))
+    shuffled = {"".join(sorted(word)) for word in words if len(word) >= SHORTEST}
+    return any("".join(sorted(word)) in shuffled or _joined(word, words) >= FEWEST_JOINED for word in strange)
+
+
+def _joined(word: str, words: Collection[str]) -> int:
+    """How many of the words make up this one when joined; 0 when they do not."""
+    fewest: dict[int, int] = {0: 0}
+    for end in range(1, min(len(word), 400) + 1):
+        counts = [fewest[begin] + 1 for begin in fewest if end - begin <= 40 and word[begin:end] in words]
+        if counts:
+            fewest[end] = min(counts)
+    return fewest.get(len(word), 0)
+
+
+@cache
+def _ranks() -> dict[str, int]:
+    """Rank by frequency of every whole word of the vocabulary, from 1."""
+    lines = VOCABULARY.read_text(encoding="utf-8").splitlines()[_FIRST_WORD:]
+    return {word: rank for rank, word in enumerate(lines, 1) if not word.startswith("##")}
+
+
+@cache
+def _stemmer(language: str) -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer(language, 0)  # without a cache of its own: `stem` and `stem_in` have one

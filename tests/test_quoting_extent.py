@@ -1,0 +1,62 @@
+"""Where a quoted answer begins and where it ends."""
+
+from __future__ import annotations
+
+from rag.quoting.excerpt import LONGEST
+from rag.types import OMISSION
+from tests.test_quoting import ask, passage
+
+TALK = (
+    "Shops have sold files for many years, and their customers read them on devices of all kinds. Some of these "
+    "devices belong to the shops. Others were made by firms that sell no files. Readers often own several of them."
+)
+LOCK = "A shop lock is a technique that keeps a file from being opened on other devices."
+MORE = (
+    "Many readers dislike it, since a file can no longer be read when the shop closes. Shops say that authors want "
+    "it, and authors say that the shops want it. Nobody has asked the readers so far, who pay for both of them."
+)
+OTHER = "The shop window shows what is new this month, and it can be locked in the evening by the last to leave."
+
+
+def test_a_definition_late_in_a_paragraph_is_what_the_answer_begins_with() -> None:
+    answer = ask("What is a shop lock?", [passage(1, f"{TALK} {LOCK} {MORE}", "Files > Shops")])
+    assert answer.startswith(LOCK)
+
+
+def test_a_definition_is_not_left_out_of_a_paragraph_that_is_too_long_to_be_quoted_whole() -> None:
+    key = "Shop locks differ. Every shop lock has a key, and the shop keeps the key of the lock."
+    text = f"{TALK} {LOCK} {MORE} {key} {OTHER}"
+    assert len(text) > LONGEST
+    assert ask("What is a shop lock?", [passage(1, text, "Files > Shops")]).startswith(LOCK)
+
+
+def test_to_use_a_thing_is_not_what_it_is() -> None:
+    use = "Using a shop lock is the usual way to sell files."
+    answer = ask(
+        "What is a shop lock?", [passage(1, use, "Files > Selling"), passage(2, f"{LOCK} {MORE}", "Files > Shops")]
+    )
+    assert answer.startswith(LOCK)
+
+
+def test_what_stands_before_the_answer_does_not_keep_it_waiting() -> None:
+    before = f"{TALK}\n\n{MORE}\n\n"
+    lasts = "A lock lasts for two weeks, unless the shop sets another number of days."
+    answer = ask("How long does a lock last?", [passage(1, f"{before}{lasts}", "Files > Locks")])
+    assert answer.startswith(lasts)
+
+
+def test_a_section_about_something_else_is_not_added_to_a_definition() -> None:
+    sections = [passage(1, LOCK, "Files > Shop locks"), passage(2, OTHER, "Rooms > Windows")]
+    assert "window" not in ask("What is a shop lock?", sections)
+
+
+def test_of_a_short_list_every_item_is_begun_and_what_is_cut_has_a_mark() -> None:
+    items = [
+        f"- The folder of the files was moved.\n\n  {TALK} The files are then not found. {MORE}\n",
+        f"- The list of the files was damaged.\n\n  {MORE} The files are still there.\n",
+    ]
+    text = "There can be two reasons why the list of files is empty:\n\n" + "\n".join(items)
+    answer = ask("Why is my list of files empty?", [passage(1, text, "Files > The list is empty")])
+    assert "- The folder of the files was moved." in answer
+    assert "- The list of the files was damaged." in answer
+    assert OMISSION in answer
