@@ -1,6 +1,6 @@
 """What of a text is more than words: citation markers, links, addresses, tags, and characters that nobody sees.
 
-`parse` cuts a text into segments in one pass, and every other part reads those. `rag.answer.line_check` decides what is
+`parse` cuts a text into segments in one pass, and every other part reads those. `rag.answer.compose` decides what is
 kept: an address, for one, only if the cited passage holds it.
 
 `visible` removes what a reader cannot see: escape sequences, control characters, zero-width and direction marks, hidden
