@@ -128,8 +128,14 @@ def _file_name(line: Line) -> str:
 
 
 def _marked(text: str, marker: str) -> str:
-    """The text with the marker behind each of its sentences."""
-    return " ".join(f"{text[start:end]} {marker}" for start, end in sentence_spans(text))
+    """The text with the marker behind each of its sentences; what has no word, such as a smiley, is no sentence."""
+    found: list[str] = []
+    for start, end in sentence_spans(text, small=True):
+        if found and not re.search(r"\w", text[start:end]):
+            found[-1] += f" {text[start:end]}"
+        else:
+            found.append(text[start:end])
+    return " ".join(f"{sentence} {marker}" for sentence in found)
 
 
 def flat(text: str) -> str:
