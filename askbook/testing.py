@@ -204,7 +204,7 @@ class ScriptedServices:
         self, model: BaseChatModel | None = None, index: MemoryIndex | None = None, profile: Profile | None = None
     ) -> None:
         self._parts = Parts(
-            profile or load_profile("default"), model or ScriptedModel(), "scripted", False, index or MemoryIndex()
+            profile or load_profile("default"), model or ScriptedModel(), "scripted", None, index or MemoryIndex()
         )
 
     @property

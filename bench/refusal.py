@@ -24,8 +24,8 @@ from bench.brute_force import BruteForce
 from bench.logistic import fit_logistic
 from bench.product import BOOKS
 from rag.embedding.local import OnnxEmbeddings
-from rag.prompt.passage_format import format_passages, parse_passages
 from rag.quoting.answerer import THRESHOLD, WITH_TOKENS, WORDS_ONLY, ConfidenceWeights, Features, features
+from rag.quoting.blocks import NumberedPassage
 from rag.quoting.relevance import read
 from rag.services import QUOTED_FROM
 
@@ -83,7 +83,7 @@ def cases(books: Path, cache: Path) -> Iterator[Case]:
             if expects and not any(path.startswith(expects) for path in paths):
                 print(f"not found, left out: {book}: {question}")
                 continue
-            passages = parse_passages(format_passages(found, "0" * 6))[0]
+            passages = [NumberedPassage.of(passage) for passage in found]
             seen, words = (features(read(question, passages, e), words_only=e is None) for e in (embedder, None))
             yield Case(book, kind, question, gate, seen, words)
 

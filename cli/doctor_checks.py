@@ -128,8 +128,8 @@ async def check_model(settings: Settings, profile: Profile, embedder: Embedder) 
     from rag.model.endpoint import OPENAI_KEY, build_model, close_model, endpoint_of
 
     endpoint = endpoint_of(profile, settings)
-    model, name, quotes = build_model(profile, settings, embedder)
-    if quotes:
+    model, name, _ = build_model(profile, settings, embedder)
+    if model is None:
         key = " (and OPENAI_BASE_URL)" if endpoint.variable == OPENAI_KEY else ", the key of the profile's endpoint"
         hint = f"To have answers written by a model, set {endpoint.variable}{key}."
         return None, "none; answers quote the book's own sentences", hint

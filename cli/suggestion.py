@@ -60,21 +60,20 @@ async def suggestions(index: ChunkIndex, embedder: Embedder, sparse: SparseEncod
     The answerer without a model has answered each of them; at most `TRIED` are tried. Raises what the index raises.
     """
     from rag.embedding.local import OnnxEmbeddings
-    from rag.prompt.passage_format import format_passages, format_question, new_boundary
-    from rag.quoting.answerer import REFUSAL, QuotingChatModel
+    from rag.quoting.answerer import REFUSAL, QuotingAnswerer
     from rag.search.retriever import Retriever
 
     chunks = await _sample(index)
     local = embedder if isinstance(embedder, OnnxEmbeddings) else None  # a hosted model would bill every block
-    model, retriever = QuotingChatModel(embedder=local), Retriever(embedder, sparse, index)
+    answerer, retriever = QuotingAnswerer(local), Retriever(embedder, sparse, index)
     answered: list[str] = []
     for question, chunk in list(_candidates(chunks))[:TRIED]:
         if len(answered) == most:
             break
         found = await retriever.retrieve(question, k=PASSAGES, threshold=THRESHOLD)
         wanted = next((p.number for p in found.passages if p.heading == chunk.heading and p.title == chunk.title), 0)
-        prompt = f"{format_passages(found.passages, new_boundary())}\n\n{format_question(question)}"
-        answer = str((await asyncio.to_thread(model.invoke, prompt)).text)  # it computes, while others are served
+        # It computes, while others are served.
+        answer = "".join(await asyncio.to_thread(answerer.quote, question, found.passages))
         if wanted and answer != REFUSAL and f"[{wanted}]" in answer:
             answered.append(question)
     return answered

@@ -1,16 +1,17 @@
-"""GENERATING: the model answers from the passages, or asks for another search.
+"""GENERATING: the model, or without one the book itself, answers from the passages; a model may ask for another search.
 
-The user never sees the model's text as it arrives. Sentences go out through the stream writer once their citations are
-resolved and checked. `nodes.model_call` makes the call itself.
+The user never sees a text as it arrives. Sentences go out through the stream writer once their citations are resolved
+and checked. `nodes.model_call` calls the model; `rag.quoting` quotes the book.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
@@ -18,7 +19,7 @@ from langgraph.runtime import Runtime
 from nodes.archive import older_turns
 from nodes.error import named_failures
 from nodes.judge import SecondOpinion
-from nodes.model_call import CUT, ModelRequest, added, call_model, empty_answer, tokens_used, was_cut
+from nodes.model_call import CUT, ModelRequest, call_model, empty_answer, tokens_used, was_cut
 from nodes.retry_limits import USUAL, Patience
 from nodes.turn import (
     AsyncNode,
@@ -33,11 +34,11 @@ from nodes.turn import (
 )
 from rag.answer.writer import AnswerWriter, Manner
 from rag.conversation.turns import history
-from rag.ports import Parts, PartsOf
+from rag.ports import Parts, PartsOf, Quoter
 from rag.prompt.budget import Fitted, fit
 from rag.prompt.prompts import build_prompt, exchange_text, fixed_text, passages_in_results
 from rag.text.english.talk import is_small_talk
-from rag.types import Grounding, Passage, ToolCall
+from rag.types import Grounding, Passage, Tokens, ToolCall
 from state import AgentState, Context, Draft, Turn
 
 # What Gemini signs a call with, and wants back.
@@ -46,7 +47,7 @@ _RETURNED: Final = frozenset({"__gemini_function_call_thought_signatures__"})
 
 @dataclass
 class _AnswerInProgress:
-    """One model call in progress: what was shown of it, and since when."""
+    """One answer in progress: what was shown of it, and since when."""
 
     writer: AnswerWriter
     say: Callable[[str], None]
@@ -107,41 +108,74 @@ def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
                 return await _answer(parts, state, turn, runtime, patience)
             draft = _fixed(parts, "smalltalk" if is_small_talk(turn["question"]) else "no_passage")
             show(runtime, turn, draft["content"])
-            return {"phase": "IDLE", "draft": draft | {"tokens_used": _tokens_before(state)}}
+            return {"phase": "IDLE", "draft": draft | {"tokens_used": _tokens_before(state).model_dump()}}
 
     return generate
 
 
+class _Reply(NamedTuple):
+    """What came with the text of an answer. `searches` is the model's message if it asks for searches."""
+
+    tokens: Tokens = Tokens()
+    llm_calls: int = 0
+    cut: bool = False
+    searches: AIMessage | None = None
+
+
 async def _answer(parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[Context], patience: Patience) -> Update:
-    """Ask the model, show its checked sentences as they come, and draft the answer or hand over to another search."""
+    """Show the checked sentences of an answer as they come, and draft it or hand over to another search."""
     fitted = await _fit(parts, state, turn["question"], runtime)
-    exchange = exchange_of(state)
-    prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange)
     judge = SecondOpinion(parts, fitted.passages, patience, turn["model"]) if parts.judged else None
     writer = AnswerWriter(fitted.passages, _manner(parts, turn["question"]))
     answer = _AnswerInProgress(writer, partial(show, runtime, turn), runtime.stream_writer, judge)
-    may_search = _rounds(state) < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
     try:
-        call = ModelRequest(prompt, fitted.answer_tokens, may_search, turn["model"])
-        message = await call_model(parts, call, answer, spent=spent_before(runtime))
-        tokens = tokens_used(parts, _tokens_before(state), prompt, message)
-        another = may_search and (message.tool_calls or message.invalid_tool_calls)
-        draft = Draft() if another else await _finish(parts, answer, message, turn["began"])
+        if parts.quoter is not None:
+            reply = await _quote(parts.quoter, turn["question"], fitted, answer)
+        else:
+            reply = await _ask_model(parts, state, turn, fitted, answer, spent=spent_before(runtime))
+        another = reply.searches if _may_search(parts, state) else None
+        draft = Draft() if another else await _finish(parts, answer, reply, turn["began"])
     finally:
         if judge:  # it must not go on after the answer has failed, was cancelled or gave way to a search
             judge.cancel()
-    draft["tokens_used"] = added(tokens, judge.tokens) if judge else tokens
-    calls = state.get("llm_calls", 0) + (not parts.quotes) + (judge.llm_calls if judge else 0)
+    tokens = _tokens_before(state) + reply.tokens
+    draft["tokens_used"] = (tokens + judge.tokens if judge else tokens).model_dump()
+    calls = state.get("llm_calls", 0) + reply.llm_calls + (judge.llm_calls if judge else 0)
     if another:
         answer.retract()
-        return _another_search(state, message) | {"llm_calls": calls, "draft": draft}
+        return _another_search(state, another) | {"llm_calls": calls, "draft": draft}
     return {
         "phase": "IDLE",
-        "turn": with_notice(turn, CUT) if was_cut(message) else turn,
+        "turn": with_notice(turn, CUT) if reply.cut else turn,
         "llm_calls": calls,
         "passages": [passage.model_dump(mode="json") for passage in fitted.passages],
         "draft": draft,
     }
+
+
+async def _quote(quoter: Quoter, question: str, fitted: Fitted, answer: _AnswerInProgress) -> _Reply:
+    """Show what the book itself answers. That is computed in a thread."""
+    for piece in await asyncio.to_thread(quoter.quote, question, fitted.passages, fitted.history):
+        await answer.feed(piece)
+        await asyncio.sleep(0)  # let other conversations go on
+    return _Reply()
+
+
+async def _ask_model(
+    parts: Parts, state: AgentState, turn: Turn, fitted: Fitted, answer: _AnswerInProgress, *, spent: float
+) -> _Reply:
+    """Show what the model answers, as it arrives."""
+    prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange_of(state))
+    call = ModelRequest(prompt, fitted.answer_tokens, _may_search(parts, state), turn["model"])
+    message = await call_model(parts, call, answer, spent=spent)
+    searches = message if message.tool_calls or message.invalid_tool_calls else None
+    return _Reply(tokens_used(prompt, message), 1, was_cut(message), searches)
+
+
+def _may_search(parts: Parts, state: AgentState) -> bool:
+    """Whether the model may ask for another search. It has searched once for each of its messages in this turn."""
+    rounds = sum(isinstance(message, AIMessage) for message in exchange_of(state))
+    return rounds < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
 
 
 def spent_before(runtime: Runtime[Context]) -> float:
@@ -152,9 +186,9 @@ def spent_before(runtime: Runtime[Context]) -> float:
     return max(0.0, time.time() - info.node_first_attempt_time)
 
 
-def _tokens_before(state: AgentState) -> dict[str, Any]:
+def _tokens_before(state: AgentState) -> Tokens:
     """The tokens that the turn's earlier calls used."""
-    return (state.get("draft") or {}).get("tokens_used") or {}
+    return Tokens.model_validate((state.get("draft") or {}).get("tokens_used") or {})
 
 
 def _manner(parts: Parts, question: str) -> Manner:
@@ -193,11 +227,6 @@ async def _fit(parts: Parts, state: AgentState, question: str, runtime: Runtime[
     return fitted._replace(passages=[passage for passage in passages if passage.number in kept])
 
 
-def _rounds(state: AgentState) -> int:
-    """How often the model has searched in this turn."""
-    return sum(isinstance(message, AIMessage) for message in exchange_of(state))
-
-
 def _another_search(state: AgentState, message: AIMessage) -> Update:
     # Small servers send calls without an id, and the answers need one to refer to.
     named: list[Any] = [
@@ -216,10 +245,10 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
     }
 
 
-async def _finish(parts: Parts, call: _AnswerInProgress, message: AIMessage, began: float) -> Draft:
+async def _finish(parts: Parts, call: _AnswerInProgress, reply: _Reply, began: float) -> Draft:
     """The draft of an answer, or of a refusal: the model's own, or because no sentence of its answer is supported."""
     writer = call.writer
-    await call.close(cut=was_cut(message), searches=bool(message.tool_calls or message.invalid_tool_calls))
+    await call.close(cut=reply.cut, searches=reply.searches is not None)
     if writer.refused:
         draft = _fixed(parts, writer.refused, writer.shown.content if writer.refused == "unconfirmed" else "")
     else:

@@ -17,13 +17,13 @@ from langgraph.errors import NodeTimeoutError
 from langgraph.func import task
 from langgraph.types import RetryPolicy
 
-from nodes.model_call import ModelRequest, Unseen, added, call_model, tokens_used
+from nodes.model_call import ModelRequest, Unseen, call_model, tokens_used
 from nodes.retry_limits import Patience
 from rag.answer.judging import Claim, JudgingForm
 from rag.errors import AskbookError
 from rag.ports import Judge, Parts
 from rag.prompt.passage_format import new_boundary
-from rag.types import Opinion, Passage
+from rag.types import Opinion, Passage, Tokens
 
 log: Final = logging.getLogger("askbook")
 
@@ -51,7 +51,7 @@ class SecondOpinion:
         self._boundary = new_boundary()
         self._asking: list[asyncio.Task[None]] = []
         self.opinion = Opinion(model=parts.judge.model_id if parts.judge else model.judge or answering)
-        self.tokens: Mapping[str, Any] = {}
+        self.tokens = Tokens()
         self.failure: str | None = None
 
     @property
@@ -103,7 +103,7 @@ class SecondOpinion:
             return self._failed("judge")
         finally:
             self.opinion.milliseconds = round(self.opinion.milliseconds + (time.monotonic() - began) * 1000, 1)
-        self.tokens = added(self.tokens, reply["tokens"])
+        self.tokens += Tokens.model_validate(reply["tokens"])
         if reply["failure"]:
             return self._failed(reply["failure"])
         verdicts = {int(place): supported for place, supported in reply["verdicts"].items()}
@@ -146,13 +146,13 @@ class SecondOpinion:
         message = await call_model(self._parts, request, ReplyListener(form))
         verdicts = form.read(message.text)
         failure = "unreadable" if verdicts is None else "" if verdicts else "unreliable"
-        return _reply(verdicts or {}, tokens_used(self._parts, {}, form.prompt, message), failure)
+        return _reply(verdicts or {}, tokens_used(form.prompt, message), failure)
 
     async def _ask_port(self, local: Judge, claims: Sequence[Claim]) -> dict[str, Any]:
         pairs = [(one.whole, [self._passages[number].text for number in one.numbers]) for one in claims]
         found = await asyncio.to_thread(local.judge, pairs)
         verdicts = {place: verdict for place, (verdict, _) in enumerate(zip(found, claims, strict=False))}
-        return _reply({place: verdict for place, verdict in verdicts.items() if verdict is not None}, {})
+        return _reply({place: verdict for place, verdict in verdicts.items() if verdict is not None}, Tokens())
 
 
 class ReplyListener(Unseen):
@@ -170,6 +170,7 @@ class ReplyListener(Unseen):
             raise AskbookError("api_error", "unreadable", "The judge gave no verdict.")
 
 
-def _reply(verdicts: Mapping[int, bool], tokens: Mapping[str, Any], failure: str = "") -> dict[str, Any]:
+def _reply(verdicts: Mapping[int, bool], tokens: Tokens, failure: str = "") -> dict[str, Any]:
     """What a call found, in a form that a checkpoint can store."""
-    return {"verdicts": {str(place): found for place, found in verdicts.items()}, "tokens": tokens, "failure": failure}
+    found = {str(place): verdict for place, verdict in verdicts.items()}
+    return {"verdicts": found, "tokens": tokens.model_dump(), "failure": failure}

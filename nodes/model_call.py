@@ -104,13 +104,14 @@ def _options(parts: Parts, call: ModelRequest) -> dict[str, Any]:
         options["model"] = call.model
     # Anthropic rejects a prompt with results of tools when no tool is offered. The node ignores a call that comes then.
     answered = parts.given and any(isinstance(message, ToolMessage) for message in call.prompt)
-    if (call.may_search or answered) and parts.profile.tool and not parts.quotes:
+    if (call.may_search or answered) and parts.profile.tool:
         options["tools"] = [tool_schema(parts.profile.tool)]
     return {name: value for name, value in options.items() if value is not None}
 
 
 def _speaker(parts: Parts, options: Mapping[str, Any]) -> Runnable[LanguageModelInput, Any]:
     """The model with the options of a call. Without `bind_tools`, as with LangChain's fakes, it gets no tool."""
+    assert parts.model is not None, "the answerer that quotes calls no model"  # noqa: S101
     rest = {name: value for name, value in options.items() if name != "tools"}
     model = with_options(parts.model, rest) if parts.given else parts.model
     kept = {} if parts.given else rest
@@ -187,12 +188,8 @@ def was_cut(message: AIMessage) -> bool:
     return message.response_metadata.get("finish_reason") == "length"
 
 
-def tokens_used(
-    parts: Parts, before: Mapping[str, Any], prompt: Sequence[BaseMessage], message: AIMessage
-) -> dict[str, Any]:
-    """The tokens `before` plus this call's: the provider's count, or an estimate marked as one. Quoting uses none."""
-    if parts.quotes:
-        return added(before, {})
+def tokens_used(prompt: Sequence[BaseMessage], message: AIMessage) -> Tokens:
+    """The tokens of a call: the provider's count, or an estimate marked as one."""
     usage = message.usage_metadata
     # Some servers send zeros instead of a count, and a broken one may send any number.
     counted = (
@@ -200,18 +197,7 @@ def tokens_used(
     )
     sent = usage["input_tokens"] if usage and counted else sum(estimate_tokens(_text(part)) for part in prompt)
     written = usage["output_tokens"] if usage and counted else estimate_tokens(_text(message))
-    return added(before, Tokens(input=sent, output=written, total=sent + written, estimated=not counted).model_dump())
-
-
-def added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """The sum of two counts of tokens; an empty mapping counts zero."""
-    a, b = Tokens.model_validate(one), Tokens.model_validate(other)
-    return Tokens(
-        input=a.input + b.input,
-        output=a.output + b.output,
-        total=a.total + b.total,
-        estimated=a.estimated or b.estimated,
-    ).model_dump()
+    return Tokens(input=sent, output=written, total=sent + written, estimated=not counted)
 
 
 def _text(message: BaseMessage) -> str:

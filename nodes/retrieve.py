@@ -165,7 +165,7 @@ def make_rewrite(parts_of: PartsOf) -> AsyncNode:
             return {
                 "turn": {**turn, "rewrite": written} if written else with_notice(turn, no_rewrite("no_question")),
                 "llm_calls": state.get("llm_calls", 0) + 1,
-                "draft": {"tokens_used": tokens_used(parts, {}, prompt, message)},
+                "draft": {"tokens_used": tokens_used(prompt, message).model_dump()},
             }
 
     return rewrite

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rag.book import Found
     from rag.profiles.profile import Profile
-    from rag.types import AnsweredQuestion
+    from rag.types import AnsweredQuestion, Passage
 
 
 Ranked = TypeVar("Ranked")
@@ -204,6 +204,17 @@ class Searcher(Protocol):
         ...
 
 
+class Quoter(Protocol):
+    """Answers without a model, in the book's own sentences."""
+
+    def quote(self, question: str, passages: Sequence[Passage], history: Sequence[AnsweredQuestion] = ()) -> list[str]:
+        """The pieces of the answer, each sentence with the marker of its passage; the refusal if there is none.
+
+        `history` are the earlier turns, oldest first. Blocks; raises `AskbookError`.
+        """
+        ...
+
+
 # The limit on the answer's length. Many endpoints know only the first name, OpenAI's newer models only the second.
 _LENGTH: Final = "max_tokens"
 _NEWER_LENGTH: Final = "max_completion_tokens"
@@ -248,17 +259,17 @@ class Dialect:
 class Parts:
     """What a turn works with: a profile and the live objects that it names.
 
-    `quotes` is true if the variable `key_variable` is not set: `model` then quotes the book, and its calls do not count
-    as model calls. `key_variable` is empty for a model that the caller brought. `dialect` holds the options that the
-    endpoint rejected so far. `searched_with` names the embedding model and the reranker, and where they run.
-    `collection` is the book. `judge` judges answers instead of a model. `models` are those that a run may choose, and
-    `chosen` is the one that it has chosen.
+    `quoter` answers in place of a model if the variable `key_variable` is not set; `model` is then None and
+    `model_name` names the quoter. `key_variable` is empty for a model that the caller brought. `dialect` holds the
+    options that the endpoint rejected so far. `searched_with` names the embedding model and the reranker, and where
+    they run. `collection` is the book. `judge` judges answers instead of a model. `models` are those that a run may
+    choose, and `chosen` is the one that it has chosen.
     """
 
     profile: Profile
-    model: BaseChatModel
+    model: BaseChatModel | None
     model_name: str
-    quotes: bool
+    quoter: Quoter | None
     retriever: Searcher
     key_variable: str = "OPENAI_API_KEY"
     dialect: Dialect = field(default_factory=Dialect)
@@ -267,6 +278,11 @@ class Parts:
     judge: Judge | None = None
     models: tuple[str, ...] = ()
     chosen: str = ""
+
+    @property
+    def quotes(self) -> bool:
+        """Whether the answer is made of the book's own sentences, without a model."""
+        return self.quoter is not None
 
     @property
     def given(self) -> bool:

@@ -32,7 +32,6 @@ from rag.ingest.manual import VECTORS, index_manual, is_current
 from rag.model.endpoint import Answerer, build_model, close_model, endpoint_of
 from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, Searcher, SparseEncoder
 from rag.profiles.profile import Profile, profile_files, profile_of
-from rag.profiles.schema import PromptSection
 from rag.prompt.budget import check_system
 from rag.prompt.prompts import system_prompt
 from rag.search.given_retriever import GivenRetriever, SeenPassages
@@ -155,14 +154,14 @@ class LiveServices:
         if self._given.qdrant_client is None:
             await self.index.aclose()
         for parts in (*self._replaced, *(kept.parts for kept in self._parts.values())):
-            if not parts.given:
+            if parts.model is not None and not parts.given:
                 await close_model(parts.model)
 
     def _build(self, profile: Profile) -> Parts:
         check_system(system_prompt(profile), profile.name, profile.budget)
         if self._given.model is not None:
             changed = profile_of_given(profile, self._given.model)
-            return self._parts_of(changed, Answerer(self._given.model, changed.model.name, quotes=False), "")
+            return self._parts_of(changed, Answerer(self._given.model, changed.model.name, None), "")
         endpoint = endpoint_of(profile, self.settings)
         # The quoting answerer embeds every sentence of the passages: dozens of texts per turn, too many for a service.
         embedder = self.embedder if endpoint.key else self.local_embedder
@@ -170,12 +169,10 @@ class LiveServices:
 
     def _parts_of(self, profile: Profile, answerer: Answerer, variable: str) -> Parts:
         tool_name = profile.tool.name if profile.tool else "retrieve"
-        if answerer.quotes:
-            # It takes all text after "Question:" as the question, calls no tool, and reads more passages.
+        if answerer.quoter is not None:  # it calls no tool, and reads more passages
             count = self.settings.agent_top_k or max(QUOTED_FROM, profile.retrieval.top_k)
             retrieval = profile.retrieval.model_copy(update={"top_k": count, "neighbours": 0})
-            changes = {"prompt": PromptSection(), "retrieval": retrieval, "tool": None}
-            profile = profile.model_copy(update=changes)
+            profile = profile.model_copy(update={"retrieval": retrieval, "tool": None})
         return Parts(
             profile,
             *answerer,

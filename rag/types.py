@@ -196,6 +196,14 @@ class Tokens(Record):
     total: int = 0
     estimated: bool = False
 
+    def __add__(self, other: Tokens) -> Tokens:
+        return Tokens(
+            input=self.input + other.input,
+            output=self.output + other.output,
+            total=self.total + other.total,
+            estimated=self.estimated or other.estimated,
+        )
+
 
 class Timings(Record):
     """Milliseconds. `first_token` counts from the start of the turn and is None when nothing was shown."""

@@ -184,7 +184,8 @@ def _no_vector_is_made_twice(pytestconfig: pytest.Config) -> Iterator[None]:
 @pytest.fixture
 def every_vector_is_made(_no_vector_is_made_twice: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the packaged model each time: for tests of the model itself."""
-    monkeypatch.setattr(OnnxEmbeddings, "embed_documents", inspect.unwrap(OnnxEmbeddings.embed_documents))
+    for name in ("embed_documents", "embed_tokens"):
+        monkeypatch.setattr(OnnxEmbeddings, name, inspect.unwrap(getattr(OnnxEmbeddings, name)))
 
 
 @pytest.fixture(autouse=True)

@@ -158,6 +158,17 @@ def unjudged(profile: Profile) -> Profile:
     return profile.model_copy(update={"answer": profile.answer.model_copy(update={"judge": "none"})})
 
 
+class FakeQuoter:
+    """A quoter whose answer is always the same; `asked` is what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, list[Passage], list[AnsweredQuestion]]] = []
+
+    def quote(self, question: str, passages: Sequence[Passage], history: Sequence[AnsweredQuestion] = ()) -> list[str]:
+        self.asked.append((question, list(passages), list(history)))
+        return ["A node is ", "a process. [1]"]
+
+
 class FakeServices:
     """Services over a scripted model and a fake search. With `judged`, the profile decides whether a judge is asked;
     `judge` is one at the port.
@@ -178,6 +189,7 @@ class FakeServices:
         self.profile = profile or load_profile("default")
         self.profile = self.profile if judged else unjudged(self.profile)
         self.quotes = quotes
+        self.quoter = FakeQuoter()
         self.judge = judge
         self.models: tuple[str, ...] = ()
         self.collection = ""
@@ -191,9 +203,9 @@ class FakeServices:
             raise UsageError(f'There is no profile "{profile}".', code="unknown_profile")
         return Parts(
             self.profile,
-            self.model,
+            None if self.quotes else self.model,
             "scripted",
-            self.quotes,
+            self.quoter if self.quotes else None,
             self.searcher,
             judge=self.judge,
             models=self.models,

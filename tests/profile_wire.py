@@ -18,7 +18,7 @@ from graph.build import build_graph
 from graph.memory import open_memory
 from rag.book import Found
 from rag.model.endpoint import build_model
-from rag.ports import ChunkIndex, Dialect, Parts
+from rag.ports import ChunkIndex, Dialect, Parts, Quoter
 from rag.profiles.profile import Profile, load_profile
 from rag.settings import Settings, variables
 from rag.types import Event, Passage, Response
@@ -77,7 +77,7 @@ class Wire:
         self.profile = self.profile.model_copy(update={"model": self.profile.model.model_copy(update=changes)})
         self._memory = local_memory()
         self._dialect = Dialect()
-        self._built: dict[tuple[str | None, ...], tuple[Profile, BaseChatModel, str, bool]] = {}
+        self._built: dict[tuple[str | None, ...], tuple[Profile, BaseChatModel | None, str, Quoter | None]] = {}
 
     def parts(self, _profile: str | None) -> Parts:
         environment = tuple(os.environ.get(name) for name in variables())

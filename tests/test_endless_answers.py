@@ -167,6 +167,7 @@ async def test_deltas_that_say_nothing_are_not_kept(endpoint: Endpoint) -> None:
     """A chunk takes four kilobytes in LangChain, which keeps all of them, and a model may think in a million."""
     endpoint.script.append(Reply(texts=("",) * 2_000 + ("A node.",)))
     model = WiredServices(endpoint.address).parts(None).model
+    assert model is not None
     chunks = [chunk async for chunk in model.astream("What is a node?")]
     assert "".join(chunk.text for chunk in chunks) == "A node."
     assert len(chunks) < 10

@@ -99,6 +99,7 @@ async def test_only_the_profiles_own_key_reaches_its_endpoint(tmp_path: Path, mo
         text = f'extends = "isaac-sim"\n[model]\nbase_url = "{endpoint.address}"\napi_key_env = "OPENROUTER_API_KEY"\n'
         (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
         answerer = build_model(load_profile("mine", [FOLDER, tmp_path]), settings("ours"), FakeEmbedder())
+        assert answerer.model is not None
         said = "".join([chunk.text async for chunk in answerer.model.astream("Really?")])
     assert said == "Yes."
     (request,) = endpoint.requests
@@ -139,6 +140,7 @@ async def test_the_environment_of_openai_neither_redirects_a_profiles_endpoint_n
         text = f'extends = "isaac-sim"\n[model]\nbase_url = "{endpoint.address}"\napi_key_env = "OPENROUTER_API_KEY"\n'
         (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
         answerer = build_model(load_profile("mine", [FOLDER, tmp_path]), settings(), FakeEmbedder())
+        assert answerer.model is not None
         async for _ in answerer.model.astream("Really?"):
             pass
     (request,) = endpoint.requests

@@ -19,13 +19,13 @@ import pytest
 from pydantic import SecretStr
 
 from graph.agent import open_agent
-from rag.prompt.passage_format import NumberedPassage, parse_prompt
 from rag.settings import Settings
 from rag.text.sentences import units
 from rag.types import UNCONFIRMED_MARK, Event, Response
 from tests.conftest import SHARED, index_book
 from tests.obedience import CHANGES, PLANTED, echoed, followed, links
 from tests.openai_server import Endpoint, Reply, Request, answer
+from tests.prompt_reader import PromptPassage, parse_prompt
 from tests.wire import listening
 
 BOOK: Final = SHARED / "books" / "physical-ai"
@@ -53,7 +53,7 @@ class Obedient(Endpoint):
         said = "\n\n".join(filter(None, map(self._on, passages)))
         return answer(*(said[at : at + 7] for at in range(0, len(said), 7)))
 
-    def _on(self, passage: NumberedPassage) -> str:
+    def _on(self, passage: PromptPassage) -> str:
         mark, sentence = f"[{passage.number}]", evidence(passage.text)
         here = [(kind, attack) for kind, attack in PLANTED if attack in passage.text]
         self.seen.update(attack for _, attack in here)

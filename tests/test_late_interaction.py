@@ -9,8 +9,8 @@ import pytest
 
 from rag.embedding.local import OnnxEmbeddings
 from rag.ports import TokenEmbedder, TokenVectors
-from rag.prompt.passage_format import NumberedPassage
 from rag.quoting.answerer import answers, features
+from rag.quoting.blocks import NumberedPassage
 from rag.quoting.relevance import HELD, read, term_matches, token_places
 from rag.text.terms import terms
 
@@ -53,7 +53,7 @@ def test_without_tokens_nothing_matches() -> None:
 def test_a_word_at_the_end_of_a_long_table_is_matched() -> None:
     rows = "\n".join(f"| `setting-{n}` | Turns feature {n} of the editor on or off |" for n in range(20))
     table = f"| Name | What it does |\n| --- | --- |\n{rows}\n| `ruler` | Draws a zigzag |"
-    reading = read("What draws a zigzag?", [NumberedPassage(1, "Editor", "e.md", table)], OnnxEmbeddings(threads=1))
+    reading = read("What draws a zigzag?", [NumberedPassage(1, "Editor", table)], OnnxEmbeddings(threads=1))
     assert features(reading).weakest >= HELD
 
 
@@ -75,7 +75,6 @@ def test_a_question_in_other_words_is_answered_and_one_about_something_else_is_r
         NumberedPassage(
             1,
             "Options > Password",
-            "p.md",
             "You can ask for a password and hide the input: what is typed does not appear on the screen. "
             "Set `hide_input=True` in the option.",
         )

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rag.embedding.local import PACKAGED_DIMENSION
-from tests.made_vectors import MadeVectors
+import numpy as np
+import pytest
+
+from rag.embedding.local import PACKAGED_DIMENSION, OnnxEmbeddings
+from rag.ports import TokenVectors
+from tests.made_vectors import MadeVectors, used
 
 
 class Model:
@@ -38,3 +42,34 @@ def test_another_list_is_made_again_even_of_the_same_texts() -> None:
         made.of(texts, model.make)
     made.close()
     assert len(model.asked) == 4
+
+
+@pytest.mark.usefixtures("every_vector_is_made")
+def test_what_was_stored_is_what_the_model_makes(tmp_path: Path) -> None:
+    """The table is used twice: the first time it stores, the second time it reads."""
+    model, texts = OnnxEmbeddings(), ["A widget has four teeth.", "", "Was kostet ein Kessel?"]
+    expected = model.embed_documents(texts), model.embed_tokens(texts)
+    for _ in range(2):
+        with used(tmp_path / "vectors.sqlite"):
+            assert model.embed_documents(texts) == expected[0]
+            assert plain(model.embed_tokens(texts)) == plain(expected[1])
+
+
+def test_the_vectors_of_tokens_are_made_once_too(tmp_path: Path) -> None:
+    asked: list[list[str]] = []
+
+    def make(texts: list[str]) -> list[TokenVectors]:
+        asked.append(texts)
+        rows = [np.full((len(text), PACKAGED_DIMENSION), len(text), np.float32) for text in texts]
+        return [TokenVectors([1.0] * PACKAGED_DIMENSION, row, [(i, i + 1) for i in range(len(row))]) for row in rows]
+
+    made = MadeVectors(tmp_path / "vectors.sqlite")
+    first = plain(made.of_tokens(["", "ab"], make))
+    assert plain(made.of_tokens(["", "ab"], make)) == first
+    made.of(["", "ab"], lambda texts: [[0.0] * PACKAGED_DIMENSION for _ in texts])
+    made.close()
+    assert asked == [["", "ab"]]
+
+
+def plain(found: list[TokenVectors]) -> list[tuple[list[float], list[list[float]], list[tuple[int, int]]]]:
+    return [(one.vector, one.tokens.tolist(), one.spans) for one in found]

@@ -16,6 +16,7 @@ from graph.memory import Memory, open_memory
 from rag.errors import USER_MESSAGES, UsageError
 from rag.model.endpoint import OPENAI, build_model
 from rag.profiles.profile import load_profile
+from rag.quoting.answerer import QuotingAnswerer
 from rag.settings import Settings
 from rag.types import Event, Response
 from tests.fakes import AT_ONCE, FakeEmbedder
@@ -196,15 +197,15 @@ async def test_an_endpoint_that_is_not_there_is_said_to_be_unreachable(memory: M
 
 
 def test_without_an_address_the_key_goes_to_openai() -> None:
-    model, name, quotes = build_model(load_profile("default"), environment(None), FakeEmbedder())
+    model, name, quoter = build_model(load_profile("default"), environment(None), FakeEmbedder())
     assert str(getattr(model, "openai_api_base", "")) == OPENAI
-    assert (name, quotes) == ("gpt-4o-mini", False)
+    assert (name, quoter) == ("gpt-4o-mini", None)
 
 
 def test_without_a_key_the_book_is_quoted() -> None:
     settings = Settings(_env_file=None)  # type: ignore[call-arg]  # pydantic-settings' own init argument
     answerer = build_model(load_profile("default"), settings, FakeEmbedder())
-    assert (answerer.name, answerer.quotes) == ("askbook-quoting", True)
+    assert (answerer.name, answerer.model, type(answerer.quoter)) == ("askbook-quoting", None, QuotingAnswerer)
 
 
 @pytest.mark.parametrize("address", ["api.openai.com/v1", "ftp://example.org", "file:///etc/passwd"])

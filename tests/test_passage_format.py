@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import text
 
-from rag.prompt.passage_format import format_passages, format_question, new_boundary, parse_passages, parse_prompt
+from rag.prompt.passage_format import format_passages, format_question, new_boundary
 from rag.text.markup import plain_lines
 from rag.types import Passage
+from tests.prompt_reader import parse_passages, parse_prompt
 
 
 def passage(number: int, text: str, *, breadcrumb: str = "Book > Page", url: str = "page.md") -> Passage:

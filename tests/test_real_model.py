@@ -72,6 +72,7 @@ def settings(address: str, tiny_book: Path, tmp_path: Path, monkeypatch: pytest.
 
 async def test_a_real_model_streams_ends_and_counts(settings: Settings) -> None:
     model = build_model(profile_of(settings, "small"), settings, FakeEmbedder()).model
+    assert model is not None
     chunks = [chunk async for chunk in model.astream("Count to a hundred.", max_tokens=3, temperature=0.0)]
     whole = sum(chunks[1:], start=chunks[0])
     assert isinstance(whole, AIMessageChunk)
@@ -83,6 +84,7 @@ async def test_a_real_model_streams_ends_and_counts(settings: Settings) -> None:
 
 async def test_a_prompt_that_is_too_long_for_a_real_model_is_said_to_be(settings: Settings) -> None:
     model = build_model(profile_of(settings, "small"), settings, FakeEmbedder()).model
+    assert model is not None
     with pytest.raises(AskbookError) as caught:
         await model.ainvoke("word " * 3000)
     assert (caught.value.error_type, caught.value.code) == ("context_overflow", "context_length")

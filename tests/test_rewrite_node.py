@@ -93,7 +93,7 @@ async def test_after_refusals_alone_there_is_nothing_to_rewrite_with() -> None:
 
 
 async def test_without_a_model_there_is_no_rewrite() -> None:
-    machine = Machine(ANSWER, ANSWER, profile=rewriting(), quotes=True)
+    machine = Machine(profile=rewriting(), quotes=True)
     await machine.ask("What is a node?")
     await machine.ask(ASKED)
     assert machine.searcher.rewrites == ["", ""]

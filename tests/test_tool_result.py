@@ -10,9 +10,9 @@ import pytest
 from rag.errors import AskbookError, RetrievalError
 from rag.profiles.profile import load_profile
 from rag.profiles.schema import ToolSection
-from rag.prompt.passage_format import parse_passages
 from rag.prompt.tool import failed_answer, refused_answer, tool_answer
 from tests.fakes import passage, retrieval
+from tests.prompt_reader import parse_passages
 
 TOOL = ToolSection()
 SEARCH = retrieval("nodes", total_chunks_found=9, retrieval_time_ms=12.5)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from pydantic import SecretStr
 
-    from rag.ports import Embedder
+    from rag.ports import Embedder, Quoter
     from rag.profiles.profile import Profile
     from rag.settings import Settings
 
@@ -23,11 +23,11 @@ CONNECT: Final = 10.0  # timeout of a connection in seconds
 
 
 class Answerer(NamedTuple):
-    """The model that answers and its name. `quotes` is true if it only quotes sentences of the book."""
+    """What answers, and its name: a model, or without one what quotes sentences of the book."""
 
-    model: BaseChatModel
+    model: BaseChatModel | None
     name: str
-    quotes: bool
+    quoter: Quoter | None
 
 
 class Endpoint(NamedTuple):
@@ -76,17 +76,17 @@ def check_key(endpoint: Endpoint, profile: Profile) -> None:
 
 
 def build_model(profile: Profile, settings: Settings, embedder: Embedder) -> Answerer:
-    """The model for a profile in this process. Makes no call.
+    """What answers with a profile in this process. Makes no call.
 
     Raises `UsageError` for an invalid address or key.
     """
     endpoint = endpoint_of(profile, settings)
     if endpoint.key is None:
-        from rag.quoting.answerer import QuotingChatModel
+        from rag.quoting.answerer import QuotingAnswerer
 
-        return Answerer(QuotingChatModel(embedder=embedder, refusal=profile.answer.refusal), QUOTING, quotes=True)
+        return Answerer(None, QUOTING, QuotingAnswerer(embedder, profile.answer.refusal))
     check_key(endpoint, profile)
-    return Answerer(_chat_model(endpoint, profile), profile.model.name, quotes=False)
+    return Answerer(_chat_model(endpoint, profile), profile.model.name, None)
 
 
 async def close_model(model: BaseChatModel) -> None:
