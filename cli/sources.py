@@ -26,13 +26,18 @@ def form_of(footer: str, citations: Sequence[Citation]) -> Footer | None:
 
 
 def print_compact(screen: Console, citations: Sequence[Citation], form: Footer) -> None:
-    """A line for each of the first sources, in the order of the answer."""
-    shown = citations if len(citations) <= MOST + 1 else citations[:MOST]
-    for citation in shown:
-        for line in _compact(citation, form, screen):
+    """A line for each of the first sources, in the order of the answer; sources that look the same share one."""
+    from rich.text import Text
+
+    sources: dict[tuple[str, str], list[str]] = {}
+    for citation in citations:
+        sources.setdefault(_named(citation, form), []).append(f"[{citation.marker}]")
+    shown = list(sources.items())[: MOST if len(sources) > MOST + 1 else None]
+    for (name, url), markers in shown:
+        for line in _with_address(Text(f"{' '.join(markers)} ", no_wrap=True), name, url, screen):
             screen.print(line, soft_wrap=True, style="dim")
-    if len(citations) > len(shown):
-        screen.print(f"{len(citations) - len(shown)} more: /sources", style="dim")
+    if len(sources) > len(shown):
+        screen.print(f"{len(sources) - len(shown)} more: /sources", style="dim")
 
 
 def print_closest(screen: Console, pages: Sequence[tuple[str, str]]) -> None:
@@ -55,15 +60,12 @@ def closest_in(trace: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     return [(name, "") for name in list(dict.fromkeys(names))[:CLOSEST]]
 
 
-def _compact(citation: Citation, form: Footer, screen: Console) -> list[Text]:
-    """Number, name and address of a source."""
-    from rich.text import Text
-
+def _named(citation: Citation, form: Footer) -> tuple[str, str]:
+    """Name and address of a source."""
     name, url = in_line(citation.breadcrumb or citation.title), in_line(citation.url)
     if form == "files" and citation.source_file_path and citation.source_file_path != url:
         name += f", {in_line(citation.source_file_path)}"
-    name += f" ({citation.score:.2f})" if form == "scores" else ""
-    return _with_address(Text(f"[{citation.marker}] ", no_wrap=True), name, url, screen)
+    return name + (f" ({citation.score:.2f})" if form == "scores" else ""), url
 
 
 def _with_address(line: Text, name: str, url: str, screen: Console) -> list[Text]:

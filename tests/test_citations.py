@@ -215,6 +215,15 @@ def test_only_the_numbered_style_has_a_footer() -> None:
     )
 
 
+def test_passages_of_one_section_share_a_line_of_the_footer() -> None:
+    book = [passage(number, f"A node runs {number} times.", title="Nodes", heading="") for number in (1, 2)]
+    place = {"url": "nodes.md", "link": "nodes.md", "breadcrumb": "Nodes"}
+    same = tuple(one.model_copy(update=place) for one in book)
+    shown = written("A node runs 1 times [1]. A node runs 2 times [2].", passages=same)[0].shown
+    assert shown.content.endswith("\n\n---\n**Sources:**\n- [1] [2] Nodes (nodes.md)")
+    assert list(shown.citations) == [1, 2]
+
+
 def test_the_plain_answer_has_no_footer() -> None:
     assert plain("A node [1].") == "A node [1]."
 

@@ -60,3 +60,11 @@ def test_of_a_short_list_every_item_is_begun_and_what_is_cut_has_a_mark() -> Non
     assert "- The folder of the files was moved." in answer
     assert "- The list of the files was damaged." in answer
     assert OMISSION in answer
+
+
+def test_what_leads_straight_to_the_answer_stays_before_it() -> None:
+    short = "Deleting a series takes it out of the index of the server."
+    code = "If it is successful, the server answers with `204`:\n\n```\nPOST /delete_series\n```"
+    answer = ask("How can I delete a series?", [passage(1, f"{short}\n\n{code}", "Server > Delete a series")])
+    assert answer.startswith(short)
+    assert "POST /delete_series" in answer

@@ -86,16 +86,19 @@ def label(text: str, signs: str = "[]<") -> str:
 def sources_footer(citations: Iterable[Citation], form: Footer = "list") -> str:
     """The list of what was cited, below a rule; empty when nothing was, or the form is "none".
 
-    "list" gives titles and addresses, "files" also the source file, "scores" an address and its score a line.
+    "list" gives titles and addresses, "files" also the source file, "scores" an address and its score a line. What has
+    the same title and address has one line in the first two: "- [1] [3] Nodes (nodes.md)".
     """
     cited = list(citations)
     if not cited or form == "none":
         return ""
     if form == "scores":
         return scores_footer((c.marker, c.url, c.score) for c in cited)
-    places = [f" ({plain_address(c.url)})" if c.url else "" for c in cited]  # a retriever's document may have none
-    lines = [f"- [{c.marker}] {_name(c, form)}{place}" for c, place in zip(cited, places, strict=True)]
-    return "\n\n---\n**Sources:**\n" + "\n".join(lines)
+    lines: dict[str, list[str]] = {}  # passages of one section look the same; they share a line
+    for c in cited:
+        place = f" ({plain_address(c.url)})" if c.url else ""  # a retriever's document may have none
+        lines.setdefault(f"{_name(c, form)}{place}", []).append(f"[{c.marker}]")
+    return "\n\n---\n**Sources:**\n" + "\n".join(f"- {' '.join(markers)} {line}" for line, markers in lines.items())
 
 
 def _name(citation: Citation, form: Footer) -> str:

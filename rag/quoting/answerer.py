@@ -72,7 +72,7 @@ LONG: Final = 20  # words of a question; a longer one, such as an error message,
 REFUSAL: Final = "The book does not answer this question."
 
 BUDGET: Final = 1300  # characters of an answer, without markers
-BEFORE: Final = 200  # characters, at most, of other blocks that stand before the best one of their passage
+BEFORE: Final = 450  # characters, at most, of the blocks that lead straight to the best one: about three sentences
 MOST: Final = 4  # blocks that are chosen by their scores
 CLOSE: Final = 0.85  # least share of the best score that a further block needs
 CLOSE_STEPS: Final = 0.70  # the same, for a question that asks how: one more way to do it is often wanted
@@ -229,11 +229,15 @@ def choose(reading: Reading) -> list[QuoteBlock]:
 def _ordered(chosen: Sequence[QuoteBlock], first: Sequence[QuoteBlock], reading: Reading) -> list[QuoteBlock]:
     """The blocks by passage in the order of their choice, then in the order of the text.
 
-    Blocks of the best one's passage stand before it only if they are short.
+    Of the best one's passage, what leads straight to it stands before it as far as it is short; the rest stands behind.
     """
     ranks = _numbered(list(dict.fromkeys(block.rank for block in chosen)), reading)
-    before = [b for b in chosen if b not in first and b.rank == first[-1].rank and b.place < first[-1].place]
-    later = before if sum(map(_length, before)) > BEFORE else []
+    before = {b.place: b for b in chosen if b not in first and b.rank == first[-1].rank and b.place < first[-1].place}
+    room, place = BEFORE, first[0].place - 1
+    while place in before and _length(before[place]) <= room:
+        room -= _length(before.pop(place))
+        place -= 1
+    later = list(before.values())
     return sorted(chosen, key=lambda block: (ranks.index(block.rank), block in later, block.place))
 
 
@@ -279,7 +283,7 @@ def _next(reading: Reading, chosen: Sequence[QuoteBlock], *, enough: bool) -> li
     if not chosen:
         return reading.ranked
     close = CLOSE_STEPS if reading.shape.steps else CLOSE
-    least = reading.ranked[0].score * (close if enough else close - LOOSE)
+    least = max(block.score for block in reading.ranked) * (close if enough else close - LOOSE)
     have = frozenset[str]().union(*(block.own for block in chosen))
     before = share(reading.terms, have)
     scored = []

@@ -70,7 +70,7 @@ _UNWANTED: Final = re.compile(
 )
 # What an author writes of it: "is disabled", "--no-cache", "_exclude", "`false`".
 _UNDOES: Final = re.compile(
-    r"\b(?:false|off|(?:disabl|exclud|ignor|remov|delet|suppress|discard|prevent|avoid|uninstall|revert|omit)\w+|skip\w*|"
+    r"\b(?:false|off|without|never|(?:disabl|exclud|ignor|remov|delet|suppress|discard|prevent|avoid|uninstall|revert|omit)\w+|skip\w*|"
     r"drop\w*|clear\w*|prune\w*|undo\w*|hid(?:e|es|den|ing))\b|--no-|\b_?no[-_]|_?exclude|skip[-_]|[-_]skip",
     re.IGNORECASE,
 )
