@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import Final
 
 from rag.text.english.phrases import ATTRIBUTED, SEE
-from rag.text.english.requests import blanked
 from rag.text.markup import MarkedText, Segment, addresses_in, parse, safe_address, same_address, written_addresses
+from rag.text.orders import blanked
 from rag.text.sentences import code_spans
 
 _BETWEEN: Final = " \t.,;:|*_"
