@@ -54,7 +54,7 @@ def growth(measured: Callable[[], float]) -> float:
 
     Linear time takes 8 times as long, time that grows with the square 64 times. A busy machine disturbs some of them.
     """
-    found = []
+    found: list[float] = []
     while len(found) < TRIES and min(found, default=14) >= 14:
         found.append(measured())
     return min(found)
