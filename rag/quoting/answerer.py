@@ -56,7 +56,7 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceWeights:
-    """Weights of a logistic regression; decision 130 says on what they were fitted."""
+    """Weights of a logistic regression; decision 139 says on what those with tokens were fitted."""
 
     of: Features
     bias: float
