@@ -10,7 +10,9 @@ if __name__ == "__main__":
     leave_on_interrupt()
 
 import argparse
+import atexit
 import errno
+import gc
 import io
 import logging
 import os
@@ -81,6 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # replace characters that the terminal cannot encode
         sys.stdout.reconfigure(errors="replace")
     logging.basicConfig(handlers=[logging.NullHandler()])  # commands print their own messages
+    atexit.register(gc.freeze)  # or Python ends by looking for garbage among all objects, a sixth of a first answer
     options = argparse.Namespace()
     try:
         options = build_parser().parse_args(arguments)

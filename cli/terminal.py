@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gc
 import json
 import logging
 import re
@@ -282,14 +283,24 @@ def _import_libraries(*modules: str) -> None:
         import_module(module)
 
 
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """Do not look for garbage in the block, which imports libraries: what they make stays."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 @asynccontextmanager
 async def opened(options: argparse.Namespace, settings: Settings) -> AsyncIterator[Agent]:
     """The agent for the given options. If the manual has to be indexed, a progress bar is shown."""
-    from graph.agent import open_agent
-    from rag.services import start_outputs
+    with without_collections(), progress_bar("Indexing the manual") as progress:
+        from graph.agent import open_agent
+        from rag.services import start_outputs
 
-    start_outputs(settings)
-    with progress_bar("Indexing the manual") as progress:
+        start_outputs(settings)
         manager = open_agent(settings, options.profile, collection=options.collection, progress=progress)
         agent = await manager.__aenter__()
     try:

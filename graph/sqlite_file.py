@@ -122,20 +122,25 @@ def _create(path: Path) -> None:
     """Create the file with LangGraph's tables in one step.
 
     A killed process must not leave an empty file. Of two programs that create the tables in one file at the same time,
-    one fails, since LangGraph records each migration once.
+    one fails, since LangGraph records each migration once. SQLite would wait for the disk at each of its many steps;
+    the file is only needed whole, so it is written to the disk once, before it gets its name.
     """
     new = path.with_name(f"{path.name}-{new_id()}")
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     try:
         with closing(sqlite3.connect(new, isolation_level=None)) as connection:
+            connection.execute("pragma synchronous=OFF")
             connection.execute("pragma journal_mode=WAL")
             SqliteSaver(connection).setup()
             SqliteStore(connection).setup()
-        os.link(new, path)
-    except FileExistsError:  # another process was faster
-        pass
-    except OSError:  # a file system without links
-        new.replace(path)
+        with new.open("rb") as file:  # closed before it has its name: that would free the locks of others on it
+            os.fsync(file.fileno())
+        try:
+            os.link(new, path)
+        except FileExistsError:  # another process was faster
+            pass
+        except OSError:  # a file system without links
+            new.replace(path)
     finally:
         new.unlink(missing_ok=True)
 

@@ -1,7 +1,7 @@
 """GENERATING: the model, or without one the book itself, answers from the passages; a model may ask for another search.
 
-The user never sees a text as it arrives. Sentences go out through the stream writer once their citations are
-resolved and checked. `nodes.model_call` makes the call itself.
+The user never sees a text as it arrives. Sentences go out through the stream writer once their citations are resolved
+and checked. `nodes.model_call` calls the model; `rag.quoting` quotes the book.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _RETURNED: Final = frozenset({"__gemini_function_call_thought_signatures__"})
 
 @dataclass
 class _AnswerInProgress:
-    """One model call in progress: what was shown of it, and since when."""
+    """One answer in progress: what was shown of it, and since when."""
 
     writer: AnswerWriter
     say: Callable[[str], None]
@@ -154,7 +154,7 @@ async def _answer(parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[
 
 
 async def _quote(quoter: Quoter, question: str, fitted: Fitted, answer: _AnswerInProgress) -> _Reply:
-    """Feed the answer that quotes the passages, which computes in a thread."""
+    """Show what the book itself answers. That is computed in a thread."""
     for piece in await asyncio.to_thread(quoter.quote, question, fitted.passages, fitted.history):
         await answer.feed(piece)
         await asyncio.sleep(0)  # let other conversations go on
@@ -164,7 +164,7 @@ async def _quote(quoter: Quoter, question: str, fitted: Fitted, answer: _AnswerI
 async def _ask_model(
     parts: Parts, state: AgentState, turn: Turn, fitted: Fitted, answer: _AnswerInProgress, *, spent: float
 ) -> _Reply:
-    """Feed the answer of the model as it arrives."""
+    """Show what the model answers, as it arrives."""
     prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange_of(state))
     call = ModelRequest(prompt, fitted.answer_tokens, _may_search(parts, state), turn["model"])
     message = await call_model(parts, call, answer, spent=spent)

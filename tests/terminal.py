@@ -29,7 +29,8 @@ CTRL_C, CTRL_D, CTRL_R, CTRL_J, TAB, UP, ESCAPE = "\x03", "\x04", "\x12", "\n", 
 class Terminal:
     """A process of `run.py` on a terminal of `width` columns, or a line of the shell that uses `run.py`.
 
-    It works in the folder of its home. Use it as a context manager: it ends the process.
+    With `stdin` or `stdout`, a file descriptor, that stream leads there instead, as in a pipe of the shell. The process
+    works in the folder of its home. Use it as a context manager: it ends the process.
     """
 
     def __init__(
@@ -39,6 +40,8 @@ class Terminal:
         width: int = 80,
         height: int = 40,
         shell: str = "",
+        stdin: int | None = None,
+        stdout: int | None = None,
         **environment: str,
     ) -> None:
         kept = {name: os.environ[name] for name in ("PATH", "SSL_CERT_FILE") if name in os.environ}
@@ -56,8 +59,8 @@ class Terminal:
             shell=shell.replace("run.py", f"{sys.executable} {ROOT / 'run.py'}"),
             env=kept | usual | environment,
             cwd=home.parent,
-            stdin=theirs,
-            stdout=theirs,
+            stdin=theirs if stdin is None else stdin,
+            stdout=theirs if stdout is None else stdout,
             stderr=theirs,
             terminal=True,
         )

@@ -6,42 +6,66 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.command_line import ROOT, CommandLine
+from tests.command_line import QUESTION, ROOT, CommandLine
+from tests.fork_server import CLOSED, PIPE, Forked, fork_server
 
 
 def _run(arguments: list[str], stdout: int, home: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """A process that starts Python, which reads variables of its own."""
     command = [sys.executable, str(ROOT / "run.py"), *arguments]
-    clean = {"PATH": os.environ["PATH"], "HOME": str(home), "ASKBOOK_HOME": str(home)} | environment
-    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, cwd=home, env=clean, check=False, timeout=60)
+    env = _clean(home) | environment
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, cwd=home, env=env, check=False, timeout=60)
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_reader_that_has_gone_ends_the_program_quietly(tmp_path: Path, unbuffered: str) -> None:
+def _fork(arguments: list[str], stdout: int, home: Path) -> tuple[int, str]:
+    """The exit code of a process, and what it writes to the standard error."""
+    with fork_server().start(*arguments, cwd=home, env=_clean(home), stdout=stdout) as done:
+        assert done.stderr is not None
+        err = done.stderr.read().decode()
+        return done.wait(60), err
+
+
+def _clean(home: Path) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "ASKBOOK_HOME": str(home)}
+
+
+@contextmanager
+def _gone() -> Iterator[int]:
+    """A pipe that nobody reads."""
     read, write = os.pipe()
     os.close(read)
-    done = _run(["threads", "list", "--json"], write, tmp_path, PYTHONUNBUFFERED=unbuffered)
+    yield write
     os.close(write)
+
+
+def test_a_reader_that_has_gone_ends_the_program_quietly(tmp_path: Path) -> None:
+    with _gone() as write:
+        assert _fork(["threads", "list", "--json"], write, tmp_path) == (0, "")
+
+
+def test_a_reader_that_has_gone_ends_it_quietly_without_a_buffer_too(tmp_path: Path) -> None:
+    with _gone() as write:
+        done = _run(["threads", "list", "--json"], write, tmp_path, PYTHONUNBUFFERED="1")
     assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_a_closed_standard_output_is_no_failure(tmp_path: Path) -> None:
-    shell = f'"{sys.executable}" "{ROOT / "run.py"}" threads list --json >&-'
-    clean = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "ASKBOOK_HOME": str(tmp_path)}
-    done = subprocess.run(["sh", "-c", shell], stderr=subprocess.PIPE, cwd=tmp_path, env=clean, check=False, timeout=60)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert _fork(["threads", "list", "--json"], CLOSED, tmp_path) == (0, "")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 @pytest.mark.parametrize("arguments", [["threads", "list", "--json"], ["--help"], ["books", "--help"]])
 def test_output_that_cannot_be_written_is_one_line_and_code_1(arguments: list[str], tmp_path: Path) -> None:
     full = os.open("/dev/full", os.O_WRONLY)
-    done = _run(arguments, full, tmp_path)
+    done = _fork(arguments, full, tmp_path)
     os.close(full)
-    assert (done.returncode, done.stderr.decode()) == (1, "The disk is full. Free some space, then try again.\n")
+    assert done == (1, "The disk is full. Free some space, then try again.\n")
 
 
 def test_a_narrow_encoding_costs_a_character_and_not_the_answer(tmp_path: Path) -> None:
@@ -76,24 +100,46 @@ def test_the_name_of_a_file_cannot_pretend_to_be_another_result(run: CommandLine
     assert [line[:3] for line in found.splitlines() if line.startswith("[")] == ["[1]"]
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_a_program_whose_streams_are_closed_works_and_writes_into_no_file(run: CommandLine, closed: str) -> None:
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_program_of_which_a_stream_is_closed_works_and_writes_into_no_file(run: CommandLine, closed: int) -> None:
+    streams = [CLOSED if number == closed else PIPE for number in range(3)]
+    before = run("books", "show", "book", "--json").data["passages"]
+    with _asking(run, *streams) as done:
+        assert done.wait(120) == 0
+    _was_answered_and_changed_nothing(run, before)
+
+
+def test_a_program_whose_streams_are_all_closed_works_and_writes_into_no_file(run: CommandLine) -> None:
+    """Python starts, and opens none of them."""
     program = f"{sys.executable} {ROOT / 'run.py'}"
     before = run("books", "show", "book", "--json").data["passages"]
-    script = f"{program} ask 'How many teeth does a widget have?' --thread closed {closed}; exit $?"
+    script = f"{program} ask 'How many teeth does a widget have?' --thread closed <&- >&- 2>&-; exit $?"
     done = subprocess.run(["/bin/sh", "-c", script], cwd=run.folder, env=run._environment({}), timeout=120, check=False)
     assert done.returncode == 0
-    assert run("threads", "show", "closed", "--json").data["turns"][0]["status"] == "success"
-    assert run("books", "show", "book", "--json").data["passages"] == before
+    _was_answered_and_changed_nothing(run, before)
+
+
+def _asking(run: CommandLine, stdin: int, stdout: int, stderr: int) -> Forked:
+    arguments = ["ask", QUESTION, "--thread", "closed"]
+    environment = run._environment({})
+    return fork_server().start(*arguments, cwd=run.folder, env=environment, stdin=stdin, stdout=stdout, stderr=stderr)
+
+
+def _was_answered_and_changed_nothing(run: CommandLine, passages: int) -> None:
+    assert run("threads", "show", "closed", "--json").data["turns"][-1]["status"] == "success"
+    assert run("books", "show", "book", "--json").data["passages"] == passages
+    assert run("threads", "delete", "closed").code == 0
 
 
 def test_in_one_pipe_the_refusal_comes_before_the_closest_pages(run: CommandLine) -> None:
-    script = f"{sys.executable} {ROOT / 'run.py'} ask 'Which widgets did Napoleon own in Paris?' 2>&1"
-    environment = run._environment({})
-    done = subprocess.run(
-        ["/bin/sh", "-c", script], cwd=run.folder, env=environment, stdout=subprocess.PIPE, check=True
-    )
-    answer, pages = done.stdout.index(b"I don't have information"), done.stdout.index(b"Closest pages:")
+    read, write = os.pipe()
+    arguments = ["ask", "Which widgets did Napoleon own in Paris?"]
+    done = fork_server().start(*arguments, cwd=run.folder, env=run._environment({}), stdout=write, stderr=write)
+    os.close(write)
+    with done, os.fdopen(read, "rb") as pipe:
+        shown = pipe.read()
+        assert done.wait(120) == 0
+    answer, pages = shown.index(b"I don't have information"), shown.index(b"Closest pages:")
     assert answer < pages
 
 

@@ -151,7 +151,7 @@ async def test_a_hit_that_shares_no_term_has_a_score_by_words_of_zero(index: Chu
 
 
 async def test_the_words_of_prose_of_each_hit_are_known(index: ChunkIndex) -> None:
-    texts = {"a": "Four words of prose.", "b": "```\ncode is not prose\n```", "c": "word " * 300}
+    texts = {"a": "Four words of prose.", "b": "```\ncode counts as sixty\n```", "c": "word " * 300}
     points = [make_point(name, text=text) for name, text in texts.items()]
     await index.replace(INFO, add=points[:1], remove=[])
     await index.replace(INFO, add=points[1:], remove=[])
@@ -160,7 +160,7 @@ async def test_the_words_of_prose_of_each_hit_are_known(index: ChunkIndex) -> No
         rows = range(len(matches.prose))
         return {chunk.source_file_path: matches.prose[row] for row, chunk in zip(rows, matches.read(rows), strict=True)}
 
-    assert await index.search(lambda _: [NORTH], rank, limit=5) == {"a.md": 4, "b.md": 0, "c.md": 255}
+    assert await index.search(lambda _: [NORTH], rank, limit=5) == {"a.md": 4, "b.md": 60, "c.md": 255}
 
 
 async def test_the_legs_are_encoded_for_the_collection_that_is_searched_and_before_it(index: ChunkIndex) -> None:

@@ -163,7 +163,7 @@ def older_shard(folder: Path, points: list[Point]) -> None:
     from qdrant_edge import SparseVector as EdgeSparse
 
     shutil.rmtree(folder)
-    (folder.parent / "points-1.npy").unlink()
+    (folder.parent / "points-2.npy").unlink()
     folder.mkdir()
     config = EdgeConfig(
         vectors={"dense": EdgeVectorParams(size=4, distance=Distance.Cosine)},
@@ -222,7 +222,7 @@ async def test_a_table_of_points_that_is_damaged_is_made_again(index: EdgeIndex,
     await index.replace(INFO, add=edition(0), remove=[])
     before = await rankings(index, [NORTH, terms(1)], limit=5)
     await index.aclose()
-    table = generation(tmp_path) / "points-1.npy"
+    table = generation(tmp_path) / "points-2.npy"
     whole = table.read_bytes()
     rows = np.load(table)
     table.unlink()

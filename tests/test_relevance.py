@@ -14,16 +14,17 @@ from rag.quoting.answerer import (
     ConfidenceWeights,
     Features,
     answers,
+    choose,
+    excerpt,
     features,
     probability,
 )
 from rag.quoting.blocks import NumberedPassage
-from rag.quoting.excerpt import choose, excerpt
 from rag.quoting.relevance import read
 from tests.fakes import FakeEmbedder
 
-NOTHING = Features(joint=0.0, length=5, missing=1.0, missing_name=0.0, weakest=0.2)
-EVERYTHING = Features(joint=1.8, length=5, missing=0.0, missing_name=0.0, weakest=0.9)
+NOTHING = Features(0.0, 5, 1.0, 0.0, weakest=0.2, there=0.2, together=0.2, missing_there=1.0)
+EVERYTHING = Features(1.8, 5, 0.0, 0.0, weakest=0.9, there=0.9, together=1.0, missing_there=0.0)
 
 
 @pytest.mark.parametrize("weights", [WITH_TOKENS, WITH_VECTORS, WORDS_ONLY])
@@ -32,7 +33,7 @@ def test_all_for_it_answers_and_nothing_refuses(weights: ConfidenceWeights) -> N
     assert probability(NOTHING, weights) < 0.05
 
 
-@pytest.mark.parametrize("name", ["joint", "length", "weakest"])
+@pytest.mark.parametrize("name", ["joint", "length", "weakest", "there", "together"])
 def test_more_of_a_feature_is_more_likely(name: str) -> None:
     middle = Features(0.9, 6, 0.5, 0.0, 0.4)
     more = replace(middle, **{name: getattr(middle, name) + 0.2})
@@ -77,6 +78,26 @@ def test_features_of_a_reading_are_shares() -> None:
     assert seen.length == 6
     assert seen.missing == 1.0
     assert seen.weakest == 0.0
+
+
+def test_blocks_from_one_page_and_the_words_of_one_passage_speak_for_an_answer() -> None:
+    texts = ("The visitor has an address.", "Each request of a visitor names it.", "A log keeps the address of each.")
+    apart = [NumberedPassage(n, f"Part {n}", text, f"{n}.md") for n, text in enumerate(texts, 1)]
+    joined = [NumberedPassage(1, "Part 1", "\n\n".join(texts), "1.md")]
+    question = "How do I log the address of a visitor?"
+    one, many = features(read(question, joined, None)), features(read(question, apart, None))
+    assert one.together > many.together
+    assert one.missing == many.missing == 0.0
+    assert one.missing_there < many.missing_there
+
+
+def test_code_of_another_section_does_not_come_before_the_section_that_was_found_first() -> None:
+    answer = "Attach a task to the response: the mail is sent after the response."
+    shown = [
+        NumberedPassage(1, "Tasks", answer),
+        NumberedPassage(2, "Streams", "Write a response in parts:\n\n```python\nawait write(response)\n```"),
+    ]
+    assert read("How do I send a mail after the response?", shown, None).ranked[0].text == answer
 
 
 def test_no_passage_is_never_answered() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -196,28 +197,52 @@ def test_no_color_is_heeded_and_bold_stays(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "code", "shown"),
-    [
-        (f"echo '{QUESTION}' | run.py ask -", 0, "exactly four teeth"),
-        (f"printf '{QUESTION}\\n/quit\\n' | run.py", 0, "exactly four teeth"),
-        (f"run.py ask '{QUESTION}' | cat", 0, "**Sources:**"),
-        (f"run.py ask '{QUESTION}' --no-stream", 0, "[1] Widgets widgets.md"),
-        (f"run.py ask '{QUESTION}' | true; run.py books list | head -0; echo done", 0, "done"),
-    ],
+    ("typed", "arguments"), [(QUESTION, ["ask", "-"]), (f"{QUESTION}\n/quit\n", [])], ids=["ask", "chat"]
 )
-def test_a_pipe_on_either_side(home: Path, line: str, code: int, shown: str) -> None:
-    with Terminal(home=home, shell=line) as done:
-        assert done.end() == code
-        assert shown in flat(done.text)
-        assert "Traceback" not in done.text
-        assert "BrokenPipe" not in done.text
+def test_a_question_comes_from_a_pipe(home: Path, typed: str, arguments: list[str]) -> None:
+    read, write = os.pipe()
+    with Terminal(*arguments, home=home, stdin=read) as done:
+        os.close(read)
+        with os.fdopen(write, "w") as pipe:
+            pipe.write(typed)
+        _ends_well(done)
+        assert "exactly four teeth" in flat(done.text)
+
+
+def test_an_answer_goes_into_a_pipe(home: Path) -> None:
+    read, write = os.pipe()
+    with Terminal("ask", QUESTION, home=home, stdout=write) as done:
+        os.close(write)
+        with os.fdopen(read) as pipe:
+            assert "**Sources:**" in pipe.read()
+        _ends_well(done)
+
+
+def test_an_answer_is_shown_whole_without_streaming(home: Path) -> None:
+    with Terminal("ask", QUESTION, "--no-stream", home=home) as done:
+        _ends_well(done)
+        assert "[1] Widgets widgets.md" in flat(done.text)
+
+
+def test_a_pipe_whose_reader_has_gone(home: Path) -> None:
+    """In the shell itself, which starts Python."""
+    with Terminal(home=home, shell=f"run.py ask '{QUESTION}' | true; run.py books list | head -0; echo done") as done:
+        _ends_well(done)
+        assert "done" in flat(done.text)
+
+
+def _ends_well(done: Terminal) -> None:
+    assert done.end() == 0
+    assert "Traceback" not in done.text
+    assert "BrokenPipe" not in done.text
 
 
 def test_a_chat_whose_answers_go_into_a_file_prompts_on_the_terminal(home: Path) -> None:
-    with Terminal(home=home, shell="run.py > answers.txt") as chat:
+    answers = home.parent / "answers.txt"
+    with answers.open("wb") as file, Terminal(home=home, stdout=file.fileno()) as chat:
         chat.prompt()
         chat.type(f"{QUESTION}\r")
-        chat.until(lambda _: "four teeth" in (home.parent / "answers.txt").read_text())
+        chat.until(lambda _: "four teeth" in answers.read_text())
         chat.type(CTRL_D)
         assert chat.end() == 0
-    assert "\x1b" not in (home.parent / "answers.txt").read_text()
+    assert "\x1b" not in answers.read_text()

@@ -27,7 +27,8 @@ from typing import Final, NamedTuple
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from rag.prompt.passage_format import as_data, format_passages
-from rag.text.english.requests import asked, without_orders
+from rag.text.english.requests import asked
+from rag.text.orders import blanked, orders, reports
 from rag.text.sentences import units
 from rag.types import Passage
 
@@ -72,7 +73,7 @@ class JudgingForm:
 
     def __init__(self, claims: Sequence[Claim], passages: Mapping[int, Passage], boundary: str) -> None:
         cited = sorted({number for claim in claims for number in claim.numbers})
-        shown = [_evidence(passages[number]) for number in cited]
+        shown = [_evidence(passages[number], claims) for number in cited]
         controls = [(Claim(_invented(), claims[0].numbers), False)]
         if quoted := _quoted(shown):
             controls.append((quoted, True))
@@ -123,9 +124,17 @@ def _sentences(claims: Sequence[tuple[str, Claim]], boundary: str) -> str:
     return f"{block}\n\nIs each of the {len(claims)} sentences supported by the passages whose numbers stand before it?"
 
 
-def _evidence(passage: Passage) -> Passage:
-    """The passage without orders to whoever answers: they are no evidence, and the judge need not read them."""
-    return passage.model_copy(update={"text": without_orders(passage.text)})
+def _evidence(passage: Passage, claims: Sequence[Claim]) -> Passage:
+    """The passage without what it orders: that is no evidence, and the judge need not read it.
+
+    A weak order stays if one of the claims reports it.
+    """
+    spans = [
+        (one.start, one.end)
+        for one in orders(passage.text)
+        if one.strong or not any(reports(claim.text, one) for claim in claims)
+    ]
+    return passage.model_copy(update={"text": blanked(passage.text, spans)})
 
 
 def _ids(count: int) -> list[str]:

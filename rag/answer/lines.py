@@ -145,11 +145,14 @@ def begins_sources(text: MarkedText) -> bool:
 
 
 def with_markers(text: str, numbers: tuple[int, ...]) -> str:
-    """The sentence with markers before its full stop.
+    """The sentence with markers before its full stop, the row of a table with markers in its last cell.
 
-    >>> with_markers("A node runs.", (1, 3))
-    'A node runs [1][3].'
+    >>> with_markers("A node runs.", (1, 3)), with_markers("| Pump | 12 kg |", (2,))
+    ('A node runs [1][3].', '| Pump | 12 kg [2] |')
     """
+    if text.startswith("|") and text.rstrip().endswith("|"):
+        cells = text.rstrip()[:-1].rstrip()
+        return f"{cells} {''.join(f'[{n}]' for n in numbers)} |"
     end = len(text.rstrip(".!?…:。！？"))
     if end == 0 or text[end - 1] in "\"'”’)]】*_`":
         end = len(text)
@@ -202,9 +205,11 @@ class Intake:
             yield from self._line(last)
 
     def _line(self, piece: TextPiece) -> Iterator[AnswerLine]:
-        """The line of a piece; none of white space, of thoughts, and of what continues an overlong line."""
+        """The line of a piece; none of blank lines, of thoughts, and of what continues an overlong line."""
         raw = piece.text if piece.kind in ("text", "code") else ""
         text = raw.strip()
+        if not text.strip("> \t"):  # a blank line of a quotation
+            text = ""
         goes_on, self._overlong = self._overlong, piece.kind == "overlong"
         if self._overlong and not goes_on:
             long = "distant: it is too long for one sentence"
@@ -242,7 +247,7 @@ def _goes_on(last: AnswerLine, line: AnswerLine) -> bool:
     """Whether the line belongs to the same paragraph, item or table as the one before it, or cites it."""
     if line.kind == "markers" or (line.kind == "row" and last.kind == "row"):
         return True
-    if line.prefix or line.kind not in ("sentence", "lead") or re.search(r"\n\s*\n", line.gap):
+    if line.prefix or line.kind not in ("sentence", "lead") or re.search(r"\n[\s>]*\n", line.gap):
         return False
     if last.kind == "lead":
         return "\n" not in line.gap

@@ -31,6 +31,8 @@ _MARKER: Final = r"(?:\[\[?[^\[\]\n]{0,20}\d[\d\s,;/‐‑‒–—―−~-]{0,1
 # With a colon it begins a footnote; with a dash a range, [1]-[3].
 _MARKERS: Final = re.compile(rf"(?:{_MARKER}(?!:)(?:[‐‑‒–—-](?=\[)|[ \t]*+)){{1,20}}")
 _MARKER_BEHIND: Final = re.compile(rf"(?:(?<=\])[‐‑‒–—-]|\s*){_MARKER}$")
+# A bold label with a full stop, "1. **Pump.**", which belongs to the sentence behind it.
+_LABEL: Final = re.compile(r"\s*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+)?\*\*[^*\n]{1,60}\.\*\*[ \t]*")
 _LOOK: Final = 140  # code points in which a marker ends, if it is one
 _NEXT: Final = 40  # code points in which the first letter of a sentence stands
 _AFTER_SENTENCE: Final = "\"'”’)]】*_>"
@@ -185,6 +187,8 @@ class PieceCutter:
             ends = _ends_at_marker(self._text, after)
         else:
             ends = _ends_sentence(self._text, event.start() if space else after, after)
+        if ends and _LABEL.fullmatch(self._text, 0, after):
+            return False
         return ends and not self._is_open(self._text[max(0, after - _LONGEST_OPEN) : after])
 
     def _in_row(self) -> bool | None:
@@ -240,6 +244,8 @@ def _ends_sentence(text: str, end: int, after: int) -> bool | None:
         return False
     tail = text[after : after + _NEXT]
     follower = tail.lstrip(_BEFORE_SENTENCE)[:1]
+    if follower.islower() and re.search(r"\b[A-Za-z]\.$", text[max(0, end - 3) : end]):
+        return False  # an abbreviation of one letter: "40 l. a minute"
     if text[end - 1] in "。！？" or not follower:
         return True if text[end - 1] in "。！？" or len(tail) >= _NEXT else None
     # A small letter may begin a sentence too. Joined to the one before, it would be checked together with it.

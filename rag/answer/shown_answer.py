@@ -70,6 +70,10 @@ class HeldLines:
     def add(self, line: AnswerLine) -> None:
         self._lines.append(line)
 
+    def holds(self, line: AnswerLine) -> bool:
+        """Whether the line still waits here."""
+        return any(one is line for one in self._lines)
+
     def open_lines(self, block: int | None = None) -> list[AnswerLine]:
         """The lines that are still to be checked, of a block or of all."""
         return [line for line in self._lines if line.is_open and block in (None, line.block)]
@@ -270,7 +274,14 @@ class ShownAnswer:
 
 
 def wider(one: str, other: str) -> str:
-    """The larger of two gaps, with the indentation of the second where that begins a line."""
+    """The larger of two gaps, with the indentation of the second where that begins a line.
+
+    The sign of a quotation on a blank line stays: without it the quotation would be two.
+    """
+    if not one:
+        return other
+    if ">" in one or ">" in other:
+        return max(other, one, key=lambda gap: gap.count("\n"))
     breaks = max(one.count("\n"), other.count("\n"))
     if not breaks:
         return other or one

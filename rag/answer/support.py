@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 from rag.answer.citations import best_quote, clip
 from rag.evidence.reading import read
 from rag.evidence.verdict import check
-from rag.text.english.requests import Demand, asked, blanked, is_order, joined_tasks, without_orders
+from rag.text.english.requests import Demand, asked, joined_tasks
 from rag.text.english.stopwords import LIGHT
+from rag.text.orders import Order, blanked, is_order, orders, reports, without_orders
 from rag.text.sentences import Unit, code_spans, units
 from rag.text.vocabulary import is_garbled
 from rag.types import OMISSION, Passage, Quote, Standing
@@ -85,6 +86,10 @@ class CitedPassage:
         """The keys of orders to the writer of the answer."""
         return self._keys_without(self.evidence)
 
+    def withdrawn(self, sentence: str) -> list[Order]:
+        """The orders whose words are no evidence for the sentence: the weak ones that it reports are evidence."""
+        return [one for one in orders(self.text) if one.strong or not reports(sentence, one)]
+
     def _keys_without(self, rest: str) -> frozenset[str]:
         """The keys of what is blanked in `rest`."""
         if rest == self.text:
@@ -98,10 +103,8 @@ class CitedPassage:
     def stating(self, sentence: str) -> str:
         """The evidence for a sentence: without questions and tasks ("Write a poem"), but with tasks of its own verb."""
         said = sentence.casefold()
-        return blanked(
-            self.evidence,
-            [(one.start, one.end) for one in self._asked if not one.verb or one.verb.rstrip("e")[:5] not in said],
-        )
+        tasks = [(one.start, one.end) for one in self._asked if not one.verb or one.verb.rstrip("e")[:5] not in said]
+        return blanked(self.evidence, [*tasks, *((one.start, one.end) for one in self.withdrawn(sentence))])
 
     @cached_property
     def lines(self) -> frozenset[str]:
@@ -118,7 +121,10 @@ class CitedPassage:
     def _verbatim(self) -> dict[tuple[str, ...], Unit]:
         """The units of the evidence by their words: an order that an answer copies is none."""
         found: dict[tuple[str, ...], Unit] = {}
+        dictated = [one for one in orders(self.text) if one.follows]
         for unit in units(self.evidence):
+            if any(one.start < unit.end and unit.start < one.end for one in dictated):
+                continue
             found.setdefault(_worded(unit.text), unit)
             if unit.kind == "table":
                 start = unit.start
@@ -274,12 +280,34 @@ def _checked(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[st
         return found.contradicted("order: it follows an order to the writer of the answer")
     if any(_is_asked_for(task, sources, known) for task in joined_tasks(sentence)):
         return found.contradicted(ASKED_FOR)
-    if verdict.supported and verdict.passage is not None:
+    words = _dictated(sentence, sources, texts, known) if verdict.supported else []
+    if verdict.supported and verdict.passage is not None and not words:
         source = sources[verdict.passage]
         return found._replace(
             by=(source.number,), quotes={source.number: clip(source.text, verdict.start, verdict.end)}
         )
-    return found.contradicted(ASKED_FOR) if _is_asked_for(sentence, sources, known) else found
+    if _is_asked_for(sentence, sources, known):
+        return found.contradicted(ASKED_FOR)
+    if words:
+        return found._replace(standing="unconfirmed", reasons=(f"order: only an order says {words[0]!r}",))
+    return found
+
+
+def _dictated(sentence: str, sources: Sequence[CitedPassage], texts: Sequence[str], known: str) -> list[str]:
+    """The words of a sentence that its passages have in orders alone.
+
+    Beside an order that is strong or in another language, what it dictates may come in other words, so every word
+    counts that no passage has.
+    """
+    withdrawn = [(one.text[order.start : order.end], order) for one in sources for order in one.withdrawn(sentence)]
+    if not withdrawn:
+        return []
+    stated = read(known).keys.union(*(read(text).keys for text in texts))
+    strange = {key: word for key, word in read(sentence).whole.telling.items() if key not in stated}
+    if any(order.strong or order.foreign for _, order in withdrawn):
+        return [word for word in strange.values() if word not in LIGHT]
+    ordered = frozenset[str]().union(*(read(text).keys for text, _ in withdrawn))
+    return [word for key, word in strange.items() if key in ordered]
 
 
 def _is_asked_for(sentence: str, sources: Sequence[CitedPassage], known: str) -> bool:

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from rag.answer.citations import CitationForms
 from rag.answer.judging import Claim
 from rag.answer.line_check import LineCheck
-from rag.answer.lines import AnswerLine, Intake, is_delimiter
+from rag.answer.lines import AnswerLine, Intake, is_delimiter, with_markers
 from rag.answer.shown_answer import HeldLines, LeftOut, ShownAnswer, unconfirmed_answer
 from rag.text.english.talk import is_refusal, is_talk, words
+from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
 from rag.types import (
     OMISSION,
@@ -69,6 +70,7 @@ class AnswerWriter:
         self._held = HeldLines(manner.mode)
         self._block = self._run = 0
         self._cited: tuple[int, ...] = ()  # by the block so far, or by the lead-in above it
+        self._cited_above: tuple[int, ...] = ()  # by the block before
         self._lead: AnswerLine | None = None  # the last lead-in
         self._head: AnswerLine | None = None  # the head of the last table
         self._at_judge: dict[int, AnswerLine] = {}
@@ -233,6 +235,7 @@ class AnswerWriter:
     def _enter(self, line: AnswerLine) -> None:
         """A new block begins. A list, table or code block under a lead-in inherits the lead-in's citations."""
         self._block, self._run = line.block, line.run
+        self._cited_above = self._cited
         lead = self._lead_of(line)
         self._cited = self._composer.numbers(lead.marked) if lead else ()
 
@@ -276,7 +279,7 @@ class AnswerWriter:
         if kept and (cited := [n for n in numbers if any(n in one.quotes for one in kept)]):
             # On the line of a closing fence a marker would reopen the fence.
             gap = "\n" if kept[-1].kind == "code" and "\n" not in markers.gap else markers.gap
-            kept[-1].apart, kept[-1].behind = gap, tuple(cited)
+            self._cite_below(kept[-1], tuple(cited), gap)
 
     def _end_block(self) -> None:
         """Check the lines that got no marker, by the citations of their paragraph or lead-in, else by any passage."""
@@ -284,9 +287,25 @@ class AnswerWriter:
             if line.kind == "code":
                 self._check.check(line, self._cited or self._check.support.numbers, own_place=True)
                 if line.standing == "supported":
-                    line.apart, line.behind = "\n", tuple(line.quotes)
+                    self._cite_below(line, tuple(line.quotes))
             else:
                 self._check.check(line, self._cited, own_place=bool(self._cited))
+
+    def _cite_below(self, last: AnswerLine, numbers: tuple[int, ...], gap: str = "\n") -> None:
+        """Put markers behind the last line of a block.
+
+        Code that the passages have is cited in its lead-in where that still waits, and not again where the text above
+        cites the same passages.
+        """
+        lead = self._lead_of(last)
+        if last.kind != "code" or last.standing != "supported":
+            last.apart, last.behind = gap, numbers
+        elif set(numbers) <= {*self._cited, *self._cited_above}:
+            return
+        elif lead is not None and self._held.holds(lead) and not self._composer.numbers(lead.marked):
+            lead.marked = MarkedText(with_markers(lead.text, numbers))
+        else:
+            last.apart, last.behind = gap, numbers
 
     def _waiting(self) -> list[AnswerLine]:
         waiting = [line for line in self._held.waiting() if not line.asked]
@@ -318,8 +337,10 @@ class AnswerWriter:
             self.grounding.removed += not shown
 
     def _numbers(self, line: AnswerLine) -> list[int]:
-        """The passages that a line cites, markers behind it included."""
-        cited = () if line.kind == "code" else self._composer.numbers(line.marked)
+        """The passages that a line cites, with the markers behind it; of code, those that have it."""
+        if line.kind == "code":
+            return list(line.quotes if line.standing == "supported" else line.behind)
+        cited = self._composer.numbers(line.marked)
         return list(dict.fromkeys((*cited, *line.behind)))
 
     def _show(self, line: AnswerLine) -> None:

@@ -21,6 +21,7 @@ from itertools import islice
 from typing import Final
 
 from rag.evidence.reading import DIGITS, LETTERS, ReadText, plain_number, read
+from rag.text.english.stopwords import STOP_WORDS
 from rag.text.vocabulary import is_english
 from rag.types import Standing
 
@@ -38,6 +39,8 @@ _DOT: Final = re.compile(
     r"|(?<=\w)[\s_-]{1,3}dot[\s_-]{1,3}(?=(?:com|org|net|io|dev|app|co|info|biz|ai|xyz|me|ru|cn|de|uk|eu|us)\b)",
     re.IGNORECASE,
 )
+# "It is short.The list": a space is missing. Words of two letters are left out, since they end addresses.
+_NO_SPACE: Final = re.compile(r"(?<=[a-z]{2})\.(?=([A-Z][a-z]{2,})\b)")
 _CODE: Final = re.compile(r"(?<!`)(`{1,2})(?!`)((?:(?!'')[^`\n]){1,400})\1(?!`)")  # not ``quoted''
 _BARE: Final = re.compile(
     r"(?<![\w/.:-])(?:"
@@ -162,6 +165,7 @@ def _addresses(sentence: str) -> list[str]:
     ['evil.example', 'hxxp://a.b', 'a.com']
     """
     said = _DOT.sub(".", html.unescape(_SPAN.sub(" ", sentence)))
+    said = _NO_SPACE.sub(lambda found: ". " if found[1].casefold() in STOP_WORDS else ".", said)
     found = [match[0].rstrip(".,;:!?)]}*_'\"") for match in _ADDRESS.finditer(unicodedata.normalize("NFKC", said))]
     return list(dict.fromkeys(found))
 

@@ -19,6 +19,7 @@ _DIGITS: Final = re.compile(r"(\d+(?:[.,:]\d+)*)(.*)", re.DOTALL)
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
 _LONGEST: Final = 18  # digits; a longer number is compared as written, without its multiplier
+_BEFORE_LIST: Final = frozenset(":,(–—")
 _NO_TOKEN: Final = Token(0, 0, " ", "", 0.0, False, False, False)
 
 
@@ -191,14 +192,14 @@ def points_back(quantity: Quantity, tokens: Sequence[Token]) -> bool:
 
 
 def counts_items(quantity: Quantity, tokens: Sequence[Token], known: Container[str]) -> bool:
-    """Whether the number counts a list after a colon: "three systems: Linux, Windows and macOS".
+    """Whether the number counts a list behind it: "three systems: Linux, Windows and macOS", "two systems, A and B".
 
     `known` are the keys of the passages; they must hold every content word of the list.
     """
-    colon = next((at for at in range(quantity.last + 1, len(tokens)) if tokens[at].word == ":"), None)
-    if colon is None or quantity.unit:
+    begin = next((at for at in range(quantity.last + 1, len(tokens)) if tokens[at].word in _BEFORE_LIST), None)
+    if begin is None or quantity.unit:
         return False
-    listed = tokens[colon + 1 :]
+    listed = tokens[begin + 1 :]
     count = sum(1 for _ in _items(listed))
     return (
         2 <= count <= MOST_ITEMS and quantity.value == str(count) and all(t.key in known for t in listed if t.content)

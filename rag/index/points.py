@@ -37,15 +37,16 @@ ENTRY_KEYS: Final = [f"{METADATA}.{name}" for name in (*ENTRY_FIELDS, "chunk_ind
 _FIELDS: Final = tuple(field.name for field in fields(Chunk) if field.name not in ("id", "text"))
 _NAMES: Final = frozenset(_FIELDS)
 _EMPTY: Final[Mapping[str, Any]] = {"chunk_index": 0, "page_chunks": 0, "chapter": None, "page_number": None}
-TABLE: Final = "points-1.npy"  # the number changes with `prose_words`, so that files of another rule are not read
+TABLE: Final = "points-2.npy"  # the number changes with `prose_words`, so that files of another rule are not read
 _BY_ID: Final = -1  # the number of a point that has its chunk's id, as in the shards of earlier versions
 TIE_SLACK: Final = 8  # points requested beyond the limit, to detect a tie at the last place
 MOST_WORDS: Final = 255  # words of prose that are counted
-_NOT_PROSE: Final = re.compile(
-    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)"  # code
-    r"|^[^\n]{0,200}(?<!\()https?://\S*[^\w\n]*$"  # a short line that ends in an address only points elsewhere
+CODE_WORDS: Final = 60  # words of prose that the code of a passage stands for
+_CODE: Final = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
+_ADDRESS: Final = re.compile(
+    r"^[^\n]{0,200}(?<!\()https?://\S*[^\w\n]*$"  # a short line that ends in an address only points elsewhere
     r"|https?://\S+",
-    re.DOTALL | re.MULTILINE,
+    re.MULTILINE,
 )
 _POINTERS: Final = re.compile(
     r"\W*(?:\d+\.?\s*)?(?:references?|bibliography|literature|works cited|(?:further|suggested) reading|see also"
@@ -116,10 +117,14 @@ def server_ids(ids: Iterable[str]) -> list[int | str]:
 def prose_words(text: str, heading: str = "") -> int:
     """The number of words outside code blocks and addresses; 0 under a heading such as "References".
 
-    An embedding places short texts, such as a line of code, a label or the title of a cited paper, at least as close to
-    a question as the paragraph that answers it. Those texts have little prose.
+    An embedding places short texts, such as a label or the title of a cited paper, at least as close to a question as
+    the paragraph that answers it. Those texts have little prose. So has the section of a manual that shows a command
+    and says little more, but that answers: blocks of code together count as `CODE_WORDS` words.
     """
-    return 0 if _POINTERS.fullmatch(heading) else len(_PROSE_WORD.findall(_NOT_PROSE.sub(" ", text)))
+    if _POINTERS.fullmatch(heading):
+        return 0
+    prose, blocks = _CODE.subn(" ", text)
+    return len(_PROSE_WORD.findall(_ADDRESS.sub(" ", prose))) + (CODE_WORDS if blocks else 0)
 
 
 def counted_words(text: str, heading: str) -> int:

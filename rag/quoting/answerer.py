@@ -1,4 +1,8 @@
-"""The answerer without a model: it quotes the book word for word, or refuses."""
+"""The answerer without a model: it quotes the book word for word, or refuses.
+
+It decides whether the passages answer the question, and which of their blocks are quoted. A block whose first sentence
+begins with "These" or "Then" comes with the block before it, or not at all.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,20 @@ from dataclasses import astuple, dataclass
 from typing import Final
 
 from rag.ports import Embedder
-from rag.quoting.blocks import NumberedPassage
-from rag.quoting.excerpt import excerpt, whole_book
-from rag.quoting.relevance import Reading, asks_same, read
+from rag.quoting.blocks import (
+    NumberedPassage,
+    QuoteBlock,
+    blocks,
+    faults,
+    is_about_another_platform,
+    is_for_one_version,
+    is_quotable,
+    is_sayable,
+    leans_back,
+)
+from rag.quoting.excerpt import LONGEST, flat, laid_out, lines, without_numbers
+from rag.quoting.relevance import Reading, asks_same, read, share
+from rag.text.english.phrases import NUMBERED_TITLE
 from rag.text.english.requests import about_book
 from rag.text.terms import refers_back, whole_question
 from rag.types import AnsweredQuestion, Passage
@@ -22,9 +37,11 @@ class Features:
 
     `joint`: the highest sum, 0 to 2, of a block's cosine and its share of the question's terms; without an embedder the
     highest share. `length`: the number of words, at most `LONG`, since a long question shares fewer of them with an
-    answer. `weakest`: how well the term that a block matches least is matched, in the best block.
-    Two count against an answer: `missing`, what the passages lack (`Reading.missing`), and `missing_name`, the weight
-    of the rarest name or code word that they lack.
+    answer. `weakest`: how well the term that a block matches least is matched, in the best block. `there`: the same in
+    the section of the leading block. `together`: the share of the best blocks that are on the leading block's page.
+    Three count against an answer: `missing`, what the passages lack (`Reading.missing`), `missing_there`, the weight of
+    the rarest term that the leading block's passage lacks, and `missing_name`, that of the rarest name or code word
+    that all passages lack.
     """
 
     joint: float
@@ -32,6 +49,9 @@ class Features:
     missing: float
     missing_name: float
     weakest: float
+    there: float = 0.0
+    together: float = 0.0
+    missing_there: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +62,28 @@ class ConfidenceWeights:
     bias: float
 
 
-WITH_TOKENS: Final = ConfidenceWeights(Features(2.73, 0.30, -1.43, -2.33, 5.18), -7.21)
+WITH_TOKENS: Final = ConfidenceWeights(Features(2.43, 0.34, -1.71, -1.11, 1.71, 2.14, 1.45, -1.12), -6.29)
 WITH_VECTORS: Final = ConfidenceWeights(Features(4.52, 0.21, -2.12, -2.30, 0.0), -5.76)  # of texts, not of tokens
 WORDS_ONLY: Final = ConfidenceWeights(Features(5.82, 0.21, -2.03, -2.38, 0.0), -4.57)
 THRESHOLD: Final = 0.40  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
 SAME: Final = 0.99  # of `asks_same`, from which on a heading asks what the question asks
+BEST: Final = 5  # blocks of which `Features.together` is the share
 LONG: Final = 20  # words of a question; a longer one, such as an error message, counts as one of this length
 REFUSAL: Final = "The book does not answer this question."
+
+BUDGET: Final = 1300  # characters of an answer, without markers
+BEFORE: Final = 200  # characters, at most, of other blocks that stand before the best one of their passage
+MOST: Final = 4  # blocks that are chosen by their scores
+CLOSE: Final = 0.85  # least share of the best score that a further block needs
+CLOSE_STEPS: Final = 0.70  # the same, for a question that asks how: one more way to do it is often wanted
+GAIN: Final = 0.5  # score of a further block for all the terms that no chosen block has
+NEXT: Final = 0.12  # score of a block that goes on where a chosen one ends
+ENOUGH: Final = 250  # characters; a shorter answer takes further blocks with LOOSE less
+LOOSE: Final = 0.05
+REPEATED: Final = 0.6  # share of the shorter block's keys from which on two blocks say the same
+FAULTY: Final = 0.25  # faults from which on a block beside a chosen one is not quoted
+OPENING: Final = 3  # blocks of the start page that say what the book is about
+PARTS: Final = "Parts of the book:"
 
 
 def features(reading: Reading, *, words_only: bool = False) -> Features:
@@ -57,12 +92,19 @@ def features(reading: Reading, *, words_only: bool = False) -> Features:
     With `words_only` the cosines do not count: an embedder may not know the language of the passages.
     """
     lacking = [term.weight for term in reading.terms if term.named and not term.within(reading.everything)]
+    lead = reading.ranked[0] if reading.ranked else None
+    beside = [block for block in reading.ranked if lead and (block.rank, block.section) == (lead.rank, lead.section)]
+    passage = frozenset[str]().union(*(b.own | b.context for b in (reading.passages[lead.rank] if lead else ())))
+    best = reading.ranked[:BEST]
     return Features(
         joint=max((block.held + (0.0 if words_only else block.cosine) for block in reading.ranked), default=0.0),
         length=min(max(len(reading.question.split()), len(reading.terms)), LONG),
         missing=reading.missing,
         missing_name=max(lacking, default=0.0),
         weakest=max((block.weakest or 0.0 for block in reading.ranked), default=0.0),
+        there=max((block.weakest or 0.0 for block in beside), default=0.0),
+        together=sum(block.passage.page == best[0].passage.page for block in best) / BEST,
+        missing_there=max((term.weight for term in reading.terms if not term.within(passage)), default=0.0),
     )
 
 
@@ -129,3 +171,167 @@ def _readings(question: str, history: Sequence[AnsweredQuestion]) -> Iterator[tu
         if not refers_back(asked[0]):
             break
     yield " ".join(asked), "\n".join(past.answer for past in history)
+
+
+def excerpt(reading: Reading) -> list[str]:
+    """The answer in pieces, one for each quoted unit; joined, they are its text. Empty if there is nothing to quote."""
+    return laid_out([lines(block, reading) for block in choose(reading)], reading.terms)
+
+
+def whole_book(passages: Sequence[NumberedPassage], *, with_text: bool) -> list[str]:
+    """What the book is about, in pieces: the opening of its first passage if asked for, then the titles of its parts.
+
+    A part is named by as many titles as tell its passage from the others.
+    """
+    number = passages[0].number
+    opening = [block for block in blocks(passages[0], 0) if block.form == "text"][:OPENING] if with_text else []
+    said = ([unit.text for unit in block.units if is_sayable(unit)] for block in opening)
+    texts = dict.fromkeys(" ".join(f"{flat(text)} [{number}]" for text in units) for units in said if units)
+    pieces = [f"{text}\n\n" for text in texts]
+    titles = [passage.title.split(" > ") for passage in passages]
+    if len(passages) > 1:
+        pieces.append(f"{PARTS}\n")
+    for passage, path in zip(passages, titles, strict=True):
+        alike = (sum(other[:n] == path[:n] for other in titles) for n in range(1, len(path)))
+        length = next((n for n, count in enumerate(alike, 1) if count == 1), len(path))
+        pieces.append(f"- {without_numbers(path[length - 1])} [{passage.number}]\n")
+    return [*pieces[:-1], pieces[-1].rstrip()]
+
+
+def choose(reading: Reading) -> list[QuoteBlock]:
+    """The blocks to quote, by passage in the order of their choice, then in the order of the text.
+
+    One at a time: the block with the best score, where a term that no chosen block has counts more, and so does a block
+    that goes on where a chosen one ends. After the first, a block must fit into what is left of the budget. What
+    follows the first in its section fills the rest.
+    """
+    chosen: list[QuoteBlock] = []
+    first: list[QuoteBlock] = []
+    room = BUDGET
+    for picked in range(MOST):
+        found = _next(reading, chosen, enough=BUDGET - room >= ENOUGH)
+        fitting = (group for block in found if (group := _with_antecedent(block, reading, chosen)))
+        group = next((g for g in fitting if not picked or sum(map(_length, g)) <= room), [])
+        if not group:
+            break
+        chosen += group
+        room -= sum(map(_length, group))
+        if not picked:
+            first = group
+            example = _example(group[-1], reading, chosen, room)
+            chosen += example
+            room -= sum(map(_length, example))
+    if first:
+        chosen += _following(first[-1], reading, chosen, room)
+    return _ordered(chosen, first, reading)
+
+
+def _ordered(chosen: Sequence[QuoteBlock], first: Sequence[QuoteBlock], reading: Reading) -> list[QuoteBlock]:
+    """The blocks by passage in the order of their choice, then in the order of the text.
+
+    Blocks of the best one's passage stand before it only if they are short.
+    """
+    ranks = _numbered(list(dict.fromkeys(block.rank for block in chosen)), reading)
+    before = [b for b in chosen if b not in first and b.rank == first[-1].rank and b.place < first[-1].place]
+    later = before if sum(map(_length, before)) > BEFORE else []
+    return sorted(chosen, key=lambda block: (ranks.index(block.rank), block in later, block.place))
+
+
+def _example(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], room: int) -> list[QuoteBlock]:
+    """The code right behind the best block: it shows what the block says, and goes before blocks from elsewhere."""
+    following = _following(block, reading, chosen, room)
+    return [other for other in following if other.place == block.place + 1 and other.form == "code"]
+
+
+def _numbered(ranks: list[int], reading: Reading) -> list[int]:
+    """The ranks, those of sections with numbers in their titles in the order of the numbers, in each chapter."""
+    places: dict[str, list[tuple[int, int]]] = {}
+    for place, rank in enumerate(ranks):
+        chapter, _, title = reading.passages[rank][0].passage.title.rpartition(" > ")
+        if number := NUMBERED_TITLE.match(title):
+            places.setdefault(chapter, []).append((int(number[1]), place))
+    found = list(ranks)
+    for numbered in places.values():
+        for (_, source), place in zip(sorted(numbered), sorted(place for _, place in numbered), strict=True):
+            found[place] = ranks[source]
+    return found
+
+
+def _following(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], room: int) -> list[QuoteBlock]:
+    """What follows a chosen block in its section, as far as it fits. What is before would keep the answer waiting."""
+    found: list[QuoteBlock] = []
+    passage = reading.passages[block.rank]
+    for other in passage[block.place + 1 :]:
+        if other.section != block.section or other in chosen or not is_quotable(other) or _length(other) > room:
+            break
+        talk = other.form != "code" and faults(other, reading.question) >= FAULTY
+        if is_about_another_platform(other, reading.question) or talk or _is_written_again(other, [*chosen, *found]):
+            break
+        found.append(other)
+        room -= _length(other)
+    return [other for other in found if lines(other, reading)]
+
+
+def _next(reading: Reading, chosen: Sequence[QuoteBlock], *, enough: bool) -> list[QuoteBlock]:
+    """The blocks that may be quoted next, the best first."""
+    if not reading.ranked:
+        return []
+    if not chosen:
+        return reading.ranked
+    close = CLOSE_STEPS if reading.shape.steps else CLOSE
+    least = reading.ranked[0].score * (close if enough else close - LOOSE)
+    have = frozenset[str]().union(*(block.own for block in chosen))
+    before = share(reading.terms, have)
+    scored = []
+    for block in reading.ranked:
+        if block in chosen or _is_repeated(block, chosen):
+            continue
+        gain = GAIN * (share(reading.terms, have | block.own) - before)
+        follows = any(
+            block.rank == other.rank and block.section == other.section and block.place == other.place + 1
+            for other in chosen
+        )
+        if (score := block.score + gain + (NEXT if follows else 0.0)) >= least:
+            scored.append((score, block))
+    return [block for _, block in sorted(scored, key=lambda pair: -pair[0])]
+
+
+def _is_repeated(block: QuoteBlock, chosen: Sequence[QuoteBlock]) -> bool:
+    """Whether a chosen block says mostly the same; a summary repeats the sentences that it sums up.
+
+    Commands that differ in one word do not say the same.
+    """
+
+    def repeats(other: QuoteBlock) -> bool:
+        most = REPEATED if "code" not in (block.form, other.form) else 1.0
+        return len(block.own & other.own) >= most * min(len(block.own), len(other.own))
+
+    return any(map(repeats, chosen)) or _is_written_again(block, chosen)
+
+
+def _is_written_again(block: QuoteBlock, chosen: Sequence[QuoteBlock]) -> bool:
+    """Whether a chosen block has the same code, or the same for another version."""
+    code = {unit.text for other in chosen for unit in other.units if unit.kind == "code"}
+    if any(unit.text in code for unit in block.units):
+        return True
+    return is_for_one_version(block) and any(
+        is_for_one_version(other) and (other.rank, other.section) == (block.rank, block.section) for other in chosen
+    )
+
+
+def _with_antecedent(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock]) -> list[QuoteBlock]:
+    """The block, after the one that its first sentence refers to; nothing if it says nothing without that."""
+    if not leans_back(block, block.units[0]):
+        return [block]
+    before = reading.passages[block.rank][block.place - 1] if block.place else None
+    if before is not None and before.section == block.section:
+        if before in chosen:
+            return [block]
+        if not before.said and not leans_back(before, before.units[0]) and _length(before) + _length(block) <= BUDGET:
+            return [before, block]
+    return [block] if lines(block, reading) else []
+
+
+def _length(block: QuoteBlock) -> int:
+    """Characters that a block takes of the budget; what is longer is cut."""
+    return min(len(block.text), LONGEST)

@@ -19,15 +19,20 @@ from rag.text.english.phrases import (
     CAPTION,
     CHANGES,
     CONTRIBUTING,
+    LEANS_BACK,
     PLATFORMS,
+    POINTED,
     POINTER,
+    POINTS_BACK,
     REFERENCE,
     REMARK,
     WALKS_THROUGH,
 )
+from rag.text.english.stopwords import STOP_WORDS
 from rag.text.markup import plain_lines
 from rag.text.sentences import Unit, units
 from rag.text.terms import keys
+from rag.text.vocabulary import stem
 from rag.types import Passage
 
 Form = Literal["text", "list", "steps", "code", "table"]
@@ -57,16 +62,18 @@ _LINK: Final = re.compile(r"\[[^\[\]\n]{1,300}\]\([^()\s]{1,500}\)")
 
 
 class NumberedPassage(NamedTuple):
-    """The visible text of a passage. `title` is its breadcrumb, or its title if it has none."""
+    """The visible text of a passage. `title` is its breadcrumb, or its title if it has none; `page` is where it is."""
 
     number: int
     title: str
     text: str
+    page: str = ""
 
     @classmethod
     def of(cls, passage: Passage) -> Self:
         title = plain_lines(passage.breadcrumb or passage.title)
-        return cls(passage.number, " ".join(title.split()), plain_lines(passage.text))
+        page = passage.source_file_path or passage.url.partition("#")[0]
+        return cls(passage.number, " ".join(title.split()), plain_lines(passage.text), page)
 
 
 @dataclass(eq=False, slots=False)
@@ -268,6 +275,23 @@ def is_sayable(unit: Unit) -> bool:
     if unit.kind == "lead" and _TAB.fullmatch(unit.text) and not _platforms(unit.text):
         return False
     return unit.kind == "code" or not any(m[1] for m in _MARKER.finditer(unit.text))
+
+
+def leans_back(block: QuoteBlock, unit: Unit) -> bool:
+    """Whether a sentence points back to another one.
+
+    "It works with these versions:" points forward, and below the title "Log statements" the words "these statements"
+    point to the title. What begins as the rest of a sentence does ("and more") points back too.
+    """
+    if unit.kind not in ("sentence", "lead"):
+        return False
+    text = unit.text.lstrip("*_")
+    first = re.match(r"[a-z]+\b", text)
+    if first and first[0] in STOP_WORDS:
+        return True
+    back = LEANS_BACK.match(text) or (POINTS_BACK.search(text) if unit.kind == "sentence" else None)
+    pointed = POINTED.match(text, back.start()) if back and block.first else None
+    return bool(back) and not (pointed and stem(pointed[1].lower()) in keys(block.heading))
 
 
 def is_reference(block: QuoteBlock) -> bool:

@@ -1,249 +1,59 @@
-"""Build an answer from scored blocks: choose the best ones, add what they refer to, and format them.
+"""What is quoted of a block, and how it is set as Markdown, each line followed by the marker of its passage.
 
-A block is quoted word for word, each of its lines followed by the marker of its passage. Where something is left out
-inside a block, or at the end of a list, a table or code, `OMISSION` stands in its place. A sentence that begins with
-"These" or "Then" comes with the block before it, or not at all.
+A block is quoted word for word, all of a short one, and of a long one the part that was asked for. Where something is
+left out inside a block, or at the end of a list, a table or code, `OMISSION` stands in its place.
 """
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, cast
 
-from rag.quoting.blocks import (
-    NumberedPassage,
-    QuoteBlock,
-    blocks,
-    faults,
-    is_about_another_platform,
-    is_for_one_version,
-    is_quotable,
-    is_sayable,
-)
-from rag.quoting.layout import Line, flat, laid_out, without_numbers
+from rag.quoting.blocks import QuoteBlock, bullet, is_sayable, is_signature, leans_back
 from rag.quoting.relevance import Reading, defines, definitions, share
-from rag.text.english.phrases import LEANS_BACK, NUMBERED_TITLE, POINTED, POINTS_BACK
-from rag.text.english.stopwords import STOP_WORDS
-from rag.text.sentences import Unit
-from rag.text.terms import keys
-from rag.text.vocabulary import stem
+from rag.text.markup import parse
+from rag.text.sentences import Unit, sentence_spans
+from rag.text.terms import Term, keys
+from rag.types import OMISSION
 
-BUDGET: Final = 1300  # characters of an answer, without markers
 LONGEST: Final = 650  # characters of a block that is quoted whole
 FROM_START: Final = 0.1  # score of the run of sentences with which a long paragraph begins
 FEW: Final = 6  # items of a list that all begin to be quoted, if it is too long to be quoted whole
-BEFORE: Final = 200  # characters, at most, of other blocks that stand before the best one of their passage
-MOST: Final = 4  # blocks that are chosen by their scores
-CLOSE: Final = 0.85  # least share of the best score that a further block needs
-CLOSE_STEPS: Final = 0.70  # the same, for a question that asks how: one more way to do it is often wanted
-GAIN: Final = 0.5  # score of a further block for all the terms that no chosen block has
-NEXT: Final = 0.12  # score of a block that goes on where a chosen one ends
-ENOUGH: Final = 250  # characters; a shorter answer takes further blocks with LOOSE less
-LOOSE: Final = 0.05
 DEFINING: Final = 0.12  # of `defines`, from which on a sentence or an item says what the question asks for
 CLEAR: Final = 0.25  # of a sentence behind the second, from which on an answer begins with it
 LEADING: Final = 2  # sentences before a definition that do not keep it waiting
-SAME: Final = 0.6  # share of the shorter block's keys from which on two blocks say the same
-FAULTY: Final = 0.25  # faults from which on a block beside a chosen one is not quoted
+ABOVE: Final = 0.6  # share of the terms in the titles above a list, from which on none of its items defines them
 ASKED: Final = 0.6  # share of the terms from which on an entry of a list is the one that is asked for
 ASKED_OF_ALL: Final = 0.8  # the same, of a question that asks for a list
 NEARLY: Final = 0.8  # of the best entry's share, from which on a second entry is as good
-OPENING: Final = 3  # blocks of the start page that say what the book is about
-PARTS: Final = "Parts of the book:"
+PROGRAM_LINES: Final = 30  # quoted of a program
+SESSION_LINES: Final = 14  # of a session that is quoted whole, and of commands that are quoted from a longer one
+COMMAND_LINES: Final = 6  # of commands without prompts and output that are quoted whole
+OUTPUT_LINES: Final = 7  # quoted of a command and its output, if a longer block is cut
+
+_TITLE: Final = re.compile(r"\btitle=[\"']([\w.-]*[/\\]?[\w./-]*\.\w{1,8})[\"']")
+_FENCE: Final = re.compile(r"([`~]+) *([\w#+.-]*)")
+_SHELL: Final = re.compile(r"bash|sh|shell|zsh|fish|console|powershell|pwsh|shell-session|pwsh-session|terminal|bat")
+_PROMPT: Final = re.compile(r"(?:\S{0,40}[\w\])~] ?)?[$%❯] \S|PS[^>\n]{0,40}> ?\S|[A-Z]:\\[^>\n]{0,60}> ?\S")
+_REMARK: Final = re.compile(r"\s*(?:#|//|::|REM\b)|\s*$")
 
 
-def excerpt(reading: Reading) -> list[str]:
-    """The answer in pieces, one for each quoted unit; joined, they are its text. Empty if there is nothing to quote."""
-    return laid_out([lines(block, reading) for block in choose(reading)], reading.terms)
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A unit to be quoted, or with None an omission, in the block it belongs to."""
 
-
-def whole_book(passages: Sequence[NumberedPassage], *, with_text: bool) -> list[str]:
-    """What the book is about, in pieces: the opening of its first passage if asked for, then the titles of its parts.
-
-    A part is named by as many titles as tell its passage from the others.
-    """
-    number = passages[0].number
-    opening = [block for block in blocks(passages[0], 0) if block.form == "text"][:OPENING] if with_text else []
-    said = ([unit.text for unit in block.units if is_sayable(unit)] for block in opening)
-    texts = dict.fromkeys(" ".join(f"{flat(text)} [{number}]" for text in units) for units in said if units)
-    pieces = [f"{text}\n\n" for text in texts]
-    titles = [passage.title.split(" > ") for passage in passages]
-    if len(passages) > 1:
-        pieces.append(f"{PARTS}\n")
-    for passage, path in zip(passages, titles, strict=True):
-        alike = (sum(other[:n] == path[:n] for other in titles) for n in range(1, len(path)))
-        length = next((n for n, count in enumerate(alike, 1) if count == 1), len(path))
-        pieces.append(f"- {without_numbers(path[length - 1])} [{passage.number}]\n")
-    return [*pieces[:-1], pieces[-1].rstrip()]
-
-
-def choose(reading: Reading) -> list[QuoteBlock]:
-    """The blocks to quote, by passage in the order of their choice, then in the order of the text.
-
-    One at a time: the block with the best score, where a term that no chosen block has counts more, and so does a block
-    that goes on where a chosen one ends. After the first, a block must fit into what is left of the budget. What
-    follows the first in its section fills the rest.
-    """
-    chosen: list[QuoteBlock] = []
-    first: list[QuoteBlock] = []
-    room = BUDGET
-    for picked in range(MOST):
-        found = _next(reading, chosen, enough=BUDGET - room >= ENOUGH)
-        fitting = (group for block in found if (group := _with_antecedent(block, reading, chosen)))
-        group = next((g for g in fitting if not picked or sum(map(_length, g)) <= room), [])
-        if not group:
-            break
-        chosen += group
-        room -= sum(map(_length, group))
-        if not picked:
-            first = group
-            example = _example(group[-1], reading, chosen, room)
-            chosen += example
-            room -= sum(map(_length, example))
-    if first:
-        chosen += _following(first[-1], reading, chosen, room)
-    return _ordered(chosen, first, reading)
-
-
-def _ordered(chosen: Sequence[QuoteBlock], first: Sequence[QuoteBlock], reading: Reading) -> list[QuoteBlock]:
-    """The blocks by passage in the order of their choice, then in the order of the text.
-
-    Blocks of the best one's passage stand before it only if they are short.
-    """
-    ranks = _numbered(list(dict.fromkeys(block.rank for block in chosen)), reading)
-    before = [b for b in chosen if b not in first and b.rank == first[-1].rank and b.place < first[-1].place]
-    later = before if sum(map(_length, before)) > BEFORE else []
-    return sorted(chosen, key=lambda block: (ranks.index(block.rank), block in later, block.place))
-
-
-def _example(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], room: int) -> list[QuoteBlock]:
-    """The code right behind the best block: it shows what the block says, and goes before blocks from elsewhere."""
-    following = _following(block, reading, chosen, room)
-    return [other for other in following if other.place == block.place + 1 and other.form == "code"]
-
-
-def _numbered(ranks: list[int], reading: Reading) -> list[int]:
-    """The ranks, those of sections with numbers in their titles in the order of the numbers, in each chapter."""
-    places: dict[str, list[tuple[int, int]]] = {}
-    for place, rank in enumerate(ranks):
-        chapter, _, title = reading.passages[rank][0].passage.title.rpartition(" > ")
-        if number := NUMBERED_TITLE.match(title):
-            places.setdefault(chapter, []).append((int(number[1]), place))
-    found = list(ranks)
-    for numbered in places.values():
-        for (_, source), place in zip(sorted(numbered), sorted(place for _, place in numbered), strict=True):
-            found[place] = ranks[source]
-    return found
-
-
-def _following(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], room: int) -> list[QuoteBlock]:
-    """What follows a chosen block in its section, as far as it fits. What is before would keep the answer waiting."""
-    found: list[QuoteBlock] = []
-    passage = reading.passages[block.rank]
-    for other in passage[block.place + 1 :]:
-        if other.section != block.section or other in chosen or not is_quotable(other) or _length(other) > room:
-            break
-        talk = other.form != "code" and faults(other, reading.question) >= FAULTY
-        if is_about_another_platform(other, reading.question) or talk or _is_written_again(other, [*chosen, *found]):
-            break
-        found.append(other)
-        room -= _length(other)
-    return [other for other in found if lines(other, reading)]
-
-
-def _next(reading: Reading, chosen: Sequence[QuoteBlock], *, enough: bool) -> list[QuoteBlock]:
-    """The blocks that may be quoted next, the best first."""
-    if not reading.ranked:
-        return []
-    if not chosen:
-        return reading.ranked
-    close = CLOSE_STEPS if reading.shape.steps else CLOSE
-    least = reading.ranked[0].score * (close if enough else close - LOOSE)
-    have = frozenset[str]().union(*(block.own for block in chosen))
-    before = share(reading.terms, have)
-    scored = []
-    for block in reading.ranked:
-        if block in chosen or _is_repeated(block, chosen):
-            continue
-        gain = GAIN * (share(reading.terms, have | block.own) - before)
-        follows = any(
-            block.rank == other.rank and block.section == other.section and block.place == other.place + 1
-            for other in chosen
-        )
-        if (score := block.score + gain + (NEXT if follows else 0.0)) >= least:
-            scored.append((score, block))
-    return [block for _, block in sorted(scored, key=lambda pair: -pair[0])]
-
-
-def _is_repeated(block: QuoteBlock, chosen: Sequence[QuoteBlock]) -> bool:
-    """Whether a chosen block says mostly the same; a summary repeats the sentences that it sums up.
-
-    Commands that differ in one word do not say the same.
-    """
-
-    def repeats(other: QuoteBlock) -> bool:
-        most = SAME if "code" not in (block.form, other.form) else 1.0
-        return len(block.own & other.own) >= most * min(len(block.own), len(other.own))
-
-    return any(map(repeats, chosen)) or _is_written_again(block, chosen)
-
-
-def _is_written_again(block: QuoteBlock, chosen: Sequence[QuoteBlock]) -> bool:
-    """Whether a chosen block has the same code, or the same for another version."""
-    code = {unit.text for other in chosen for unit in other.units if unit.kind == "code"}
-    if any(unit.text in code for unit in block.units):
-        return True
-    return is_for_one_version(block) and any(
-        is_for_one_version(other) and (other.rank, other.section) == (block.rank, block.section) for other in chosen
-    )
-
-
-def _with_antecedent(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock]) -> list[QuoteBlock]:
-    """The block, after the one that its first sentence refers to; nothing if it says nothing without that."""
-    if not _leans(block, block.units[0]):
-        return [block]
-    before = reading.passages[block.rank][block.place - 1] if block.place else None
-    if before is not None and before.section == block.section:
-        if before in chosen:
-            return [block]
-        if not before.said and not _leans(before, before.units[0]) and _length(before) + _length(block) <= BUDGET:
-            return [before, block]
-    return [block] if lines(block, reading) else []
-
-
-def _leans(block: QuoteBlock, unit: Unit) -> bool:
-    """Whether a sentence points back to another one.
-
-    "It works with these versions:" points forward, and below the title "Log statements" the words "these statements"
-    point to the title. What begins as the rest of a sentence does ("and more") points back too.
-    """
-    if unit.kind not in ("sentence", "lead"):
-        return False
-    text = unit.text.lstrip("*_")
-    first = re.match(r"[a-z]+\b", text)
-    if first and first[0] in STOP_WORDS:
-        return True
-    back = LEANS_BACK.match(text) or (POINTS_BACK.search(text) if unit.kind == "sentence" else None)
-    pointed = POINTED.match(text, back.start()) if back and block.first else None
-    return bool(back) and not (pointed and stem(pointed[1].lower()) in keys(block.heading))
-
-
-def _has_antecedent(block: QuoteBlock, reading: Reading) -> bool:
-    before = reading.passages[block.rank][block.place - 1] if block.place else None
-    return before is not None and before.section == block.section and not _leans(before, before.units[0])
-
-
-def _length(block: QuoteBlock) -> int:
-    """Characters that a block takes of the budget; what is longer is cut."""
-    return min(len(block.text), LONGEST)
+    block: QuoteBlock
+    unit: Unit | None
 
 
 def lines(block: QuoteBlock, reading: Reading) -> list[Line]:
     """What is quoted of a block, in order, with its omissions."""
     start = 0
     if not _has_antecedent(block, reading):
-        while start < len(block.units) and _leans(block, block.units[start]):
+        while start < len(block.units) and leans_back(block, block.units[start]):
             start += 1
     if defining := _defining_item(block, reading):
         return [Line(block, block.units[i]) for i in defining]
@@ -257,6 +67,11 @@ def lines(block: QuoteBlock, reading: Reading) -> list[Line]:
     return list(_with_omissions(block, wanted)) if whole else []
 
 
+def _has_antecedent(block: QuoteBlock, reading: Reading) -> bool:
+    before = reading.passages[block.rank][block.place - 1] if block.place else None
+    return before is not None and before.section == block.section and not leans_back(before, before.units[0])
+
+
 def _opening(block: QuoteBlock, wanted: Sequence[int], reading: Reading) -> int:
     """With which of the wanted sentences a paragraph begins: the first, or a clear definition that comes late."""
     if block.form != "text" or not reading.shape.definition:
@@ -264,12 +79,12 @@ def _opening(block: QuoteBlock, wanted: Sequence[int], reading: Reading) -> int:
     found = definitions(block, reading.terms)
     best = max(wanted, key=lambda i: found[i], default=0)
     late = best in wanted[LEADING:] and max(found[i] for i in wanted[:LEADING]) < DEFINING
-    return wanted.index(best) if late and found[best] > CLEAR and not _leans(block, block.units[best]) else 0
+    return wanted.index(best) if late and found[best] > CLEAR and not leans_back(block, block.units[best]) else 0
 
 
 def _defining_item(block: QuoteBlock, reading: Reading) -> list[int]:
     """The one item of a list, with what is nested in it, that explains what the question asks for: "**X**: ..."."""
-    if not reading.shape.definition or block.form != "list" or share(reading.terms, block.context) > SAME:
+    if not reading.shape.definition or block.form != "list" or share(reading.terms, block.context) > ABOVE:
         return []
     entries = _entries(block, range(block.lead, len(block.units)))
     found = [entry for entry in entries if defines(block.units[entry[0]].text, reading.terms) > DEFINING]
@@ -357,7 +172,7 @@ def _run(block: QuoteBlock, body: Sequence[int]) -> list[int]:
     """The run of sentences of a paragraph with the best mean score, which does not begin by pointing back."""
     best, chosen = -1.0, list(body[:1])
     for start, index in enumerate(body):
-        if start and _leans(block, block.units[index]):
+        if start and leans_back(block, block.units[index]):
             continue
         run: list[int] = []
         size = 0
@@ -383,3 +198,185 @@ def _entries(block: QuoteBlock, body: Sequence[int]) -> list[list[int]]:
             entries.append([])
         entries[-1].append(i)
     return entries
+
+
+def laid_out(quoted: Sequence[Sequence[Line]], wanted: Sequence[Term]) -> list[str]:
+    """The pieces of an answer, one for each line of the blocks, and one for each table.
+
+    `wanted` are the terms by which the part of a long program is chosen.
+    """
+    pieces: list[str] = []
+    previous: Line | None = None
+    for block in quoted:
+        for run in _runs(block):
+            text = _table(run) if _is_row(run[0]) else _formatted(run[0], wanted, alone=len(block) == 1)
+            pieces.append(_separator(previous, run[0]) + text)
+            previous = run[-1]
+    return pieces
+
+
+def _is_row(line: Line) -> bool:
+    return line.unit is not None and line.unit.kind in ("table", "row")
+
+
+def _runs(block: Sequence[Line]) -> Iterator[list[Line]]:
+    """The lines one by one, but the rows of a table, with what was left out between them, as one run."""
+    run: list[Line] = []
+    for line in block:
+        if run and not _is_row(line) and line.unit is not None:
+            yield run
+            run = []
+        if run or _is_row(line):
+            run.append(line)
+        else:
+            yield [line]
+    if run:
+        yield run
+
+
+def _table(run: Sequence[Line]) -> str:
+    """The rows of a table below its head, with one marker; what was left out is marked below the table."""
+    rows = [without_numbers(line.unit.text) for line in run if line.unit]
+    cut = [OMISSION] if any(line.unit is None for line in run) else []
+    return "\n\n".join(["\n".join(rows), f"[{run[0].block.passage.number}]", *cut])
+
+
+def _separator(previous: Line | None, line: Line) -> str:
+    """The white space between two lines: a space in a paragraph, a line break in a list, else a blank line."""
+    if previous is None:
+        return ""
+    if previous.block is not line.block:
+        return "\n\n"
+    if previous.unit and is_signature(previous.unit):
+        return "\n\n"
+    block, kinds = line.block, {one.unit.kind if one.unit else "" for one in (previous, line)}
+    if block.form == "text" or kinds <= {"sentence", "lead"}:
+        return " "
+    return "\n" if kinds <= {"item", "lead", ""} else "\n\n"
+
+
+def _formatted(line: Line, wanted: Sequence[Term], *, alone: bool) -> str:
+    """A unit as Markdown, with its marker. An item that is quoted `alone` is set as a sentence."""
+    block, unit = line.block, line.unit
+    if unit is None:
+        return "- " + OMISSION if block.form in ("list", "steps") else OMISSION
+    marker = f"[{block.passage.number}]"
+    base = min(one.depth for one in block.units[block.lead :])
+    indent = " " * min(6, max(0, unit.depth - base))
+    if unit.kind == "code":
+        above = f"`{name}`: {marker}\n\n" if (name := _file_name(line)) else ""
+        return textwrap.indent(f"{above}{snippet(_unquoted(line), wanted)}\n{marker}", indent)
+    text = _marked(flat(unit.text), marker)
+    if unit.kind != "item":
+        return f"{indent if block.form in ('list', 'steps') else ''}{text}"
+    return text if alone else f"{indent}{bullet(block.passage.text, unit)} {text}"
+
+
+def _unquoted(line: Line) -> str:
+    """The text of a unit, without the signs of a quotation at the beginning of its lines if it is in one."""
+    block, unit = line.block, cast(Unit, line.unit)
+    text = block.passage.text
+    before = text[text.rfind("\n", 0, unit.start) + 1 : unit.start]
+    signs = before.count(">") if not before.strip("> \t") else 0
+    return re.sub(rf"(?m)^(?:[ \t]*>){{1,{signs}}} ?", "", unit.text) if signs else unit.text
+
+
+def _file_name(line: Line) -> str:
+    """The file that the fence of a code names (`title="copier.yml"`), if the block does not name it above; else ""."""
+    block, unit = line.block, cast(Unit, line.unit)
+    named = _TITLE.search(unit.text.partition("\n")[0])
+    above = " ".join(one.text for one in block.units if one.end <= unit.start)
+    return named[1] if named and named[1] not in above else ""
+
+
+def _marked(text: str, marker: str) -> str:
+    """The text with the marker behind each of its sentences."""
+    return " ".join(f"{text[start:end]} {marker}" for start, end in sentence_spans(text, small=True))
+
+
+def flat(text: str) -> str:
+    """A text on one line, without the signs of a quotation at the beginning of its lines."""
+    return re.sub(r"\s*\n[ \t>]*", " ", without_numbers(text))
+
+
+def without_numbers(text: str) -> str:
+    """The text with the book's own `[3]` escaped outside code, so that it does not read as a citation of the answer."""
+    return "".join(
+        re.sub(r"[\[\]]", r"\\\g<0>", segment.raw)
+        if segment.kind == "marker" and segment.raw[0] == "["
+        else segment.raw
+        for segment in parse(text)
+    )
+
+
+def snippet(text: str, wanted: Sequence[Term]) -> str:
+    """A fenced block without its outer indent and the settings of its fence, such as a title; of a long one a part.
+
+    What is left out is marked. Of commands the one that holds most of the terms is quoted with its output; a program is
+    quoted from the top-level statement on whose lines hold most of the terms.
+    """
+    first, _, rest = text.partition("\n")
+    body = textwrap.dedent(rest).split("\n")
+    fence = _FENCE.match(first)
+    close, language = (fence[1], fence[2]) if fence else ("```", "")
+    if body[-1].strip() == close:
+        body.pop()
+    whole = list(body)
+    prompts = any(_PROMPT.match(line) for line in body)
+    if (prompts or _SHELL.fullmatch(language)) and len(body) > (SESSION_LINES if prompts else COMMAND_LINES):
+        body = _session(body, wanted)
+    elif len(body) > PROGRAM_LINES:
+        body = _program(body, wanted)
+    if body != whole:
+        above = [OMISSION] if body[0] not in (whole[0], OMISSION) else []
+        body = [*above, *body, *([OMISSION] if body[-1] not in (whole[-1], OMISSION) or body == whole[:1] else [])]
+    return "\n".join([close + language, *body, close])
+
+
+def _session(body: Sequence[str], wanted: Sequence[Term]) -> list[str]:
+    """The commands that hold most of the terms, each with its output, as many as there is room for; else the first."""
+    commands = _commands(body)
+    shares = [share(wanted, keys("\n".join(command))) for command in commands]
+    best = max(shares)
+    chosen: list[str] = []
+    skipped = False
+    for command, held in zip(commands, shares, strict=True):
+        part = command if len(command) <= OUTPUT_LINES else [*command[:OUTPUT_LINES], OMISSION]
+        if held < best or (chosen and len(chosen) + len(part) > SESSION_LINES):
+            skipped = True
+            continue
+        if chosen and skipped and chosen[-1] != OMISSION:
+            chosen.append(OMISSION)
+        chosen += part
+        skipped = False
+        if not best:
+            break
+    return chosen
+
+
+def _commands(body: Sequence[str]) -> list[list[str]]:
+    """The lines by command: its remarks, the command and its output. Without prompts a blank line ends a command."""
+    found: list[list[str]] = [[]]
+    prompts = any(_PROMPT.match(line) for line in body)
+    for line in body:
+        if prompts and _PROMPT.match(line):
+            remarks = found[-1]
+            cut = len(remarks)
+            while cut and _REMARK.match(remarks[cut - 1]):
+                cut -= 1
+            found[-1], before = remarks[:cut], remarks[cut:]
+            found.append([*before, line])
+        elif not prompts and not line.strip():
+            found.append([])
+        else:
+            found[-1].append(line)
+    stripped = ("\n".join(command).strip("\n") for command in found)
+    return [command.split("\n") for command in stripped if command]
+
+
+def _program(body: Sequence[str], wanted: Sequence[Term]) -> list[str]:
+    starts = [i for i, line in enumerate(body) if line[:1].strip() and not (i and body[i - 1].strip())]
+    begin = max(starts or [0], key=lambda i: share(wanted, keys("\n".join(body[i : i + PROGRAM_LINES]))))
+    part = list(body[begin : begin + PROGRAM_LINES])
+    blanks = [i for i in range(5, len(part)) if not part[i].strip()]
+    return part[: blanks[-1]] if blanks else part

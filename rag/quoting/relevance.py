@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Final
 
 from rag.ports import Embedder, TokenEmbedder, TokenVectors
 from rag.quoting.blocks import NumberedPassage, QuoteBlock, blocks, faults, is_quotable
+from rag.text.english.directions import directions, leaves_out, wants_without
 from rag.text.english.phrases import COPULA, LEANING, LEANS_BACK, NO_DEFINITION, REASON
 from rag.text.english.requests import QuestionShape, shape
-from rag.text.english.stopwords import LIGHT, SAYS_ALSO, STOP_WORDS, VAGUE
-from rag.text.terms import Term, keys, terms, weigh
-from rag.text.vocabulary import is_english, is_foreign, is_stop_word, language_of, respelt, stem, stem_in, vocabulary
+from rag.text.terms import Term, in_language, keys, respelt_terms, terms, weigh, with_abbreviations
+from rag.text.vocabulary import is_english, is_foreign, language_of
 
 EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
 EMBEDDED_CHARACTERS: Final = 420  # of a block
@@ -41,18 +41,21 @@ OPENS: Final = 0.4  # of the block that opens its passage, for such a question
 STEPS: Final = 0.4  # of numbered steps, for a question that asks how
 SHOWS: Final = 1.0  # of code, for such a question
 CODE: Final = 0.2  # of code, for any other question
+SHOWS_SOME: Final = 0.4  # of a section with code among others, for a question that asks how
+FOUND: Final = 0.5  # of a section of the first passage among others; of the second half of it, and so on
 GIVES_REASON: Final = 0.25
 POINTING_BACK: Final = 0.15  # taken from a block that begins by pointing back
 COMPARES: Final = 0.3  # of a block that holds all names of a comparison
+SAME_WAY: Final = 0.15  # of a block that names the direction that the question asks for, such as removing
+OTHER_WAY: Final = 0.6  # taken from a block that names the opposite only
+WITHOUT: Final = 0.6  # of a sentence that leaves out what the question wants left out, if it has all terms
 OWN_WORDS: Final = 0.5  # share of an error message from which on it is about something else than the passages
 HELD: Final = 0.8  # least match of a term that a block holds as a word
 SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has, but not together
 
 _LABELLED: Final = re.compile(r"(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?: \([^)]*\))?:|\*\*[^*\n]{1,80}:\*\*")
-_INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
 _ASIDE: Final = re.compile(r"^(?:In|With|For|Within) [^,]{1,60}, |\([^()]*\)")
 _IDENTIFIER: Final = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]|\w_\w|^[A-Z]+\d{3,}$")
-_GENERAL: Final = STOP_WORDS | LIGHT | VAGUE | SAYS_ALSO.keys()  # common in questions about any book
 
 
 @dataclass(slots=True)
@@ -77,11 +80,12 @@ def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder 
     everything = frozenset[str]().union(*(block.own | block.context for block in every))
     written = "\n".join(passage.text for passage in passages)
     foreign = is_foreign(written)
-    wanted = _with_abbreviations(terms(question), passages)
+    texts = [f"{passage.title}\n{passage.text}" for passage in passages]
+    wanted = with_abbreviations(terms(question), texts)
     if foreign:
-        wanted = _in_language(language_of(written), wanted, question, written)
+        wanted = in_language(language_of(written), wanted, question, written)
     asked = shape(question)
-    wanted, question = _respelt(wanted, question, passages, everything)
+    wanted, question = respelt_terms(wanted, question, texts, everything)
     missing = _missing(wanted, everything, message=asked.message)
     if asked.message and missing < OWN_WORDS:
         wanted = [term for term in wanted if term.within(everything)]
@@ -92,8 +96,29 @@ def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder 
     quotable = [block for block in every if is_quotable(block)]
     if embedder is not None:
         add_meaning(question, wanted, cut, quotable, embedder)
-    reading.ranked = sorted(quotable, key=lambda block: -block.score)
+    reading.ranked = _led(sorted(quotable, key=lambda block: -block.score), asked)
     return reading
+
+
+def _led(ranked: list[QuoteBlock], asked: QuestionShape) -> list[QuoteBlock]:
+    """The blocks, best first, led by the best one of the best section.
+
+    What code is worth must not choose the section: code that has little to do with the question would come before a
+    section that answers it in prose.
+    """
+    sections: dict[tuple[int, int], list[QuoteBlock]] = {}
+    for block in ranked:
+        sections.setdefault((block.rank, block.section), []).append(block)
+    steps = asked.steps and not asked.definition
+
+    def worth(section: Sequence[QuoteBlock]) -> float:
+        shown = [SHOWS if steps and block.form == "code" else 0.0 for block in section]
+        best = max(block.score - bonus for block, bonus in zip(section, shown, strict=True))
+        rank = section[0].rank
+        return best + RANK * rank + FOUND / (1 + rank) + (SHOWS_SOME if any(shown) else 0.0)
+
+    lead = max(sections.values(), key=worth, default=[])[:1]
+    return lead + [block for block in ranked if block not in lead]
 
 
 def _score(block: QuoteBlock, reading: Reading) -> None:
@@ -125,7 +150,24 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
         fit += GIVES_REASON
     if asked.wanted in ("number", "year"):
         fit += 0.1 if re.search(r"\d", block.text) else -0.1
+    if not (asked.reason or asked.message):
+        fit += _direction(block, reading)
     return fit - (POINTING_BACK if LEANS_BACK.match(text.lstrip("*_")) else 0.0)
+
+
+def _direction(block: QuoteBlock, reading: Reading) -> float:
+    """What a block gains or loses by what it does with its subject: adds or removes it, turns it on or off.
+
+    Of a question about what shall not be, the sentence counts that says so of the question's terms.
+    """
+    asked = directions(reading.question)
+    wanted = {one for one in asked if -one not in asked}
+    there = directions(f"{block.heading}.\n{block.text}") if wanted else frozenset()
+    fit = SAME_WAY if wanted & there else -OTHER_WAY if any(-one in there for one in wanted) else 0.0
+    if wants_without(reading.question):
+        said = [score for score, unit in zip(block.unit_scores, block.units, strict=True) if leaves_out(unit.text)]
+        fit += WITHOUT * max([*said, block.held if leaves_out(block.heading) else 0.0])
+    return fit
 
 
 def asks_same(wanted: Sequence[Term], heading: str) -> float:
@@ -194,80 +236,6 @@ def _missing(wanted: Sequence[Term], known: frozenset[str], *, message: bool) ->
 def _is_identifier(word: str) -> bool:
     """Whether a word of a message names an exception, an error or a variable: `BorrowMutError`, `E0382`, `EACCES`."""
     return bool(_IDENTIFIER.search(word)) or (len(word) > 3 and word.isupper() and not is_english(word.lower()))
-
-
-def _respelt(
-    wanted: list[Term], question: str, passages: Sequence[NumberedPassage], known: frozenset[str]
-) -> tuple[list[Term], str]:
-    """The terms and the question with misspelt words corrected, which the cosines need.
-
-    A term that no passage has also stands for a word that is spelt almost so, of the passages or of questions.
-    """
-    missing = {term.word for term in wanted if not term.within(known)}
-    words = vocabulary(f"{passage.title} {passage.text}" for passage in passages) if missing else set()
-    spelt = {word: right.lower() for word in missing if (right := respelt(word, words | _GENERAL))}
-    for word, right in spelt.items():
-        question = re.sub(rf"\b{re.escape(word)}\b", right, question)
-    found = [_corrected(term, spelt[term.word]) if term.word in spelt else term for term in wanted]
-    return [term for term in found if spelt.get(term.word) not in STOP_WORDS] or wanted, question
-
-
-def _corrected(term: Term, right: str) -> Term:
-    """The term with the forms and the weight of the right spelling of its word."""
-    meant = terms(right)[0] if terms(right) else term
-    return replace(term, forms=term.forms | meant.forms, weight=meant.weight)
-
-
-def _in_language(language: str, wanted: list[Term], question: str, written: str) -> list[Term]:
-    """The terms of a question in another language: without its stop words, and with what is written as a form.
-
-    A term also stands for the words of the passages that have its stem. The first word of a question asks ("¿Quién",
-    "Darf"); if the passages lack it, it is no term.
-    """
-    if not language:
-        return wanted
-    stems: dict[str, set[str]] = {}
-    for word in vocabulary([written]):
-        stems.setdefault(stem_in(language, word), set()).add(stem(word))
-    first = re.search(r"\w+", question)
-    found = []
-    for term in wanted:
-        forms = term.forms | stems.get(stem_in(language, term.word.lower()), set())
-        asks = question.rstrip().endswith("?") and first is not None and first[0] == term.word and forms == term.forms
-        if not asks and not is_stop_word(term.word.lower(), language):
-            found.append(replace(term, forms=frozenset(forms)))
-    return found or wanted
-
-
-def _with_abbreviations(wanted: list[Term], passages: Sequence[NumberedPassage]) -> list[Term]:
-    """The terms, extended by the abbreviations that the passages introduce.
-
-    "Quality of Service (QoS)" makes "qos" a form of "quality" and of "service" if the question has both, and makes the
-    two words together a form of "QoS" if the question has that.
-    """
-    by_term = list(wanted)
-    for passage in passages:
-        for match in _INTRODUCED.finditer(f"{passage.title}\n{passage.text}"):
-            short = match[2].removesuffix("s").lower()
-            words = _spelt_out(match[1], short)
-            if not words:
-                continue
-            stems = frozenset(stem(word) for word in words if len(word) > 2)
-            spoken = [i for i, term in enumerate(by_term) if stem(term.word.lower()) in stems]
-            if stems == {stem(by_term[i].word.lower()) for i in spoken}:
-                for i in spoken:
-                    by_term[i] = replace(by_term[i], forms=by_term[i].forms | {short})
-            for i, term in enumerate(by_term):
-                if term.word.lower() == short and not term.parts:
-                    by_term[i] = replace(term, parts=stems)
-    return by_term
-
-
-def _spelt_out(before: str, short: str) -> list[str]:
-    """The last words of `before` if their initials are the abbreviation: "quality of service" for "qos"; else none."""
-    words = re.findall(r"[^\W_]+", before.lower())
-    tail = words[-len(short) :]
-    return tail if "".join(word[0] for word in tail) == short else []
 
 
 def held(wanted: Sequence[Term], own: frozenset[str], context: frozenset[str]) -> float:

@@ -1,6 +1,6 @@
 """What of a text is more than words: citation markers, links, addresses, tags, and characters that nobody sees.
 
-`parse` cuts a text into segments in one pass, and every other part reads those. `rag.answer.line_check` decides what is
+`parse` cuts a text into segments in one pass, and every other part reads those. `rag.answer.compose` decides what is
 kept: an address, for one, only if the cited passage holds it.
 
 `visible` removes what a reader cannot see: escape sequences, control characters, zero-width and direction marks, hidden
@@ -18,7 +18,7 @@ from typing import Final, Literal, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from rag.text.english import word_lists as cited
-from rag.text.english.requests import without_orders
+from rag.text.orders import stated
 from rag.text.sentences import code_spans
 
 Kind = Literal["text", "code", "marker", "link", "tag", "author", "strange", "void"]
@@ -263,7 +263,7 @@ class MarkedText:
 
 def addresses_in(text: str) -> frozenset[str]:
     """Every address in the text, in the form of `same_address`, except those in orders to the model."""
-    text = without_orders(text)
+    text = stated(text)
     links = [match[1] for match in _DESTINATION.finditer(text)]
     return frozenset(map(same_address, written_addresses(text) + links))
 

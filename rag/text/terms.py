@@ -1,9 +1,12 @@
-"""Terms of a question and keys of a text, so that the two can be compared: stems, compounds, code words, rarity."""
+"""Terms of a question and keys of a text, so that the two can be compared: stems, compounds, code words, rarity.
+
+A text may write a term in another way than the question: as an abbreviation, in another language, or rightly spelt.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -11,7 +14,7 @@ from typing import Final
 
 from rag.text.english.requests import ASKS, CONJUNCTION, FOLLOW_UP, REFERS_BACK, SPOKEN_CODE
 from rag.text.english.stopwords import ASKED_WITH, FACTS, LIGHT, SAYS_ALSO, SOFT, STOP_WORDS, VAGUE
-from rag.text.vocabulary import MIN_WEIGHT, is_common, rarity, stem
+from rag.text.vocabulary import MIN_WEIGHT, is_common, is_stop_word, rarity, respelt, stem, stem_in, vocabulary
 
 LIGHT_WEIGHT: Final = 0.35
 NAME_WEIGHT: Final = 0.8  # at least, of a name or a code word: it says what the question is about
@@ -22,6 +25,8 @@ _CAMEL: Final = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+|\d+
 _NUMBERED: Final = re.compile(r"\b([A-Za-z]{2,10})[ \-](\d{1,2})(?![\w.]*\d)\b")  # "ROS 2", "RT-2", "phase 1"
 _CODE: Final = re.compile(r"`([^`]+)`")
 _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
+_GENERAL: Final = STOP_WORDS | LIGHT | VAGUE | SAYS_ALSO.keys()  # common in questions about any book
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,81 @@ def weigh(wanted: Sequence[Term]) -> float:
     """The sum of the terms' weights; soft terms alone weigh as if one more were never found."""
     doubt = LIGHT_WEIGHT if wanted and all(term.soft for term in wanted) else 0.0
     return sum(term.weight for term in wanted) + doubt
+
+
+def with_abbreviations(wanted: list[Term], texts: Iterable[str]) -> list[Term]:
+    """The terms, extended by the abbreviations that the texts introduce.
+
+    "Quality of Service (QoS)" makes "qos" a form of "quality" and of "service" if the question has both, and makes the
+    two words together a form of "QoS" if the question has that.
+    """
+    by_term = list(wanted)
+    for text in texts:
+        for match in _INTRODUCED.finditer(text):
+            short = match[2].removesuffix("s").lower()
+            words = _spelt_out(match[1], short)
+            if not words:
+                continue
+            stems = frozenset(stem(word) for word in words if len(word) > 2)
+            spoken = [i for i, term in enumerate(by_term) if stem(term.word.lower()) in stems]
+            if stems == {stem(by_term[i].word.lower()) for i in spoken}:
+                for i in spoken:
+                    by_term[i] = replace(by_term[i], forms=by_term[i].forms | {short})
+            for i, term in enumerate(by_term):
+                if term.word.lower() == short and not term.parts:
+                    by_term[i] = replace(term, parts=stems)
+    return by_term
+
+
+def _spelt_out(before: str, short: str) -> list[str]:
+    """The last words of `before` if their initials are the abbreviation: "quality of service" for "qos"; else none."""
+    words = re.findall(r"[^\W_]+", before.lower())
+    tail = words[-len(short) :]
+    return tail if "".join(word[0] for word in tail) == short else []
+
+
+def in_language(language: str, wanted: list[Term], question: str, written: str) -> list[Term]:
+    """The terms of a question in another language: without its stop words, and with what is written as a form.
+
+    A term also stands for the words of the text `written` that have its stem. The first word of a question asks
+    ("¿Quién", "Darf"); if the text lacks it, it is no term.
+    """
+    if not language:
+        return wanted
+    stems: dict[str, set[str]] = {}
+    for word in vocabulary([written]):
+        stems.setdefault(stem_in(language, word), set()).add(stem(word))
+    first = re.search(r"\w+", question)
+    found = []
+    for term in wanted:
+        forms = term.forms | stems.get(stem_in(language, term.word.lower()), set())
+        asks = question.rstrip().endswith("?") and first is not None and first[0] == term.word and forms == term.forms
+        if not asks and not is_stop_word(term.word.lower(), language):
+            found.append(replace(term, forms=frozenset(forms)))
+    return found or wanted
+
+
+def respelt_terms(
+    wanted: list[Term], question: str, texts: Sequence[str], known: frozenset[str]
+) -> tuple[list[Term], str]:
+    """The terms and the question with misspelt words corrected, which the cosines need.
+
+    A term that no text has also stands for a word that is spelt almost so, of the texts or of questions. The texts have
+    the keys in `known`.
+    """
+    missing = {term.word for term in wanted if not term.within(known)}
+    words = vocabulary(texts) if missing else set()
+    spelt = {word: right.lower() for word in missing if (right := respelt(word, words | _GENERAL))}
+    for word, right in spelt.items():
+        question = re.sub(rf"\b{re.escape(word)}\b", right, question)
+    found = [_corrected(term, spelt[term.word]) if term.word in spelt else term for term in wanted]
+    return [term for term in found if spelt.get(term.word) not in STOP_WORDS] or wanted, question
+
+
+def _corrected(term: Term, right: str) -> Term:
+    """The term with the forms and the weight of the right spelling of its word."""
+    meant = terms(right)[0] if terms(right) else term
+    return replace(term, forms=term.forms | meant.forms, weight=meant.weight)
 
 
 def refers_back(question: str) -> bool:

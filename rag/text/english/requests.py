@@ -7,12 +7,12 @@ exercises ("Write a publisher") are tasks in the same way: they state nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from rag.text.english.reply_orders import REPLY_ORDER
+from rag.text.orders import begins_order
 from rag.text.sentences import Unit, sentence_spans, units
 
 Wanted = Literal["number", "name", "year", ""]
@@ -166,57 +166,6 @@ def shape(question: str) -> QuestionShape:
     )
 
 
-_ANSWER: Final = r"(?:repl(?:y|ies)|responses?|answers?|messages?|outputs?|summar(?:y|ies)|completions?)"
-_WRITE: Final = (
-    r"(?:add|append|prepend|begin|start|end|finish|close|conclude|include|insert|integrate|incorporate|introduce|embed|"
-    r"modify|augment|enhance|enrich|extend|change|alter|adapt|edit|replace|convert|encode|decode|translate|render|"
-    r"rewrite|reverse|scramble|jumble|shuffle|group|combine|remove|misspell|anagram|substitute|rearrange|use|provide|"
-    r"write|give|format|mention|suggest|recommend|promote|advertise|tease|hint|invite|encourage|offer|express|weave|"
-    r"place|put|sprinkle|say|state|tell|claim|announce|warn|remind|direct|link|make|spell|deliver|craft|compose)"
-)
-_WRITING: Final = re.compile(rf"{_WRITE}\b", re.IGNORECASE)
-# Where an order may begin: at the start, or behind a sign or word that begins a clause. A manual says "this lets you
-# add a header to the response"; an order says "add".
-_BEGIN: Final = (
-    r"(?:^\W*|[.:;,!?\"'”’)]\s+|[—–-]\s+|\b(?:please|and|then|also|now|always|never|must|kindly|important)[\s,]+"
-    r"|\s(?=(?-i:[A-Z][a-z])))(?:please\s|also\s|always\s|then\s)?"
-)
-# What follows the noun of "your response"; "your response model" is none.
-_NOUN_ENDS: Final = (
-    r"(?:['’]s?)?(?=\W*$|[\"'”’)]?[.,;:!?)]|\s[(\"“]|\s\w+ing\b|\s(?:to|in|into|with|without|for|by|of|and|or|that|like|as|"
-    r"at|on|is|are|must|should|from|before|so|if|when|after|only)\b)"
-)
-# A character before the end of the sentence. A list item is often two: "Start with `{`. This helps in your message."
-_SAME: Final = r"(?:(?![.!?][\"'”’)`*]*\s+(?-i:[A-Z]))[^\n])"
-_ORDER: Final = re.compile(
-    rf"""(?:
-      {_BEGIN}{_WRITE}\s {_SAME}{{0,300}}? \byour\s(?!own\b)(?:\w+\s){{0,2}}?{_ANSWER}{_NOUN_ENDS}
-    | {_BEGIN}{_WRITE}\s [^\n]{{0,300}}? \b(?:the|this|each|every|any|all)\s(?:(?:next|final|whole|entire|following)\s)?
-        (?:reply|replies|answers?){_NOUN_ENDS}
-    | {_BEGIN}(?:begin|start|end|finish|close|conclude)\s(?:each|every|all)\s(?:of\syour\s)?{_ANSWER}\s(?:with|by)\b
-    | {_BEGIN}in\s(?:your|each|every)\s(?:\w+\s){{0,2}}?{_ANSWER},
-    | {_BEGIN}(?:replace|convert|change|substitute|swap|scramble|shift|reverse|encode|misspell|capitali[sz]e)\b
-        [^.\n]{{0,40}} \b(?:letters?|vowels?|consonants?)\b
-    | {_BEGIN}(?:ignore|disregard|forget|override|bypass)\s (?:
-        (?:\w+\s){{0,3}}?(?:all|any|your|my|our|previous|prior|above|earlier|foregoing|these|those|other)\s(?:\w+\s){{0,3}}?
-          (?:instructions?|prompts?|rules?|guidelines?|orders|directions|messages|context)\b
-      | (?:\w+\s){{0,3}}?(?:instructions?|prompts?|rules?|guidelines?)\s(?:above|before|given|so\sfar)\b
-      | (?:everything|anything|all|what)\s(?:\w+\s){{0,3}}?(?:above|before|previous|earlier|prior|else)\b)
-    | \b(?:new|updated|real|actual|hidden|secret)\s(?:system\s)?(?:instructions?|prompt|task)\s*:
-    | \byou\sare\s(?:now|no\slonger)\s
-        (?:an?|the|bound|restricted|limited|called|known|acting|in\s(?:dan|developer|debug))\b
-    | \b(?:reveal|print|show|repeat|output|disclose|leak|ignore|forget)\b [^\n]{{0,30}} \b(?:your|the\ssystem)\sprompt\b
-    | \b(?:enter|enable|activate|switch\sto)\s(?:dan|jailbreak|unrestricted)\smode\b
-    | ^\W*(?:system|assistant|user|human|ai)\s*:\s*
-        (?:\W*(?:you|please|ignore|disregard|forget|do\snot|from\snow)\b|{_WRITE}\s)
-    | {_BEGIN}(?:tell|inform|instruct|urge|remind)\s(?:the|all|every|each)\s
-        (?:users?|readers?|persons?|people|humans?)\s(?:to|that|about|not)\b
-    | \b(?:as|you\sare)\san?\s(?:ai|language\smodel|chat\s?bot)\b
-    | \byou\sare\san\sassistant\b | \bas\san\sassistant(?=,|\W*$|\s(?:you|i|in\sthis)\b)  # "as an assistant coach"
-    | \b(?:ai|language)\s(?:assistants?|models?)\b[^\n]{{0,40}}\b(?:must|should|shall|have\sto|need\sto)\b
-    )""",
-    re.IGNORECASE | re.VERBOSE,
-)
 _TASK: Final = re.compile(
     r"\W*(?:(?:please|now|next|then|also|kindly|\d{1,3}[.)])\W+)*(?:can|could|would|will)?(?:\s?you\s)?(?:please\s)?"
     r"(?P<verb>write|draft|compose|develop|provide|translate|explain|describe|summari[sz]e|generate|produce|craft|"
@@ -227,16 +176,6 @@ _TASK: Final = re.compile(
 _REACH: Final = 600  # characters of a clause in which an order is looked for; one further on has its own joint
 _JOINT: Final = re.compile(r"[,;:—–-]\s+(?:(?:and|but|so|then|also)\s+)*")
 _COLON: Final = re.compile(r"(?<=[:;—–])[*_]*[ \t]+(?=[\"'“*_]*[A-Z])")
-
-
-def is_order(sentence: str) -> bool:
-    """Whether the sentence instructs the writer of an answer: it orders, and what it is about is his answer or rules.
-
-    Manuals speak of responses, outputs and messages, so those count only as "your response".
-    >>> is_order("Mention cows in your response."), is_order("This lets you add a header to the response.")
-    (True, False)
-    """
-    return (_ORDER.search(sentence) or REPLY_ORDER.search(sentence)) is not None
 
 
 def task_verb(sentence: str) -> str:
@@ -253,7 +192,7 @@ def joined_tasks(sentence: str) -> tuple[str, ...]:
     ('write a poem about the sea.',)
     """
     clauses = [sentence[joint.end() :] for joint in _JOINT.finditer(sentence)]
-    return tuple(one for one in clauses if task_verb(one) or _WRITING.match(one) or is_order(one[:_REACH]))
+    return tuple(one for one in clauses if task_verb(one) or begins_order(one[:_REACH]))
 
 
 class Demand(NamedTuple):
@@ -275,14 +214,6 @@ def asked(text: str) -> Iterator[Demand]:
                     yield Demand(start, end, verb)
 
 
-def orders(text: str) -> Iterator[tuple[int, int]]:
-    """Spans of the orders in a Markdown text; the whole unit where only the unit as a whole reads as one."""
-    for unit in units(text):
-        if unit.kind != "code" and is_order(unit.text):
-            found = [(start, end) for start, end in _sentences(text, unit) if is_order(text[start:end])]
-            yield from found or [(unit.start, unit.end)]
-
-
 def _sentences(text: str, unit: Unit) -> Iterator[tuple[int, int]]:
     """Spans of the sentences of a unit. What follows a colon is a sentence of its own, except after a task."""
     for start, end in sentence_spans(text, unit.start, unit.end):
@@ -291,16 +222,3 @@ def _sentences(text: str, unit: Unit) -> Iterator[tuple[int, int]]:
                 yield start, colon.start()
                 start = colon.end()
         yield start, end
-
-
-@lru_cache(maxsize=256)
-def without_orders(text: str) -> str:
-    """The text with its orders blanked out, at the same length."""
-    return blanked(text, orders(text))
-
-
-def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """The text with spaces in place of the spans, line breaks kept."""
-    for start, end in spans:
-        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
-    return text

@@ -109,7 +109,7 @@ materials me more my need no of okay ok on one or other overview passage passage
 questions quick relevant said say says section short shown simple simply so sources step steps sum summarise summarize
 summary sure tell text that that's the there they thank thanks this to topic understand up us use want was we welcome
 what what's which will with would yes you you'd you're your clarification clarify details detail assistance assist
-anymore
+anymore absolutely another does example examples found make makes sense
 """
 _TALK_WORDS: Final = frozenset(_TALK_WORDS_LIST.split())
 # After these words the topic of the conversation may be named.
@@ -122,7 +122,7 @@ steps step short brief explanation background context definition definitions ben
 information result results takeaway takeaways first second third next finally also further more related general
 process requirements following follows include includes including these those several some different various described
 listed explained book passage passages says question topic part parts section way ways reasons reason types type kinds
-kind common proceed
+kind common proceed ingredients instructions method
 """
 HEADING_WORDS: Final = frozenset(_HEADING_WORDS_LIST.split())
 

@@ -1,0 +1,213 @@
+"""Words by which an order to whoever answers is told, in the languages that are written most.
+
+Each table holds words in lower case; one that ends in `*` stands for every word with that beginning. The languages of
+a table are English, German, Dutch, Swedish, French, Spanish, Portuguese, Italian, Polish, Russian, Turkish, Arabic and
+Hindi. Chinese, Japanese and Korean have no spaces, so their tables are looked up inside the text (`INSIDE`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+
+class Role:
+    """What a word may do in an order: bits, as plain numbers, since an `enum.Flag` takes most of the time."""
+
+    NONE = 0
+    MACHINE = 1 << 0  # whoever answers: "assistant"
+    THING = 1 << 1  # what may answer, if more says so: "model"
+    ARTIFICIAL = 1 << 2  # makes one of those: "answering", "automated"
+    TELL = 1 << 3  # an act of speech: "say"
+    DESIRE = 1 << 4  # an act of speech whose obedience repeats the verb: "recommend" makes "is recommended"
+    WRITE = 1 << 5  # an act of output: "append"
+    SPOKEN = 1 << 6  # with "must" only: the infinitives of other languages, and "mentioned" after "must be"
+    HEARER = 1 << 7  # who will be told: "the user"
+    REPLY = 1 << 8  # what is written: "answer"
+    YOUR = 1 << 9
+    EVERY = 1 << 10
+    MUST = 1 << 11
+    ASKED = 1 << 12
+    READS = 1 << 13  # what a machine does with a text: "answering"
+    DROP = 1 << 14  # "ignore"
+    RULES = 1 << 15  # "instructions"
+    ABOVE = 1 << 16  # "previous"
+    NOTICE = 1 << 17  # "note", before "to the assistant"
+    CALL = 1 << 18  # opens an address: "dear", "note to"
+    JOINS = 1 << 19  # may stand before the verb of an order: "please", "then"
+    AND = 1 << 20
+    THAT = 1 << 21
+    FURTHER = 1 << 22  # goes on with an order: "also"
+    FOREIGN = 1 << 23  # in a table of another language than English
+
+
+_ENGLISH: Final[dict[int, str]] = {
+    Role.MACHINE: "assistant assistants ai ais llm llms gpt* chatgpt chatbot* bot bots copilot summariser* "
+    "summarizer*",
+    Role.THING: "agent agents model models system systems engine engines machine machines helper helpers program",
+    Role.ARTIFICIAL: "answering automated automatic artificial digital virtual language conversational generative "
+    "rag "
+    "ai chat intelligent",
+    Role.TELL: "say tell mention reply respond answer claim state assert insist declare announce inform explain "
+    "pretend "
+    "instruct warn remind quote report reveal convince persuade urge describe present acknowledge confirm clarify "
+    "stress emphasise emphasize highlight disclose repeat cite notify",
+    Role.DESIRE: "recommend suggest advise advertise promote praise invite encourage endorse",
+    Role.WRITE: "add append prepend begin start end finish close conclude include insert integrate incorporate "
+    "introduce "
+    "embed modify augment enhance enrich extend change alter adapt edit replace convert encode decode translate "
+    "render "
+    "rewrite reverse scramble jumble shuffle group combine remove misspell anagram substitute rearrange use "
+    "provide write "
+    "give format tease hint offer express weave place put sprinkle direct link make spell deliver craft compose "
+    "print "
+    "output contain list let send slip show display copy paste pass attach supply refer",
+    Role.SPOKEN: "said told mentioned informed stated warned",
+    Role.HEARER: "user users reader readers everyone everybody anyone anybody someone people them person whoever "
+    "visitor* "
+    "audience questioner* asker* human humans customer* client* developers him her",
+    Role.REPLY: "reply replies response responses answer answers message messages output outputs summar* completion*",
+    Role.YOUR: "your",
+    Role.EVERY: "every each any all whatever",
+    Role.MUST: "must should shall will ought needs need has have obliged required supposed got",
+    Role.ASKED: "asked asks asking question questions query queries answering summarising summarizing responding "
+    "replying "
+    "summarise summarize cited quotes",
+    Role.READS: "reading reads answering answers quoting quotes summarising summarizing",
+    Role.DROP: "ignore disregard forget override bypass overlook discard dismiss scrap neglect",
+    Role.RULES: "instruction* prompt prompts rules guideline* directive* directions orders policy policies",
+    Role.ABOVE: "above previous prior earlier preceding foregoing before everything far told other else all "
+    "former "
+    "anything these those earlier",
+    Role.NOTICE: "note* message* hint* remark* reminder* instruction* info information notice* memo todo request* "
+    "warning* order orders command* advice important hidden secret urgent hinweis* nota notas",
+    Role.CALL: "dear hey hi hello attention to for you as listen @ remember",
+    Role.JOINS: "please also always now then just only simply kindly instead therefore never henceforth again "
+    "exactly "
+    "immediately first finally additionally furthermore instead not n't do could",
+    Role.AND: "and but so or",
+    Role.THAT: "that how",
+    Role.FURTHER: "also then additionally furthermore moreover further afterwards next finally likewise besides "
+    "pass repeat",
+}  # fmt: skip
+
+_OTHERS: Final[dict[int, str]] = {
+    Role.MACHINE: "assistent* assistenz* sprachmodell* ki assistante* asistente* ia iai asystent* ассистент* "
+    "помощник* ии "
+    "чат-бот* чатбот* бот yardımcı* asistan* yapay المساعد مساعد सहायक एआई assistente*",
+    Role.THING: "modell modellen modèle* modelo modelos modello модель модели sistema système agente agenten "
+    "نموذج मॉडल",
+    Role.TELL: "sage sag sagt antworte erwähne behaupte erkläre informiere empfiehl teile nenne berichte "
+    "zeg antwoord vermeld vertel noem meld "
+    "säg svara berätta nämn påstå skriv "
+    "dis dites réponds répondez mentionne mentionnez indique indiquez informe informez recommande recommandez "
+    "affirme "
+    "affirmez précise précisez conseille conseillez prétends prétendez explique expliquez "
+    "di diga dile dígale dígales responde responda menciona mencione informa recomienda recomiende afirma afirme "
+    "indica "
+    "diz dizer-lhe recomende afirme explica explique "
+    "rispondi risponda menziona menzioni consiglia informi afferma dica spiega "
+    "powiedz odpowiedz odpowiadaj wspomnij poinformuj poleć twierdź przekaż "
+    "скажи* ответь* отвечай* сообщи* упомяни* порекомендуй* укажи* утверждай* расскажи* передай* объясни* "
+    "söyle söyleyin belirt belirtin cevapla yanıtla bildir öner "
+    "قل وقل أخبر وأخبر اذكر واذكر أجب وأجب "
+    "कहो कहें बताओ बताएं बताएँ बोलो",
+    Role.WRITE: "schreibe schreib füge gib voeg schrijf lägg ajoute ajoutez écris écrivez añade añada agrega agregue "
+    "escribe escriba adicione acrescente escreva inclua incluya inclus incluez aggiungi scrivi includi dodaj napisz "
+    "добавь* напиши* включи* ekle yaz أضف وأضف اكتب واكتب लिखें लिखो जोड़ें",
+    Role.SPOKEN: "sagen antworten erwähnen behaupten empfehlen informieren mitteilen hinweisen werben schreiben "
+    "hinzufügen "
+    "zeggen vertellen vermelden toevoegen schrijven aanbevelen säga berätta nämna lägga dire mentionner indiquer "
+    "recommander ajouter répondre informer écrire decir mencionar responder añadir agregar recomendar informar "
+    "escribir "
+    "dizer acrescentar adicionar escrever rispondere menzionare aggiungere consigliare scrivere powiedzieć wspomnieć "
+    "dodać napisać polecić сказать сообщить упомянуть добавить написать ответить рекомендовать söylemeli eklemeli",
+    Role.HEARER: "nutzer* benutzer* anwender* leser* fragesteller* jedem gebruiker* lezer* användare* läsare* "
+    "utilisateur* lecteur* usuario* lector* usuári* utilizador* leitor* utente utenti lettor* użytkownik* czytelnik* "
+    "пользовател* читател* kullanıcı* okuyucu* المستخدم للمستخدم القارئ उपयोगकर्ता* पाठक*",
+    Role.REPLY: "antwort antworten réponse* respuesta* resposta* risposta risposte antwoord antwoorden svar "
+    "odpowied* "
+    "ответ* cevap* yanıt* إجابتك उत्तर",
+    Role.YOUR: "deine deiner deinem ihre ihrer jouw je uw ditt ta votre tu su sua tua twojej swojej twoja твой твоём "
+    "твоем ваш вашем свой своём своем",
+    Role.EVERY: "jede jeder jedem elke iedere varje chaque toute todas cada toda ogni każdej каждый каждом "
+    "каждому her",
+    Role.MUST: "muss soll sollen müssen sollst sollte moet moeten ska måste doit doivent devez dois debe deben "
+    "debes deve "
+    "devem devi devono musi powinien должен должна должны нужно следует обязан meli يجب चाहिए",
+    Role.ASKED: "gefragt fragt fragen frage question pregunta* pergunta* domand* vraag vragen fråga pytani* "
+    "вопрос* спрос* "
+    "soru* سؤال सवाल",
+    Role.DROP: "vergiss ignoriere ignoriert missachte vergessen vergeet negeer strunta glöm ignorera oublie "
+    "oubliez ignore "
+    "ignorez ignora ignoren olvida olvide olvídate esqueça esquece desconsidere dimentica dimenticate zapomnij "
+    "zignoruj "
+    "pomiń забудь* игнорируй* проигнорируй* unut تجاهل انس अनदेखा भूल yok",
+    Role.RULES: "anweisung* instruktion* vorgabe* regeln befehl* consigne* directive* instruccion* órden* "
+    "instruç* ordens "
+    "istruzion* instructie* opdracht* instruktion* instrukcj* polece* инструкци* указани* talimat* التعليمات "
+    "تعليمات निर्देश*",
+    Role.ABOVE: "bisherig* vorherig* obig* obigen précédent* dessus anterior* arriba acima precedent* sopra "
+    "vorige eerdere "
+    "tidigare poprzedni* powyższ* предыдущ* выше önceki السابقة पिछले tes tus tue tutte toutes todas alle alles",
+    Role.CALL: "liebe lieber hallo achtung hinweis an cher chère attention attention à estimado querida querido "
+    "hola atención "
+    "atenção caro cara nota per für pour para voor till dla к для уважаемый дорогой внимание sevgili عزيزي प्रिय",
+    Role.JOINS: "bitte immer auch nur dann nun stattdessen alstublieft altijd ook vänligen alltid toujours aussi "
+    "siempre "
+    "también sempre também anche proszę zawsze także пожалуйста всегда также lütfen",
+    Role.AND: "und en och et y e ed i и ve و और",
+    Role.THAT: "dass daß dat att que qu che że что чтобы أن إن कि er sie",
+    Role.FURTHER: "außerdem ferner zudem ook dessutom aussi ensuite además también também inoltre ponadto кроме "
+    "также ayrıca",
+}  # fmt: skip
+
+# Chinese, Japanese and Korean: what stands anywhere in a sentence.
+INSIDE: Final[dict[int, re.Pattern[str]]] = {
+    Role.MACHINE: re.compile("助手|助理|人工智[能慧]|语言模型|語言模型|聊天机器人|アシスタント|人工知能|言語モデル|"
+                             "チャットボット|어시스턴트|인공지능|언어 ?모델|챗봇"),
+    Role.TELL: re.compile("告诉|告訴|回答|回复|回覆|提到|提及|声称|聲稱|说明|推荐|推薦|并说|請說|请说|必须说|"
+                          "(?:と|を|に)(?:言っ|言い|答え|伝え|述べ|回答し|返答し|記載し|書い|勧め|付け加え|追加し|書き)|"
+                          "(?:라고|다고|을|를|도) ?(?:말하|답하|답변하|대답하|전하|알리|알려|추천하|언급하|추가하|쓰)"),
+    Role.WRITE: re.compile("加入|添加|写上|寫上|输出|輸出|附上|写道|出力し|포함하|출력하|덧붙"),
+    Role.HEARER: re.compile("用户|用戶|读者|讀者|ユーザー|利用者|読者|사용자|독자"),
+    Role.REPLY: re.compile("回答|回复|答案|返答|답변|응답"),
+    Role.MUST: re.compile("必须|必須|应该|應該|务必|都要|请|請|ください|なければ|하세요|하십시오|해라|해야|주세요"),
+    Role.ASKED: re.compile("任何.{0,12}问题|所有.{0,8}问题|被问|質問|질문"),
+    Role.DROP: re.compile("忽略|无视|無視|忘记|忘記|忘れ|무시|잊"),
+    Role.RULES: re.compile("指令|指示|命令|规则|規則|说明|提示|지시|명령|지침|以上内容|以上的?|上文|上記"),
+}  # fmt: skip
+
+
+def _table(tables: Iterable[dict[int, str]]) -> tuple[dict[str, int], dict[str, int]]:
+    """The roles by whole word, and by beginning. A word of an earlier table is not marked as foreign by a later "
+    "one."""
+    words: dict[str, int] = {}
+    beginnings: dict[str, int] = {}
+    mark = Role.NONE
+    for table in tables:
+        known = words.keys() | beginnings.keys()
+        for role, listed in table.items():
+            for word in listed.split():
+                found = beginnings if word.endswith("*") else words
+                key = word.rstrip("*")
+                found[key] = found.get(key, Role.NONE) | role | (Role.NONE if key in known else mark)
+        mark = Role.FOREIGN
+    return words, beginnings
+
+
+_WORDS, _BEGINNINGS = _table([_ENGLISH, _OTHERS])
+_LENGTHS: Final = sorted({len(beginning) for beginning in _BEGINNINGS})
+
+
+@lru_cache(maxsize=8192)
+def role_of(word: str) -> int:
+    """The roles that a word in lower case may have."""
+    found = _WORDS.get(word, Role.NONE)
+    for length in _LENGTHS:
+        if length > len(word):
+            break
+        found |= _BEGINNINGS.get(word[:length], Role.NONE)
+    return found
