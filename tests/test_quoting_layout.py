@@ -123,3 +123,8 @@ def test_the_name_of_a_function_belongs_to_its_description_and_is_not_quoted_alo
 def test_a_sentence_that_says_what_is_possible_points_to_nothing() -> None:
     text = "It's possible to grease the gear by calling `oil()`:\n\n```python\nwidget.oil()\n```\n"
     assert ask("How do I grease the gear?", text).startswith("It's possible to grease the gear by calling `oil()`: [1]")
+
+
+def test_a_sentence_that_begins_with_a_small_letter_has_its_own_marker() -> None:
+    text = "A widget finds breaks by the length of lines. calibrator will first attempt to find the breaks of widgets."
+    assert "of lines. [1] calibrator will" in shown("How does a widget find breaks of lines?", text)

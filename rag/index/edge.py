@@ -213,7 +213,8 @@ class EdgeIndex:
         with _files(self.collection), self._faults():
             points = opened.table.points(rows)
             records: list[Any] = opened.shard.retrieve(list(dict.fromkeys(points)), True, False)
-            chunks = {r.id: from_payload(chunk_id(r.id, r.payload), r.payload) for r in records}
+            payloads = {r.id: r.payload for r in records}  # the engine makes a new object each time it is asked for one
+            chunks = {point: from_payload(chunk_id(point, each), each) for point, each in payloads.items()}
         return [chunks[point] for point in points if point in chunks]
 
     def _fetch(self, ids: Sequence[str]) -> list[Chunk]:

@@ -291,7 +291,7 @@ def _file_name(line: Line) -> str:
 
 def _marked(text: str, marker: str) -> str:
     """The text with the marker behind each of its sentences."""
-    return " ".join(f"{text[start:end]} {marker}" for start, end in sentence_spans(text))
+    return " ".join(f"{text[start:end]} {marker}" for start, end in sentence_spans(text, small=True))
 
 
 def flat(text: str) -> str:

@@ -18,6 +18,7 @@ from typing import Final
 
 from rag.ports import Embedder, TokenEmbedder, TokenVectors
 from rag.quoting.blocks import NumberedPassage, QuoteBlock, blocks, faults, is_quotable
+from rag.text.english.directions import directions, leaves_out, wants_without
 from rag.text.english.phrases import COPULA, LEANING, LEANS_BACK, NO_DEFINITION, REASON
 from rag.text.english.requests import QuestionShape, shape
 from rag.text.terms import Term, in_language, keys, respelt_terms, terms, weigh, with_abbreviations
@@ -45,6 +46,9 @@ FOUND: Final = 0.5  # of a section of the first passage among others; of the sec
 GIVES_REASON: Final = 0.25
 POINTING_BACK: Final = 0.15  # taken from a block that begins by pointing back
 COMPARES: Final = 0.3  # of a block that holds all names of a comparison
+SAME_WAY: Final = 0.15  # of a block that names the direction that the question asks for, such as removing
+OTHER_WAY: Final = 0.6  # taken from a block that names the opposite only
+WITHOUT: Final = 0.6  # of a sentence that leaves out what the question wants left out, if it has all terms
 OWN_WORDS: Final = 0.5  # share of an error message from which on it is about something else than the passages
 HELD: Final = 0.8  # least match of a term that a block holds as a word
 SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has, but not together
@@ -146,7 +150,24 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
         fit += GIVES_REASON
     if asked.wanted in ("number", "year"):
         fit += 0.1 if re.search(r"\d", block.text) else -0.1
+    if not (asked.reason or asked.message):
+        fit += _direction(block, reading)
     return fit - (POINTING_BACK if LEANS_BACK.match(text.lstrip("*_")) else 0.0)
+
+
+def _direction(block: QuoteBlock, reading: Reading) -> float:
+    """What a block gains or loses by what it does with its subject: adds or removes it, turns it on or off.
+
+    Of a question about what shall not be, the sentence counts that says so of the question's terms.
+    """
+    asked = directions(reading.question)
+    wanted = {one for one in asked if -one not in asked}
+    there = directions(f"{block.heading}.\n{block.text}") if wanted else frozenset()
+    fit = SAME_WAY if wanted & there else -OTHER_WAY if any(-one in there for one in wanted) else 0.0
+    if wants_without(reading.question):
+        said = [score for score, unit in zip(block.unit_scores, block.units, strict=True) if leaves_out(unit.text)]
+        fit += WITHOUT * max([*said, block.held if leaves_out(block.heading) else 0.0])
+    return fit
 
 
 def asks_same(wanted: Sequence[Term], heading: str) -> float:

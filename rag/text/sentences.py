@@ -61,11 +61,14 @@ def units(text: str) -> list[Unit]:
     return _Cutter(text).cut()
 
 
-def sentence_spans(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
+def sentence_spans(
+    text: str, start: int = 0, end: int | None = None, *, small: bool = False
+) -> Iterator[tuple[int, int]]:
     """Spans of the sentences of a paragraph, without the white space around them.
 
     A full stop ends a sentence if white space follows and then no lower-case letter, except in inline code and after an
     abbreviation or an initial. Versions, decimals, file names and addresses hold no white space, so they stay whole.
+    With `small` a lower-case letter may begin a sentence: "pip installs it. uv does so too."
     """
     end = len(text) if end is None else end
     code = code_spans(text, start, end)
@@ -75,20 +78,20 @@ def sentence_spans(text: str, start: int = 0, end: int | None = None) -> Iterato
             next_code += 1
         if next_code < len(code) and code[next_code][0] <= match.start():
             continue
-        if not _is_end(text, match, begin, end):
+        if not _is_end(text, match, begin, end, small=small):
             continue
         yield from _trimmed(text, begin, match.end())
         begin = match.end()
     yield from _trimmed(text, begin, end)
 
 
-def _is_end(text: str, match: re.Match[str], begin: int, end: int) -> bool:
+def _is_end(text: str, match: re.Match[str], begin: int, end: int, *, small: bool) -> bool:
     if match[0][0] in "。！？":
         return True
     tail = text[match.end() : min(end, match.end() + 40)].lstrip()
     follower = "`" if tail[:1] == "`" else tail.lstrip("*_\"'“‘«([`")[:1]
     stop = match.start() + len(match[0]) - len(match[0].lstrip(".!?…"))
-    return ends_sentence(text, begin, stop, follower)
+    return ends_sentence(text, begin, stop, "`" if small and follower.islower() else follower)
 
 
 def ends_sentence(text: str, begin: int, stop: int, follower: str) -> bool:

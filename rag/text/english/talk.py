@@ -61,9 +61,8 @@ _OPENING: Final = (
     r"but|based on [^,]{1,80}|from [^,]{1,60}|according to [^,]{1,60}|regrettably|no|as far as i can (?:see|tell))"
     r"[,.;:]?\s+(?:but\s+|that\s+)?){0,3}"
 )
-_REFUSALS: Final = tuple(
-    re.compile(_OPENING + body, re.IGNORECASE)
-    for body in (
+_REFUSED: Final = "|".join(
+    (
         rf"{_BOOK}\s+{_NOT}\s+{_SAY}",
         rf"{_BOOK}\s+(?:\w+ly\s+)?(?:provides?|gives?|contains?|says?|offers?|has|have|includes?|mentions?)\s+"
         r"(?:no|nothing)\b",
@@ -94,6 +93,8 @@ _REFUSALS: Final = tuple(
         rf"(?:anywhere\s+)?(?:in|by|within|from)\s+{_BOOK}",
     )
 )
+# One pattern: compiling the opening again for each of the others would take longer than all of them.
+_REFUSAL: Final = re.compile(rf"{_OPENING}(?:{_REFUSED})", re.IGNORECASE)
 _APOLOGY: Final = re.compile(
     r"\W*(?:(?:i['’]m|i am|we are|we['’]re)\s+(?:so |very |really )?sorry|sorry|i apologi[sz]e|my apologies|apologies|"
     r"unfortunately)(?:\s+(?:about|for)\s+(?:that|this|the\s+(?:inconvenience|confusion)))?\W*",
@@ -146,7 +147,7 @@ def is_small_talk(text: str) -> bool:
 def is_refusal(sentence: str) -> bool:
     """Whether the sentence says that the book or the writer has no answer. An apology alone counts."""
     text = " ".join(sentence[:600].split())
-    return _APOLOGY.fullmatch(text) is not None or any(refusal.match(text) for refusal in _REFUSALS)
+    return _APOLOGY.fullmatch(text) is not None or _REFUSAL.match(text) is not None
 
 
 def is_talk(sentence: str, question: AbstractSet[str] = frozenset()) -> bool:
