@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,17 @@ def test_twice_the_page_takes_about_twice_the_time(name: str, generator: str, tm
     pytest.fail(f"{name}: {single:.2f} s, and {double:.2f} s for twice the page")
 
 
+def growth(measured: Callable[[], float]) -> float:
+    """The first of some measurements that is below 14, or else the least: how much longer eight times the text takes.
+
+    Linear time takes 8 times as long, time that grows with the square 64 times. A busy machine disturbs some of them.
+    """
+    found: list[float] = []
+    while len(found) < TRIES and min(found, default=14) >= 14:
+        found.append(measured())
+    return min(found)
+
+
 def test_backticks_of_many_lengths_take_linear_time() -> None:
     """A search for the partner of every run took 23 times as long for 8 times the text, which doubling hardly shows."""
 
@@ -57,7 +69,7 @@ def test_backticks_of_many_lengths_take_linear_time() -> None:
         assert not code_spans(text, in_page=True)
         return time.process_time() - begin
 
-    assert min(taken(8 * 10**6) / taken(10**6) for _ in range(TRIES)) < 14
+    assert growth(lambda: taken(8 * 10**6) / taken(10**6)) < 14
 
 
 def test_many_tags_in_one_line_take_linear_time() -> None:
@@ -69,7 +81,7 @@ def test_many_tags_in_one_line_take_linear_time() -> None:
         assert "<" not in strip_tags(f"{text}{'</li></ul>' * (tags // 2)}", mdx=False)
         return time.process_time() - begin
 
-    assert min(taken(80_000) / taken(10_000) for _ in range(TRIES)) < 14
+    assert growth(lambda: taken(80_000) / taken(10_000)) < 14
 
 
 def levels(folder: Path, uses: int) -> Path:
