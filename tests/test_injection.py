@@ -10,7 +10,7 @@ import pytest
 
 from rag.answer.writer import AnswerWriter, Manner
 from rag.grounding import prove
-from rag.text.english.requests import task_verb
+from rag.text.english.speech_acts import task_verb
 from rag.text.orders import is_order, orders, stated, without_orders
 from rag.text.sentences import units
 from tests.conftest import SHARED

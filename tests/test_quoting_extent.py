@@ -60,3 +60,28 @@ def test_of_a_short_list_every_item_is_begun_and_what_is_cut_has_a_mark() -> Non
     assert "- The folder of the files was moved." in answer
     assert "- The list of the files was damaged." in answer
     assert OMISSION in answer
+
+
+SENDS = "Opens the files of a shop to readers who have a card."
+CODE = "```python\nshop.open_files(readers, card=True)\n```"
+
+
+def test_code_comes_with_what_its_section_says_before_it_if_that_is_short() -> None:
+    question = "How do I open the files of a shop to readers?"
+    example = f"A reader is a name in a list:\n\n{CODE}"
+    answer = ask(question, [passage(1, f"{SENDS}\n\n{example}", "Shops > Open files to readers")])
+    assert answer.index(SENDS) < answer.index("shop.open_files")
+    long = ask(question, [passage(1, f"{TALK} {MORE}\n\n{example}", "Shops > Open files to readers")])
+    assert long.startswith("A reader is a name in a list")
+
+
+def test_what_follows_steps_in_their_section_comes_before_blocks_from_elsewhere() -> None:
+    steps = "To lock the shop window:\n\n1. Turn the brass handle twice.\n2. Push every iron bolt into its frame."
+    after = "It clicks twice when everything is done well, and a lamp goes on beside the door. " * 3
+    others = [
+        f"To lock the shop window of floor {name}, turn its key and {' '.join(f'{name}{i}' for i in range(60))}."
+        for name in ("north", "south", "eastern")
+    ]
+    passages = [passage(1, f"{steps}\n\n{after}", "Shops > Lock the shop window")]
+    passages += [passage(n, text, "Shops > Lock the shop window") for n, text in enumerate(others, 2)]
+    assert "It clicks twice" in ask("How do I lock the shop window?", passages)

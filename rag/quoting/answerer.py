@@ -26,7 +26,7 @@ from rag.quoting.blocks import (
 from rag.quoting.excerpt import LONGEST, flat, laid_out, lines, without_numbers
 from rag.quoting.relevance import Reading, asks_same, read, share
 from rag.text.english.phrases import NUMBERED_TITLE
-from rag.text.english.requests import about_book
+from rag.text.english.speech_acts import about_book
 from rag.text.terms import refers_back, whole_question
 from rag.types import AnsweredQuestion, Passage
 
@@ -56,7 +56,7 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceWeights:
-    """Weights of a logistic regression; decision 130 says on what they were fitted."""
+    """Weights of a logistic regression; decision 139 says on what those with tokens were fitted."""
 
     of: Features
     bias: float
@@ -72,6 +72,7 @@ LONG: Final = 20  # words of a question; a longer one, such as an error message,
 REFUSAL: Final = "The book does not answer this question."
 
 BUDGET: Final = 1300  # characters of an answer, without markers
+OPENING_LENGTH: Final = 250  # characters, at most, that a section says before the steps or the code that answer
 BEFORE: Final = 200  # characters, at most, of other blocks that stand before the best one of their passage
 MOST: Final = 4  # blocks that are chosen by their scores
 CLOSE: Final = 0.85  # least share of the best score that a further block needs
@@ -203,10 +204,11 @@ def choose(reading: Reading) -> list[QuoteBlock]:
 
     One at a time: the block with the best score, where a term that no chosen block has counts more, and so does a block
     that goes on where a chosen one ends. After the first, a block must fit into what is left of the budget. What
-    follows the first in its section fills the rest.
+    follows the first in its section fills the rest; for a how-to question it comes before blocks from elsewhere.
     """
     chosen: list[QuoteBlock] = []
     first: list[QuoteBlock] = []
+    how_to = reading.shape.steps and not reading.shape.definition
     room = BUDGET
     for picked in range(MOST):
         found = _next(reading, chosen, enough=BUDGET - room >= ENOUGH)
@@ -214,16 +216,30 @@ def choose(reading: Reading) -> list[QuoteBlock]:
         group = next((g for g in fitting if not picked or sum(map(_length, g)) <= room), [])
         if not group:
             break
+        if not picked:
+            first = group = [*(_introduction(group[0], reading) if how_to else ()), *group]
         chosen += group
         room -= sum(map(_length, group))
         if not picked:
-            first = group
-            example = _example(group[-1], reading, chosen, room)
-            chosen += example
-            room -= sum(map(_length, example))
+            beside = _following if how_to else _example
+            following = beside(group[-1], reading, chosen, room)
+            chosen += following
+            room -= sum(map(_length, following))
     if first:
         chosen += _following(first[-1], reading, chosen, room)
     return _ordered(chosen, first, reading)
+
+
+def _introduction(block: QuoteBlock, reading: Reading) -> list[QuoteBlock]:
+    """What a section says before steps or code, if it is short. Often they do not say themselves what they are for."""
+    if block.form == "text":
+        return []
+    before = [other for other in reading.passages[block.rank][: block.place] if other.section == block.section]
+    for other in before:
+        leans = leans_back(other, other.units[0]) or not lines(other, reading)
+        if other.form != "text" or leans or not is_quotable(other) or faults(other, reading.question) >= FAULTY:
+            return []
+    return before if sum(map(_length, before)) <= OPENING_LENGTH else []
 
 
 def _ordered(chosen: Sequence[QuoteBlock], first: Sequence[QuoteBlock], reading: Reading) -> list[QuoteBlock]:
