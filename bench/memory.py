@@ -27,7 +27,7 @@ from bench.memory_place import temporary_place
 from bench.table import Row
 from graph.memory import Memory, MemoryOptions, open_memory
 from graph.storage import thread_config
-from rag.prompt.budget import estimate_tokens
+from rag.prompt.prompts import estimate_tokens
 from rag.types import Passage
 from tests.fakes import passage
 from tests.machine import Machine

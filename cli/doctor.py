@@ -110,8 +110,7 @@ async def _attempt(checks: list[Check], name: str, work: Callable[[], Awaitable[
 
 
 async def _profile(options: argparse.Namespace, settings: Settings) -> tuple[Any, str, str]:
-    from rag.prompt.budget import check_system
-    from rag.prompt.prompts import system_prompt
+    from rag.prompt.prompts import check_system, system_prompt
 
     profile = profile_of(settings, options.profile).in_environment(settings)
     check_system(system_prompt(profile), profile.name, profile.budget)

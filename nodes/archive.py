@@ -19,7 +19,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 from nodes.turn import Update
 from rag.conversation.turns import history, is_recorded, turns
 from rag.ports import Parts
-from rag.prompt.budget import history_cost, history_room
+from rag.prompt.prompts import history_cost, history_room
 from rag.types import AnsweredQuestion, Past
 from state import AgentState, Context
 

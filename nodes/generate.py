@@ -35,9 +35,8 @@ from nodes.turn import (
 from rag.answer.writer import AnswerWriter, Manner
 from rag.conversation.turns import history
 from rag.ports import Parts, PartsOf, Quoter
-from rag.prompt.budget import Fitted, fit
-from rag.prompt.prompts import build_prompt, exchange_text, fixed_text, passages_in_results
-from rag.text.english.talk import is_small_talk
+from rag.prompt.prompts import Fitted, build_prompt, exchange_text, fit, fixed_text, passages_in_results
+from rag.text.english.speech_acts import is_small_talk
 from rag.types import Grounding, Passage, Tokens, ToolCall
 from state import AgentState, Context, Draft, Turn
 

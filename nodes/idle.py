@@ -31,7 +31,7 @@ from rag.conversation.turns import (
 )
 from rag.errors import InvalidQuestionError
 from rag.ports import PartsOf
-from rag.text.english.talk import is_small_talk
+from rag.text.english.speech_acts import is_small_talk
 from rag.types import Phase, Response, iso_time, new_id
 from state import EMPTY_TURN, AgentState, Context, Draft, Turn
 

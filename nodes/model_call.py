@@ -21,7 +21,7 @@ from rag.model.reading_pace import awaiting
 from rag.model.received_answer import AnswerMeter, Finish, as_chunk, clean_calls, finish_of, names_its_finish
 from rag.ports import Parts
 from rag.private_apis import unstreamed
-from rag.prompt.budget import estimate_tokens
+from rag.prompt.prompts import estimate_tokens
 from rag.prompt.tool import tool_schema
 from rag.types import Tokens
 

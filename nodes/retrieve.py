@@ -46,9 +46,18 @@ from rag.errors import AskbookError
 from rag.ports import Parts, PartsOf
 from rag.profiles.profile import Profile
 from rag.profiles.schema import ToolSection
-from rag.prompt.budget import estimate_tokens, history_room, least_worth, passages_cost, room_for_result, trim_history
 from rag.prompt.passage_format import as_data
-from rag.prompt.prompts import exchange_text, fixed_text, passages_in_results
+from rag.prompt.prompts import (
+    estimate_tokens,
+    exchange_text,
+    fixed_text,
+    history_room,
+    least_worth,
+    passages_cost,
+    passages_in_results,
+    room_for_result,
+    trim_history,
+)
 from rag.prompt.tool import (
     CALLS_A_ROUND,
     SearchArguments,

@@ -32,8 +32,7 @@ from rag.ingest.manual import VECTORS, index_manual, is_current
 from rag.model.endpoint import Answerer, build_model, close_model, endpoint_of
 from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, Searcher, SparseEncoder
 from rag.profiles.profile import Profile, profile_files, profile_of
-from rag.prompt.budget import check_system
-from rag.prompt.prompts import system_prompt
+from rag.prompt.prompts import check_system, system_prompt
 from rag.search.given_retriever import GivenRetriever, SeenPassages
 from rag.search.rerank import build_reranker
 from rag.search.retriever import Retriever

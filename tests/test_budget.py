@@ -7,8 +7,7 @@ import pytest
 from rag.errors import AskbookError
 from rag.profiles.profile import load_profile
 from rag.profiles.schema import BudgetSection
-from rag.prompt.budget import Fitted, estimate_tokens, fit, trim_history, trim_passages
-from rag.prompt.prompts import system_prompt
+from rag.prompt.prompts import Fitted, estimate_tokens, fit, system_prompt, trim_history, trim_passages
 from rag.types import AnsweredQuestion, Passage
 from tests.fakes import passage
 

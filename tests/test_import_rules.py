@@ -100,11 +100,11 @@ def test_the_file_of_a_package_holds_a_docstring_and_at_most_its_public_names(pa
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("rag/prompt/budget.py", "import langgraph"),
-        ("rag/prompt/budget.py", "from langgraph.types import Command"),
-        ("rag/prompt/budget.py", "from state import AgentState"),
+        ("rag/prompt/prompts.py", "import langgraph"),
+        ("rag/prompt/prompts.py", "from langgraph.types import Command"),
+        ("rag/prompt/prompts.py", "from state import AgentState"),
         ("rag/index/catalog.py", "import nodes.idle"),
-        ("rag/prompt/budget.py", "def f():\n    from graph.agent import Agent"),
+        ("rag/prompt/prompts.py", "def f():\n    from graph.agent import Agent"),
         ("state.py", "from rag.errors import AskbookError"),
         ("state.py", "from rag import errors"),
         ("state.py", "import nodes.turn"),
@@ -122,7 +122,7 @@ def test_the_rule_finds_a_violation_that_was_planted(path: str, source: str) -> 
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("rag/prompt/budget.py", "from rag.types import Passage"),
+        ("rag/prompt/prompts.py", "from rag.types import Passage"),
         ("state.py", "from rag.types import Phase\nfrom langgraph.graph.message import add_messages"),
         ("nodes/idle.py", "from state import AgentState\nfrom rag.servicesque import x"),
         ("run.py", "from cli.chat import chat\nimport graph.agent"),

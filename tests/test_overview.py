@@ -15,7 +15,7 @@ from rag.index.catalog import open_index
 from rag.ingest.pipeline import ingest
 from rag.search.overview import MOST, overview
 from rag.settings import Settings
-from rag.text.english.requests import about_book
+from rag.text.english.speech_acts import about_book
 from tests.command_line import CommandLine
 from tests.fake_index import FakeIndex
 from tests.fakes import FakeVectors

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from rag.conversation.retrieval_context import RetrievalContext
 from rag.profiles.profile import load_profile
 from rag.profiles.schema import ModelSection, RetrievalSection
-from rag.prompt.budget import estimate_tokens
+from rag.prompt.prompts import estimate_tokens
 from tests.command_line import CommandLine
 from tests.fakes import passage
 from tests.openai_server import OPENAI_KEY, Endpoint, answer, calls_tool, openai_server

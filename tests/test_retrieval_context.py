@@ -10,7 +10,7 @@ from rag.answer.writer import AnswerWriter, Manner
 from rag.book import Chunk
 from rag.conversation.retrieval_context import RetrievalContext
 from rag.errors import UsageError
-from rag.prompt.budget import trim_passages
+from rag.prompt.prompts import trim_passages
 from rag.types import Passage
 from tests.fake_index import FakeIndex
 from tests.fakes import passage

@@ -6,8 +6,7 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from rag.profiles.profile import Profile, load_profile
-from rag.prompt.budget import estimate_tokens, room_for_result
-from rag.prompt.prompts import exchange_text, fixed_text, passages_in_results
+from rag.prompt.prompts import estimate_tokens, exchange_text, fixed_text, passages_in_results, room_for_result
 from rag.types import Passage
 from tests.fakes import passage, tool_call
 from tests.machine import Machine

@@ -10,8 +10,7 @@ import pytest
 from rag.conversation.transcript import messages, transcript
 from rag.errors import RetrievalError
 from rag.profiles.profile import load_profile
-from rag.prompt.budget import estimate_tokens
-from rag.prompt.prompts import system_prompt
+from rag.prompt.prompts import estimate_tokens, system_prompt
 from tests.message_rules import problems
 from tests.openai_server import Endpoint, answer
 from tests.profile_wire import QUESTION, Wire

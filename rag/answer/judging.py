@@ -27,7 +27,7 @@ from typing import Final, NamedTuple
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from rag.prompt.passage_format import as_data, format_passages
-from rag.text.english.requests import asked
+from rag.text.english.speech_acts import asked
 from rag.text.orders import blanked, orders, reports
 from rag.text.sentences import units
 from rag.types import Passage

@@ -12,7 +12,7 @@ from rag.answer.shown_answer import LeftOut
 from rag.answer.support import Finding, SupportCheck
 from rag.evidence.reading import read
 from rag.text.english.phrases import POINTING
-from rag.text.english.talk import HEADING_WORDS, is_refusal
+from rag.text.english.speech_acts import HEADING_WORDS, is_refusal
 from rag.text.markup import MarkedText
 from rag.text.vocabulary import is_english
 from rag.types import Grounding, Passage

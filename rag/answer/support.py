@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from rag.answer.citations import best_quote, clip
 from rag.evidence.reading import read
 from rag.evidence.verdict import check
-from rag.text.english.requests import Demand, asked, joined_tasks
+from rag.text.english.speech_acts import Demand, asked, joined_tasks
 from rag.text.english.stopwords import LIGHT
 from rag.text.orders import Order, blanked, is_order, orders, reports, without_orders
 from rag.text.sentences import Unit, code_spans, units

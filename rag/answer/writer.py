@@ -18,7 +18,7 @@ from rag.answer.judging import Claim
 from rag.answer.line_check import LineCheck
 from rag.answer.lines import AnswerLine, Intake, is_delimiter, with_markers
 from rag.answer.shown_answer import HeldLines, LeftOut, ShownAnswer, unconfirmed_answer
-from rag.text.english.talk import is_refusal, is_talk, words
+from rag.text.english.speech_acts import is_refusal, is_talk, words
 from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
 from rag.types import (

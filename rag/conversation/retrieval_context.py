@@ -13,7 +13,7 @@ from pydantic import Field
 
 from rag.answer.citations import best_quote, make_citation, scores_footer
 from rag.book import Chunk
-from rag.prompt.budget import passages_cost, trim_passages
+from rag.prompt.prompts import passages_cost, trim_passages
 from rag.prompt.tool import NOTHING_FOUND
 from rag.types import Citation, CitationStyle, Passage, Record, now
 

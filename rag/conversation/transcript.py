@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rag.conversation.turns import retrieval_history
-from rag.prompt.budget import estimate_tokens
+from rag.prompt.prompts import estimate_tokens
 
 Turns = Sequence[Mapping[str, Any]]
 

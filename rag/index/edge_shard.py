@@ -27,6 +27,7 @@ from rag.index.points import (
     DENSE,
     METADATA,
     SPARSE,
+    TABLE,
     TIE_SLACK,
     PointTable,
     Scores,
@@ -59,7 +60,8 @@ def load(folder: Path, collection: str, chunks: int | None) -> EdgeShard:
         raise broken(collection, "its files are missing")
     if shutil.disk_usage(folder).free < OPENING_ROOM:  # the engine maps its files, and a full disk may kill the process
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    release_edge_lock(folder)
+    if not (folder.parent / TABLE).is_file():  # whoever wrote the table released the lock
+        release_edge_lock(folder)
     with engine_faults(collection):
         shard = EdgeShard.load(str(folder))
         found = shard.count(CountRequest(exact=True))

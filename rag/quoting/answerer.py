@@ -26,7 +26,7 @@ from rag.quoting.blocks import (
 from rag.quoting.excerpt import LONGEST, flat, laid_out, lines, without_numbers
 from rag.quoting.relevance import Reading, asks_same, read, share
 from rag.text.english.phrases import NUMBERED_TITLE
-from rag.text.english.requests import about_book
+from rag.text.english.speech_acts import about_book
 from rag.text.terms import refers_back, whole_question
 from rag.types import AnsweredQuestion, Passage
 

@@ -20,7 +20,7 @@ from rag.ports import Embedder, TokenEmbedder, TokenVectors
 from rag.quoting.blocks import NumberedPassage, QuoteBlock, blocks, faults, is_quotable
 from rag.text.english.directions import directions, leaves_out, wants_without
 from rag.text.english.phrases import COPULA, LEANING, LEANS_BACK, NO_DEFINITION, REASON
-from rag.text.english.requests import QuestionShape, shape
+from rag.text.english.speech_acts import QuestionShape, shape
 from rag.text.terms import Term, in_language, keys, respelt_terms, terms, weigh, with_abbreviations
 from rag.text.vocabulary import is_english, is_foreign, language_of
 

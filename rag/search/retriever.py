@@ -24,7 +24,7 @@ from rag.ports import ChunkIndex, Embedder, Parts, Reranker, Searcher, SparseEnc
 from rag.search.overview import overview
 from rag.search.ranking import Fingerprint, Query, joined, queries_of, ranked, weighed
 from rag.search.rerank import reranked
-from rag.text.english.requests import about_book
+from rag.text.english.speech_acts import about_book
 from rag.text.vocabulary import vocabulary
 from rag.types import AnsweredQuestion, Passage, Retrieval
 

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final
 
-from rag.text.english.requests import ASKS, CONJUNCTION, FOLLOW_UP, REFERS_BACK, SPOKEN_CODE
+from rag.text.english.speech_acts import ASKS, CONJUNCTION, FOLLOW_UP, REFERS_BACK, SPOKEN_CODE
 from rag.text.english.stopwords import ASKED_WITH, FACTS, LIGHT, SAYS_ALSO, SOFT, STOP_WORDS, VAGUE
 from rag.text.vocabulary import MIN_WEIGHT, is_common, is_stop_word, rarity, respelt, stem, stem_in, vocabulary
 
