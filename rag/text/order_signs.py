@@ -17,7 +17,7 @@ _TOKEN: Final = re.compile(rf"{_LETTER}+(?:[-.]{_LETTER}+)*|n['’]t\b|['’](?:
 _CODE: Final = re.compile(r"`[^\s`]*(?:\s[^\s`]+){0,2}`")  # a name or a command; a whole sentence in code signs is read
 _NO_SPACES: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _BREAKS: Final = frozenset('.:;!?—–-|"“”„«»‘。：；！？、，」「')  # a clause begins behind them
-_MARKUP: Final = frozenset(">/#*_([{<@'\\!-|&=")  # a clause begins behind them where a sentence does
+_MARKUP: Final = frozenset("`>/#*_([{<@'\\!-|&=")  # a clause begins behind them where a sentence does
 _QUOTES: Final = frozenset('"“„«「')
 _AFTER_ADDRESS: Final = frozenset(":!,—–-)]>|*.：，！")
 _CALLED_BY_SIGN: Final = frozenset(":!>：！")
@@ -68,7 +68,12 @@ _OBJECTS: Final = frozenset(
     ]
 )
 _FIELDS: Final = frozenset(["ai", "ki", "ia"])
-_GENERAL: Final = frozenset(["when", "if", "whenever", "wenn", "si", "quando", "cuando", "se"])
+_LEARNS: Final = frozenset(["know", "hear", "believe", "understand", "learn", "see"])
+_HEARS: Final = frozenset(["hear", "learn", "told", "informed", "warned"])
+_PRESSING: Final = frozenset(["deserve", "deserves", "vital", "essential", "important", "crucial"])
+_GENERAL: Final = frozenset(
+    ["when", "if", "whenever", "before", "while", "after", "wenn", "si", "quando", "cuando", "se"]
+)
 _ASKS_POLITELY: Final = frozenset(["could", "can", "would", "that"])
 _NEEDS_TO: Final = frozenset(
     ["have", "has", "need", "needs", "required", "obliged", "got", "supposed", "ought"]
@@ -80,6 +85,13 @@ _BEHIND_DROP: Final = 8  # words in which what is to be dropped follows its verb
 _SPEECH: Final = Role.TELL | Role.DESIRE
 _ORDERS: Final = _SPEECH | Role.WRITE
 _AFTER_REPLY: Final = Role.JOINS | Role.AND | Role.THAT | Role.MUST | Role.ABOVE | Role.CALL | Role.EVERY
+
+
+def _bases(word: str) -> tuple[str, ...]:
+    """What an English verb in this form may be: "says" is "say"."""
+    if word.endswith("ing"):
+        return word[:-3], f"{word[:-3]}e"
+    return (word, word[:-1], word[:-2]) if word.endswith(("s", "ed")) else (word,)
 
 
 class OrderSigns:
@@ -148,10 +160,26 @@ class OrderSigns:
     @cached_property
     def speech(self) -> list[int]:
         """The verbs that order to speak."""
-        return [at for at in self.verbs if self.roles[at] & (_SPEECH | Role.SPOKEN)]
+        return [at for at in self.verbs if self.roles[at] & (_SPEECH | Role.SPOKEN) or self._lets_know(at)]
+
+    def _lets_know(self, at: int) -> bool:
+        return self.words[at] == "let" and not _LEARNS.isdisjoint(self.words[at + 1 : at + 7])
+
+    @cached_property
+    def must_hear(self) -> list[int]:
+        """The verbs in "users must hear", "it is vital that readers learn"."""
+        if not any(role & Role.MUST or word in _PRESSING for role, word in zip(self.roles, self.words, strict=True)):
+            return []
+        heard = [at for at, word in enumerate(self.words) if word in _HEARS]
+        return [at for at in heard if any(one & Role.HEARER for one in self.roles[max(0, at - 7) : at])]
+
+    @cached_property
+    def speaks(self) -> bool:
+        """Whether it has a verb of speech in any form: "says", "to mention"."""
+        return any(role_of(base) & _SPEECH for word in self.words for base in _bases(word))
 
     def _begins_clause(self, at: int) -> bool:
-        before = self._before(at)
+        role, before = self.roles[at], self._before(at)
         if before < 0 or self._is_break(before):
             return True
         last = at + 1 == len(self.words) or self.words[at + 1] in _BREAKS
@@ -159,6 +187,13 @@ class OrderSigns:
             return True  # a language that ends its sentences with the verb
         if self._written[before + 1][0].isupper() and not self._written[min(at + 1, len(self.words) - 1)][0].isupper():
             return True  # behind a line without a full stop
+        behind = self.roles[at + 1] if at + 1 < len(self.words) else Role.NONE
+        if role & Role.FOREIGN and behind & Role.THAT:
+            return True
+        if self.words[before] == "to" and before > 0 and self.roles[before - 1] & Role.BIDS:
+            return True
+        if self.roles[before] & Role.AND and before > 0 and self.words[before - 1] in (",", ";"):
+            return bool(role & Role.TELL)
         if self.words[before] == ",":
             return not (at + 1 < len(self.words) and self.words[at + 1] == ",")
         return self.words[before] == "you" and before > 0 and self.words[before - 1] in _ASKS_POLITELY
@@ -213,6 +248,49 @@ class OrderSigns:
 
     def _reads(self, at: int) -> bool:
         return any(one & Role.READS for one in self.roles[at + 1 : at + 3])
+
+    @cached_property
+    def perhaps_addressed(self) -> bool:
+        """Whether it begins with "To the model:", and so may address one."""
+        colon = self.words.index(":") if ":" in self.words[:8] else 0
+        called = colon > 0 and bool(self.roles[self._first] & Role.CALL) if self._first < len(self.words) else False
+        return called and bool(self.roles[colon - 1] & (Role.THING | Role.MACHINE))
+
+    @cached_property
+    def answer_says(self) -> bool:
+        """Whether it says how an answer is to be: "every answer recommends", "the reply is to be", "must read"."""
+        for at in {*self.replies, *self.any_reply}:
+            if self.words[at].startswith(("message", "output")) and at not in self.replies:
+                continue
+            if any(self._is_bidden(one) for one in range(at + 1, min(at + 7, len(self.words)))):
+                return True
+        return False
+
+    def _is_bidden(self, at: int) -> bool:
+        if self.roles[at] & Role.MUST and self.words[at] not in ("has", "have", "need", "needs", "will", "shall"):
+            return True
+        after = self.words[at + 1 : at + 2]
+        if self.words[at] in ("is", "are", "has", "have", "needs") and after == ["to"]:
+            return True
+        base = self.roles[at] & Role.TELL and self.roles[at - 1] & Role.REPLY  # "that a summary state"
+        if base and not self.roles[at] & Role.REPLY:
+            return True
+        return self.words[at].endswith("s") and bool(role_of(self.words[at][:-1]) & _SPEECH)
+
+    @cached_property
+    def names_machine(self) -> bool:
+        """Whether it names anything that may answer: an assistant, an AI, an answering machine."""
+        return bool(self.named)
+
+    @cached_property
+    def named(self) -> list[int]:
+        """The words for assistants and the like. "AI" is as often a science."""
+        return [at for at in {*self.places(Role.MACHINE), *self.machines} if not self._is_field(at)]
+
+    def _is_field(self, at: int) -> bool:
+        return self.words[at] in _FIELDS or (
+            at > 0 and self.words[at - 1] in _FIELDS and at not in self.places(Role.MACHINE)
+        )
 
     @cached_property
     def names_answerers(self) -> bool:
@@ -309,7 +387,7 @@ class OrderSigns:
     @cached_property
     def drops(self) -> list[int]:
         """The verbs that drop what stands before, and name it: "ignore ... instructions", "forget ... above"."""
-        named = Role.RULES | Role.ABOVE
+        named = Role.RULES | Role.ABOVE | Role.SOURCE
         return [at for at in self.places(Role.DROP) if self._orders_to_drop(at) and self._behind_drop(at, named)]
 
     @cached_property
@@ -389,6 +467,10 @@ class OrderSigns:
         """Whether it orders in another language than English."""
         verbs = (*self.verbs, *self.places(Role.DROP))
         return bool(self.inside) or any(self.roles[at] & Role.FOREIGN for at in verbs)
+
+    @cached_property
+    def quotes(self) -> bool:
+        return not _QUOTES.isdisjoint(self.words)
 
     @cached_property
     def mentions(self) -> bool:

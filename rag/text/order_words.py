@@ -31,6 +31,8 @@ class Role:
     MUST = 1 << 11
     ASKED = 1 << 12
     READS = 1 << 13  # what a machine does with a text: "answering"
+    BIDS = 1 << 30  # with "to" behind it: "remember to say"
+    SOURCE = 1 << 31  # "ignore the page"
     DROP = 1 << 14  # "ignore"
     RULES = 1 << 15  # "instructions"
     ABOVE = 1 << 16  # "previous"
@@ -46,14 +48,15 @@ class Role:
 _ENGLISH: Final[dict[int, str]] = {
     Role.MACHINE: "assistant assistants ai ais llm llms gpt* chatgpt chatbot* bot bots copilot summariser* "
     "summarizer*",
-    Role.THING: "agent agents model models system systems engine engines machine machines helper helpers program",
+    Role.THING: "software agent agents model models system systems engine engines machine machines helper helpers "
+    "program",
     Role.ARTIFICIAL: "answering automated automatic artificial digital virtual language conversational generative "
     "rag "
     "ai chat intelligent",
     Role.TELL: "say tell mention reply respond answer claim state assert insist declare announce inform explain "
     "pretend "
     "instruct warn remind quote report reveal convince persuade urge describe present acknowledge confirm clarify "
-    "stress emphasise emphasize highlight disclose repeat cite notify",
+    "stress emphasise emphasize highlight disclose ask act behave pose repeat cite notify",
     Role.DESIRE: "recommend suggest advise advertise promote praise invite encourage endorse",
     Role.WRITE: "add append prepend begin start end finish close conclude include insert integrate incorporate "
     "introduce "
@@ -76,6 +79,12 @@ _ENGLISH: Final[dict[int, str]] = {
     "replying "
     "summarise summarize cited quotes",
     Role.READS: "reading reads answering answers quoting quotes summarising summarizing",
+    Role.BIDS: "free forget remember sure important vital essential crucial asked asks ask told reminded kind "
+    "want wants "
+    "wish like job task duty demand demands request try careful required obliged expected instructed as",
+    Role.SOURCE: "documentation document page text book passage passages context content source sources manual "
+    "article "
+    "safety tout todo alles wszystko всё все her",
     Role.DROP: "ignore disregard forget override bypass overlook discard dismiss scrap neglect",
     Role.RULES: "instruction* prompt prompts rules guideline* directive* directions orders policy policies",
     Role.ABOVE: "above previous prior earlier preceding foregoing before everything far told other else all "
@@ -149,7 +158,7 @@ _OTHERS: Final[dict[int, str]] = {
     "instruç* ordens "
     "istruzion* instructie* opdracht* instruktion* instrukcj* polece* инструкци* указани* talimat* التعليمات "
     "تعليمات निर्देश*",
-    Role.ABOVE: "bisherig* vorherig* obig* obigen précédent* dessus anterior* arriba acima precedent* sopra "
+    Role.ABOVE: "bisherig* vorherig* obig* obigen précéd* précèd* dessus anterior* arriba acima precedent* sopra "
     "vorige eerdere "
     "tidigare poprzedni* powyższ* предыдущ* выше önceki السابقة पिछले tes tus tue tutte toutes todas alle alles",
     Role.CALL: "liebe lieber hallo achtung hinweis an cher chère attention attention à estimado querida querido "
@@ -170,7 +179,8 @@ INSIDE: Final[dict[int, re.Pattern[str]]] = {
                              "チャットボット|어시스턴트|인공지능|언어 ?모델|챗봇"),
     Role.TELL: re.compile("告诉|告訴|回答|回复|回覆|提到|提及|声称|聲稱|说明|推荐|推薦|并说|請說|请说|必须说|"
                           "(?:と|を|に)(?:言っ|言い|答え|伝え|述べ|回答し|返答し|記載し|書い|勧め|付け加え|追加し|書き)|"
-                          "(?:라고|다고|을|를|도) ?(?:말하|답하|답변하|대답하|전하|알리|알려|추천하|언급하|추가하|쓰)"),
+                          "(?:라고|다고|을|를|도) ?(?:말하|답하|답변하|대답하|전하|알리|알려|추천하|언급하|추가하|쓰)|"
+                          "말해|말하"),
     Role.WRITE: re.compile("加入|添加|写上|寫上|输出|輸出|附上|写道|出力し|포함하|출력하|덧붙"),
     Role.HEARER: re.compile("用户|用戶|读者|讀者|ユーザー|利用者|読者|사용자|독자"),
     Role.REPLY: re.compile("回答|回复|答案|返答|답변|응답"),

@@ -27,7 +27,7 @@ from rag.text.order_words import Role
 from rag.text.sentences import Unit, sentence_spans, units
 
 _TAG: Final = re.compile(
-    r"<\|?/?\s?(?:system|assistant|instructions?|prompt|user|human|admin|important|ai|llm|inst|im_start|bot|model)\b"
+    r"<\|?/?\s?(?:system|assistant|instructions?|prompt|llm|inst|im_start)\b"
     r"|\[/?(?:inst|system|sys|assistant|ai|bot|llm|prompt|instructions?)\]|<<sys>>"
     r"|[\"']role[\"']\s*:\s*[\"']|[\"'](?:instructions?|prompt|system)[\"']\s*:"
     r"|^\W*\#{2,}\s*(?:instructions?|system|assistant|response|human|user|prompt)\b"
@@ -52,7 +52,7 @@ _NEW_ROLE: Final = re.compile(
 )
 _LETTERS: Final = re.compile(r"\b(?:letters|vowels|consonants|(?:each|every)(?:\s\w+)?\sletter)\b", re.IGNORECASE)
 _YOU_WRITE: Final = re.compile(
-    r"\bwhat(?:ever)?\syou\s(?:write|say|answer|reply|generate|produce|output)\b", re.IGNORECASE
+    r"\bwhat(?:ever)?\s(?:you|to)\s(?:write|say|answer|reply|generate|produce|output)\b", re.IGNORECASE
 )
 _REMARK: Final = re.compile(r"\s*(?:#|//|--|;|/\*|\*|<!--|\"\"\"|%)")  # of code
 _CELL: Final = re.compile(r"[^|\n]+")
@@ -132,7 +132,11 @@ def _is_weak(sentence: str, signs: OrderSigns) -> bool:
         told = signs.dictates or signs.hears or signs.asked or signs.any_reply or signs.replies or signs.machines
         if told or signs.must or signs.opens:
             return True
-    if signs.verbs and (signs.asked or signs.writes_that or _YOU_WRITE.search(sentence)):
+    if signs.verbs and (signs.asked or signs.writes_that or signs.drops):
+        return True
+    if signs.perhaps_addressed or signs.answer_says or signs.must_hear or _YOU_WRITE.search(sentence):
+        return True
+    if signs.verbs and signs.any_reply and signs.quotes:
         return True
     answer_must = any(signs.roles[at] & Role.REPLY for at in signs.must)
     if signs.commanded and (signs.machines or answer_must):
@@ -144,7 +148,11 @@ def _frame(signs: OrderSigns, *, strong: bool) -> tuple[frozenset[str], ...]:
     machines = {*signs.addressed, *(at for at in signs.must if at in signs.machines)}
     if strong:
         machines.update(signs.machines)
-    groups = (signs.stems(machines), signs.stems({*signs.replies, *signs.any_reply}), signs.stems(signs.verbs))
+    groups = (
+        signs.stems(machines),
+        signs.stems({*signs.replies, *signs.any_reply}),
+        signs.stems({*signs.verbs, *signs.must_hear}),
+    )
     return tuple(group for group in groups if group)
 
 
@@ -169,13 +177,17 @@ def _found(text: str) -> Iterator[Order]:
     """The orders, each followed by what it dictates."""
     reach = _Reach()
     chat = _chat(text)
+    stranger = _stranger(text)
     for unit in units(text):
         for start, end in _sentences(text, unit):
             sentence = f"## {text[start:end]}" if unit.kind == "heading" and text[end - 1] == ":" else text[start:end]
             strength = "" if _is_code(unit, sentence) else _strength(sentence)
+            if start == stranger and not strength:
+                strength = "weak"
             if strength:
                 signs, strong = signs_of(sentence), strength == "strong"
-                yield Order(start, end, strong, _frame(signs, strong=strong), foreign=signs.foreign)
+                frame = (signs.stems(signs.named),) if start == stranger else _frame(signs, strong=strong)
+                yield Order(start, end, strong, frame, foreign=signs.foreign)
                 reach.begin(unit, sentence, strong=strong)
             elif any(begin <= start < stop for begin, stop in chat):
                 yield Order(start, end, strong=False, follows=True)
@@ -195,7 +207,7 @@ class _Reach:
 
     def begin(self, unit: Unit, sentence: str, *, strong: bool) -> None:
         signs = signs_of(sentence)
-        announces = sentence.rstrip("*_ \"'”").endswith((":", "：", ">"))
+        announces = sentence.rstrip("*_ \"'”").endswith((":", "：", ">", ":*"))
         calls = bool(signs.addressed or signs.has_rules) and not signs.verbs  # "Attention, assistant."
         self._block, self.foreign = unit.block, signs.foreign
         self._whole = unit.kind != "item" and (announces or calls)
@@ -213,9 +225,27 @@ class _Reach:
         return held
 
 
+def _stranger(text: str) -> int:
+    """Where the sentence begins that speaks of a machine that speaks, if the rest of the text speaks of none; else -1.
+
+    A book about kettles that names "the chatbot" once, with a verb of speech, is suspicious without an order.
+    """
+    found = [
+        start
+        for unit in units(text)
+        for start, end in _sentences(text, unit)
+        if unit.kind != "code" and signs_of(text[start:end]).names_machine
+    ]
+    if len(found) != 1:
+        return -1
+    end = next(end for unit in units(text) for start, end in _sentences(text, unit) if start == found[0])
+    signs = signs_of(text[found[0] : end])
+    return found[0] if signs.speaks else -1
+
+
 def _is_code(unit: Unit, line: str) -> bool:
     """Whether the line is code. Remarks are not, nor is what stands behind a fence that is never closed."""
-    if unit.kind != "code" or _REMARK.match(line):
+    if unit.kind != "code" or _REMARK.match(line) or _TURN.match(line):
         return False
     return unit.text.rsplit("\n", 1)[-1].strip().startswith(("```", "~~~")) and "\n" in unit.text
 
