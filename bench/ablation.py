@@ -28,6 +28,7 @@ COLUMNS: Final = ("true", "relational", "others", "one word", "reference answers
 # Kinds of reasons that more than one rule gives, told apart by their words.
 _PARTS: Final = {
     "one of its clauses": "a clause far from the passages",
+    "its parts together": "a claim scattered over the passages",
     "nothing of": "strange words of a heading",
     "nothing like it": "a sentence far from the passages",
     "for something else": "{kind} in another's place",

@@ -203,3 +203,23 @@ def test_a_dot_product_and_a_comment_are_no_addresses() -> None:
     passage = "The dot product of two vectors is a number; a comment begins with // in C."
     assert check("The dot product of two vectors is a number.", [passage]).supported
     assert check("A comment begins with // in C.", [passage]).supported
+
+
+@pytest.mark.parametrize(
+    ("sentence", "standing"),
+    [
+        ("All packages are always kept on the local disk by the cache.", "unconfirmed"),
+        ("The cache keeps packages whenever downloads fail.", "unconfirmed"),
+        ("The cache puts packages it has fetched on the local disk.", "supported"),
+        ("A worker that stops gets restarted by the monitor.", "supported"),
+        ("When the tank is almost full, an alarm goes off.", "supported"),
+    ],
+)
+def test_the_parts_of_a_claim_belong_together_in_the_passages(sentence: str, standing: str) -> None:
+    passages = [
+        "The scheduler assigns each task to a worker. Workers that stop are restarted by the monitor.",
+        "The cache keeps downloaded packages on the local disk. It does not keep those built from source.\n"
+        "If the disk is full, downloads fail.",
+        "Open the valve, and the tank fills. An alarm sounds when the tank is nearly full.",
+    ]
+    assert check(sentence, passages).standing == standing

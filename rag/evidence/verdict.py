@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
+from rag.evidence.alignment import score
 from rag.evidence.doubts import Comparison
 from rag.evidence.mentions import Mentions
 from rag.evidence.reading import TextLine, read
@@ -27,9 +28,10 @@ LONGEST_WRAPPED: Final = 2000  # code points; a longer sentence is taken as it i
 MOST_WRAPS: Final = 4  # phrases before a claim that are removed
 STRANGE: Final = 1  # words of a heading or a lead that may be missing in the passages
 CLOSE: Final = 0.4  # least share of a claim, by weight, that the passages hold
-CLAUSE_CLOSE: Final = 0.45  # the same of each of its clauses
+CLAUSE_CLOSE: Final = 0.3  # the same of each of its clauses
 QUOTED: Final = 0.9  # the same of a claim in another language than English
 CLAUSE_WORDS: Final = 2  # content words with which a clause states something by itself
+SCATTERED: Final = "distant: no sentence of the passages says its parts together"
 
 _FIRST_WORD: Final = re.compile(r"\A[a-z]+(?![\w.(:/=]|-[\w-])")  # and no code word, such as `state_text` or `uv.lock`
 _MARKER: Final = re.compile(r"(`[^`\n]*`)|[\[【]\^?\d{1,3}(?:[,\s–-]{1,3}\^?\d{1,3}){0,20}[\]】]")
@@ -223,6 +225,8 @@ def _judged(text: str, claim: WordContexts, mentions: Mentions) -> tuple[WordCon
         doubts.append("distant: the passages say nothing like it")
     elif any(share_held(clause) < CLAUSE_CLOSE for clause in _clauses(text, claim)):
         doubts.append("distant: the passages say nothing like one of its clauses")
+    elif score(claim) > 0:
+        doubts.append(SCATTERED)
     return claim, [*_missing(text, comparison, mentions), *(("unconfirmed", doubt) for doubt in doubts)]
 
 

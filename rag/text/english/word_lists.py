@@ -49,6 +49,22 @@ CARRIERS: Final = frozenset(_CARRIER_STEMS.split())
 _WHOLE_WORDS: Final = "all every each everyone everything both always necessarily entirely completely fully quite"
 WHOLES: Final = frozenset(_WHOLE_WORDS.split())
 
+# Words that say of how much, when or why a statement holds. A falsehood may add them to what a passage says.
+_UNIVERSAL_WORDS: Final = """
+all every always never only any each must none no entire entirely whole completely everything everyone nothing
+everywhere whenever exclusively guaranteed guarantees ensures automatically directly immediately simply
+"""
+UNIVERSALS: Final = frozenset(_UNIVERSAL_WORDS.split())
+_TIME_WORDS: Final = """
+before after first then until once while when during finally later earlier next last already previously second initially
+"""
+TIMES: Final = frozenset(_TIME_WORDS.split())
+_CAUSE_WORDS: Final = """
+because therefore since due cause causes caused leads thus hence reason why prevent prevents result results thereby
+avoid means
+"""
+CAUSES: Final = frozenset(_CAUSE_WORDS.split())
+
 SOURCE_WORD: Final = (
     r"(?:[Ss]ources?|[Pp]assages?|[Rr]ef(?:erence)?s?|[Cc]it(?:e|ations?)|[Dd]oc(?:ument)?s?|[Cc]hunks?|[Cc]ontext)"
 )

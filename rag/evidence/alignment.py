@@ -1,0 +1,75 @@
+"""How doubtful a claim is by the way its words stand in the lines of the passages: one score of five signals.
+
+A paraphrase says in other words what one line says, from its beginning to its end. A falsehood made of the words of the
+passages takes its end from elsewhere, leaves out a "not", or adds an "all", "because" or "before". None of this is
+certain alone. The weights are those of a logistic regression on labelled claims (`bench.doubt`).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from rag.evidence.negation import cues
+from rag.evidence.word_contexts import WordContexts
+from rag.text.english.word_lists import CAUSES, TIMES, UNIVERSALS
+
+TAIL: Final = 4  # content words at the end of a claim
+MOST_MISSING: Final = 4  # missing words that count; more are no paraphrase
+
+
+class Signals(NamedTuple):
+    """What tells a falsehood that is made of the words of the passages from a paraphrase.
+
+    `tail` is the share of the last four content words, by weight, that one line holds, 0 to 1. `missing` counts the
+    words that no passage has, 0 to 4: whoever writes in his own words has some. `short` is 1 for a claim of four
+    content words or fewer, which is nothing but its tail. `denial` is 1 if the nearest line denies something and the
+    claim denies nothing. `added` counts the claim's words for a whole, a cause or an order in time that have no
+    counterpart around the nearest line.
+    """
+
+    tail: float
+    missing: float
+    short: float
+    denial: float
+    added: float
+
+
+WEIGHTS: Final = Signals(tail=-3.39, missing=-0.52, short=-1.33, denial=0.86, added=1.11)
+BIAS: Final = 1.60
+
+
+def score(claim: WordContexts) -> float:
+    """The log odds that the claim is false; above 0 it is doubtful."""
+    return BIAS + sum(weight * value for weight, value in zip(WEIGHTS, signals(claim), strict=True))
+
+
+def signals(claim: WordContexts) -> Signals:
+    nearest = claim.sources.lines[claim.fullest[0]].tokens if claim.fullest else ()
+    return Signals(
+        tail=_tail(claim),
+        missing=min(MOST_MISSING, sum(not word.key for word in claim.words)),
+        short=float(len(claim.words) <= TAIL),
+        denial=float(bool(cues(nearest)) and not cues(claim.said.tokens)),
+        added=_added(claim),
+    )
+
+
+def _tail(claim: WordContexts) -> float:
+    """The share of the last words that one line holds; 1 without words."""
+    held: dict[int, float] = {}
+    for word in claim.words[-TAIL:]:
+        for number in claim.sources.holders.get(word.key, ()):
+            held[number] = held.get(number, 0.0) + word.weight
+    whole = sum(word.weight for word in claim.words[-TAIL:])
+    return max(held.values(), default=0.0) / whole if whole else 1.0
+
+
+def _added(claim: WordContexts) -> int:
+    """The number of words such as "all", "because" and "before" that the nearest line and those beside it lack.
+
+    For a word for a whole or a cause, any other of its kind is a counterpart.
+    """
+    sources, nearest = claim.sources, claim.fullest[:1]
+    near = {token.word for n in nearest for line in (sources.lines[n], *sources.around(n)) for token in line.tokens}
+    said = {token.word for token in claim.said.tokens}
+    return len(said & TIMES - near) + sum(len(said & kind) for kind in (UNIVERSALS, CAUSES) if near.isdisjoint(kind))
