@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from rag.embedding import local, packed_tables
+from rag.embedding import local
 from rag.embedding.known_models import PACKAGED
 from rag.embedding.local import MINILM_SHA256, PACKAGED_DIMENSION, VOCABULARY, OnnxEmbeddings
 from rag.ports import TokenVectors
@@ -43,8 +43,8 @@ class MadeVectors:
         if file is not None and file.exists() and file.stat().st_size > _MOST:
             file.unlink()
         self._lock = threading.Lock()
-        code = [Path(str(module.__file__)).read_bytes() for module in (local, packed_tables)]
-        self._base = hashlib.sha256(b"".join([_MODEL.encode(), VOCABULARY.read_bytes(), *code]))
+        code = Path(str(local.__file__)).read_bytes()
+        self._base = hashlib.sha256(b"".join([_MODEL.encode(), VOCABULARY.read_bytes(), code]))
         self._table = sqlite3.connect(file or ":memory:", check_same_thread=False, isolation_level=None, timeout=60)
         self._table.execute("pragma journal_mode = wal")
         self._table.execute("pragma synchronous = off")

