@@ -76,7 +76,7 @@ OPENING_LENGTH: Final = 250  # characters, at most, that a section says before t
 BEFORE: Final = 450  # characters, at most, of the blocks that lead straight to the best one: about three sentences
 MOST: Final = 4  # blocks that are chosen by their scores
 CLOSE: Final = 0.85  # least share of the best score that a further block needs
-CLOSE_STEPS: Final = 0.70  # the same, for a question that asks how: one more way to do it is often wanted
+CLOSE_MANY: Final = 0.70  # the same, for a question that asks how or compares, and for an error message
 GAIN: Final = 0.5  # score of a further block for all the terms that no chosen block has
 NEXT: Final = 0.12  # score of a block that goes on where a chosen one ends
 ENOUGH: Final = 250  # characters; a shorter answer takes further blocks with LOOSE less
@@ -298,7 +298,8 @@ def _next(reading: Reading, chosen: Sequence[QuoteBlock], *, enough: bool) -> li
         return []
     if not chosen:
         return reading.ranked
-    close = CLOSE_STEPS if reading.shape.steps else CLOSE
+    asked = reading.shape
+    close = CLOSE_MANY if asked.steps or asked.comparison or asked.message else CLOSE
     least = max(block.score for block in reading.ranked) * (close if enough else close - LOOSE)
     have = frozenset[str]().union(*(block.own for block in chosen))
     before = share(reading.terms, have)
