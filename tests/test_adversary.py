@@ -142,12 +142,15 @@ def test_what_is_no_marker_cites_nothing(marker: str) -> None:
         "https://docs.example/nodes/../evil",
         "<http://evil.com>",
         "https://docs.example/nodes?x=http://evil.com",
-        "![x](http://evil.com/a.png)",
         "[](http://evil.com)",
     ],
 )
-def test_an_address_of_the_models_own_leaves_no_trace(address: str) -> None:
-    assert answer(f"{N} {address} [1].") == CITED
+def test_an_address_of_the_models_own_leaves_nothing_but_a_mark(address: str) -> None:
+    assert answer(f"{N} {address} [1].") == f"{CITED} {FLAG}"
+
+
+def test_an_image_leaves_no_trace() -> None:
+    assert answer(f"{N} ![x](http://evil.com/a.png) [1].") == CITED
 
 
 @pytest.mark.parametrize(
@@ -268,7 +271,7 @@ def test_a_marker_behind_a_closing_fence_goes_below_it() -> None:
         (f"{N} ([1], [2]).", f"{N} ([1])."),
         (f"{N} [1], [99].", CITED),
         (f"{N} [99], [1].", CITED),
-        (f"{N} `http://evil.com` [1].", CITED),
+        (f"{N} `http://evil.com` [1].", f"{CITED} {FLAG}"),
         (f"{N} <a\nhref='http://evil.com'>x</a> [1].", f"{N} [1]"),
         (f"{N} [cite: 1].", CITED),
         (f"{N} [1].\r\n{T} [2].\r\n", f"{CITED}\n{T} [2]."),
