@@ -223,3 +223,11 @@ def test_the_parts_of_a_claim_belong_together_in_the_passages(sentence: str, sta
         "Open the valve, and the tank fills. An alarm sounds when the tank is nearly full.",
     ]
     assert check(sentence, passages).standing == standing
+
+
+@pytest.mark.parametrize(
+    "sentence", ["Every widget sings in the morning.", "A widget has exactly four teeth, and widgets pay taxes."]
+)
+def test_a_rare_subject_alone_does_not_confirm_a_short_claim(sentence: str) -> None:
+    verdict = check(sentence, ["A widget has exactly four teeth. Widgets are ground from steel."])
+    assert verdict.standing == "unconfirmed"

@@ -39,7 +39,7 @@ BIAS: Final = 1.60
 
 
 def score(claim: WordContexts) -> float:
-    """The log odds that the claim is false; above 0 it is doubtful."""
+    """The log odds that the claim is false, among claims that no other rule doubts."""
     return BIAS + sum(weight * value for weight, value in zip(WEIGHTS, signals(claim), strict=True))
 
 
