@@ -161,5 +161,5 @@ def test_a_source_is_one_line_with_its_address_whole() -> None:
 
 
 def test_many_sources_are_counted_instead_of_listed() -> None:
-    lines = compact(60, *(source(n, "Widgets", "w.md") for n in range(1, 10)))
-    assert lines[-2:] == ["[5] Widgets  w.md", "4 more: /sources"]
+    lines = compact(60, *(source(n, f"Part {n}", "w.md") for n in range(1, 10)))
+    assert lines[-2:] == ["[5] Part 5  w.md", "4 more: /sources"]
