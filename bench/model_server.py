@@ -26,7 +26,7 @@ from tests.rooms import ROOT
 
 KEY: Final = "sk-bench-0123456789-0123456789-0123456789"
 _PASSAGE: Final = re.compile(r"^\[(\d+)\] Source: [^\n]*\n+(.*?)(?=^\[\d+\] Source: |\Z)", re.MULTILINE | re.DOTALL)
-_SENTENCE: Final = re.compile(r"^[A-Z][^\n|#*`\[\]<>]{30,200}?\.(?=\s|$)", re.MULTILINE)
+_SENTENCE: Final = re.compile(r"^[A-Z][^\n|#*\[\]<>]{30,200}?\.(?=\s|$)", re.MULTILINE)
 _OF_ALL: Final = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
 REFUSAL: Final = "I don't have information about that in the book content"
 
