@@ -17,7 +17,7 @@ from rag.errors import AskbookError
 from rag.model.endpoint_errors import RequestInfo, model_error
 from rag.model.event_stream import EventStream
 from rag.model.reading_pace import OpenStreams
-from rag.model.received_answer import check_arguments, first_choice, with_finish_reason
+from rag.model.received_answer import usable_chunk
 
 _SIGN_OF_LIFE: Final = 10.0  # seconds; of chunks that say nothing, one is passed on so often, for idle timeouts
 # Raised by the client for an answer of another form, such as a list where an object belongs. Elsewhere they are bugs.
@@ -78,10 +78,8 @@ class EndpointChatModel(ChatOpenAI):
     def _convert_chunk_to_generation_chunk(
         self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, Any] | None
     ) -> ChatGenerationChunk | None:
-        chunk = with_all_keys(first_choice(chunk))
-        check_arguments(chunk)
         return super()._convert_chunk_to_generation_chunk(
-            with_finish_reason(chunk), default_chunk_class, base_generation_info
+            usable_chunk(chunk), default_chunk_class, base_generation_info
         )
 
     def _get_request_payload(
@@ -128,20 +126,3 @@ class PlainCompletions:
         )
         stream.beside = self._opened
         return stream
-
-
-def with_all_keys(chunk: dict[str, Any]) -> dict[str, Any]:
-    """The chunk with the keys that LangChain reads without a default, as OpenAI's client gives them: None if missing.
-
-    Some endpoints leave out the index of a tool call, or the delta of the last chunk.
-    """
-    choices = chunk.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        return chunk
-    choice: dict[str, Any] = {"delta": None, **choices[0]}
-    delta = choice["delta"]
-    calls = delta.get("tool_calls") if isinstance(delta, dict) else None
-    if isinstance(calls, list):
-        keyed = [{"index": None, "function": None, **call} if isinstance(call, dict) else call for call in calls]
-        choice["delta"] = {**delta, "tool_calls": keyed}
-    return {**chunk, "choices": [choice, *choices[1:]]}
