@@ -58,7 +58,14 @@ class CitedPassage:
     def __init__(self, passage: Passage) -> None:
         self.number = passage.number
         self.text = passage.text
-        around = (passage.title, passage.heading, passage.breadcrumb, passage.chapter, passage.source_file_path)
+        around = (
+            passage.title,
+            passage.heading,
+            passage.breadcrumb,
+            passage.chapter,
+            passage.source_file_path,
+            passage.url,
+        )
         self.known = " \n".join(one for one in around if one)
         self._titles = {_worded(title) for one in around if one for title in (one, *one.split(" > "))}
 
