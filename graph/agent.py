@@ -28,7 +28,7 @@ from graph.turn_run import (
     interrupted_request,
     response_of,
 )
-from nodes.retry_limits import USUAL, Patience
+from nodes.turn import USUAL, Patience
 from rag.caller_parts import Given
 from rag.conversation.retrieval_context import RetrievalContext
 from rag.conversation.turns import (
@@ -277,7 +277,7 @@ class Agent:
         return failing
 
     async def conversation(self, thread_id: str) -> dict[str, Any]:
-        """A stored conversation in the format of `rag.conversation.transcript`. Raises `UsageError` if unknown."""
+        """A stored conversation in the format of `rag.conversation.turns`. Raises `UsageError` if unknown."""
         stored = await self.memory.conversation(thread_id)
         if stored is None:
             raise unknown_thread(thread_id)
