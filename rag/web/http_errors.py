@@ -59,14 +59,9 @@ def error_response(failure: AskbookError | ErrorInfo, answer: Response | None = 
 
 def error_body(info: ErrorInfo, status: int) -> dict[str, Any]:
     """The object under `error`: what an OpenAI client reads, and the hint."""
-    parts = [told(info)] if not _is_about_the_request(info) else []
+    parts = [told(info)] if info.error_type != "invalid_input" else []  # there the message alone says what is wrong
     message = " ".join(filter(None, (*parts, info.message, info.hint)))
     return {"message": message, "type": _openai_type(status), "param": None, "code": info.code, "hint": info.hint}
-
-
-def _is_about_the_request(info: ErrorInfo) -> bool:
-    """Whether the failure is about the request; its message alone then says what is wrong."""
-    return info.error_type == "invalid_input"
 
 
 def _openai_type(status: int) -> str:
