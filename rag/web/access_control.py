@@ -53,7 +53,7 @@ class AccessControl:
         scheme, _, key = headers.get("authorization", "").partition(" ")
         key = key.strip() if scheme.lower() == "bearer" else ""
         person = people.of(key)
-        if person is None and not _is_open(request.url.path):
+        if person is None and request.url.path != "/" and not request.url.path.startswith(_OPEN):
             problem = "The key is wrong." if key else "A key is needed."
             raise RequestRefusedError(401, "unknown_key", problem, hint="Send it as Authorization: Bearer KEY.")
         request.state.person = person
@@ -76,7 +76,3 @@ def _name(host: str) -> str:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return ""
-
-
-def _is_open(path: str) -> bool:
-    return path == "/" or path.startswith(_OPEN)
