@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 import aiosqlite
-import portalocker
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.sqlite import SqliteStore
 
 from graph.private_apis import in_its_thread
 from graph.storage import border
 from rag.errors import MemoryFailureError
-from rag.system.private_files import private_folder
+from rag.system.private_files import private_folder, try_lock
 from rag.types import new_id
 
 _WAIT_SECONDS: Final = 5  # for another process that is writing
@@ -37,7 +36,6 @@ _PRAGMAS: Final = (
     "pragma journal_size_limit=524288",
 )
 _ALONE: Final = ("pragma locking_mode=EXCLUSIVE", "pragma temp_store=MEMORY")
-_EXCLUSIVE: Final = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
 _BEGINNING: Final = b"SQLite format 3\x00"
 
 T = TypeVar("T")
@@ -255,34 +253,12 @@ class FileLocks:
         """Try once to take the lock; when that yields True it is held for the block. Raises `MemoryFailureError`."""
         path = self._folder / f"turn-{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"
         with border(self._place):
-            descriptor = self._acquire(path)
+            descriptor = try_lock(path)
         if descriptor is None:
             yield False
             return
         try:
             yield True
         finally:
-            path.unlink(missing_ok=True)  # before the lock is freed, so that `_is_still` sees the file is gone
+            path.unlink(missing_ok=True)  # before the lock is freed, so that those who wait see it is gone
             os.close(descriptor)
-
-    def _acquire(self, path: Path) -> int | None:
-        while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            try:
-                portalocker.lock(descriptor, _EXCLUSIVE)
-            except portalocker.AlreadyLocked:
-                os.close(descriptor)
-                return None
-            except portalocker.LockException as error:
-                os.close(descriptor)
-                raise OSError("the file system refuses a lock") from error
-            if _is_still(path, descriptor):
-                return descriptor
-            os.close(descriptor)  # its holder deleted the file between our `open` and `lock`
-
-
-def _is_still(path: Path, descriptor: int) -> bool:
-    try:
-        return path.stat().st_ino == os.fstat(descriptor).st_ino
-    except FileNotFoundError:
-        return False

@@ -178,14 +178,9 @@ class RunObserver(BaseCallbackHandler):
         if run.kind == "turn":
             for left in [key for key, one in self._runs.items() if one.turn is run][::-1]:
                 self.ended(self._runs.pop(left), "cancelled")
-        self.ended(run, problem_of(error))
-
-
-def problem_of(error: BaseException | None) -> str:
-    """The code of a failure, or its class: never its text, which may hold anything. Empty for no failure."""
-    if error is None:
-        return ""
-    return error.code if isinstance(error, AskbookError) else type(error).__name__
+        # The code of a failure, or its class: never its text, which may hold anything.
+        problem = error.code if isinstance(error, AskbookError) else type(error).__name__ if error else ""
+        self.ended(run, problem)
 
 
 def _known(**facts: Any) -> dict[str, Any]:
