@@ -140,7 +140,8 @@ def _plots(answers: Sequence[GradedAnswer]) -> Iterator[str]:
     yield _plot("Recall by depth", [bars], below, _SHARES, across="passages", up="recall")
     bins = [[one.refused for one, score in searched if _bin(score, _REFUSAL_BINS) == n] for n in range(_REFUSAL_BINS)]
     bars = Bars("refused", "first", [(sum(b) / len(b) if b else 0.0, f"{sum(b)} of {len(b)}") for b in bins])
-    yield _plot("Refusals by score", [bars], _SCORES, _SHARES, across=across, up="share refused")
+    shares = [f"{sum(b)}/{len(b)}" if b else "" for b in bins]
+    yield _plot("Refusals by score", [bars], _SCORES, _SHARES, across=across, up="share refused", counts=shares)
 
 
 def _bin(score: float, bins: int) -> int:
@@ -245,9 +246,19 @@ class Bars(NamedTuple):
 
 
 def _plot(
-    title: str, series: Sequence[Bars], below: Axis, left: Axis, *, across: str, up: str, gate: float | None = None
+    title: str,
+    series: Sequence[Bars],
+    below: Axis,
+    left: Axis,
+    *,
+    across: str,
+    up: str,
+    gate: float | None = None,
+    counts: Sequence[str] = (),
 ) -> str:
-    """The bars of all series side by side, between two axes. `gate` is the place of a vertical line."""
+    """The bars of all series side by side, between two axes. `gate` is the place of a vertical line, and `counts` stand
+    above the bars of the first series.
+    """
     wide = (_WIDTH - _LEFT - _RIGHT) / max(1, len(series[0].bars))
     bars = [
         f'<rect class="{one.style}" x="{_LEFT + wide * (place + n / len(series)):.1f}" y="{_y(height):.1f}" '
@@ -255,6 +266,10 @@ def _plot(
         for n, one in enumerate(series)
         for place, (height, says) in enumerate(one.bars)
         if height
+    ]
+    bars += [
+        f'<text class="count" x="{_LEFT + wide * (place + 0.5):.1f}" y="{_y(height) - 3:.1f}">{text}</text>'
+        for place, (text, (height, _)) in enumerate(zip(counts, series[0].bars, strict=False))
     ]
     if gate is not None:
         bars.append(

@@ -74,7 +74,7 @@ class RunObserver(BaseCallbackHandler):
 
     def on_chain_start(
         self,
-        serialized: dict[str, Any] | None,  # noqa: ARG002
+        serialized: Any,  # noqa: ARG002
         inputs: Any,
         *,
         run_id: UUID,
@@ -105,32 +105,18 @@ class RunObserver(BaseCallbackHandler):
 
     on_retriever_error = on_tool_error = on_llm_error = on_chain_error
 
-    def on_retriever_start(
-        self,
-        serialized: dict[str, Any] | None,  # noqa: ARG002
-        query: str,  # noqa: ARG002
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **_told: Any,
-    ) -> None:
+    def on_retriever_start(self, *_: Any, run_id: UUID, parent_run_id: UUID | None = None, **_told: Any) -> None:
         self._begin_inside("search", "search", run_id, parent_run_id)
 
     def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **_told: Any) -> None:
         self._end(run_id, passages=len(documents))
 
     def on_tool_start(
-        self,
-        serialized: dict[str, Any] | None,
-        input_str: str,  # noqa: ARG002
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **_told: Any,
+        self, serialized: Any, *_: Any, run_id: UUID, parent_run_id: UUID | None = None, **_told: Any
     ) -> None:
         self._begin_inside("tool", str((serialized or {}).get("name") or "tool"), run_id, parent_run_id)
 
-    def on_tool_end(self, output: Any, *, run_id: UUID, **_told: Any) -> None:  # noqa: ARG002
+    def on_tool_end(self, *_: Any, run_id: UUID, **_told: Any) -> None:
         self._end(run_id)
 
     def on_chat_model_start(
