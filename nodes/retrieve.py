@@ -27,9 +27,10 @@ from langgraph.types import Command
 
 from nodes.error import as_failure, named_failures
 from nodes.model_call import ModelRequest, Unseen, call_model, tokens_used, was_cut
-from nodes.retry_limits import USUAL, Patience
 from nodes.turn import (
+    USUAL,
     AsyncNode,
+    Patience,
     Update,
     context_of,
     exchange_of,

@@ -18,8 +18,7 @@ from rag.index.index_errors import encoders, mismatch, name_taken, no_collection
 from rag.index.points import DENSE, ENTRY_KEYS, SPARSE, server_ids, to_entry
 from rag.index.server_errors import is_forbidden, is_missing, server_faults
 from rag.index.server_lease import take_lease
-from rag.index.server_requests import INDEXED, quantization
-from rag.index.server_search import ServerHits, ServerSearch
+from rag.index.server_requests import INDEXED, ServerHits, ServerSearch, quantization
 from rag.index.server_versions import worth_copying
 
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ class Ingestion:
         self.options = options
         self._sources = BookSources(sources, options, memory)
         self.index = index
-        self._embedder = embedder
+        self.embedder = self._embedder = embedder
         self._sparse = sparse
         self._vectors = ChunkVectors(embedder, sparse, vectors)
         self._watch = watch or (lambda _progress: None)

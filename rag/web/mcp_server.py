@@ -177,8 +177,7 @@ def _app(ctx: Context) -> Any:
 def _answer(response: Response, person: Person, book: str) -> CallToolResult:
     if response.error is not None:
         return _failed(response.error)
-    own = person.own(response.thread_id) or response.thread_id
-    data = response.model_copy(update={"thread_id": own}).model_dump(mode="json")
+    data = person.seen(response).model_dump(mode="json")
     links = [_link(citation, book) for citation in data["citations"]]
     return CallToolResult(content=[TextContent(text=response.content), *links], structured_content=data)
 
