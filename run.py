@@ -38,7 +38,7 @@ def _chosen(name: str | None) -> Callable[[argparse.Namespace], int]:
     elif name == "serve":
         from cli.serve import serve as command
     elif name == "mcp":
-        from cli.mcp import mcp as command
+        from cli.serve import mcp as command
     elif name == "eval":
         from cli.eval import evaluate as command
     else:

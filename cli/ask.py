@@ -59,17 +59,14 @@ def _check_and_ask(options: argparse.Namespace, settings: Settings) -> Response:
         "filter": options.filter,
     }
     parse_filter(options.filter)  # reject an invalid filter before anything is loaded
-    question = _piped() if options.question == "-" else options.question
+    question = options.question
+    if question == "-":  # UTF-8 in any locale; other bytes become lone surrogates, which `check_question` rejects
+        question = sys.stdin.buffer.read(_PIPE_LIMIT).decode("utf-8-sig", "surrogateescape")
     check_question(question, profile.limits.max_question_characters)
     if options.thread is not None:
         check_thread_id(options.thread)
     preload(*(DRAWING if sys.stdout.isatty() and not options.json else ()))
     return asyncio.run(_open_and_ask(options, settings, question, knobs))
-
-
-def _piped() -> str:
-    """Standard input as UTF-8 in any locale; other bytes become lone surrogates, which `check_question` rejects."""
-    return sys.stdin.buffer.read(_PIPE_LIMIT).decode("utf-8-sig", "surrogateescape")
 
 
 async def _open_and_ask(

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from rag.ingest.text_batches import FIRST_ATTEMPTS
+from rag.ingest.chunk_vectors import FIRST_ATTEMPTS
 from rag.settings import variables
 from run import main
 from tests.cohere_server import LONGEST, CohereServer, cohere_server, says
@@ -111,7 +111,7 @@ def test_a_service_that_is_busy_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
     fault: Any,
 ) -> None:
-    monkeypatch.setattr("rag.ingest.text_batches.FIRST_WAIT", 0.1)
+    monkeypatch.setattr("rag.ingest.chunk_vectors.FIRST_WAIT", 0.1)
     server.at[1] = server.at[2] = fault
     assert main(["ingest", str(long_book)]) == 0
     shown = capsys.readouterr()
@@ -123,7 +123,7 @@ def test_a_service_that_is_busy_is_waited_for(
 def test_a_service_that_never_answers_is_given_up_soon(
     server: CohereServer, long_book: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.ingest.text_batches.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("rag.ingest.chunk_vectors.FIRST_WAIT", 0.01)
     server.at = dict.fromkeys(range(1, 20), html(503))
     assert main(["ingest", str(long_book)]) == 1
     assert "answered 503" in capsys.readouterr().err
