@@ -135,6 +135,12 @@ def test_arguments_that_ask_does_not_take_print_a_response_as_json(
     assert done.data["content"] == done.data["error"]["user_message"]
 
 
+def test_an_unknown_profile_of_the_environment_names_the_variable(run: CommandLine) -> None:
+    done = run("ask", "Why?", ASKBOOK_PROFILE="nobody")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith('ASKBOOK_PROFILE: There is no profile "nobody". Profiles: book-agent, default')
+
+
 def test_a_history_that_no_parser_can_read_is_one_line(run: CommandLine) -> None:
     (run.folder / "deep.json").write_text("[" * 100_000)
     done = run("search", "Why?", "--history", "deep.json", "--json")
