@@ -31,23 +31,13 @@ Fate = Literal["show", "drop", "wait"]
 UNCONFIRMED: Final = "This answer could not be confirmed from the book."
 LEFT_OUT: Final = "(left out: the cited passages do not say this)"  # in place of an item, or of a lead-in
 _NOT_CHECKED: Final = "in another language than English, which the check reads; not checked."
-_UNKNOWN: Final = ("it names no passage of this turn.", "they name no passage of this turn.")
-# Why sentences were removed: of one, and of several.
-_REMOVED: Final[dict[GroundingMode, tuple[str, str]]] = {
-    "strict": (
-        "it states what stands in no cited passage, or an order from the book.",
-        "they state what stands in no cited passage, or an order from the book.",
-    ),
-    "exact": ("the cited passages do not say so in these or nearly these words.",) * 2,
-    "flag": (
-        "nothing is left of it without what the cited passages do not have.",
-        "nothing is left of them without what the cited passages do not have.",
-    ),
-    "off": (
-        "nothing is left of it without what the cited passages do not have.",
-        "nothing is left of them without what the cited passages do not have.",
-    ),
+# Why sentences were removed.
+_REMOVED: Final = "nothing is left of it without what the cited passages do not have."
+_REMOVED_IN: Final[dict[GroundingMode, str]] = {
+    "strict": "it states what stands in no cited passage, or an order from the book.",
+    "exact": "the cited passages do not say so in these or nearly these words.",
 }
+_OF_SEVERAL: Final = (("it names", "they name"), ("it states", "they state"), ("of it", "of them"))
 
 
 class HeldLines:
@@ -310,12 +300,10 @@ class LeftOut:
 
     def told(self, counts: Grounding, *, refused: bool) -> Iterator[str]:
         """One sentence for each count. For a refusal, only those that a reader can act on."""
-        if counts.unknown_markers:
-            yield f"{_were(counts.unknown_markers, 'citation')} taken out: {_UNKNOWN[counts.unknown_markers > 1]}"
-        if self.links:
-            yield f"{_were(self.links, 'link')} taken out: the cited passages have no such address."
-        if counts.removed and not refused:
-            yield f"{_were(counts.removed, 'sentence')} taken out: {_REMOVED[counts.mode][counts.removed > 1]}"
+        yield from _told(counts.unknown_markers, "citation", "it names no passage of this turn.")
+        yield from _told(self.links, "link", "the cited passages have no such address.")
+        if not refused:
+            yield from _told(counts.removed, "sentence", _REMOVED_IN.get(counts.mode, _REMOVED))
         if counts.mode == "strict" and any(one.standing == "unconfirmed" for one in counts.checked) and not refused:
             yield f"Sentences marked {UNCONFIRMED_MARK} could not be confirmed from the passages."
         foreign = sum(any(reason.startswith("language:") for reason in one.reasons) for one in counts.checked)
@@ -327,8 +315,14 @@ class LeftOut:
             yield "The unfinished sentence at its end was left out."
 
 
-def _were(count: int, noun: str) -> str:
-    return f"1 {noun} was" if count == 1 else f"{count:,} {noun}s were"
+def _told(count: int, noun: str, why: str) -> Iterator[str]:
+    """That so many things were taken out, and why, if there were any."""
+    if count == 1:
+        yield f"1 {noun} was taken out: {why}"
+    elif count:
+        for one, several in _OF_SEVERAL:
+            why = why.replace(one, several)
+        yield f"{count:,} {noun}s were taken out: {why}"
 
 
 def unconfirmed_answer(passages: Iterable[Passage]) -> str:
