@@ -13,7 +13,7 @@ from rag.evidence.verdict import check
 from rag.text.english.speech_acts import Demand, asked, joined_tasks
 from rag.text.english.stopwords import LIGHT
 from rag.text.orders import Order, blanked, orders, reports, without_orders
-from rag.text.sentences import Unit, code_spans, units
+from rag.text.sentences import code_spans, units
 from rag.text.vocabulary import is_garbled
 from rag.types import OMISSION, Passage, Quote, Standing
 
@@ -75,22 +75,12 @@ class CitedPassage:
     @cached_property
     def demanded(self) -> frozenset[str]:
         """The keys of orders to the writer of the answer, of tasks and of questions."""
-        return self._keys_without(self.statements)
-
-    @cached_property
-    def ordered(self) -> frozenset[str]:
-        """The keys of orders to the writer of the answer."""
-        return self._keys_without(self.evidence)
+        found: list[Order | Demand] = [*(one for one in orders(self.text) if one.strong), *self._asked]
+        return read("\n".join(self.text[one.start : one.end] for one in found)).keys
 
     def withdrawn(self, sentence: str) -> list[Order]:
         """The orders whose words are no evidence for the sentence: the weak ones that it reports are evidence."""
         return [one for one in orders(self.text) if one.strong or not reports(sentence, one)]
-
-    def _keys_without(self, rest: str) -> frozenset[str]:
-        """The keys of what is blanked in `rest`."""
-        if rest == self.text:
-            return frozenset()
-        return read("".join(a for a, b in zip(self.text, rest, strict=True) if a.isspace() or a != b)).keys
 
     @cached_property
     def _asked(self) -> list[Demand]:
@@ -99,8 +89,10 @@ class CitedPassage:
     def stating(self, sentence: str) -> str:
         """The evidence for a sentence: without questions and tasks ("Write a poem"), but with tasks of its own verb."""
         said = sentence.casefold()
-        tasks = [(one.start, one.end) for one in self._asked if not one.verb or one.verb.rstrip("e")[:5] not in said]
-        return blanked(self.evidence, [*tasks, *((one.start, one.end) for one in self.withdrawn(sentence))])
+        found: list[Order | Demand] = [
+            one for one in self._asked if not one.verb or one.verb.rstrip("e")[:5] not in said
+        ]
+        return blanked(self.text, [(one.start, one.end) for one in [*found, *self.withdrawn(sentence)]])
 
     @cached_property
     def lines(self) -> frozenset[str]:
@@ -114,26 +106,22 @@ class CitedPassage:
         return frozenset(" ".join(line.split()) for line in [*lines, *inner, *spans])
 
     @cached_property
-    def _verbatim(self) -> dict[tuple[str, ...], Unit]:
-        """The units of the evidence by their words: an order that an answer copies is none."""
-        found: dict[tuple[str, ...], Unit] = {}
-        dictated = [one for one in orders(self.text) if one.follows]
-        for unit in units(self.evidence):
-            if any(one.start < unit.end and unit.start < one.end for one in dictated):
-                continue
-            found.setdefault(_worded(unit.text), unit)
+    def _verbatim(self) -> dict[tuple[str, ...], tuple[int, int]]:
+        """The units and rows of tables by their words, but for what a strong order or one before it dictates."""
+        dictated = [(one.start, one.end) for one in orders(self.text) if one.strong or one.follows]
+        found: dict[tuple[str, ...], tuple[int, int]] = {}
+        for unit in units(blanked(self.text, dictated)):
+            found.setdefault(_worded(unit.text), (unit.start, unit.end))
             if unit.kind == "table":
-                start = unit.start
-                for line in unit.text.split("\n"):
-                    found.setdefault(_worded(line), Unit(start, start + len(line), line, "row", unit.block))
-                    start += len(line) + 1
+                for row in re.finditer(r"[^\n]+", unit.text):
+                    found.setdefault(_worded(row[0]), (unit.start + row.start(), unit.start + row.end()))
         return found
 
     def stretch_of(self, sentence: str) -> Quote | None:
         """The stretch that has the words of the sentence, in order."""
         words = _worded(sentence)
-        unit = self._verbatim.get(words) if words else None
-        return clip(self.text, unit.start, unit.end) if unit else None
+        found = self._verbatim.get(words) if words else None
+        return clip(self.text, *found) if found else None
 
 
 class SupportCheck:
@@ -295,7 +283,7 @@ def _is_asked_for(sentence: str, sources: Sequence[CitedPassage], known: str) ->
     foreign = len(strange) == len(said) and not LIGHT.issuperset(said.values())
     if not foreign and "distant" not in check(sentence, [one.statements for one in sources], known=known).kinds:
         return False
-    if foreign or any(one.ordered for one in asking):
+    if foreign or any(one.evidence != one.text for one in asking):
         return True
     return any(one.demanded & strange for one in asking)
 
