@@ -136,6 +136,7 @@ class SupportCheck:
 
         When one passage supports it alone, unrelated passages get no quote. Without a passage it is contradicted.
         """
+        sentence = sentence.strip("*_")
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence:
             return Finding("contradicted", (), {}, reasons=("citation: no passage is cited for it",))
@@ -256,16 +257,25 @@ def _checked(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[st
     if _is_asked_for(sentence, sources, known):
         return found.contradicted(ASKED_FOR)
     if words:
-        return found._replace(standing="unconfirmed", reasons=(f"order: beside an order nothing says {words[0]!r}",))
+        return found._replace(standing="unconfirmed", reasons=(f"order: only an order says {words[0]!r}",))
     return found
 
 
 def _dictated(sentence: str, sources: Sequence[CitedPassage], texts: Sequence[str], known: str) -> list[str]:
-    """The words of a sentence that no passage has, if a passage orders: what is dictated may come in other words."""
-    if not any(one.withdrawn(sentence) for one in sources):
+    """The words of a sentence that its passages have in orders alone.
+
+    Beside an order that is strong or in another language, what it dictates may come in other words, so every word
+    counts that no passage has.
+    """
+    withdrawn = [(one.text[order.start : order.end], order) for one in sources for order in one.withdrawn(sentence)]
+    if not withdrawn:
         return []
     stated = read(known).keys.union(*(read(text).keys for text in texts))
-    return [word for key, word in read(sentence).whole.telling.items() if key not in stated and word not in LIGHT]
+    strange = {key: word for key, word in read(sentence).whole.telling.items() if key not in stated}
+    if any(order.strong or order.foreign for _, order in withdrawn):
+        return [word for word in strange.values() if word not in LIGHT]
+    ordered = frozenset[str]().union(*(read(text).keys for text, _ in withdrawn))
+    return [word for key, word in strange.items() if key in ordered]
 
 
 def _is_asked_for(sentence: str, sources: Sequence[CitedPassage], known: str) -> bool:
