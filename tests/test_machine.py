@@ -6,11 +6,11 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 
 from graph.build import build_graph
-from graph.drawing import README, draw, in_page
 from graph.storage import thread_config
 from rag.errors import UsageError
 from rag.profiles.profile import Profile, load_profile
 from state import EMPTY_TURN, AgentState, Context, InputState
+from tests.drawing import README, draw, in_page
 from tests.fakes import FakeSearcher, FakeServices, ScriptedModel, passage, tool_call
 from tests.machine import ANSWER, Machine
 from tests.stage import limited
