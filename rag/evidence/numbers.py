@@ -209,8 +209,9 @@ def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
     """
     if unit := numerals.CURRENCIES.get(_at(tokens, first - 1).word):
         return last, unit
-    if _at(tokens, last + 1).word in numerals.TO and (second := _at(tokens, last + 2)).word not in ("a", "an"):
-        following = _quantity(tokens, last + 2) if second.digits or second.word in numerals.SMALL else None
+    second = _at(tokens, last + 2)
+    if _at(tokens, last + 1).word in numerals.TO and (second.digits or second.word in numerals.SMALL):
+        following = _quantity(tokens, last + 2)
         return last, following.unit if following else ""
     at = last + 1 + (_at(tokens, last + 1).word in ("-", "‑", "–"))
     dimension = numerals.AREAS_AND_VOLUMES.get(_at(tokens, at).word, "")
