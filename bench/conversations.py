@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from bench.product import open_book, start
 from rag.conversation.turns import history, messages_from_json
-from rag.evaluation.json_lines import rows
+from rag.evaluation.dataset import json_lines
 from rag.search.retriever import Retriever
 from rag.types import AnsweredQuestion
 
@@ -50,7 +50,7 @@ def read_turns(folder: Path) -> list[Turn]:
     """The turns that at least one passage answers."""
     found = []
     turn: Mapping[str, Any]
-    for turn in rows(folder / "turns.jsonl"):
+    for _, turn in json_lines((folder / "turns.jsonl").read_text(encoding="utf-8")):
         if turn["relevant_passages"]:
             question, past = turn["question"].strip(), history(messages_from_json(turn["history"]))
             rewrite = (turn["standalone_question"] or question).strip()
@@ -62,7 +62,7 @@ def read_turns(folder: Path) -> list[Turn]:
 def write_pages(folder: Path, pages: Path) -> None:
     """Write each passage as a Markdown page, named by its id and with its title as heading."""
     pages.mkdir(parents=True, exist_ok=True)
-    for passage in rows(folder / "passages.jsonl"):
+    for _, passage in json_lines((folder / "passages.jsonl").read_text(encoding="utf-8")):
         text = passage["text"].removeprefix(passage["title"]).lstrip()
         page = f"# {passage['title']}\n\n{text}\n" if passage["title"] else f"{text}\n"
         path = pages / f"{passage['_id']}.md"

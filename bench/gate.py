@@ -31,7 +31,7 @@ from bench.logistic import Floats, fit_logistic
 from bench.product import open_book
 from bench.quoting import PAGES
 from rag.embedding.local import OnnxEmbeddings
-from rag.evaluation import json_lines
+from rag.evaluation.dataset import json_lines
 from rag.quoting.answerer import SAME, THRESHOLD, WITH_TOKENS, Features, excerpt, features
 from rag.quoting.blocks import NumberedPassage
 from rag.quoting.relevance import asks_same, read
@@ -152,7 +152,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.collect and not options.home:
         parser.error("--collect needs --home.")
-    rows = json_lines.rows(QUESTIONS)
+    rows = [row for _, row in json_lines(QUESTIONS.read_text(encoding="utf-8"))]
     if options.collect:
         rows = asyncio.run(collect(rows, options.collect, options.home))
         QUESTIONS.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")

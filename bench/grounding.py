@@ -24,7 +24,7 @@ from pathlib import Path
 from bench.grounding_mutations import mutants, names
 from bench.product import BOOKS
 from bench.table import Row
-from rag.evaluation import json_lines
+from rag.evaluation.dataset import json_lines
 from rag.evidence.verdict import check
 from rag.text.sentences import sentence_spans, units
 
@@ -47,8 +47,8 @@ class Case:
 
 def conversations(folder: Path) -> list[tuple[str, str, list[str]]]:
     """Part, reference answer and relevant passages of each turn that has relevant passages."""
-    texts = {row["_id"]: row["text"] for row in json_lines.rows(folder / "passages.jsonl")}
-    turns = json_lines.rows(folder / "turns.jsonl")
+    texts = {row["_id"]: row["text"] for _, row in json_lines((folder / "passages.jsonl").read_text(encoding="utf-8"))}
+    turns = [turn for _, turn in json_lines((folder / "turns.jsonl").read_text(encoding="utf-8"))]
     return [
         (part_of(turn["id"]), turn["reference_answer"], [texts[i] for i in turn["relevant_passages"]])
         for turn in turns

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from bench.product import open_book
 from graph.agent import Agent, open_agent
-from rag.evaluation import json_lines
+from rag.evaluation.dataset import json_lines
 from rag.settings import Settings
 from rag.types import Response
 
@@ -58,7 +58,7 @@ class Case:
 
 def lines(path: Path) -> list[dict[str, Any]]:
     """The objects of a file with one on each line; none if there is no file."""
-    return json_lines.rows(path) if path.is_file() else []
+    return [row for _, row in json_lines(path.read_text(encoding="utf-8"))] if path.is_file() else []
 
 
 def cases(books: Path) -> Iterator[Case]:

@@ -11,10 +11,9 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from cli.attached import with_files
 from cli.commands import COMMANDS, Leave
 from cli.greeting import greet, is_first_run
-from cli.prompt import typed_lines
+from cli.prompt import typed_lines, with_files
 from cli.session import ChatSession
 from cli.terminal import opened, preload, printable, report, say
 from cli.turn_view import DRAWING, TurnView

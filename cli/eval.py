@@ -1,20 +1,23 @@
-"""`run.py eval`: asks a book the questions of a dataset, and says how good the answers are."""
+"""`run.py eval`: asks a book the questions of a dataset, says how good the answers are, or makes a dataset."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.terminal import counted, print_json, printable, progress_bar, say
-from rag.book import Candidate
-from rag.errors import UsageError
+from cli.terminal import counted, number, opened, print_json, printable, progress_bar, say
+from rag.book import Candidate, Chunk
+from rag.errors import AskbookError, UsageError
 from rag.evaluation.dataset import Conversation, Dataset, Labels, Place, read_dataset
 from rag.evaluation.grading import DEPTH, GradedAnswer, grade, ranking_of
+from rag.evaluation.starting_dataset import starting_dataset
+from rag.profiles.profile import profile_of
 from rag.settings import Settings
 from rag.system.process import need
 from rag.types import Event, Response
@@ -22,8 +25,7 @@ from rag.types import Event, Response
 if TYPE_CHECKING:
     from graph.agent import Agent
     from rag.book import Chunk
-    from rag.evaluation.evaluation_run import EvaluationRun, Setup
-    from rag.evaluation.journal import Journal
+    from rag.evaluation.evaluation_run import EvaluationRun, Journal, Setup
 
 FOLDER: Final = "evaluations"  # in the home folder: the questions of unfinished runs
 _STEPS: Final = 10  # lines of progress where there is no terminal
@@ -32,7 +34,7 @@ _STEPS: Final = 10  # lines of progress where there is no terminal
 def evaluate(options: argparse.Namespace) -> int:
     """Exit code 0, 1 if a question ended with an error, or 2 for a bad dataset, before any question is asked."""
     if options.make is not None:
-        from cli.eval_make import make
+        from cli.eval import make
 
         return make(options)
     need("ir_measures", "eval", "eval")
@@ -64,11 +66,12 @@ def _check_report(name: str | None) -> None:
 
 
 async def _evaluated(options: argparse.Namespace, dataset: Dataset, before: EvaluationRun | None) -> EvaluationRun:
-    from rag.evaluation.evaluation_run import EvaluationRun
-    from rag.evaluation.journal import Journal
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    from rag.evaluation.evaluation_run import EvaluationRun, Journal
 
     settings = Settings.from_env()
-    async with _agent(options, settings) as agent:
+    async with opened(options, settings, checkpointer=InMemorySaver()) as agent:  # conversations end with the process
         setup = await _setup(agent, dataset)
         journal = Journal(settings.home / FOLDER, await _key(agent, setup))
         if options.fresh:
@@ -80,28 +83,6 @@ async def _evaluated(options: argparse.Namespace, dataset: Dataset, before: Eval
         run = EvaluationRun.of(setup, answers, before)
         journal.forget()
         return run
-
-
-@asynccontextmanager
-async def _agent(options: argparse.Namespace, settings: Settings) -> AsyncGenerator[Agent, None]:
-    """An agent whose conversations end with the process."""
-    from langgraph.checkpoint.memory import InMemorySaver
-
-    from graph.agent import open_agent
-
-    with progress_bar("Indexing the manual") as progress:
-        manager = open_agent(
-            settings,
-            options.profile,
-            collection=options.collection,
-            progress=progress,
-            checkpointer=InMemorySaver(),
-        )
-        agent = await manager.__aenter__()
-    try:
-        yield agent
-    finally:
-        await manager.__aexit__(None, None, None)
 
 
 async def _setup(agent: Agent, dataset: Dataset) -> Setup:
@@ -234,3 +215,83 @@ def _show(run: EvaluationRun) -> None:
 
     for line in lines(run):
         print(printable(line))
+
+
+_MOST: Final = 10_000
+
+
+def make(options: argparse.Namespace) -> int:
+    """Print the dataset as JSON Lines, with --json as a list. Exit code 2 for an unknown book, or if nothing is made.
+
+    The book is one of the index, or a folder or file of pages; what is on the disk under this name is preferred only if
+    the index has no such book.
+    """
+    wanted = int(number(options.make, "--make", 1, _MOST, whole=True) or 1)
+    settings = Settings.from_env()
+    chunks, others, ids = asyncio.run(_read_books(settings, options.dataset, options.profile))
+    rows = starting_dataset(chunks, others, wanted, ids=ids)
+    if not rows:
+        raise UsageError(f"{options.dataset} has no headings or sentences to ask about.", code="dataset")
+    if options.json:
+        print_json(rows)
+    else:
+        for row in rows:
+            print(_line(row))
+    if len(rows) < wanted:
+        say(f"The book gave only {counted(len(rows), 'question')}.")
+    if not others:
+        say("There is no other book in the index, so no question is unanswerable.")
+    say("Read the questions before you rely on them: wrong and unnatural ones are among them.")
+    return 0
+
+
+def _line(row: object) -> str:
+    """The row on one line. What a terminal must not get and what other readers take for a line break are escaped."""
+    text = json.dumps(row, ensure_ascii=False)
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
+
+
+async def _read_books(settings: Settings, book: str, profile: str | None) -> tuple[list[Chunk], list[Chunk], bool]:
+    """The chunks of the book and of all other books, and whether the first are those of the index."""
+    from rag.books.book_settings import server_of
+    from rag.index.catalog import list_collections
+
+    known = await list_collections(home=settings.home, server=server_of(settings))
+    others = [name for name in known if name != book]
+    if book in known:
+        chunks = await _stored(settings, [book], profile)
+    else:
+        chunks = await asyncio.to_thread(_loaded, Path(book))
+    return chunks, await _stored(settings, others, profile, broken_too=True), book in known
+
+
+async def _stored(
+    settings: Settings, books: Sequence[str], profile: str | None, *, broken_too: bool = False
+) -> list[Chunk]:
+    """All chunks of books of the index. With `broken_too`, books that cannot be read are left out."""
+    from rag.books.book_settings import collection_index
+
+    chosen = profile_of(settings, profile)
+    found: list[Chunk] = []
+    for name in books:
+        index = collection_index(settings, name, chosen)
+        try:
+            found += await index.fetch(sorted(entry.id for entry in await index.entries()))
+        except AskbookError:
+            if not broken_too:
+                raise
+        finally:
+            await index.aclose()
+    return found
+
+
+def _loaded(source: Path) -> list[Chunk]:
+    """The chunks of a folder or file. Raises `UsageError` if it does not exist or has no pages."""
+    if not source.exists():
+        hint = "Name a book of the index, or a folder of pages."
+        raise UsageError(f'There is no book and no folder "{source}".', code="collection", hint=hint)
+    from rag.ingest.chunking import chunk
+    from rag.ingest.loaders import load_source
+
+    result = load_source(source)
+    return [one for document in result.documents for one in chunk(document, count_tokens=lambda text: len(text) // 4)]

@@ -1,20 +1,30 @@
-"""The prompt of the chat: a line editor with history, completion, several lines and $EDITOR; plain lines in a pipe."""
+"""The prompt of the chat: a line editor with history, completion, several lines and $EDITOR; plain lines in a pipe.
+
+`@file` in a question stands for the text of the file.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
+import os
+import re
 import shutil
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from cli.history import input_history
 from cli.session import ChatSession
-from cli.terminal import say
+from cli.terminal import counted, say
+from cli.threads import HISTORY
+from rag.errors import UsageError
+from rag.system.private_files import private_folder
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
+    from prompt_toolkit.history import History
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 SIGN: Final = "› "
@@ -107,3 +117,66 @@ def _keys() -> KeyBindings:
         event.current_buffer.insert_text("\n")
 
     return keys
+
+
+def input_history(home: Path, *, persistent: bool) -> History:
+    """The history in the file; in memory if conversations are not stored either."""
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    return FileHistory(str(history_file(home))) if persistent else InMemoryHistory()
+
+
+def history_file(home: Path) -> Path:
+    """The file, created if missing, readable only by its owner. Raises `UsageError` if it cannot be used."""
+    private_folder(home)
+    path = home / HISTORY
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        path.touch(mode=0o600)
+        path.chmod(0o600)  # also a file that was there before
+        path.open("rb").close()
+    except OSError as error:
+        message = f"{path}, the file with the typed lines, cannot be used: {error.strerror}."
+        raise UsageError(message, code="history", hint="Move it away.") from error
+    return path
+
+
+_NAMED: Final = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
+
+
+def with_files(question: str, longest: int) -> str:
+    """The question with each `@file` replaced by the text of the file. A name without a file stays as it is.
+
+    Raises `UsageError` for a file that is not text, and if the question then has more than `longest` characters.
+    """
+    names: list[str] = []
+
+    def text_of(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        path = Path(name).expanduser()
+        if not path.is_file():
+            if "/" in name or path.suffix:
+                say(f"There is no file {name}, so @{name} is asked as it stands.")
+            return found[0]
+        text = _text(path)
+        names.append(name)
+        say(f"{name}: {counted(len(text.splitlines()), 'line')} put into the question.")
+        return f"\n{text}\n" if "\n" in text else text
+
+    whole = _NAMED.sub(text_of, question).strip()
+    if names and len(whole) > longest:
+        message = (
+            f"With {' and '.join(names)} the question has {len(whole):,} characters; at most {longest:,} are allowed."
+        )
+        raise UsageError(message, code="question_too_long", hint="Put the part that matters into the question.")
+    return whole
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig").strip()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not a text.", code="file") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", code="file") from error

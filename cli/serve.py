@@ -1,4 +1,4 @@
-"""`run.py serve`: the agent over HTTP."""
+"""`run.py serve` and `run.py mcp`: the agent over HTTP, and as an MCP server on standard input and output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rag.system.process import need
 
 if TYPE_CHECKING:
     from rag.web.api_keys import People
-    from rag.web.book_access import BookAccess
+    from rag.web.hosting import BookAccess
 
 _LOCAL: Final = ("127.0.0.1", "localhost", "::1")
 _SUGGESTED: Final = 3  # questions on the page of a first visitor
@@ -30,7 +30,7 @@ def serve(options: argparse.Namespace) -> int:
     for library in ("mcp", "starlette", "uvicorn", "sse_starlette", "limits", "prometheus_client"):
         need(library, "serve", "The command serve")
     from rag.web.api_keys import People
-    from rag.web.book_access import BookAccess
+    from rag.web.hosting import BookAccess
 
     people = People.parse(settings.api_keys.get_secret_value() if settings.api_keys else None)
     if not people.have_keys and options.host not in _LOCAL:
@@ -73,7 +73,8 @@ async def _serve(
         open_book_agents(settings, agent, offer.names, suggest=_suggested) as books,
     ):
         limits = Limits(turns_per_minute=settings.turns_per_minute, concurrent_turns=settings.concurrent_turns)
-        hosting = Hosting(books, Context, offer, people, limits, origins=_origins(settings), access=access)
+        origins = tuple(filter(None, (part.strip() for part in (settings.allowed_origins or "").split(","))))
+        hosting = Hosting(books, Context, offer, people, limits, origins=origins, access=access)
         config = uvicorn.Config(
             build_app(hosting),
             log_config=None,
@@ -111,5 +112,22 @@ async def _suggested(services: Services) -> list[str]:
     return await suggestions(services.index, services.embedder, services.sparse, most=_SUGGESTED)
 
 
-def _origins(settings: Settings) -> tuple[str, ...]:
-    return tuple(filter(None, (part.strip() for part in (settings.allowed_origins or "").split(","))))
+def mcp(options: argparse.Namespace) -> int:
+    """Serve one client until it closes standard input. Only messages of the protocol go to standard output."""
+    need("mcp", "mcp", "The command mcp")
+    settings = Settings.from_env()
+    preload()
+    return asyncio.run(_mcp(options, settings))
+
+
+async def _mcp(options: argparse.Namespace, settings: Settings) -> int:
+    from graph.book_agents import open_book_agents
+    from rag.profiles.offered_profiles import offer_of
+    from rag.web.hosting import BookAccess, Hosting
+    from rag.web.mcp_server import build_mcp
+    from state import Context
+
+    offer, access = offer_of(settings), BookAccess.parse(settings.books)
+    async with opened(options, settings) as agent, open_book_agents(settings, agent, offer.names) as books:
+        await build_mcp(Hosting(books, Context, offer, access=access)).run_stdio_async()
+    return 0

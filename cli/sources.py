@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.markdown import links_work
-from cli.marks import is_web_address
+from cli.markdown import is_web_address, links_work
 from cli.terminal import in_line, printable
 from rag.answer.citations import sources_footer
 from rag.types import CLOSEST, Citation, Footer, Quote

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from cli.history import forget
 from cli.terminal import clipped, counted, in_line, one_line, print_json, printable, say
 from rag.errors import MemoryFailureError
 from rag.settings import Settings
+from rag.system.private_files import write_private
 
 if TYPE_CHECKING:
     from graph.memory import Memory
+
+
+HISTORY: Final = "history"  # the file with the typed lines, in the home folder
 
 
 def threads(options: argparse.Namespace) -> int:
@@ -82,6 +86,26 @@ async def delete(memory: Memory, home: Path, thread_id: str) -> None:
     await memory.delete(thread_id)
     asked = [turn["question"] for turn in conversation["turns"]] if conversation else []
     forget(home, {*asked, (conversation or {}).get("unanswered") or ""} - {""})
+
+
+def forget(home: Path, questions: Collection[str]) -> None:
+    """Remove the questions of a deleted conversation from the file.
+
+    prompt_toolkit writes an entry as a line with "# " and the time, then each line of the text after a "+".
+    """
+    path = home / HISTORY
+    forgotten = {question.strip() for question in questions}
+    if not forgotten or not path.is_file():
+        return
+    entries = path.read_text(encoding="utf-8", errors="replace").split("\n# ")
+    kept = [entry for entry in entries if _typed(entry) not in forgotten]
+    if len(kept) == len(entries):
+        return
+    write_private(path, "\n# ".join(kept))
+
+
+def _typed(entry: str) -> str:
+    return "\n".join(line[1:] for line in entry.split("\n") if line.startswith("+")).strip()
 
 
 def _text(action: str, result: Any) -> str:

@@ -14,8 +14,7 @@ from graph.memory_errors import broken_conversation
 from graph.storage import KeptSaver, border, thread_config
 from graph.stored_form import check_turns
 from nodes.archive import NOTHING, WINDOW, get_blocks, without_block
-from rag.conversation.transcript import transcript
-from rag.conversation.turns import is_recorded, next_number, set_aside, turns, unknown_thread, with_aside
+from rag.conversation.turns import is_recorded, next_number, set_aside, transcript, turns, unknown_thread, with_aside
 from rag.errors import AskbookError
 from rag.types import Past, new_id
 from state import EMPTY_TURN
@@ -43,7 +42,7 @@ def unanswered(messages: Sequence[AnyMessage]) -> str | None:
 
 
 async def conversation(saver: KeptSaver, store: BaseStore | None, thread_id: str) -> dict[str, Any] | None:
-    """A stored conversation in the format of `rag.conversation.transcript`; None when there is none.
+    """A stored conversation in the format of `rag.conversation.turns`; None when there is none.
 
     `unanswered` is the question of an interrupted turn, or None. `missing_turns` counts archived turns that are no
     longer in the database; only another program can have deleted them. Raises `MemoryFailureError`.

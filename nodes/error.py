@@ -23,8 +23,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import ValidationError
 
-from nodes.retry_limits import Patience
-from nodes.turn import Update, has_new_question, last_message, tell_phase, with_notice
+from nodes.turn import Patience, Update, has_new_question, last_message, tell_phase, with_notice
 from rag.conversation.turns import failed_response, next_number, response_metadata
 from rag.errors import AskbookError
 from rag.ports import PartsOf

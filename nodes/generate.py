@@ -20,9 +20,10 @@ from nodes.archive import older_turns
 from nodes.error import named_failures
 from nodes.judge import SecondOpinion
 from nodes.model_call import CUT, ModelRequest, call_model, empty_answer, tokens_used, was_cut
-from nodes.retry_limits import USUAL, Patience
 from nodes.turn import (
+    USUAL,
     AsyncNode,
+    Patience,
     Update,
     exchange_of,
     opened_turn,

@@ -18,7 +18,7 @@ from langgraph.func import task
 from langgraph.types import RetryPolicy
 
 from nodes.model_call import ModelRequest, Unseen, call_model, tokens_used
-from nodes.retry_limits import Patience
+from nodes.turn import Patience
 from rag.answer.judging import Claim, JudgingForm
 from rag.errors import AskbookError
 from rag.ports import Judge, Parts

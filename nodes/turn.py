@@ -1,11 +1,12 @@
-"""What the nodes share: their signature, the parts of a run, and the question at the end of the conversation."""
+"""What the nodes share: their signature, the parts of a run, the question at the end of the conversation, retries."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
 
 from langchain_core.messages import (
     AIMessageChunk,
@@ -113,15 +114,58 @@ def parts_of_run(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
     context = context_of(runtime)
     parts = parts_of(context.profile)
     overrides = context.model_dump(exclude={"profile", "filter", "model"}, exclude_none=True)
-    chosen = "" if parts.quotes else _chosen_model(parts, context)
-    return replace(parts, profile=parts.profile.overridden(**overrides), chosen=chosen)
+    return replace(parts, profile=parts.profile.overridden(**overrides), chosen=_chosen_model(parts, context))
 
 
 def _chosen_model(parts: Parts, context: Context) -> str:
-    """The model that the run asks for, if the operator offers it; empty for the profile's own."""
-    if context.model in (None, parts.model_name):
+    """The model that the run asks for, if the operator offers it; empty for the profile's own, and without a model."""
+    own = {parts.model_name, parts.profile.model.name} if parts.quotes else {parts.model_name}
+    if context.model is None or context.model in own:
         return ""
     if context.model not in parts.models:
         hint = f"Models: {', '.join((parts.model_name, *parts.models))}."
         raise UsageError(f'There is no model "{context.model}" to choose.', code="unknown_model", hint=hint)
-    return context.model
+    return "" if parts.quotes else context.model
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Limits on retries, in seconds.
+
+    If a service names a wait, the step waits exactly that long; it is not retried if the wait exceeds
+    `longest_requested_wait`, which is as long as a user at a terminal will wait. Otherwise the wait doubles from
+    `first` up to `longest`, and up to `JITTER` seconds are added by chance. `pace` multiplies every wait; tests use 0.
+    """
+
+    attempts: int = 3
+    first: float = 0.5
+    longest: float = 8.0
+    longest_requested_wait: int = 30
+    pace: float = 1.0
+
+    def may_retry(self, failure: BaseException) -> bool:
+        """Whether the failure is marked retryable and names no wait beyond `longest_requested_wait`."""
+        if not isinstance(failure, AskbookError) or not failure.retryable:
+            return False
+        return failure.requested_wait is None or failure.requested_wait <= self.longest_requested_wait
+
+    def tries_again(self, failure: BaseException, attempt: int) -> bool:
+        """Whether a step is retried that failed in attempt number `attempt`, which counts from 1."""
+        return attempt < self.attempts and self.may_retry(failure)
+
+    def wait_before_retry(self, failure: BaseException, attempt: int) -> int | None:
+        """The wait after attempt number `attempt`, which counts from 1, in whole seconds.
+
+        It is exactly the time that a service named, else the longest that chance can make it. None if no attempt is
+        left.
+        """
+        if not isinstance(failure, AskbookError) or not self.tries_again(failure, attempt):
+            return None
+        if failure.requested_wait is not None:
+            return failure.requested_wait
+        interval = min(self.longest, self.first * 2.0 ** (attempt - 1))
+        return math.ceil(interval * self.pace + (JITTER if self.pace > 0 else 0))
+
+
+JITTER: Final = 1.0  # seconds; LangGraph adds a random number from 0 to 1 to an interval with jitter
+USUAL: Final = Patience()

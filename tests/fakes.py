@@ -14,7 +14,7 @@ from typing import Any
 from langchain_core.messages import AIMessageChunk, BaseMessage
 
 from askbook import testing
-from nodes.retry_limits import Patience
+from nodes.turn import Patience
 from rag.book import Found, SparseVector, Trace, Where
 from rag.errors import UsageError
 from rag.ports import ChunkIndex, Judge, Parts

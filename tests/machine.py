@@ -12,7 +12,7 @@ from graph.build import build_graph
 from graph.database import LocalDatabase
 from graph.memory import Memory
 from graph.storage import KEEP_TURNS, serializers, thread_config
-from nodes.retry_limits import Patience
+from nodes.turn import Patience
 from rag.ports import Judge
 from rag.profiles.profile import Profile
 from rag.types import Passage, Response

@@ -8,8 +8,7 @@ import re
 import pytest
 
 from cli.blocks import AnswerBlock, BlockReader
-from cli.markdown import rendered
-from cli.marks import GLUE
+from cli.markdown import GLUE, rendered
 from cli.sources import print_compact
 from cli.terminal import console
 from rag.types import Citation

@@ -9,9 +9,9 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from cli.chat import _do, _offer
-from cli.history import forget, history_file
+from cli.prompt import history_file
 from cli.session import ChatSession
-from cli.threads import as_markdown, delete, row, summaries
+from cli.threads import as_markdown, delete, forget, row, summaries
 from graph.memory import Memory, open_memory
 from graph.storage import thread_config
 from rag.errors import UsageError

@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 
 from graph.agent import Agent, open_agent
-from nodes.retry_limits import Patience
+from nodes.turn import Patience
 from rag.errors import USER_MESSAGES
 from rag.settings import Settings
 from rag.types import new_id

@@ -7,9 +7,8 @@ import math
 import pytest
 
 from rag.evaluation.evaluation_run import EvaluationRun, Setup, compared
-from rag.evaluation.figures import Figure, changes, figures
+from rag.evaluation.figures import Figure, changes, figures, measures
 from rag.evaluation.grading import GradedAnswer
-from rag.evaluation.ranking_measures import measures
 from tests.graded import graded, hit
 
 SETUP = Setup(

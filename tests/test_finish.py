@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessageChunk
 
 from nodes.model_call import CUT
-from rag.model.received_answer import finish_of, names_its_finish, with_finish_reason
+from rag.model.received_answer import finish_of, names_its_finish, usable_chunk
 from tests.fakes import ScriptedModel
 from tests.machine import ANSWER, Machine
 
@@ -107,10 +107,10 @@ def test_no_reason_is_none() -> None:
     ],
 )
 def test_an_endpoint_may_name_the_reason_as_its_model_does(chunk: dict[str, Any]) -> None:
-    assert with_finish_reason(chunk)["choices"][0]["finish_reason"] == "length"
+    assert usable_chunk(chunk)["choices"][0]["finish_reason"] == "length"
 
 
 @pytest.mark.parametrize("choices", [None, [], [{"delta": {}, "finish_reason": "stop", "stop_reason": 2}]])
 def test_a_chunk_with_openais_reason_or_without_a_choice_stays_as_it_is(choices: Any) -> None:
     chunk = {"choices": choices}
-    assert with_finish_reason(chunk) is chunk
+    assert usable_chunk(chunk) == chunk

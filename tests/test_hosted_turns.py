@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 from graph.agent import Agent, open_agent
-from nodes.retry_limits import Patience
+from nodes.turn import Patience
 from rag.embedding import hosted
 from rag.settings import Settings
 from rag.text.markup import without_markers

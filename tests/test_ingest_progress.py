@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.ingest_progress import ProgressLines
+from cli.ingest import ProgressLines
 from cli.terminal import duration, progress_bar
 from rag.ingest.report import IngestProgress
 
@@ -13,7 +13,7 @@ def test_a_line_is_printed_every_so_often_with_the_time_that_is_left(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr("cli.ingest_progress.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("cli.ingest.time.monotonic", lambda: clock[0])
     lines = ProgressLines(every=10)
     for second in range(31):
         clock[0] = float(second)
@@ -24,7 +24,7 @@ def test_a_line_is_printed_every_so_often_with_the_time_that_is_left(
         "Indexing: 100 of 1,000 passages, about 2 minutes left.",
         "Indexing: 200 of 1,000 passages, about 80 seconds left.",
         "Indexing: 300 of 1,000 passages, about 70 seconds left.",
-        "The embedding service asks to wait. Going on in 7 seconds.",
+        "The embedding service cannot answer now. Going on in 7 seconds.",
     ]
 
 
@@ -32,7 +32,7 @@ def test_the_pages_of_a_site_are_counted_while_they_are_fetched(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr("cli.ingest_progress.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("cli.ingest.time.monotonic", lambda: clock[0])
     lines = ProgressLines(every=10)
     for second in range(21):
         clock[0] = float(second)

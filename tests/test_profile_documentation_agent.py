@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from cli.commands import COMMANDS
-from cli.history import input_history
+from cli.prompt import input_history
 from cli.session import ChatSession as Session
 from rag.errors import UsageError
 from rag.index.field_mapping import layout_of

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from graph.build import retry_policies
-from nodes.retry_limits import USUAL, Patience
+from nodes.turn import USUAL, Patience
 from rag.book import Found
 from rag.errors import AskbookError, RetrievalError
 from tests.fakes import AT_ONCE, tool_call

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from rag.book import Chunk
-from rag.evaluation import question_wording
+from rag.evaluation import starting_dataset as wording
 from rag.evaluation.dataset import read_dataset
-from rag.evaluation.question_wording import heading_words, misspelt, question_of, question_of_sentence
-from rag.evaluation.starting_dataset import starting_dataset
+from rag.evaluation.starting_dataset import heading_words, misspelt, question_of, question_of_sentence, starting_dataset
 from tests.command_line import CommandLine
 
 TEXT = "The gearbox of the lathe has {n} speeds and a clutch that protects the motor. " * 3
@@ -35,7 +34,7 @@ OTHER = [chunk("router", "Configuring the OSPF protocol"), chunk("gears", "Chang
 
 
 def test_the_wording_is_as_its_examples_say() -> None:
-    assert doctest.testmod(question_wording).failed == 0
+    assert doctest.testmod(wording).failed == 0
 
 
 @pytest.mark.parametrize(

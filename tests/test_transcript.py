@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.conversation.transcript import messages, transcript
+from rag.conversation.turns import messages, transcript
 from rag.errors import RetrievalError
 from rag.profiles.profile import load_profile
 from rag.prompt.prompts import estimate_tokens, system_prompt

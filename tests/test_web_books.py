@@ -8,7 +8,7 @@ import httpx2 as httpx
 import pytest
 
 from rag.errors import UsageError
-from rag.web.book_access import BookAccess
+from rag.web.hosting import BookAccess
 from tests.machine import ANSWER, Machine, local_memory
 from tests.web import KEYS, Books, bearer, client, events
 

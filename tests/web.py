@@ -14,8 +14,7 @@ from rag.errors import unknown_book
 from rag.profiles.offered_profiles import Offer
 from rag.web.api_keys import People
 from rag.web.app import build_app
-from rag.web.book_access import BookAccess
-from rag.web.hosting import Hosting, Limits
+from rag.web.hosting import BookAccess, Hosting, Limits
 from state import Context
 from tests.machine import Machine
 

@@ -16,8 +16,7 @@ from langchain_core.embeddings import Embeddings
 from rag.embedding.hosted_errors import Service, hosted_faults
 from rag.embedding.known_models import HOSTED, KEYS, UNKNOWN_TOKENS, Provider, key_of
 from rag.errors import RetrievalError, UsageError
-from rag.model.addresses import checked_address, checked_key
-from rag.model.endpoint import OPENAI
+from rag.model.endpoint import OPENAI, checked_address, checked_key
 from rag.private_apis import limit_exchanges
 from rag.system.process import need
 

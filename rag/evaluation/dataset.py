@@ -10,6 +10,7 @@ The labels of a line belong to its last question. A question may also be an obje
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,6 @@ from typing import Any, Final
 
 from rag.conversation.turns import check_question, messages_from_json
 from rag.errors import AskbookError, UsageError
-from rag.evaluation.json_lines import BrokenLineError, values
 
 LABELS: Final = frozenset({"relevant", "pages", "answer", "reference", "answerable", "standalone"})
 FIELDS: Final = LABELS | {"question", "questions", "history", "kind", "id"}
@@ -122,7 +122,7 @@ def read_dataset(file: Path) -> Dataset:
     unused: set[str] = set()
     seen: Counter[str] = Counter()
     try:
-        for line, row in values(text):
+        for line, row in json_lines(text):
             one = _conversation(row, line)
             seen[one.id] += 1
             found.append(one if seen[one.id] == 1 else replace(one, id=f"{one.id}#{seen[one.id]}"))
@@ -167,9 +167,7 @@ def _questions(asked: Sequence[Any], row: Mapping[str, Any], line: int) -> Itera
         try:
             text = check_question(text, _LONGEST_QUESTION)  # type: ignore[arg-type]  # it refuses what is not text
         except AskbookError as error:
-            raise BrokenLineError(
-                line, f"question {position}: {error.message[0].lower()}{error.message[1:-1]}"
-            ) from None
+            raise BrokenLineError(line, f"question {position}: {_clause(error)}") from None
         has_labels = bool(own.keys() & LABELS)
         labels = _labels({**row, **own} if last else own, line) if last or has_labels else None
         yield Question(text, labels)
@@ -194,8 +192,8 @@ def _labels(row: Mapping[str, Any], line: int) -> Labels:
     relevant = _relevant(row.get("relevant"), line)
     pages, answer = _text(row, "pages", line), _text(row, "answer", line)
     reference = _text(row, "reference", line)
-    if answer is not None and reference is None and _is_reference(answer):
-        answer, reference = None, answer
+    if answer is not None and reference is None and len(answer.split()) >= _REFERENCE_WORDS:
+        answer, reference = (answer, None) if _PATTERN_SIGNS & set(answer) else (None, answer)
     for name, pattern in (("pages", pages), ("answer", answer)):
         _check_pattern(pattern, f"`{name}`", line)
     if not relevant and pages is not None:
@@ -218,10 +216,6 @@ def _relevant(given: Any, line: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(items))
 
 
-def _is_reference(answer: str) -> bool:
-    return len(answer.split()) >= _REFERENCE_WORDS and not _PATTERN_SIGNS & set(answer)
-
-
 def _check_pattern(pattern: str | None, name: str, line: int) -> None:
     try:
         re.compile(pattern or "")
@@ -234,3 +228,28 @@ def _text(row: Mapping[str, Any], name: str, line: int) -> str | None:
     if value is not None and not isinstance(value, str):
         raise BrokenLineError(line, f"`{name}` is not text")
     return value or None
+
+
+class BrokenLineError(ValueError):
+    """A line that is not JSON. `line` counts from 1."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(f"line {line}: {problem}")
+        self.line = line
+
+
+def json_lines(text: str) -> Iterator[tuple[int, Any]]:
+    """Each value with the number of its line, from 1. Empty lines are skipped. Raises `BrokenLineError`.
+
+    Only a line feed ends a line: `str.splitlines` also splits at U+2028, which JSON allows inside strings.
+
+    >>> list(json_lines('{"a": 1}\\n\\n["\\u2028"]'))
+    [(1, {'a': 1}), (3, ['\\u2028'])]
+    """
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except (ValueError, RecursionError) as error:
+                problem = error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deeply"
+                raise BrokenLineError(number, f"this is not JSON ({problem})") from None

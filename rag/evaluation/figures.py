@@ -2,20 +2,20 @@
 
 A figure is a ratio of sums over questions: shares, means, and the follow-up ratio, which is a ratio of two means. Its
 95% interval comes from a bootstrap over whole conversations, since the questions of one are not independent (Efron and
-Tibshirani 1993, percentile method, fixed seed). Times are medians.
+Tibshirani 1993, percentile method, fixed seed). Times are medians. Recall, nDCG and reciprocal rank are computed by
+ir-measures (Macavaney et al. 2022) with pytrec_eval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.evaluation.grading import GradedAnswer
-from rag.evaluation.ranking_measures import measures
+from rag.evaluation.grading import DEPTH, GradedAnswer
 from rag.types import Record
 
 SAMPLES: Final = 2_000
@@ -280,3 +280,40 @@ def right_by_kind(answers: Sequence[GradedAnswer]) -> dict[str, Any]:
         }
         for kind in sorted({one.kind for one in answers})
     }
+
+
+Ranking = Sequence[Sequence[int]]  # for each passage, best first, the positions of the labels that it matches
+
+
+def measures(rankings: Mapping[str, tuple[Ranking, int]]) -> dict[str, dict[str, float]]:
+    """Each question's recall@1 to recall@20, ndcg@5, ndcg@10 and mrr.
+
+    `rankings` has for each question its ranking and how many labels there are, at least one. Gains are binary. A label
+    may match several passages, such as all those of a page. The first of them counts as the label; the further ones are
+    dropped, so that they are neither found twice nor count as wrong. A passage that matches several labels takes as
+    many ranks.
+    """
+    import ir_measures
+    from ir_measures import RR, R, nDCG
+
+    names = {R @ depth: f"recall@{depth}" for depth in range(1, DEPTH + 1)}
+    names |= {nDCG @ 5: "ndcg@5", nDCG @ 10: "ndcg@10", RR: "mrr"}
+    found: dict[str, dict[str, float]] = {key: dict.fromkeys(names.values(), 0.0) for key in rankings}
+    qrels = {key: {f"label {label}": 1 for label in range(wanted)} for key, (_, wanted) in rankings.items()}
+    run = {key: scored(ranking) for key, (ranking, _) in rankings.items() if ranking}
+    if run:
+        for measured in ir_measures.iter_calc(list(names), qrels, run):
+            found[measured.query_id][names[measured.measure]] = measured.value
+    return found
+
+
+def scored(ranking: Ranking) -> dict[str, float]:
+    """A ranking as scores of what counts in it: labels, and passages without one.
+
+    >>> scored([[], [0], [0], [1, 0]])
+    {'passage 0': 3.0, 'label 0': 2.0, 'label 1': 1.0}
+    """
+    names: dict[str, None] = {}
+    for position, labels in enumerate(ranking):
+        names |= dict.fromkeys([f"label {label}" for label in labels] or [f"passage {position}"])
+    return {name: float(len(names) - rank) for rank, name in enumerate(names)}

@@ -11,11 +11,13 @@ from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
+from openai import AsyncOpenAI
 
 from rag.errors import AskbookError
 from rag.model.endpoint_errors import RequestInfo, model_error
-from rag.model.plain_completions import with_all_keys
-from rag.model.received_answer import check_arguments, first_choice, with_finish_reason
+from rag.model.event_stream import EventStream
+from rag.model.reading_pace import OpenStreams
+from rag.model.received_answer import usable_chunk
 
 _SIGN_OF_LIFE: Final = 10.0  # seconds; of chunks that say nothing, one is passed on so often, for idle timeouts
 # Raised by the client for an answer of another form, such as a list where an object belongs. Elsewhere they are bugs.
@@ -76,10 +78,8 @@ class EndpointChatModel(ChatOpenAI):
     def _convert_chunk_to_generation_chunk(
         self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, Any] | None
     ) -> ChatGenerationChunk | None:
-        chunk = with_all_keys(first_choice(chunk))
-        check_arguments(chunk)
         return super()._convert_chunk_to_generation_chunk(
-            with_finish_reason(chunk), default_chunk_class, base_generation_info
+            usable_chunk(chunk), default_chunk_class, base_generation_info
         )
 
     def _get_request_payload(
@@ -95,3 +95,34 @@ def _says_something(chunk: ChatGenerationChunk) -> bool:
     message = chunk.message
     calls, usage = getattr(message, "tool_call_chunks", None), getattr(message, "usage_metadata", None)
     return bool(message.content or calls or usage or chunk.generation_info or message.additional_kwargs)
+
+
+_FOR_THE_CLIENT: Final = frozenset({"extra_headers", "extra_query", "extra_body", "timeout", "response_format"})
+
+
+class PlainCompletions:
+    """The chat completions of a client, for `ChatOpenAI.async_client`; streamed requests and chunks stay JSON.
+
+    `AsyncCompletions.create` compares every message of a request with every form of message that OpenAI knows, and
+    builds an object of pydantic for every chunk, which LangChain turns into JSON again. LangChain makes and reads JSON
+    of the right form, and askbook checks what an endpoint sends, so a streamed request goes through the public method
+    `AsyncOpenAI.post`. Other requests go to `create`.
+    """
+
+    def __init__(self, client: AsyncOpenAI) -> None:
+        self._client = client
+        self._opened = OpenStreams()
+
+    @property
+    def with_raw_response(self) -> Any:
+        return self._client.chat.completions.with_raw_response
+
+    async def create(self, **request: Any) -> Any:
+        """The response; if it is streamed, a stream of chunks as JSON. Raises what the client raises."""
+        if not request.get("stream") or _FOR_THE_CLIENT & request.keys():
+            return await self._client.chat.completions.create(**request)
+        stream = await self._client.post(
+            "/chat/completions", body=request, cast_to=object, stream=True, stream_cls=EventStream
+        )
+        stream.beside = self._opened
+        return stream

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any, Final, Self
 
 import anyio
@@ -21,7 +21,6 @@ from rag.model.reading_pace import OpenStreams
 _STEPS: Final = 4  # of the event loop, in which the reading task takes from the connection what has come
 _DRAIN: Final = 0.1  # seconds for the end of a response after its last event, so that its connection can be used again
 _END: Final = "[DONE]"
-_NOTHING: Final = object()
 
 
 class EventStream(AsyncStream[object]):
@@ -50,14 +49,14 @@ class EventStream(AsyncStream[object]):
     async def __aiter__(self) -> AsyncIterator[Any]:
         events = EventDecoder()
         while parts := await self._take():
-            for chunk in joined(self._chunks(events.feed(b"".join(parts)))):
+            for chunk in self._chunks(events.feed(b"".join(parts))):
                 yield chunk
             if events.ended:
                 await self._arrivals.finish(_DRAIN)
                 return
             if self.beside and (pause := self.beside.pause):
                 await asyncio.sleep(pause)
-        for chunk in joined(self._chunks(events.close())):
+        for chunk in self._chunks(events.close()):
             yield chunk
 
     async def _take(self) -> list[bytes]:
@@ -69,15 +68,27 @@ class EventStream(AsyncStream[object]):
             raise APIConnectionError(request=self.response.request) from error
 
     def _chunks(self, events: Iterable[str]) -> Iterator[Any]:
-        """The events as JSON. Raises `APIError` for one that reports an error, and `ValueError` for what is no JSON."""
-        for event in events:
-            chunk = json.loads(event)
-            error = chunk.get("error") if isinstance(chunk, Mapping) else None
-            if error:
-                message = error.get("message") if isinstance(error, Mapping) else None
-                said = message if message and isinstance(message, str) else "An error occurred during streaming"
-                raise APIError(said, request=self.response.request, body=error)
-            yield chunk
+        """The events as JSON, joined. What fails is raised after them: `APIError` for an event that reports an error,
+        and `ValueError` for what is no JSON.
+        """
+        chunks: list[Any] = []
+        failure = None
+        try:
+            chunks.extend(map(self._chunk, events))
+        except Exception as error:
+            failure = error
+        yield from joined(chunks)
+        if failure is not None:
+            raise failure
+
+    def _chunk(self, event: str) -> Any:
+        chunk = json.loads(event)
+        error = chunk.get("error") if isinstance(chunk, Mapping) else None
+        if error:
+            message = error.get("message") if isinstance(error, Mapping) else None
+            said = message if message and isinstance(message, str) else "An error occurred during streaming"
+            raise APIError(said, request=self.response.request, body=error)
+        return chunk
 
 
 class EventDecoder:
@@ -168,30 +179,24 @@ class Arrivals:
         self._news.set()
 
 
-def joined(chunks: Iterable[Any]) -> Iterator[Any]:
-    """The chunks, with neighbours that differ only in their text as one. What `chunks` raises comes after them.
-
-    Of a chunk that is joined, the first one is changed in place.
-    """
-    first: Any = _NOTHING
-    delta: dict[str, Any] | None = None  # where the text of `first` was taken out
-    texts: list[str] = []
-    try:
-        for chunk in chunks:
-            place = _place_of_text(chunk)
-            text = place.pop("content") if place is not None else ""
-            if delta is not None and place is not None and chunk == first:
-                texts.append(text)
-                continue
-            if first is not _NOTHING:
-                yield _with_text(first, delta, texts)
-            first, delta, texts = chunk, place, [text]
-    except Exception:
-        if first is not _NOTHING:
-            yield _with_text(first, delta, texts)
-        raise
-    if first is not _NOTHING:
-        yield _with_text(first, delta, texts)
+def joined(chunks: Iterable[Any]) -> list[Any]:
+    """The chunks, with neighbours that differ only in their text as one. The first one of these is changed in place."""
+    found: list[Any] = []
+    places: list[dict[str, Any] | None] = []  # where the text of each was taken out
+    texts: list[list[str]] = []
+    for chunk in chunks:
+        place = _place_of_text(chunk)
+        text = place.pop("content") if place is not None else ""
+        if place is not None and found and places[-1] is not None and chunk == found[-1]:
+            texts[-1].append(text)
+        else:
+            found.append(chunk)
+            places.append(place)
+            texts.append([text])
+    for place, parts in zip(places, texts, strict=True):
+        if place is not None:
+            place["content"] = "".join(parts)
+    return found
 
 
 def _place_of_text(chunk: Any) -> dict[str, Any] | None:
@@ -201,9 +206,3 @@ def _place_of_text(chunk: Any) -> dict[str, Any] | None:
         return None
     delta = choices[0].get("delta")
     return delta if isinstance(delta, dict) and isinstance(delta.get("content"), str) else None
-
-
-def _with_text(chunk: Any, delta: dict[str, Any] | None, texts: Sequence[str]) -> Any:
-    if delta is not None:
-        delta["content"] = "".join(texts)
-    return chunk

@@ -6,9 +6,10 @@ and its successor httpx2, which the openai library uses, have the same interface
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Final
 
 from rag.model.received_answer import WIRE_BYTES, EndlessResponseError, UnreadableResponseError
@@ -33,33 +34,45 @@ def client_options(library: Any, line: int | None = None, seconds: float | None 
     `line` is the most bytes in one line, and `seconds` the longest time from the status of a response to its end: a
     server that sends a byte now and then never exceeds the client's own timeout.
     """
-    hooks = {"response": [_hook(library, line, seconds)]}
-    return {"follow_redirects": False, "headers": _HEADERS, "event_hooks": hooks}
+    return _options(_limiting(library, line, seconds))
 
 
 def async_client_options(library: Any, line: int | None = None, seconds: float | None = None) -> dict[str, Any]:
     """The options of an asynchronous client; otherwise like `client_options`."""
-    hooks = {"response": [_async_hook(library, line, seconds)]}
-    return {"follow_redirects": False, "headers": _HEADERS, "event_hooks": hooks}
+    limit = _limiting(library, line, seconds)
+
+    async def hook(response: Any) -> None:
+        limit(response)
+
+    return _options(hook)
 
 
-def _hook(library: Any, line: int | None, seconds: float | None) -> Any:
+def _options(hook: Callable[[Any], Any]) -> dict[str, Any]:
+    return {"follow_redirects": False, "headers": _HEADERS, "event_hooks": {"response": [hook]}}
 
-    class Limited(library.SyncByteStream):  # type: ignore[misc]  # the base is a parameter
+
+def _limiting(library: Any, line: int | None, seconds: float | None) -> Callable[[Any], None]:
+    class Limited(library.SyncByteStream, library.AsyncByteStream):  # type: ignore[misc]  # the bases are a parameter's
+        """The unpacked body of a response. Reading raises `EndlessResponseError` and the library's `ReadTimeout`."""
+
         def __init__(self, inner: Any) -> None:
             self._inner = inner
+            self._meter = _Meter(library, line, seconds)
 
         def __iter__(self) -> Iterator[bytes]:
-            size, late = _Size(line), _Late(library, seconds)
-            for part in self._inner.iter_bytes():
-                size.add(part)
-                late.check()
-                yield part
+            return map(self._meter.measured, self._inner.iter_bytes())
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for part in self._inner.aiter_bytes():
+                yield self._meter.measured(part)
 
         def close(self) -> None:
             inner, self._inner = self._inner, None  # it refers back to the response, which would outlive its use
-            if inner is not None:
-                inner.close()
+            inner.close()
+
+        async def aclose(self) -> None:
+            inner, self._inner = self._inner, None  # as above
+            await inner.aclose()
 
     def limit(response: Any) -> None:
         response.stream = Limited(_unpacking(library, response))
@@ -67,58 +80,25 @@ def _hook(library: Any, line: int | None, seconds: float | None) -> Any:
     return limit
 
 
-def _async_hook(library: Any, line: int | None, seconds: float | None) -> Any:
-    class Limited(library.AsyncByteStream):  # type: ignore[misc]  # the base is a parameter
-        def __init__(self, inner: Any) -> None:
-            self._inner = inner
+class _Meter:
+    """The size of a response so far, and the time that it takes."""
 
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            size, late = _Size(line), _Late(library, seconds)
-            async for part in self._inner.aiter_bytes():
-                size.add(part)
-                late.check()
-                yield part
-
-        async def aclose(self) -> None:
-            inner, self._inner = self._inner, None  # as above
-            if inner is not None:
-                await inner.aclose()
-
-    async def limit(response: Any) -> None:
-        response.stream = Limited(_unpacking(library, response))
-
-    return limit
-
-
-class _Late:
-    """The time that a response may take. Raises the library's `ReadTimeout`, as its own timeouts do."""
-
-    def __init__(self, library: Any, seconds: float | None) -> None:
+    def __init__(self, library: Any, line: int | None, seconds: float | None) -> None:
         self._library = library
-        self._end = None if seconds is None else time.monotonic() + seconds
+        self._line = line
+        self._total = self._in_line = 0
+        self._end = math.inf if seconds is None else time.monotonic() + seconds
 
-    def check(self) -> None:
-        if self._end is not None and time.monotonic() > self._end:
-            raise self._library.ReadTimeout("the response does not end")
-
-
-class _Size:
-    """The size of a response so far. With `line`, a line may have only so many bytes, as in a stream of events."""
-
-    def __init__(self, line: int | None) -> None:
-        self._most_in_line = line
-        self._total = 0
-        self._in_line = 0
-
-    def add(self, part: bytes) -> None:
-        """Raises `EndlessResponseError` when the response is too large."""
+    def measured(self, part: bytes) -> bytes:
         self._total += len(part)
-        if self._total > WIRE_BYTES:
-            raise EndlessResponseError(f"more than {WIRE_BYTES:,} bytes")
         last = part.rfind(b"\n")
         self._in_line = len(part) - last - 1 if last >= 0 else self._in_line + len(part)
-        if self._most_in_line is not None and self._in_line > self._most_in_line:
-            raise EndlessResponseError(f"more than {self._most_in_line:,} bytes in one line")
+        for size, most, where in ((self._total, WIRE_BYTES, ""), (self._in_line, self._line, " in one line")):
+            if most is not None and size > most:
+                raise EndlessResponseError(f"more than {most:,} bytes{where}")
+        if time.monotonic() > self._end:
+            raise self._library.ReadTimeout("the response does not end")
+        return part
 
 
 def _unpacking(library: Any, response: Any) -> Any:

@@ -66,7 +66,8 @@ class AnswerMeter:
         self._characters += _CALL * len(chunk.tool_call_chunks)
         self._arguments += sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
         if self._clock() - self._began > limits.seconds:
-            message = f"The model's answer was not complete after {_duration(limits.seconds)} and was stopped."
+            most = f"{limits.seconds / 60:g} minutes" if limits.seconds >= 60 else f"{limits.seconds:g} seconds"
+            message = f"The model's answer was not complete after {most} and was stopped."
             raise AskbookError("api_error", "answer_timeout", message, hint="Choose a faster model.")
         if self._characters > limits.characters or self._chunks > limits.chunks:
             what = f"{limits.characters:,} characters or {limits.chunks:,} parts"
@@ -75,28 +76,9 @@ class AnswerMeter:
             raise _endless(f"The model wrote more than {ARGUMENTS:,} characters for one search and was stopped.")
 
 
-def check_arguments(chunk: Mapping[str, Any]) -> None:
-    """Check the tool calls in a chunk of an OpenAI-compatible endpoint, before LangChain parses them.
-
-    Raises `EndlessResponseError`.
-    """
-    choices = chunk.get("choices") or [None]
-    delta = choices[0].get("delta") if isinstance(choices[0], dict) else None
-    calls = delta.get("tool_calls") if isinstance(delta, dict) else None
-    for call in calls or []:
-        function = call.get("function") if isinstance(call, dict) else None
-        arguments = function.get("arguments") if isinstance(function, dict) else None
-        if isinstance(arguments, str) and len(arguments) > ARGUMENTS:
-            raise EndlessResponseError(f"more than {ARGUMENTS:,} characters of arguments")
-
-
 def _endless(message: str) -> AskbookError:
     hint = "The model or its server does not stop: choose another model, or set model.max_tokens of the profile."
     return AskbookError("api_error", "endless_answer", message, hint=hint)
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds / 60:g} minutes" if seconds >= 60 else f"{seconds:g} seconds"
 
 
 Finish = Literal["stop", "length", "tool_calls", "content_filter", "error"]
@@ -167,29 +149,35 @@ def names_its_finish(metadata: Mapping[str, Any], model: object = None) -> bool:
     return any(cls.__name__ in _NAME_IT_AT_THE_END for cls in type(model).__mro__)
 
 
-def first_choice(chunk: dict[str, Any]) -> dict[str, Any]:
-    """A chunk of an OpenAI-compatible endpoint without all answers but the first.
+def usable_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
+    """A chunk of an OpenAI-compatible endpoint in the form that LangChain reads.
 
-    One answer is asked for, but an endpoint may send several, whose pieces differ only in their `index`.
+    One answer is asked for, but an endpoint may send several, whose pieces differ only in their `index`; the first one
+    stays. It gets the keys that LangChain reads without a default, as OpenAI's client gives them (some endpoints leave
+    out the index of a tool call, or the last delta), and its reason, by whatever name, in `finish_reason`. Raises
+    `EndlessResponseError` for arguments of a tool call that are too long to be parsed.
     """
     choices = chunk.get("choices")
     if not isinstance(choices, list):
         return chunk
     first = [one for one in choices if not isinstance(one, dict) or one.get("index") in (0, None)]
-    return chunk if len(first) == len(choices) else {**chunk, "choices": first}
-
-
-def with_finish_reason(chunk: dict[str, Any]) -> dict[str, Any]:
-    """A chunk of an OpenAI-compatible endpoint whose reason, by whatever name, is also in `finish_reason`."""
-    choices = chunk.get("choices") or []
-    choice = choices[0] if choices else None
-    if not isinstance(choice, dict) or choice.get("finish_reason"):
-        return chunk
-    places = (choice, choice.get("delta"), chunk)
-    reason = next((found for place in places if isinstance(place, dict) and (found := finish_of(place))), None)
-    if reason is None:
-        return chunk
-    return {**chunk, "choices": [{**choice, "finish_reason": reason}, *choices[1:]]}
+    if not first or not isinstance(first[0], dict):
+        return {**chunk, "choices": first}
+    choice: dict[str, Any] = {"delta": None, **first[0]}
+    delta = choice["delta"]
+    if isinstance(delta, dict) and isinstance(calls := delta.get("tool_calls"), list):
+        keyed = [{"index": None, "function": None, **call} if isinstance(call, dict) else call for call in calls]
+        choice["delta"] = {**delta, "tool_calls": keyed}
+        for call in keyed:
+            function = call["function"] if isinstance(call, dict) else None
+            arguments = function.get("arguments") if isinstance(function, dict) else None
+            if isinstance(arguments, str) and len(arguments) > ARGUMENTS:
+                raise EndlessResponseError(f"more than {ARGUMENTS:,} characters of arguments")
+    if not choice.get("finish_reason"):
+        places = (choice, delta, chunk)
+        found = (finish_of(place) for place in places if isinstance(place, dict))
+        choice["finish_reason"] = next(filter(None, found), None)
+    return {**chunk, "choices": [choice, *first[1:]]}
 
 
 _LARGEST: Final = 2**63 - 1  # what msgpack, and with it a checkpoint, can hold

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rag.errors import UsageError
+from rag.types import Response
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _SHORTEST_KEY: Final = 8  # characters; shorter keys can be guessed
@@ -28,6 +29,10 @@ class Person:
     def stored(self, thread_id: str) -> str:
         """The id under which a conversation of this person is stored."""
         return f"{self._prefix}{thread_id}"
+
+    def seen(self, response: Response) -> Response:
+        """The response with the id of its conversation as this person knows it."""
+        return response.model_copy(update={"thread_id": self.own(response.thread_id) or response.thread_id})
 
     def own(self, stored_id: str) -> str | None:
         """The id as this person knows it; None for another person's conversation."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import BaseModel
-from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette import ServerSentEvent
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.responses import Response as HttpResponse
@@ -20,17 +20,15 @@ from rag.conversation.turns import check_thread_id
 from rag.errors import RetrievalError, UsageError
 from rag.types import Event, Response, Tokens, new_id
 from rag.web.api_keys import Person
-from rag.web.book_choice import choose, events_of, own_books
+from rag.web.book_choice import ModelChoice, choose, events_of, model_choice, model_names, own_books
 from rag.web.client_tasks import TaskAnswer, task_answer
 from rag.web.hosting import HostedAgent
 from rag.web.http_errors import error_body, error_response, status_of
 from rag.web.http_requests import hosting_of, json_object, metadata_of, options_of, person_of
-from rag.web.model_names import ModelChoice, model_choice, model_names
-from rag.web.running_turns import RunningTurn, Turns
+from rag.web.running_turns import streamed, turns_of
 
 _WITHDRAWN: Final = "\n\n(The text above was withdrawn.)\n\n"
 _OLDEST: Final = 200  # messages of a request that count as its history
-_PING_SECONDS: Final = 15
 
 
 async def list_models(request: Request) -> HttpResponse:
@@ -60,6 +58,8 @@ async def complete(request: Request) -> HttpResponse:
     hosting, data = hosting_of(request), await json_object(request)
     question, history = conversation_of(data.get("messages"))
     model = model_choice(hosting.offer, data.get("model"))
+    if not isinstance(data.get("stream"), bool | None):
+        raise UsageError("stream is neither true nor false.", code="invalid_option")
     if (done := task_answer(question, history, data)) is not None:
         return _chore(done, model.name or hosting.offer.usual, stream=bool(data.get("stream")))
     try:
@@ -86,11 +86,11 @@ async def _turn(
     if data.get("stream"):
         counting = data.get("stream_options")
         with_usage = isinstance(counting, Mapping) and bool(counting.get("include_usage"))
-        return await _stream(request, stored, events, _Form(person, context, name, with_usage=with_usage))
-    turns: Turns = request.app.state.turns
-    async with turns.begun(person, stored, events) as turn:
+        form = _Form(person, context, name, with_usage=with_usage)
+        return await streamed(request, stored, events, lambda event: event.type == "sentence", form.sent)
+    async with turns_of(request).begun(person, stored, events) as turn:
         response = [event.response async for event in turn if event.response is not None][-1]
-    return _whole(_as_seen(response, person), name)
+    return _whole(person.seen(response), name)
 
 
 def _stored_thread(metadata: Mapping[str, Any], person: Person) -> str | None:
@@ -168,11 +168,6 @@ def _knobs(data: Mapping[str, Any]) -> dict[str, Any]:
     return knobs
 
 
-def _as_seen(response: Response, person: Person) -> Response:
-    """The response with the id of the conversation as this person knows it."""
-    return response.model_copy(update={"thread_id": person.own(response.thread_id) or response.thread_id})
-
-
 def _whole(response: Response, model: str) -> HttpResponse:
     if response.error is not None:
         return error_response(response.error, response)
@@ -195,83 +190,45 @@ class _Form:
     """How one streamed completion is written."""
 
     def __init__(self, person: Person, context: BaseModel, model: str, *, with_usage: bool) -> None:
-        self.person = person
-        self.with_usage = with_usage
-        name = model or str(getattr(context, "profile", ""))
-        self._envelope = _envelope(new_id(), "chat.completion.chunk", name)
+        self._person = person
+        self._with_usage = with_usage
+        self._envelope = _envelope(new_id(), "chat.completion.chunk", model or str(getattr(context, "profile", "")))
         self._shown = ""
+        self._begun = False
 
-    def text(self, delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
+    def sent(self, event: Event) -> Iterator[ServerSentEvent]:
+        """The messages of one event; before those of the first, the one that begins the answer."""
+        begin = [] if self._begun else [self._text({"role": "assistant", "content": ""})]
+        self._begun = True
+        for chunk in [*begin, *self._chunks(event)]:
+            yield ServerSentEvent(json.dumps(chunk, ensure_ascii=False))
+        if event.response is not None:
+            yield ServerSentEvent("[DONE]")
+
+    def _text(self, delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
         choice = {"index": 0, "delta": dict(delta), "logprobs": None, "finish_reason": finish}
         return self._envelope | {"choices": [choice]}
 
-    def of(self, event: Event) -> list[dict[str, Any]]:
+    def _chunks(self, event: Event) -> list[dict[str, Any]]:
         """The chunks of one event. This format cannot withdraw what was sent, so a line says that it is withdrawn."""
         if event.type == "sentence":
             self._shown += event.data["text"]
-            return [self.text({"content": event.data["text"]})]
+            return [self._text({"content": event.data["text"]})]
         if event.type == "retract" and self._shown:
             self._shown = ""
-            return [self.text({"content": _WITHDRAWN})]
-        return self._end(_as_seen(event.response, self.person)) if event.response is not None else []
+            return [self._text({"content": _WITHDRAWN})]
+        return self._end(self._person.seen(event.response)) if event.response is not None else []
 
     def _end(self, response: Response) -> list[dict[str, Any]]:
         full = response.model_dump(mode="json")
         if response.error is not None:
-            error = error_body(response.error, status_of(response.error))
-            return [{"error": error, "askbook": full}]
+            return [{"error": error_body(response.error, status_of(response.error)), "askbook": full}]
         rest = response.content.removeprefix(self._shown) if response.content.startswith(self._shown) else ""
-        chunks = [self.text({"content": rest})] if rest else []
-        chunks.append(self.text({}, "stop") | {"askbook": full})
-        if self.with_usage:
+        chunks = [self._text({"content": rest})] if rest else []
+        chunks.append(self._text({}, "stop") | {"askbook": full})
+        if self._with_usage:
             chunks.append(self._envelope | {"choices": [], "usage": _usage(response.tokens_used), "askbook": full})
         return chunks
-
-
-async def _stream(
-    request: Request, stored: str | None, events: AsyncGenerator[Event, None], form: _Form
-) -> HttpResponse:
-    """Server-sent chunks. They begin with the first sentence, so that an earlier failure has its HTTP status."""
-    turns: Turns = request.app.state.turns
-    begun = turns.begun(form.person, stored, events)
-    turn = await begun.__aenter__()
-    try:
-        reading, early = await _until_shown(turn)
-    except BaseException:
-        await begun.__aexit__(None, None, None)
-        raise
-    if (last := early[-1].response) is not None and last.error is not None:
-        await begun.__aexit__(None, None, None)
-        return error_response(last.error, _as_seen(last, form.person))
-
-    async def sent() -> AsyncIterator[ServerSentEvent]:
-        try:
-            yield _sent(form.text({"role": "assistant", "content": ""}))
-            for event in early:
-                for chunk in form.of(event):
-                    yield _sent(chunk)
-            async for event in reading:
-                for chunk in form.of(event):
-                    yield _sent(chunk)
-            yield ServerSentEvent("[DONE]")
-        finally:
-            await begun.__aexit__(None, None, None)
-
-    return EventSourceResponse(sent(), ping=_PING_SECONDS, headers={"X-Accel-Buffering": "no"})
-
-
-async def _until_shown(turn: RunningTurn) -> tuple[AsyncGenerator[Event, None], Sequence[Event]]:
-    """The events up to the first sentence or the response, and the generator of those that follow."""
-    reading, early = aiter(turn), []
-    async for event in reading:
-        early.append(event)
-        if event.type in ("sentence", "response"):
-            break
-    return reading, early
-
-
-def _sent(chunk: Mapping[str, Any]) -> ServerSentEvent:
-    return ServerSentEvent(json.dumps(chunk, ensure_ascii=False))
 
 
 ROUTES: Final = [

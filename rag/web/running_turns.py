@@ -1,25 +1,33 @@
-"""Turns in progress: how many each person may run, and the events of one turn on their way to a client."""
+"""Turns in progress: how many each person may run, and the events of one turn on their way to a client.
+
+Server-sent events begin with the first event that says something, so that an earlier failure has its HTTP status.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from typing import Final
 
 from limits import RateLimitItemPerMinute
 from limits.aio.storage import MemoryStorage
 from limits.aio.strategies import MovingWindowRateLimiter
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.requests import Request
+from starlette.responses import Response
 
 from rag.errors import AskbookError
 from rag.types import Event
 from rag.web.api_keys import Person
 from rag.web.hosting import Limits
-from rag.web.http_errors import RequestRefusedError
+from rag.web.http_errors import RequestRefusedError, error_response
+from rag.web.http_requests import person_of
 
 _END: Final = None
+_PING_SECONDS: Final = 15  # between two comments that keep a silent connection open
 STOPPING_SECONDS: Final = 2.0  # in which a turn ends whose reader has gone
 
 
@@ -86,17 +94,13 @@ class Turns:
                 "too_many_requests",
                 f"More than {self._limits.turns_per_minute} questions in a minute.",
                 hint="Ask again later.",
-                retry_after=_seconds_until(reset),
+                retry_after=max(1, round(reset - time.time())),
             )
 
 
 def _thread_busy() -> RequestRefusedError:
     message = "A turn is already running on this conversation."
     return RequestRefusedError(409, "thread_busy", message, hint="Wait until it ends, or stop it.")
-
-
-def _seconds_until(reset: float) -> int:
-    return max(1, round(reset - time.time()))
 
 
 class RunningTurn:
@@ -128,3 +132,43 @@ class RunningTurn:
         self._task.cancel()
         with suppress(asyncio.CancelledError, Exception):  # an unexpected failure was raised to the reader
             await self._task
+
+
+def turns_of(request: Request) -> Turns:
+    turns: Turns = request.app.state.turns
+    return turns
+
+
+async def streamed(
+    request: Request,
+    thread: str | None,
+    events: AsyncGenerator[Event, None],
+    begins: Callable[[Event], bool],
+    sent: Callable[[Event], Iterable[ServerSentEvent]],
+) -> Response:
+    """A turn as server-sent events, which `sent` makes of its events; a plain error if it fails before it `begins`.
+
+    Raises `RequestRefusedError`.
+    """
+    person = person_of(request)
+    async with AsyncExitStack() as stack:
+        reading = aiter(await stack.enter_async_context(turns_of(request).begun(person, thread, events)))
+        early = []
+        async for event in reading:
+            early.append(event)
+            if event.response is not None or begins(event):
+                break
+        if (last := early[-1].response) is not None and last.error is not None:
+            return error_response(last.error, person.seen(last))
+        turn = stack.pop_all()
+
+    async def messages() -> AsyncIterator[ServerSentEvent]:
+        async with turn:
+            for event in early:
+                for message in sent(event):
+                    yield message
+            async for event in reading:
+                for message in sent(event):
+                    yield message
+
+    return EventSourceResponse(messages(), ping=_PING_SECONDS, headers={"X-Accel-Buffering": "no"})

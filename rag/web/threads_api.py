@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Final
 
 from pydantic import BaseModel
-from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette import ServerSentEvent
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -18,12 +18,10 @@ from rag.types import Event
 from rag.web.api_keys import Person
 from rag.web.book_choice import choose, events_of
 from rag.web.hosting import Hosting
-from rag.web.http_errors import error_response
 from rag.web.http_requests import hosting_of, json_object, metadata_of, options_of, person_of, thread_of
-from rag.web.running_turns import Turns
+from rag.web.running_turns import streamed, turns_of
 
 PAGE: Final = 50  # conversations of one list
-_PING_SECONDS: Final = 15  # between two comments that keep a silent connection open
 _DAMAGED: Final = ("conversation_broken", "memory_key")
 
 
@@ -52,54 +50,36 @@ async def _row(hosting: Hosting, person: Person, thread: str) -> dict[str, Any] 
     return summary | {"thread_id": person.own(thread), "book": book}
 
 
-async def read_thread(request: Request) -> Response:
+async def _existing(request: Request) -> str:
+    """The stored id of the conversation in the path. Raises `UsageError` "unknown_thread" if there is none."""
     stored = thread_of(request)
-    conversation = await _own_conversation(request, stored)
-    return JSONResponse(conversation)
-
-
-async def _own_conversation(request: Request, stored: str) -> dict[str, Any]:
-    """The conversation with the id that this person knows. Raises `UsageError` "unknown_thread"."""
-    own = person_of(request).own(stored) or ""
     if stored not in await hosting_of(request).agent.threads():
-        raise _unknown(own)
+        error = unknown_thread(person_of(request).own(stored) or "")
+        raise UsageError(error.message, code=error.code)
+    return stored
+
+
+async def read_thread(request: Request) -> Response:
+    stored = await _existing(request)
     conversation = await hosting_of(request).agent.conversation(stored)
-    return conversation | {"thread_id": own}
-
-
-def _unknown(own: str) -> UsageError:
-    error = unknown_thread(own)
-    return UsageError(error.message, code=error.code)
+    return JSONResponse(conversation | {"thread_id": person_of(request).own(stored)})
 
 
 async def delete_thread(request: Request) -> Response:
-    await _clear(request)
+    await clear_thread(request)
     return Response(status_code=204)
 
 
 async def clear_thread(request: Request) -> Response:
-    await _clear(request)
+    stored = await _existing(request)
+    await turns_of(request).ended(stored)
+    await hosting_of(request).agent.clear(stored)
     return JSONResponse({"cleared": True})
 
 
-async def _clear(request: Request) -> None:
-    stored = thread_of(request)
-    if stored not in await hosting_of(request).agent.threads():
-        raise _unknown(person_of(request).own(stored) or "")
-    await _turns(request).ended(stored)
-    await hosting_of(request).agent.clear(stored)
-
-
-def _turns(request: Request) -> Turns:
-    turns: Turns = request.app.state.turns
-    return turns
-
-
 async def undo_turn(request: Request) -> Response:
-    stored = thread_of(request)
-    if stored not in await hosting_of(request).agent.threads():
-        raise _unknown(person_of(request).own(stored) or "")
-    await _turns(request).ended(stored)
+    stored = await _existing(request)
+    await turns_of(request).ended(stored)
     return JSONResponse({"question": await hosting_of(request).agent.undo(stored)})
 
 
@@ -129,9 +109,7 @@ async def _book_and_options(request: Request, stored: str, data: dict[str, Any])
 
 async def retry_turn(request: Request) -> Response:
     """Ask the last question again, as the same request; the body may hold options."""
-    hosting, stored = hosting_of(request), thread_of(request)
-    if stored not in await hosting.agent.threads():
-        raise _unknown(person_of(request).own(stored) or "")
+    hosting, stored = hosting_of(request), await _existing(request)
     book, context = await _book_and_options(request, stored, await json_object(request, required=False))
     events = events_of(hosting, book, lambda agent: agent.stream_retry(stored, context=context))
     return await stream_events(request, stored, events)
@@ -145,47 +123,16 @@ def _knobs(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def stream_events(request: Request, stored: str, events: AsyncGenerator[Event, None]) -> Response:
-    """The events of a turn as server-sent events, or a plain error if the turn fails before it begins."""
+    """The events of a turn as server-sent events, or a plain error if the turn fails before it has done anything."""
     person = person_of(request)
-    begun = _turns(request).begun(person, stored, events)
-    turn = await begun.__aenter__()
-    try:
-        reading = aiter(turn)
-        early = await _opening(reading)
-    except BaseException:
-        await begun.__aexit__(None, None, None)
-        raise
-    if (last := early[-1].response) is not None and last.error is not None:
-        await begun.__aexit__(None, None, None)
-        return error_response(last.error, last.model_copy(update={"thread_id": person.own(stored)}))
 
-    async def sent() -> AsyncIterator[ServerSentEvent]:
-        try:
-            for event in early:
-                yield _sent(event, person)
-            async for event in reading:
-                yield _sent(event, person)
-        finally:
-            await begun.__aexit__(None, None, None)
+    def sent(event: Event) -> list[ServerSentEvent]:
+        data = dict(event.data)
+        if event.response is not None:
+            data["thread_id"] = person.seen(event.response).thread_id
+        return [ServerSentEvent(json.dumps(data, ensure_ascii=False), event=event.type)]
 
-    return EventSourceResponse(sent(), ping=_PING_SECONDS, headers={"X-Accel-Buffering": "no"})
-
-
-async def _opening(reading: AsyncIterator[Event]) -> list[Event]:
-    """The first event; all events of a turn that fails before it has done anything."""
-    early = []
-    async for event in reading:
-        early.append(event)
-        if event.response is not None or event.data.get("processing_state") != "failed":
-            break
-    return early
-
-
-def _sent(event: Event, person: Person) -> ServerSentEvent:
-    data = dict(event.data)
-    if event.response is not None:
-        data["thread_id"] = person.own(event.response.thread_id) or event.response.thread_id
-    return ServerSentEvent(json.dumps(data, ensure_ascii=False), event=event.type)
+    return await streamed(request, stored, events, lambda event: event.data.get("processing_state") != "failed", sent)
 
 
 ROUTES: Final = [
