@@ -128,7 +128,7 @@ def test_a_section_in_several_passages_is_read_as_one() -> None:
         (1, 1, 2, True),
     ]
     assert [block.passage.number for block in other] == [2]
-    apart = [shown[0], shown[1], shown[2]._replace(index=1)]
+    apart = [shown[0], shown[1], shown[2]._replace(chunk=1)]
     assert [[block.passage.number for block in run] for run in runs(apart)] == [[1, 1], [2], [3]]
 
 

@@ -68,14 +68,14 @@ _LINK: Final = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,500}\)")
 class NumberedPassage(NamedTuple):
     """The visible text of a passage. `title` is its breadcrumb, or its title if it has none.
 
-    `page` is where it is, and `index` its place among the passages of the page.
+    `page` is where it is, and `chunk` its place among all chunks of the page.
     """
 
     number: int
     title: str
     text: str
     page: str = ""
-    index: int = 0
+    chunk: int = 0
 
     @classmethod
     def of(cls, passage: Passage) -> Self:
@@ -146,13 +146,13 @@ def runs(passages: Sequence[NumberedPassage]) -> list[list[QuoteBlock]]:
 
     A section that is longer than a passage is one section again, as its author wrote it.
     """
-    ranks = {(passage.page, passage.index): rank for rank, passage in enumerate(passages) if passage.page}
+    ranks = {(passage.page, passage.chunk): rank for rank, passage in enumerate(passages) if passage.page}
     found: list[list[QuoteBlock]] = []
     for passage in passages:
-        if (passage.page, passage.index - 1) in ranks:
+        if (passage.page, passage.chunk - 1) in ranks:
             continue
         run = blocks(passage, passages.index(passage))
-        place = passage.index + 1
+        place = passage.chunk + 1
         while (rank := ranks.get((passage.page, place))) is not None:
             _append(run, blocks(passages[rank], rank))
             place += 1
