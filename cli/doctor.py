@@ -7,6 +7,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 from cli.doctor_checks import check_book, check_model, proposal
@@ -91,8 +92,8 @@ async def _checks(options: argparse.Namespace, settings: Settings) -> list[Check
     checks[-1] = replace(checks[-1], proposal=await proposal(settings, profile, collection, checks[-1].code))
     if settings.rerank != "off":
         await _attempt(checks, "rerank", lambda: _rerank(settings))
-    if settings.judge not in (None, "auto", "none"):
-        await _attempt(checks, "judge", lambda: _judge(settings))
+    if (folder := settings.judge_folder) is not None:
+        await _attempt(checks, "judge", lambda: _judge(folder))
     await _attempt(checks, "model", lambda: check_model(settings, profile, embedder))
     await _attempt(checks, "memory", lambda: _memory(settings, profile))
     return checks
@@ -159,13 +160,11 @@ async def _rerank(settings: Settings) -> tuple[Any, str, str]:
     return None, f"{reranker.model_id}, {place_of(reranker)}", ""
 
 
-async def _judge(settings: Settings) -> tuple[Any, str, str]:
+async def _judge(folder: Path) -> tuple[Any, str, str]:
     """Load the judge, and put to it a sentence with a passage that states it word for word."""
-    if settings.judge_folder is None:
-        return None, "off", ""
     from rag.model.entailment import EntailmentJudge
 
-    judge = EntailmentJudge(settings.judge_folder)
+    judge = EntailmentJudge(folder)
     sentence = "Nodes exchange messages over topics."
     (verdict,) = await asyncio.to_thread(judge.judge, [(sentence, [sentence])])
     if verdict is not True:

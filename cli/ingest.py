@@ -69,53 +69,32 @@ class _Done(NamedTuple):
 
 
 async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, watch: Any) -> _Done:
-    from rag.books.book_settings import (
-        MANUAL,
-        build_embedder,
-        collection_index,
-        collection_to_fill,
-        is_local,
-        owner_of,
-        source_memory,
-        vector_cache,
-    )
+    from rag.books.book_ingestion import begin_ingestion
+    from rag.books.book_settings import is_local
     from rag.embedding.known_models import PACKAGED
     from rag.embedding.local import Bm25Encoder
+    from rag.ingest.book_sources import IngestOptions
+    from rag.ingest.chunk_vectors import estimated_seconds
     from rag.ingest.patterns import Selection
-    from rag.ingest.pipeline import ingest as run_ingestion
-    from rag.ingest.report import nothing_read
-    from rag.ingest.text_batches import estimated_seconds
+    from rag.ingest.report import STEPS, nothing_read
 
-    name = collection_to_fill(settings, profile, options.collection)
-    if name == MANUAL:
-        problem = f'The collection "{MANUAL}" is reserved for askbook\'s own manual.'
-        raise UsageError(problem, code="collection", hint="Choose another --collection.")
     if "" in [*options.include, *options.exclude]:
         problem = "A pattern of --include or --exclude is empty."
         raise UsageError(problem, code="pattern", hint='Give one such as --include "docs/**".')
-    selection = Selection(tuple(options.include), tuple(options.exclude))
-    if "" in options.sources:  # `ingest "$BOOK"` without the variable would read the current folder
-        raise UsageError(
-            "A source is empty.", code="source", hint="Give a folder, a file or an address: ingest SOURCE."
-        )
-    index = collection_index(settings, name, profile)
-    embedder, sparse = build_embedder(settings, profile, name, lazy=True), Bm25Encoder()
+    wanted = IngestOptions(
+        base_url=options.base_url,
+        generator=options.generator,
+        selection=Selection(tuple(options.include), tuple(options.exclude)),
+        rebuild=options.rebuild,
+        dry_run=options.dry_run,
+    )
+    ingestion = begin_ingestion(settings, profile, options.sources, wanted, collection=options.collection, watch=watch)
+    index, embedder = ingestion.index, ingestion.embedder
     try:
-        report = await run_ingestion(
-            options.sources,
-            base_url=options.base_url,
-            generator=options.generator,
-            selection=selection,
-            index=index,
-            embedder=embedder,
-            sparse=sparse,
-            vectors=vector_cache(settings),
-            rebuild=options.rebuild,
-            profile=owner_of(name, profile),
-            dry_run=options.dry_run,
-            watch=watch,
-            memory=source_memory(settings),
-        )
+        for step in STEPS:
+            await ingestion.step(step)
+        report = ingestion.report()
+        await ingestion.pause()
         seconds = 0.0
         if options.dry_run:
             seconds = await asyncio.to_thread(estimated_seconds, report, embedder, is_local=is_local(embedder))
@@ -123,17 +102,17 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
         # A hosted model would bill the search that tries the suggestion.
         if report.chunks.total and is_local(embedder) and not (options.dry_run or options.json):
             with suppress(AskbookError):  # the book is ingested; a suggestion is only a courtesy
-                question = await suggested(index, embedder, sparse)
+                question = await suggested(index, embedder, Bm25Encoder())
                 language = await foreign_language(index) if embedder.model_id == PACKAGED else ""
         return _Done(report, question, language, seconds)
     except SourceFailedError as error:
         if not options.json:
             raise
         info = await index.info()
-        nothing = nothing_read(name, embedder.model_id, info.chunks if info else 0, error.failures)
+        nothing = nothing_read(index.collection, embedder.model_id, info.chunks if info else 0, error.failures)
         return _Done(nothing, FALLBACK, "", 0.0)
     finally:
-        await index.aclose()
+        await ingestion.aclose()
 
 
 def _say_failures(failures: Sequence[Any]) -> None:
@@ -147,6 +126,12 @@ def _say_failures(failures: Sequence[Any]) -> None:
             say(in_line(f"{source}: {reason}"))
         if len(sources) > len(shown):
             say(in_line(f"and {len(sources) - len(shown)} more files for the same reason"))
+
+
+def _left_out(names: Sequence[str]) -> str:
+    """Why files that a page includes are missing in it."""
+    named = ", ".join(names[:_ALIKE]) + (f" and {len(names) - _ALIKE} more" if len(names) > _ALIKE else "")
+    return f"it includes {named}, outside the source, hidden or not a text; that part is left out"
 
 
 def _kinds(counts: Mapping[str, int]) -> str:
@@ -185,6 +170,7 @@ def _show(report: Any, options: argparse.Namespace, question: str) -> None:
     documents, chunks = report.documents, report.chunks
     _say_failures(report.failures)
     for source in report.sources:
+        _say_failures([_Failure(f"{source.source}/{page}", _left_out(names)) for page, names in source.refused.items()])
         print(in_line(f"{source.source}: read by the rules of {source.generator} ({source.reason})."))
         if source.passed_over:
             print(in_line(f"Passed over: {_kinds(source.passed_over)}."))
@@ -270,4 +256,4 @@ class ProgressLines:
 
 
 def _waiting(seconds: int) -> str:
-    return f"The embedding service asks to wait. Going on in {counted(seconds, 'second')}."
+    return f"The embedding service cannot answer now. Going on in {counted(seconds, 'second')}."

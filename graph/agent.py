@@ -97,7 +97,7 @@ class Agent:
         """
         return await response_of(self.stream(question, thread_id=thread_id, context=context, metadata=metadata))
 
-    async def stream(
+    def stream(
         self,
         question: str,
         *,
@@ -110,12 +110,9 @@ class Agent:
             thread = self.services.parts(checked_context(context).profile).profile.memory.thread or new_id()
         else:
             thread = check_thread_id(thread_id)
-        request = Request(thread, checked_context(context), checked_metadata(metadata))
-        async with aclosing(self._runs.ask(request, question)) as events:
-            async for event in events:
-                yield event
+        return self._runs.ask(Request(thread, checked_context(context), checked_metadata(metadata)), question)
 
-    async def stream_messages(
+    def stream_messages(
         self,
         messages: Sequence[AnyMessage],
         *,
@@ -128,9 +125,7 @@ class Agent:
         """
         request = Request(new_id(), checked_context(context), metadata or {})
         question = messages[-1].text if messages else ""
-        async with aclosing(self._runs.ask(request, question, messages[:-1], stored=False)) as events:
-            async for event in events:
-                yield event
+        return self._runs.ask(request, question, messages[:-1], stored=False)
 
     async def resume(self, thread_id: str, *, context: Context | None = None) -> AsyncGenerator[Event, None]:
         """Finish an interrupted turn and yield its events. Searches that were done are not repeated.
@@ -166,16 +161,14 @@ class Agent:
         """
         return await response_of(self.stream_retry(thread_id, context=context))
 
-    async def stream_retry(self, thread_id: str, *, context: Context | None = None) -> AsyncGenerator[Event, None]:
+    def stream_retry(self, thread_id: str, *, context: Context | None = None) -> AsyncGenerator[Event, None]:
         """As `retry`, and yield the events of the new turn. The answer is replaced under one lock.
 
         Nothing is taken back when the profile is unknown or refuses the question. Raises `MemoryFailureError` when the
         thread is busy.
         """
         request = Request(thread_id, checked_context(context), {})
-        async with aclosing(self._runs.exclusive(request, self._asking_again(request), raises=True)) as events:
-            async for event in events:
-                yield event
+        return self._runs.exclusive(request, self._asking_again(request), raises=True)
 
     async def _asking_again(self, request: Request) -> AsyncGenerator[Event, None]:
         longest = self.services.parts(request.context.profile).profile.limits.max_question_characters

@@ -256,8 +256,8 @@ def _build(
     index = index_of(settings, book, chosen, given)
     if beside is not None:
         return LiveServices(settings, chosen, embedder, index, beside.reranker, beside.judge, given, beside)
-    reranker = None if settings.rerank == "off" else build_reranker(settings)
-    return LiveServices(settings, chosen, embedder, index, reranker, given.judge or _judge_of(settings), given)
+    judge = given.judge or _judge_of(settings)
+    return LiveServices(settings, chosen, embedder, index, build_reranker(settings), judge, given)
 
 
 def _embedder_of(settings: Settings, chosen: Profile, book: str, beside: LiveServices | None) -> Embedder:
