@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from rag.embedding.known_models import HOSTED, PACKAGED
-from rag.index.field_mapping import FieldMap, Paths, value_at
+from rag.index.collection_schema import FieldMap, Paths, value_at
 
 POINTS: Final = 16  # points read for a proposal
 _DEPTH: Final = 4  # levels of nested fields
