@@ -74,9 +74,9 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
     from rag.embedding.known_models import PACKAGED
     from rag.embedding.local import Bm25Encoder
     from rag.ingest.book_sources import IngestOptions
+    from rag.ingest.chunk_vectors import estimated_seconds
     from rag.ingest.patterns import Selection
     from rag.ingest.report import STEPS, nothing_read
-    from rag.ingest.text_batches import estimated_seconds
 
     if "" in [*options.include, *options.exclude]:
         problem = "A pattern of --include or --exclude is empty."
@@ -128,6 +128,12 @@ def _say_failures(failures: Sequence[Any]) -> None:
             say(in_line(f"and {len(sources) - len(shown)} more files for the same reason"))
 
 
+def _left_out(names: Sequence[str]) -> str:
+    """Why files that a page includes are missing in it."""
+    named = ", ".join(names[:_ALIKE]) + (f" and {len(names) - _ALIKE} more" if len(names) > _ALIKE else "")
+    return f"it includes {named}, outside the source, hidden or not a text; that part is left out"
+
+
 def _kinds(counts: Mapping[str, int]) -> str:
     """Files that were passed over, by kind: `26 .docx files, 1 .png file and 3 others`."""
     ordered = sorted(counts.items(), key=lambda kind: (-kind[1], kind[0]))
@@ -164,6 +170,7 @@ def _show(report: Any, options: argparse.Namespace, question: str) -> None:
     documents, chunks = report.documents, report.chunks
     _say_failures(report.failures)
     for source in report.sources:
+        _say_failures([_Failure(f"{source.source}/{page}", _left_out(names)) for page, names in source.refused.items()])
         print(in_line(f"{source.source}: read by the rules of {source.generator} ({source.reason})."))
         if source.passed_over:
             print(in_line(f"Passed over: {_kinds(source.passed_over)}."))

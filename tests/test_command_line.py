@@ -308,3 +308,15 @@ def test_what_was_passed_over_and_what_an_extra_would_read_are_told_by_kind(
     first, rest = done.err.splitlines()[-2:]
     assert first.endswith('00.html: HTML pages need the extra html; install it: pip install "askbook[html]"')
     assert rest == "and 25 more files for the same reason"
+
+
+def test_a_file_from_outside_that_a_page_includes_is_told_in_one_line(tmp_path: Path) -> None:
+    run = CommandLine(tmp_path)
+    book = tmp_path / "book"
+    book.mkdir()
+    (book / "a.rst").write_text("Good\n====\n\nA good page.\n\n.. include:: ../README.rst\n")
+    (tmp_path / "README.rst").write_text("Read me")
+    done = run("ingest", "book", "--dry-run")
+    assert done.code == 0
+    told = "/a.rst: it includes ../README.rst, outside the source, hidden or not a text; that part is left out"
+    assert [line for line in done.err.splitlines() if line.endswith(told)]

@@ -21,7 +21,7 @@ from rag.ingest.formats import file_format, html_files
 from rag.ingest.formats.epub_files import epub_texts
 from rag.ingest.formats.file_format import LoadedText
 from rag.ingest.formats.known_formats import BY_SUFFIX
-from rag.ingest.formats.notebook_files import NotebookLoader
+from rag.ingest.formats.text_files import NotebookLoader
 from rag.ingest.loaders import load_source
 from tests.small_book import FOLDER, chapters, epub
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from rag.errors import UsageError
-from rag.ingest.book_title import book_title
-from rag.ingest.headings import without_number
 from rag.ingest.loaders import load_source
+from rag.ingest.titles import book_title, without_number
 from tests.books_on_disk import addresses, loaded, written
 
 PAGE = {"docs/a.md": "# A"}

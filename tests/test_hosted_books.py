@@ -110,7 +110,7 @@ def test_a_service_that_is_busy_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
     fault: Any,
 ) -> None:
-    monkeypatch.setattr("rag.ingest.text_batches.FIRST_WAIT", 0.1)
+    monkeypatch.setattr("rag.ingest.chunk_vectors.FIRST_WAIT", 0.1)
     server.at[1] = server.at[2] = fault
     assert main(["ingest", str(long_book)]) == 0
     shown = capsys.readouterr()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.ingest.formats.markdown_files import front_matter
+from rag.ingest.formats.text_files import front_matter
 from rag.ingest.generators.docusaurus import Docusaurus
 from rag.ingest.generators.generator import PageFile
 from rag.ingest.generators.mdbook import MdBook
@@ -15,7 +15,7 @@ from rag.ingest.generators.mdbook import MdBook
 def cleaned(text: str, *, mdx: bool = True, root: Path = Path("/nonexistent")) -> str:
     """The page as plain Markdown, by the rules of Docusaurus or, without MDX, of mdBook."""
     rules = (Docusaurus if mdx else MdBook)(root, config=None, reason="")
-    page = PageFile("page.md", root / "page.md", text, "markdown")
+    page = PageFile(text, "markdown", path="page.md", file=root / "page.md")
     rules.enter([page], None)
     return rules.convert(page).text
 

@@ -14,8 +14,8 @@ from reportlab.lib.pagesizes import A5
 from reportlab.pdfgen.canvas import Canvas
 
 from rag.ingest.formats import pdf_files
-from rag.ingest.formats.pdf_process import pdf_texts
-from rag.ingest.formats.printed_line import Bookmark, PrintedLine
+from rag.ingest.formats.pdf_files import pdf_texts
+from rag.ingest.formats.printed_lines import Bookmark, PrintedLine
 from rag.ingest.formats.printed_text import printed_text
 from rag.ingest.loaders import load_source
 from tests.small_book import FOLDER

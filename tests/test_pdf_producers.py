@@ -8,10 +8,9 @@ from typing import Any, cast
 import pytest
 from reportlab.lib.pagesizes import A5
 
-from rag.ingest.formats.page_characters import PageCharacters
-from rag.ingest.formats.pdf_process import pdf_texts
-from rag.ingest.formats.printed_line import Bookmark
-from rag.ingest.formats.printed_spaces import missing_spaces, with_spaces
+from rag.ingest.formats.page_characters import PageCharacters, missing_spaces, with_spaces
+from rag.ingest.formats.pdf_files import pdf_texts
+from rag.ingest.formats.printed_lines import Bookmark
 from tests.test_pdf import LONG, line, text, written
 
 SENTENCE = ("The pump opens its valve when the pressure of the water rises,", "and closes it again.")

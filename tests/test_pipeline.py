@@ -70,6 +70,7 @@ async def test_a_folder_becomes_an_index_and_a_report(bench: Bench) -> None:
                 "generator": "plain",
                 "reason": "no generator's configuration was found",
                 "passed_over": {},
+                "refused": {},
             }
         ],
     }

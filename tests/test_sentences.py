@@ -121,6 +121,20 @@ def test_a_long_table_is_its_head_and_its_rows() -> None:
     assert len({u.block for u in found}) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("Old title\n~~~~~~~~~\n\nWords. More.", ["heading", "sentence", "sentence"]),
+        ("Old title\n~~~~~~~~~~~\nWords.", ["heading", "sentence"]),
+        ("A long line of words above\n~~~~\ncode\n~~~~", ["sentence", "code"]),
+        ("Run:\n~~~~\ncode\n~~~~", ["lead", "code"]),
+        ("~~~~\ncode\n~~~~", ["code"]),
+    ],
+)
+def test_tildes_underline_a_title_as_long_as_they_are(text: str, kinds: list[str]) -> None:
+    assert [unit.kind for unit in units(text)] == kinds
+
+
 def test_headings_are_told_apart_from_sentences() -> None:
     found = units("## A title ##\n\nText.\n\nOld style\n=========\n\nMore.")
     assert [(u.kind, u.text) for u in found] == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.errors import UsageError
-from rag.ingest.site_addresses import checked_base_url
+from rag.ingest.links import checked_base_url
 
 
 @pytest.mark.parametrize(

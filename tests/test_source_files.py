@@ -97,6 +97,23 @@ def test_no_generator_includes_a_hard_link(
     assert ("secret" in document.text) is not linked
 
 
+@pytest.mark.parametrize(("name", "content", "page", "text"), INCLUDING.values(), ids=INCLUDING)
+def test_a_file_from_outside_that_a_page_includes_is_told(
+    name: str, content: str, page: str, text: str, tmp_path: Path
+) -> None:
+    for secret in (tmp_path / "b.txt", tmp_path / "_b.md"):
+        secret.write_text("the secret")
+    source = tmp_path / "book"
+    source.mkdir()
+    (source / name).write_text(content)
+    (source / page).write_text(text.replace("./_b", "_b").replace("_b.md", "../_b.md").replace("b.txt", "../b.txt"))
+    result = load_source(source)
+    (document,) = [one for one in result.documents if one.path == page]
+    assert "Some words." in document.text
+    assert "secret" not in document.text
+    assert result.refused == {page: ["../_b.md" if "_b" in text else "../b.txt"]}
+
+
 def test_a_configuration_cannot_name_a_folder_above_the_source_for_includes(source: Path, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("the secret")
     (source / "mkdocs.yml").write_text("docs_dir: ..")

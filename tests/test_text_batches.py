@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 from rag.errors import AskbookError
-from rag.ingest import text_batches
-from rag.ingest.text_batches import ATTEMPTS, TextBatches, embed_batches
+from rag.ingest import chunk_vectors
+from rag.ingest.chunk_vectors import ATTEMPTS, TextBatches, embed_batches
 from tests.fakes import FakeEmbedder, FakeVectors
 
 
@@ -110,7 +110,7 @@ async def test_patience_has_an_end(failing: range, seconds: float, calls: int) -
 
 
 async def test_without_a_wait_of_the_service_s_own_the_waits_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_batches, "FIRST_WAIT", 0.02)
+    monkeypatch.setattr(chunk_vectors, "FIRST_WAIT", 0.02)
     embedder = Busy(0, 1, 2, seconds=None)
 
     def unavailable(texts: list[str]) -> list[list[float]]:

@@ -1,20 +1,38 @@
-"""The vectors of new chunks: which are missing, how they are computed, and the points that they make."""
+"""The vectors of new chunks: which are missing, the points that they make, and how texts are embedded in batches.
+
+Batches hold texts of like length. Several are embedded at a time, as fast as the service allows.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import random
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from rag.book import Chunk, Point
-from rag.ingest.text_batches import TextBatches, embed_batches
+from rag.errors import AskbookError
+from rag.ingest.report import IngestReport
 from rag.ports import Embedder, SparseEncoder, VectorCache
 from rag.system.process import give_back_memory
 
 BATCH: Final = 256  # passages whose vectors are in memory at the same time
 FREED: Final = 16  # batches after whose writing unused memory is given back
+ATTEMPTS: Final = 8  # of one batch, after which the ingestion gives up; its vectors are cached
+FIRST_WAIT: Final = 1.0  # seconds, doubled with every attempt, where the service names no wait
+LONGEST_WAIT: Final = 60.0
+LONGEST_REQUESTED_WAIT: Final = 300  # seconds; a service that asks for more has used up a quota
+SAMPLE: Final = 8  # texts that a local model embeds, to see how fast this machine is
+REQUEST: Final = 1.0  # seconds that a request to a service takes, roughly
+_WORD: Final = "gear "
+
+Progress = Callable[[int, int], None]
+Waiting = Callable[[int], None]
 
 
 class ChunkVectors:
@@ -84,3 +102,117 @@ class ChunkVectors:
             batches += 1
             if batches % FREED == 0:
                 give_back_memory()
+
+
+@dataclass(slots=True)
+class _Pace:
+    """When the next request may begin. All requests of an ingestion wait for the same limit of the service."""
+
+    not_before: float = 0.0
+
+    async def wait(self) -> None:
+        rest = self.not_before - time.monotonic()
+        while rest > 0:  # another request may have been asked to wait longer
+            await asyncio.sleep(rest)
+            rest = self.not_before - time.monotonic()
+
+    def slow_down(self, seconds: float) -> None:
+        self.not_before = max(self.not_before, time.monotonic() + seconds)
+
+
+def calls_at_once(embedder: Embedder) -> int:
+    """How many calls of the embedder may be under way at the same time."""
+    return int(getattr(embedder, "parallel", 1))
+
+
+class TextBatches:
+    """The texts that have no vector yet, in batches.
+
+    A batch holds texts of like length, so that little of it is padding. The batches come in a random order, the same
+    every time: with the short ones first, the estimate of the time left would be too low.
+    """
+
+    def __init__(self, text_of: Callable[[int], str], lengths: Sequence[int], size: int) -> None:
+        """`text_of` gives the text at a place; there are as many as `lengths`. `size` is that of a batch."""
+        order = sorted(range(len(lengths)), key=lambda i: (lengths[i], i))
+        self._batches = [order[begin : begin + size] for begin in range(0, len(order), size)]
+        random.Random(len(order)).shuffle(self._batches)
+        self._text_of = text_of
+        self.total = len(order)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for batch in self._batches:
+            yield [self._text_of(i) for i in batch]
+
+
+async def embed_batches(
+    batches: TextBatches,
+    embedder: Embedder,
+    vectors: VectorCache,
+    progress: Progress,
+    waiting: Waiting,
+) -> None:
+    """Embed all batches into the cache, so that an interruption loses those under way at most.
+
+    A temporary failure is tried again: after the wait that the service asks for, otherwise after a growing one. No
+    other request begins meanwhile. Raises `AskbookError` when a batch has failed too often.
+    """
+    rest, limit, done, guard = iter(batches), _Pace(), 0, threading.Lock()
+
+    def embed(batch: list[str]) -> None:
+        embedded = dict(zip(batch, embedder.embed_documents(batch), strict=True))
+        with guard:  # a cache is used by one thread at a time
+            vectors.put(embedder.model_id, embedded)
+
+    async def work() -> None:
+        nonlocal done
+        for batch in rest:
+            await _patiently(embed, batch, limit, waiting)
+            done += len(batch)
+            progress(done, batches.total)
+
+    if not batches.total:
+        return
+    progress(0, batches.total)
+    workers = [asyncio.create_task(work()) for _ in range(calls_at_once(embedder))]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()  # a thread that embeds goes on to the end of its batch, and caches it
+        await asyncio.gather(*workers, return_exceptions=True)
+
+
+async def _patiently(embed: Callable[[list[str]], None], batch: list[str], limit: _Pace, waiting: Waiting) -> None:
+    for attempt in range(1, ATTEMPTS + 1):
+        await limit.wait()
+        try:
+            await asyncio.to_thread(embed, batch)
+        except AskbookError as error:
+            if attempt == ATTEMPTS or not error.retryable or (error.requested_wait or 0) > LONGEST_REQUESTED_WAIT:
+                raise
+            asked = error.requested_wait
+            seconds = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempt - 1)) if asked is None else float(asked)
+            limit.slow_down(seconds)
+            waiting(round(seconds))
+        else:
+            return
+
+
+def estimated_seconds(report: IngestReport, embedder: Embedder, *, is_local: bool) -> float:
+    """The time that embedding would take: measured on this machine, or by the number of requests to a service.
+
+    A local model embeds a few made-up texts as long as the book's are on average. A service is not called, since that
+    would be billed; its limits may make it slower.
+    """
+    if not report.embedded:
+        return 0.0
+    if not is_local:
+        requests = -(-report.embedded // embedder.batch_size)
+        return REQUEST * -(-requests // calls_at_once(embedder))
+    length = min(embedder.max_tokens, max(1, report.tokens // report.embedded))
+    texts = [_WORD * length + str(number) for number in range(SAMPLE)]
+    embedder.embed_documents(texts[:1])  # loads the model
+    began = time.monotonic()
+    embedder.embed_documents(texts)
+    return (time.monotonic() - began) / SAMPLE * report.embedded

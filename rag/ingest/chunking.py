@@ -13,9 +13,9 @@ from typing import Final
 from uuid import UUID, uuid5
 
 from rag.book import Chunk, Document, without_addresses
-from rag.ingest.headings import bounded, same_title, says_it_all
 from rag.ingest.page import Block, parsed
 from rag.ingest.splitting import longest, pack
+from rag.ingest.titles import bounded, same_title, says_it_all
 
 NAMESPACE: Final = UUID("6f1c1a52-6d0b-5f0e-9a3f-3b1f6f0e7c11")
 MAX_TOKENS: Final = 250  # the packaged model sees 254 word pieces

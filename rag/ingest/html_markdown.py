@@ -12,9 +12,8 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from rag.ingest.admonitions import pictured
 from rag.ingest.data_values import unicode_text
-from rag.ingest.formats.notebook_files import fenced
+from rag.ingest.dialects import fenced, pictured
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup

@@ -1,104 +1,111 @@
-"""Text that a page includes from other files: mdBook's `{{#include}}` and MDX partials.
+"""Text that a page includes from other files, and the lines of a file that it names.
 
-Only files inside `root` are read, even if a path or a symbolic link points elsewhere, and no hidden files: otherwise a
+Only files inside a root are read, even if a path or a symbolic link points elsewhere, and no hidden files: otherwise a
 book could include the `.env` of the folder that it was unpacked in.
 """
 
 from __future__ import annotations
 
 import re
-from functools import partial
+from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import Final
 
-from rag.ingest.masking import fences
-from rag.ingest.source_files import read_inside
+from rag.ingest.source_files import is_inside, read_inside, resolved
 
-_INCLUDE: Final = re.compile(
-    r"(?<!\\)\{\{#(?P<kind>include|rustdoc_include|playground|playpen|title)\s++(?P<target>[^{}\s]++)[^{}]*+\}\}"
-)
 INCLUDED: Final = 2_000_000  # characters of all files that a page includes
 USE: Final = 1_000
-_ANCHOR: Final = re.compile(r"ANCHOR(?:_END)?:\s*[\w-]+")
-_IMPORT: Final = re.compile(r"import\s+(?P<name>[A-Z]\w*)\s+from\s+(['\"])(?P<target>[^'\"\n]+\.mdx?)\2")
+DEPTH: Final = 4  # levels of included files; a file that includes itself ends here
+_TEXTS: Final = (".md", ".markdown", ".txt")
+_SPAN: Final = re.compile(r"(-?\d*)(:?)(-?\d*)")
 
 
-class Allowance:
-    """How much one page may include in all: partials that use partials multiply.
+class Includes:
+    """The files that one page includes. All parts of a page share how much they may include: parts multiply.
 
-    A use costs as much as `USE` characters, since also an empty file has to be read.
+    Files are read in `roots`. A folder in `named`, which the configuration names for such files, may be hidden; only
+    texts are read from it, since a stranger's configuration could name `.git`. `refused` holds the names of the files
+    that were not read because they lie outside, are hidden or are no texts.
     """
 
-    def __init__(self) -> None:
-        self._left = INCLUDED
+    def __init__(self, *roots: Path, named: Sequence[Path] = ()) -> None:
+        self.refused: set[str] = set()
+        self._roots = roots
+        self._named = named
+        self._level = 0
+        self._used = [0]
 
-    def take(self, content: str) -> None:
-        """Count a file that is included. Raises ValueError if it is too much."""
-        self._left -= len(content) + USE
-        if self._left < 0:
-            raise ValueError(f"the files that it includes add up to more than {INCLUDED:,} characters")
+    def below(self) -> Includes:
+        """The same for an included file, which may include others down to `DEPTH`."""
+        inner = copy(self)
+        inner._level += 1
+        return inner
 
+    def read(self, name: str, *folders: Path) -> str | None:
+        """The text of a file by its path from the first folder that has it; None where there is none that may be read.
 
-def expand_includes(text: str, *, file: Path, root: Path, allowance: Allowance) -> str:
-    """Replace mdBook's includes by their files. A missing one is removed, with its fence if nothing else is inside."""
-    if "{{#" not in text:
-        return text
-    lines = text.split("\n")
-    blocks = fences(lines)
-    inside = {n for block in blocks for n in range(block.begin, block.end)}
-    expanded: list[str | None] = []
-    for n, line in enumerate(lines):
-        expand = partial(_included, file=file, root=root, fenced=n in inside, allowance=allowance)
-        expanded.append(_INCLUDE.sub(expand, line))
-    for n, line in enumerate(lines):
-        if expanded[n] != line and not (expanded[n] or "").strip():
-            expanded[n] = None
-    for block in blocks:
-        body = range(block.begin + 1, block.end - block.closed)
-        emptied = any(expanded[n] is None for n in body)
-        if emptied and all(expanded[n] is None or not (expanded[n] or "").strip() for n in body):
-            expanded[block.begin : block.end] = [None] * (block.end - block.begin)
-    return "\n".join(line for line in expanded if line is not None)
+        A use costs as much as `USE` characters, since also an empty file has to be read. Raises `ValueError` if a page
+        includes too much.
+        """
+        if not name or self._level > DEPTH:
+            return None
+        for folder in folders:
+            if (text := self._read(name, folder)) is not None:
+                self._used[0] += len(text) + USE
+                if self._used[0] > INCLUDED:
+                    raise ValueError(f"the files that it includes add up to more than {INCLUDED:,} characters")
+                return text
+        if not any(_is_missing(root, folder / name) for root in self._roots for folder in folders):
+            self.refused.add(name)
+        return None
 
-
-def _included(match: re.Match[str], *, file: Path, root: Path, fenced: bool, allowance: Allowance) -> str:
-    """The text that replaces an include, empty for a missing file. A playground outside a fence gets one."""
-    name, _, part = match["target"].partition(":")
-    content = None if match["kind"] == "title" else read_inside(root, file.parent / name)
-    if content is None:
-        return ""
-    allowance.take(content)
-    included = "\n".join(_part(content.split("\n"), part)).strip("\n")
-    if match["kind"] in ("playground", "playpen") and not fenced and included:
-        return f"```rust\n{included}\n```"
-    return included
+    def _read(self, name: str, folder: Path) -> str | None:
+        for root in self._roots:
+            text = read_inside(root, folder / name)
+            if text is None and folder in self._named and Path(name).suffix in _TEXTS:
+                text = read_inside(folder, folder / name) if resolved(folder).is_relative_to(resolved(root)) else None
+            if text is not None:
+                return text
+        return None
 
 
-def _part(lines: list[str], part: str) -> list[str]:
-    """The lines of a range, counted from 1, or of an anchor; all for an empty `part`. Anchor comments are left out.
+def _is_missing(root: Path, path: Path) -> bool:
+    """Whether a file that could not be read would be allowed, if it were there."""
+    try:
+        return is_inside(root, path) and not path.is_file()
+    except (OSError, RuntimeError, ValueError):  # a loop of links, or a name that no file can have
+        return True
 
-    >>> [_part(["a", "b", "c"], part) for part in ("2", "2:", ":2")]
-    [['b'], ['b', 'c'], ['a', 'b']]
+
+def line_span(lines: Sequence[str], span: str) -> list[str]:
+    """The lines of a span, counted from 1, both ends included. `-1` is the last line.
+
+    >>> [line_span(["a", "b", "c"], span) for span in ("2", "2:", ":2", "-1", "2:3", "x")]
+    [['b'], ['b', 'c'], ['a', 'b'], ['c'], ['b', 'c'], []]
     """
-    if re.fullmatch(r"\d*(:\d*)?", part) and part:
-        first, colon, last = part.partition(":")
-        begin = max(int(first or 1), 1) - 1
-        lines = lines[begin : (int(last) if last else None) if colon else begin + 1]
-    elif part:
-        begins = [n for n, line in enumerate(lines) if re.search(rf"ANCHOR:\s*{re.escape(part)}\b", line)]
-        ends = [n for n, line in enumerate(lines) if re.search(rf"ANCHOR_END:\s*{re.escape(part)}\b", line)]
-        lines = lines[begins[0] + 1 : next((n for n in ends if n > begins[0]), None)] if begins else []
-    return [line for line in lines if not _ANCHOR.search(line)]
+    found = _SPAN.fullmatch(span.strip())
+    if found is None or not found[0]:
+        return []
+
+    def place(text: str, usual: int) -> int:
+        number = int(text) if text.strip("-") else usual
+        return max(number if number >= 0 else len(lines) + number + 1, 1)
+
+    begin = place(found[1], 1)
+    return list(lines[begin - 1 : place(found[3], len(lines)) if found[2] else begin])
 
 
-def partial_imports(text: str) -> dict[str, str]:
-    """The paths of the Markdown files that an MDX page imports, by the name of the component.
+def section(lines: Sequence[str], mark: re.Pattern[str], name: str = "") -> list[str]:
+    """The lines between the marks of a section, or all without a name; never the marks themselves.
 
-    Backslashes are removed: formatters escape the underscore of a partial's name (`./\\_partial.md`).
+    `mark` has the groups `name` and, in the mark of an end, `end`.
     """
-    return {m["name"]: m["target"].replace("\\", "") for m in _IMPORT.finditer(text)}
-
-
-def resolve_partial(target: str, *, file: Path, root: Path) -> Path:
-    """The file that an import names. `@site`, the folder of the site, is `root`."""
-    return root / target.removeprefix("@site/") if target.startswith("@site/") else file.parent / target
+    found: list[str] = []
+    inside = not name
+    for line in lines:
+        if begins := mark.search(line):
+            inside = begins["end"] is None if begins["name"] == name else inside
+        elif inside:
+            found.append(line)
+    return found

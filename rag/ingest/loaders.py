@@ -5,23 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from rag.book import Document
 from rag.errors import SourceFailedError, UsageError
-from rag.ingest.formats.file_format import LoadedText
-from rag.ingest.generators.crawled_site import CrawledSite
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.known_generators import generator_of
-from rag.ingest.headings import bounded
+from rag.ingest.generators.plain import CrawledSite
+from rag.ingest.links import checked_base_url
 from rag.ingest.page import Page, plain_inline
 from rag.ingest.patterns import EVERYTHING, Selection
-from rag.ingest.site_addresses import checked_base_url
 from rag.ingest.source_files import KINDS, Failure, SourceFiles, read_file
 from rag.ingest.sources.opened_source import opened_source
+from rag.ingest.titles import bounded
 
 # Part of every page's hash. Raise it when cleaning or chunking changes, so that every page is ingested again.
 VERSION: Final = 6
@@ -33,7 +32,8 @@ class LoadResult:
 
     `generator` is the name of the generator whose rules were followed, and `reason` says why; `title` is what its
     configuration calls the site, if it does. `passed_over` counts the
-    files that are no pages, by their endings.
+    files that are no pages, by their endings. `refused` names by page the files that it includes and that may not be
+    read.
     """
 
     source: str
@@ -43,6 +43,7 @@ class LoadResult:
     reason: str = ""
     passed_over: Mapping[str, int] = field(default_factory=dict)
     title: str = ""
+    refused: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def load_source(
@@ -95,7 +96,14 @@ def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: 
         why = f"{failures[0].path}: {failures[0].reason}"
         raise SourceFailedError(f"No page could be read in {found.name}: {why}.", code="no_pages", hint=KINDS)
     return LoadResult(
-        found.name, tuple(documents), tuple(failures), rules.name, rules.reason, others, rules.site_title()
+        found.name,
+        tuple(documents),
+        tuple(failures),
+        rules.name,
+        rules.reason,
+        others,
+        rules.site_title(),
+        rules.refused,
     )
 
 
@@ -121,19 +129,12 @@ def _read_pages(
         except (OSError, ValueError) as error:
             failures.append(found.failure(file, error))
             continue
-        published = [page for text in texts if rules.is_published(page := _page_file(path, file, text))]
+        published = [page for text in texts if rules.is_published(page := PageFile.of(text, path, file))]
         if not published:
             others[suffix] += 1
         digest = hashlib.sha256(raw).digest()
         pages += ((page, digest) for page in published)
     return pages
-
-
-def _page_file(path: str, file: Path, text: LoadedText) -> PageFile:
-    path = f"{path}/{text.part}" if text.part else path
-    return PageFile(
-        path, file, text.body, text.syntax, text.fields, text.has_head, text.part, text.above, text.page_lines
-    )
 
 
 def _document(found: SourceFiles, rules: Generator, page: PageFile, file_digest: bytes) -> Document:

@@ -56,6 +56,16 @@ def fences(lines: list[str]) -> list[Fence]:
     return found
 
 
+def without_empty_fences(text: str) -> str:
+    """The text without the fenced blocks that have nothing inside, since the files that they name are missing."""
+    lines = text.split("\n")
+    gone: set[int] = set()
+    for block in fences(lines):
+        if not any(line.strip() for line in lines[block.begin + 1 : block.end - block.closed]):
+            gone.update(range(block.begin, block.end))
+    return "\n".join(line for n, line in enumerate(lines) if n not in gone)
+
+
 def close_fences(text: str) -> str:
     """The text with its last fence closed, as renderers close a fence that is left open."""
     lines = text.split("\n")

@@ -12,24 +12,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rag.ingest.admonitions import admonitions
 from rag.ingest.cleaning import begin, strip_html
-from rag.ingest.formats.markdown_files import front_matter
-from rag.ingest.includes import Allowance, partial_imports, resolve_partial
+from rag.ingest.dialects import admonitions
+from rag.ingest.formats.text_files import front_matter
+from rag.ingest.includes import Includes
 from rag.ingest.links import Resolve, rewrite_links
 from rag.ingest.masking import PageDraft
 from rag.ingest.page import MarkdownText, plain_inline
-from rag.ingest.source_files import read_inside
 from rag.ingest.spans import Span
 from rag.ingest.tags import REACH, balanced
 
-DEPTH: Final = 4  # levels of nested partials; a loop of partials ends here
 STATEMENT: Final = 100_000  # most characters between the brackets of an export
 UNCLOSED: Final = 10  # exports of a page whose end is sought so far; later ones are searched as far as an attribute
 _IMPORT: Final = re.compile(
     r"^(?:import\s++(?:[\w$*{},\s]{1,1000}?\sfrom\s++)?(?:'[^'\"\n]++'|\"[^'\"\n]++\")[ \t]*+;?[ \t]*+\n?)++",
     re.MULTILINE,
 )
+_PARTIAL: Final = re.compile(r"import\s+(?P<name>[A-Z]\w*)\s+from\s+(['\"])(?P<target>[^'\"\n]+\.mdx?)\2")
 _EXPORT: Final = re.compile(
     r"^export\s+(?:default|const|let|var|function|async|class|type|interface|[{*])", re.MULTILINE
 )
@@ -46,24 +45,21 @@ _STRING: Final = re.compile(r"\{\s*(?:'([^'{}\n]*)'|\"([^\"{}\n]*)\"|(\0\d+\0))\
 
 @dataclass(frozen=True, slots=True)
 class MdxPage:
-    """Where a page or a partial stands: its file, the folder of the site, and how many levels of partials may follow.
-
-    All parts of a page share its `allowance`.
-    """
+    """Where a page or a partial stands: its file, the folder of the site, and the partials that it may use."""
 
     file: Path
     root: Path
-    allowance: Allowance
-    depth: int = DEPTH
+    includes: Includes
 
 
 def rewrite_mdx(draft: PageDraft, page: MdxPage, links: Callable[[Path], Resolve]) -> None:
     """Turn the draft of an MDX page into plain Markdown, its links included. Partials are put where they are used.
 
     `links` gives the rule for the links of a file: those of a partial are relative to it. Raises `ValueError` if all
-    that is included is more than the page's allowance.
+    that is included is more than a page may include.
     """
-    partials = partial_imports(draft.text)
+    # Formatters escape the underscore of a partial's name: `./\_partial.md`.
+    partials = {m["name"]: m["target"].replace("\\", "") for m in _PARTIAL.finditer(draft.text)}
     text = _ID_COMMENT.sub(r"\1 {#\2}", _without_statements(draft.text))
     text = _MDX_COMMENT.replaced(lambda *_: "", text)
     text = _HEADING.sub(lambda heading: _with_slug_text(heading, draft), text)
@@ -71,7 +67,7 @@ def rewrite_mdx(draft: PageDraft, page: MdxPage, links: Callable[[Path], Resolve
 
     def inline(name: str) -> str | None:
         """The rewritten text of a partial, masked so that it is not rewritten again."""
-        partial = _partial(partials[name], page, draft.source, links) if name in partials and page.depth else None
+        partial = _partial(partials[name], page, draft.source, links) if name in partials else None
         return None if partial is None else f"\n\n{draft.keep(partial)}\n\n"
 
     strip_html(draft, mdx=True, inline=inline)
@@ -82,13 +78,13 @@ def rewrite_mdx(draft: PageDraft, page: MdxPage, links: Callable[[Path], Resolve
 
 def _partial(target: str, page: MdxPage, source: MarkdownText, links: Callable[[Path], Resolve]) -> str | None:
     """The text of a partial, with its anchors written out, since a partial counts its headings for itself."""
-    file = resolve_partial(target, file=page.file, root=page.root)
-    content = read_inside(page.root, file)
+    in_site = target.startswith("@site/")  # the folder of the site
+    folder, name = (page.root, target.removeprefix("@site/")) if in_site else (page.file.parent, target)
+    content = page.includes.read(name, folder)
     if content is None:
         return None
-    page.allowance.take(content)
     draft = begin(front_matter(content)[1], source.rule, indented=False)
-    rewrite_mdx(draft, MdxPage(file, page.root, page.allowance, page.depth - 1), links)
+    rewrite_mdx(draft, MdxPage(folder / name, page.root, page.includes.below()), links)
     return _with_anchors(MarkdownText(draft.restored().strip("\n"), source.rule))
 
 

@@ -78,16 +78,28 @@ class IngestFailure(Record):
 
 
 class SourceSummary(Record):
-    """Whose rules a source was read by, and why. `passed_over` counts files that are no pages, by their endings."""
+    """Whose rules a source was read by, and why. `passed_over` counts files that are no pages, by their endings.
+
+    `refused` names by page the files that it includes and that may not be read: they lie outside, are hidden
+    or no text.
+    """
 
     source: str
     generator: str
     reason: str
     passed_over: dict[str, int] = Field(default_factory=dict)
+    refused: dict[str, list[str]] = Field(default_factory=dict)
 
     @classmethod
     def of(cls, read: LoadResult) -> Self:
-        return cls(source=read.source, generator=read.generator, reason=read.reason, passed_over=dict(read.passed_over))
+        refused = {page: list(names) for page, names in read.refused.items()}
+        return cls(
+            source=read.source,
+            generator=read.generator,
+            reason=read.reason,
+            passed_over=dict(read.passed_over),
+            refused=refused,
+        )
 
 
 class IngestReport(Record):

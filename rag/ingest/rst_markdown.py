@@ -6,20 +6,17 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from rag.ingest.admonitions import pictured, titled
+from rag.ingest.dialects import fenced, pictured, titled
+from rag.ingest.rst_syntax import ADMONITIONS
 
 # The nodes of docutils have attributes that its types do not know.
 Node = Any
 
 DEPTH: Final = 100  # levels of nodes; what is nested more deeply is written as its text
-_SILENT_NAMES: Final = """
-comment substitution_definition target system_message pending raw meta decoration footnote caption legend colspec
-title subtitle doctest docinfo generated
-"""
-_SILENT: Final = frozenset(_SILENT_NAMES.split())
-_ADMONITIONS: Final = frozenset(
-    ["attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning"]
-)
+_SILENT: Final = frozenset(
+    ["comment", "substitution_definition", "target", "system_message", "pending", "raw", "meta", "decoration",
+     "footnote", "caption", "legend", "colspec", "title", "subtitle", "doctest", "docinfo", "generated"]
+)  # fmt: skip
 _BLOCK_BEGIN: Final = re.compile(r"^(?=#{1,6}\s|[>+-]\s|\d{1,9}[.)]\s|```|~~~)", re.MULTILINE)
 _PROBLEM: Final = re.compile(r":?[\w:+.-]*:?`([^`<]*?)(?:\s*<[^`]*>)?`_{0,2}")
 
@@ -53,7 +50,7 @@ class RstMarkdown:
             return ""
         if kind == "section":
             return self._section(node, level, depth)
-        if kind in _ADMONITIONS:
+        if kind in ADMONITIONS:
             return f"{titled(kind.capitalize())}\n\n{self._blocks(node.children, level, depth)}"
         writer = getattr(self, f"_write_{kind}", None)
         if writer is not None:
@@ -74,13 +71,13 @@ class RstMarkdown:
 
     def _write_literal_block(self, node: Node, *_: int) -> str:
         classes = [name for name in node["classes"] if name not in ("code", "")]
-        return _fenced(node.astext(), classes[0] if classes else "")
+        return fenced(node.astext(), classes[0] if classes else "")
 
     def _write_doctest_block(self, node: Node, *_: int) -> str:
-        return _fenced(node.astext(), "python")
+        return fenced(node.astext(), "python")
 
     def _write_math_block(self, node: Node, *_: int) -> str:
-        return _fenced(node.astext(), "math")
+        return fenced(node.astext(), "math")
 
     def _write_line_block(self, node: Node, level: int, depth: int) -> str:
         return "\n".join(self._block(child, level, depth + 1) for child in node.children)
@@ -234,12 +231,6 @@ def _holds_blocks(node: Node) -> bool:
 
 def _indented(text: str, by: int) -> str:
     return text.replace("\n", "\n" + " " * by).replace("\n" + " " * by + "\n", "\n\n")
-
-
-def _fenced(code: str, language: str) -> str:
-    longest = max((len(run) for run in re.findall("`+", code)), default=0)
-    mark = "`" * max(3, longest + 1)
-    return f"{mark}{language}\n{code}\n{mark}"
 
 
 def _code(text: str) -> str:

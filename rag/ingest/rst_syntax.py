@@ -1,8 +1,8 @@
 """reStructuredText with the directives and roles of Sphinx, parsed by docutils.
 
-docutils reads no file and runs no program here: includes go through `RstPlace`, and directives and roles that docutils
-does not know keep their text. Described at docutils.sourceforge.io/docs/ref/rst and
-sphinx-doc.org/en/master/usage/restructuredtext.
+docutils reads no file and runs no program here: includes go through `BookPlace`, and directives and roles that docutils
+does not know keep their text. MyST has the same directives and roles, see `rag.ingest.generators.myst`. Described at
+docutils.sourceforge.io/docs/ref/rst and sphinx-doc.org/en/master/usage/restructuredtext.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from rag.ingest.dialects import titled
+from rag.ingest.includes import line_span
 
 if TYPE_CHECKING:
     from docutils import nodes
@@ -22,31 +25,25 @@ MARKS: Final = 3_000
 _MARKS: Final = re.compile(r"[`*|]|_(?!\w)")
 _DIRECTIVE: Final = re.compile(r"^[ \t]*\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([\w.:+-]{1,60}?)::(?:[ \t]|$)", re.MULTILINE)
 _ROLE: Final = re.compile(r":([a-zA-Z][\w.:+-]{0,60}?):`|`:([a-zA-Z][\w.:+-]{0,60}?):(?!`)")
-_TITLED: Final = re.compile(r"(?P<title>.*?)\s*<(?P<target>[^<>]+)>\s*", re.DOTALL)
-_CODE_ROLES_NAMES: Final = """
-func class meth mod attr exc data obj const any member type macro var struct enum option envvar file samp command
-program makevar regexp token keyword mimetype newsgroup code literal function method property deco module
-"""
-_CODE_ROLES: Final = frozenset(_CODE_ROLES_NAMES.split())
-_NOTHING_NAMES: Final = """
-toctree contents highlight currentmodule default-domain default-role index tabularcolumns sectnum autosummary
-py:currentmodule raw meta role testsetup testcleanup rst-class cssclass only-html mermaid graphviz plot image-sg
-acks include-html title ifconfig bibliography minigallery program module command-output program-output
-"""
-_NOTHING: Final = frozenset(_NOTHING_NAMES.split())
-_CODE: Final = frozenset(
-    [
-        "code-block",
-        "sourcecode",
-        "code",
-        "prompt",
-        "ipython",
-        "jupyter-execute",
-        "testcode",
-        "testoutput",
-        "console",
-        "doctest",
-    ]
+_KEPT_ROLES: Final = frozenset({"emphasis", "strong", "sub", "sup", "subscript", "superscript", "math", "literal"})
+_TITLED_ROLE: Final = re.compile(r"(?P<title>.*?)\s*<(?P<target>[^<>]+)>\s*", re.DOTALL)
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# What directives are, by the last parts of their names.
+ADMONITIONS: Final = _names("note warning tip hint important caution danger error attention")
+CODE: Final = _names(
+    "code-block sourcecode code code-cell prompt ipython jupyter-execute testcode testoutput console doctest"
+)
+NOTHING: Final = _names(
+    """
+    toctree contents tableofcontents highlight currentmodule default-domain default-role index tabularcolumns sectnum
+    autosummary raw meta role testsetup testcleanup rst-class cssclass only-html mermaid graphviz plot image-sg acks
+    include-html title ifconfig bibliography minigallery program module command-output program-output
+    """
 )
 VERSION_NOTES: Final = {
     "versionadded": "Added in version",
@@ -54,32 +51,41 @@ VERSION_NOTES: Final = {
     "versionremoved": "Removed in version",
     "deprecated": "Deprecated since version",
 }
-_TITLES: Final = {"seealso": "See also", "todo": "To do", "tab-item": "", "tab": "", "dropdown": "", "card": "",
-                  "grid-item-card": "", "group-tab": "", "rubric": "", "topic": "", "sidebar": "", "details": "",
-                  "collapse": "", "code-tab": ""}  # fmt: skip
-ADMONITIONS: Final = frozenset(
-    ["note", "warning", "tip", "hint", "important", "caution", "danger", "error", "attention"]
+# Boxes whose argument is their title, with the title of those that have none.
+TITLED: Final = {"seealso": "See also", "todo": "To do"} | dict.fromkeys(
+    _names("tab-item tab dropdown card grid-item-card group-tab rubric topic sidebar details collapse code-tab"), ""
 )
-_BUILT_IN_NAMES: Final = """
-admonition figure image table list-table csv-table math epigraph highlights pull-quote compound container
-parsed-literal replace unicode date line-block class
-"""
-_BUILT_IN: Final = ADMONITIONS.union(_BUILT_IN_NAMES.split())
-_OBJECTS_NAMES: Final = """
-function class method classmethod staticmethod attribute property data exception decorator decoratormethod type macro
-var member enum enumerator struct union concept alias option cmdoption envvar object describe confval token
-"""
-_OBJECTS: Final = frozenset(_OBJECTS_NAMES.split())
-_PLAIN_NAMES: Final = """
-grid tab-set tabs tab-set-code compound container only hlist centered cssclass div rst-class aside glossary
-productionlist currentmodule card-carousel grid-item
-"""
-_PLAIN: Final = frozenset(_PLAIN_NAMES.split())
+LANGUAGES: Final = {"py": "python", "yml": "yaml", "sh": "bash", "rb": "ruby", "js": "javascript", "txt": ""}
+_BUILT_IN: Final = ADMONITIONS | _names(
+    """
+    admonition figure image table list-table csv-table math epigraph highlights pull-quote compound container
+    parsed-literal replace unicode date line-block class
+    """
+)
+_OBJECTS: Final = _names(
+    """
+    function class method classmethod staticmethod attribute property data exception decorator decoratormethod type
+    macro var member enum enumerator struct union concept alias option cmdoption envvar object describe confval token
+    """
+)
+_PLAIN: Final = _names(
+    """
+    grid tab-set tabs tab-set-code compound container only hlist centered cssclass div rst-class aside glossary
+    productionlist currentmodule card-carousel grid-item
+    """
+)
+_CODE_ROLES: Final = _names(
+    """
+    func class meth mod attr exc data obj const any member type macro var struct enum option envvar file samp command
+    program makevar regexp token keyword mimetype newsgroup code literal function method property deco module
+    """
+)
+_NUMBERED_ROLES: Final = _names("pep rfc cve cwe")
 
 
 @dataclass(frozen=True, slots=True)
-class RstPlace:
-    """What a page knows of its book.
+class BookPlace:
+    """What a page with directives and roles knows of its book.
 
     `read` returns the text of a file that the page includes, None where there is none. `label` and `document` return
     the title and the address that a label or the path of a page stands for, None for an unknown one. `external` does
@@ -87,12 +93,20 @@ class RstPlace:
     """
 
     read: Callable[[str], str | None]
-    label: Callable[[str], tuple[str, str] | None]
-    document: Callable[[str], tuple[str, str] | None]
+    label: Callable[[str], tuple[str, str] | None] = lambda _: None
+    document: Callable[[str], tuple[str, str] | None] = lambda _: None
     external: Callable[[str, str], tuple[str, str] | None] = lambda *_: None
 
 
-def parse_rst(text: str, place: RstPlace) -> nodes.document:
+class RoleText(NamedTuple):
+    """What a reader sees of a role: its words, the address that they lead to, and whether they are code."""
+
+    words: str
+    address: str = ""
+    is_code: bool = False
+
+
+def parse_rst(text: str, place: BookPlace) -> nodes.document:
     """The parsed page. Raises `ValueError` if it is nested too deeply, or has too many marks in one paragraph."""
     from docutils.core import publish_doctree
 
@@ -127,45 +141,42 @@ def _register(text: str) -> None:
     kinds = _directives()
     for name in {match[1].lower() for match in _DIRECTIVE.finditer(text)} - _BUILT_IN:
         last = name.rpartition(":")[2]
-        kind = kinds.get(last) or kinds["nothing" if name in _NOTHING or last in _NOTHING else "other"]
+        kind = kinds.get(last) or kinds["nothing" if last in NOTHING else "other"]
         directives.register_directive(name, kind)
     for name in {(match[1] or match[2]).lower() for match in _ROLE.finditer(text)} - _KEPT_ROLES:
         roles.register_local_role(name, _role)  # type: ignore[arg-type]  # the stubs know links alone
 
 
-_KEPT_ROLES: Final = frozenset({"emphasis", "strong", "sub", "sup", "subscript", "superscript", "math", "literal"})
-
-
-def _role(
-    name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Any = None
-) -> tuple[list[nodes.Node], list[nodes.system_message]]:  # the names are those that docutils passes
-    """A role of Sphinx: a link to a label or a page, code, or its text."""
-    from docutils import nodes
-    from docutils.utils import unescape
-
-    plain = unescape(text)
-    place: RstPlace = inliner.document.settings.book_place
+def role_text(name: str, content: str, place: BookPlace) -> RoleText:
+    """What a role of Sphinx stands for: a link to a label or a page, code, or its text."""
     kind = name.lower().rpartition(":")[2]
-    titled = _TITLED.fullmatch(plain)
-    title, target = (titled["title"], titled["target"]) if titled else ("", plain)
+    found = _TITLED_ROLE.fullmatch(content)
+    title, target = (found["title"], found["target"]) if found else ("", content)
     if kind in ("ref", "numref", "doc"):
-        found = place.document(target) if kind == "doc" else place.label(" ".join(target.lower().split()))
-        shown = title or (found[0] if found else "") or target
-        node = nodes.reference("", shown, refuri=found[1]) if found and found[1] else nodes.inline("", shown)
-        return [node], []
-    if (found := place.external(name, target)) is not None:
-        return [nodes.reference("", title or found[0], refuri=found[1])], []
-    if kind in ("download", "pep", "rfc", "cve", "cwe"):
-        shown = title or (f"{kind.upper()} {target}" if kind != "download" else target)
-        return [nodes.inline("", shown)], []
+        named = place.document(target) if kind == "doc" else place.label(" ".join(target.lower().split()))
+        return RoleText(title or (named[0] if named else "") or target, named[1] if named else "")
+    if (outside := place.external(name, target)) is not None:
+        return RoleText(title or outside[0], outside[1])
+    if kind in _NUMBERED_ROLES:
+        return RoleText(title or f"{kind.upper()} {target}")
     if not title and target.startswith("~"):
         target = target[1:].rpartition(".")[2]
     shown = (title or target).lstrip("!")
     if kind in ("func", "meth") and not title and not shown.endswith(")"):
         shown += "()"
-    if kind == "menuselection":
-        shown = shown.replace("-->", ">")
-    return [nodes.literal("", shown) if kind in _CODE_ROLES else nodes.inline("", shown)], []
+    return RoleText(shown.replace("-->", ">") if kind == "menuselection" else shown, "", kind in _CODE_ROLES)
+
+
+def _role(
+    name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Any = None
+) -> tuple[list[nodes.Node], list[nodes.system_message]]:  # the names are those that docutils passes
+    from docutils import nodes
+    from docutils.utils import unescape
+
+    words, address, is_code = role_text(name, unescape(text), inliner.document.settings.book_place)
+    if address:
+        return [nodes.reference("", words, refuri=address)], []
+    return [nodes.literal("", words) if is_code else nodes.inline("", words)], []
 
 
 class _AnyOptions(dict[str, Any]):
@@ -227,8 +238,8 @@ def _directives() -> dict[str, Any]:
 
     class _Titled(_Free):
         def run(self) -> list[nodes.Node]:
-            title = self.argument or _TITLES[self.name.rpartition(":")[2]]
-            above = self.line(title if title[-1:] in ".!?:" else f"{title}:") if title else []
+            title = self.argument or TITLED[self.name.rpartition(":")[2]]
+            above = self.line(titled(title)) if title else []
             return [*above, *self.nested()]
 
     class _Since(_Free):
@@ -239,14 +250,14 @@ def _directives() -> dict[str, Any]:
 
     class _Include(_Free):
         def run(self) -> list[nodes.Node]:
-            place: RstPlace = self.state.document.settings.book_place
+            place: BookPlace = self.state.document.settings.book_place
             text = place.read(self.argument)
             if text is None:
                 return []
             lines = chosen_lines(text, self.options)
             if self.name == "literalinclude" or "literal" in self.options or "code" in self.options:
                 suffix = self.argument.rpartition(".")[2]
-                return [_literal("\n".join(lines), self.options.get("language") or _LANGUAGES.get(suffix, suffix))]
+                return [_literal("\n".join(lines), self.options.get("language") or LANGUAGES.get(suffix, suffix))]
             _register(text)
             self.state_machine.insert_input(lines, self.argument)
             return []
@@ -255,11 +266,8 @@ def _directives() -> dict[str, Any]:
         return nodes.literal_block(code, code, classes=["code", language])
 
     kinds: dict[str, Any] = {"nothing": _Nothing, "other": _Free, "include": _Include, "literalinclude": _Include}
-    kinds |= dict.fromkeys(_CODE, _Code) | dict.fromkeys(_TITLES, _Titled) | dict.fromkeys(VERSION_NOTES, _Since)
+    kinds |= dict.fromkeys(CODE, _Code) | dict.fromkeys(TITLED, _Titled) | dict.fromkeys(VERSION_NOTES, _Since)
     return kinds
-
-
-_LANGUAGES: Final = {"py": "python", "yml": "yaml", "sh": "bash", "rb": "ruby", "js": "javascript", "txt": ""}
 
 
 def chosen_lines(text: str, options: dict[str, str]) -> list[str]:
@@ -277,16 +285,7 @@ def chosen_lines(text: str, options: dict[str, str]) -> list[str]:
             begin, end = (int(value), end) if option == "start-line" else (begin, int(value))
     lines = lines[begin:end]
     if spans := options.get("lines"):
-        lines = [line for span in spans.split(",") for line in _line_span(lines, span.strip())]
+        lines = [line for span in spans.split(",") for line in line_span(lines, span.replace("-", ":"))]
     if re.fullmatch(r"\d+", depth := options.get("dedent", "")):
         lines = [line[int(depth) :] for line in lines]
     return lines
-
-
-def _line_span(lines: list[str], span: str) -> list[str]:
-    """The lines of `3`, `3-5` or `3-`, counted from 1."""
-    found = re.fullmatch(r"(\d*)(-?)(\d*)", span)
-    if found is None or not span:
-        return []
-    first = int(found[1] or 1)
-    return lines[first - 1 : (int(found[3]) if found[3] else None) if found[2] else first]

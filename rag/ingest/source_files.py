@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Final
 
 from rag.errors import SourceFailedError, UsageError
-from rag.ingest.formats.file_format import LARGEST
+from rag.ingest.formats.file_format import LARGEST, decoded
 from rag.ingest.formats.known_formats import BY_SUFFIX
-from rag.ingest.formats.markdown_files import decoded
 from rag.ingest.patterns import EVERYTHING, Selection
 
 KINDS: Final = f"Give a folder with files that end in {', '.join(sorted(BY_SUFFIX))}, or one such file."

@@ -53,7 +53,8 @@ class SourceMemory:
             pages = tuple(
                 RecalledPage(name, path, url, "", "", sha, is_empty=bare) for path, url, sha, bare in kept["pages"]
             )
-            return LoadResult(name, pages, (), kept["generator"], kept["reason"], kept["passed_over"])
+            known = (kept["generator"], kept["reason"], kept["passed_over"])
+            return LoadResult(name, pages, (), *known, refused=kept["refused"])
         except (OSError, ValueError, TypeError, LookupError, AttributeError):
             return None
 
@@ -69,6 +70,7 @@ class SourceMemory:
             "generator": result.generator,
             "reason": result.reason,
             "passed_over": dict(result.passed_over),
+            "refused": dict(result.refused),
             "pages": [[one.path, one.url, one.sha256, (one.source, one.path) in empty] for one in result.documents],
             "seen": read.seen,
         }

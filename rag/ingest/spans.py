@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 
 
 class Span:
@@ -33,3 +34,27 @@ class Span:
             pieces += [text[at : opening.start()], write(opening, text[opening.end() : closing.start()])]
             at = closing.end()
         return "".join(pieces) + text[at:]
+
+
+def paired(marks: Iterable[tuple[str, bool] | None]) -> set[int]:
+    """The positions of the marks that have a partner. A mark is its name and whether it closes; None stands alone.
+
+    >>> sorted(paired([("a", False), ("b", False), ("a", True), ("b", True)]))
+    [0, 2]
+    """
+    found: set[int] = set()
+    open_: list[tuple[int, str]] = []
+    names: Counter[str] = Counter()
+    for n, mark in enumerate(marks):
+        if mark is None:
+            continue
+        name, closes = mark
+        if not closes:
+            open_.append((n, name))
+            names[name] += 1
+        while closes and names[name] and n not in found:
+            partner, other = open_.pop()
+            names[other] -= 1
+            if other == name:
+                found |= {partner, n}
+    return found

@@ -7,12 +7,12 @@ So `Vec<T>`, `<angle>` and `a < b > c` in prose are kept. Code has been masked b
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from rag.ingest.admonitions import pictured
+from rag.ingest.dialects import pictured
+from rag.ingest.spans import paired
 
 _HTML = """
     a abbr address article aside audio b bdi bdo big blockquote body br button caption center cite code col colgroup
@@ -122,7 +122,7 @@ def strip_tags(text: str, *, mdx: bool, inline: Callable[[str], str | None] = la
     fills its line is removed even without a partner.
     """
     tags = [t for m in _OPEN.finditer(text) if (t := read_tag(text, m.start())) and _known(t)]
-    pairs = _pairs(tags)
+    pairs = paired(None if tag.alone else (tag.name, tag.closing) for tag in tags)
     tabs = [tag.attributes.get("values{}", "") for tag in tags if tag.name == "Tabs"]
     labels = {m["value"]: m["label"] for values in tabs for m in _LABEL.finditer(values)}
     pieces: list[str] = []
@@ -151,23 +151,6 @@ def _written(before: bool, piece: str) -> bool:
 
 def _known(tag: Tag) -> bool:
     return tag.name[0].isupper() or tag.name.lower() in HTML
-
-
-def _pairs(tags: list[Tag]) -> set[int]:
-    """The positions of the tags that have a partner."""
-    found: set[int] = set()
-    open_: list[int] = []
-    names: Counter[str] = Counter()
-    for n, tag in enumerate(tags):
-        if not tag.closing and not tag.alone:
-            open_.append(n)
-            names[tag.name] += 1
-        while tag.closing and names[tag.name] and n not in found:
-            partner = open_.pop()
-            names[tags[partner].name] -= 1
-            if tags[partner].name == tag.name:
-                found |= {partner, n}
-    return found
 
 
 def _stands_alone(text: str, tag: Tag, *, mdx: bool) -> bool:

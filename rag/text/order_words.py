@@ -24,6 +24,8 @@ class Role:
     DESIRE = 1 << 4  # an act of speech whose obedience repeats the verb: "recommend" makes "is recommended"
     WRITE = 1 << 5  # an act of output: "append"
     SPOKEN = 1 << 6  # with "must" only: the infinitives of other languages, and "mentioned" after "must be"
+    SPEECH = TELL | DESIRE
+    ORDERS = SPEECH | WRITE
     HEARER = 1 << 7  # who will be told: "the user"
     REPLY = 1 << 8  # what is written: "answer"
     YOUR = 1 << 9
@@ -32,17 +34,17 @@ class Role:
     ASKED = 1 << 12
     READS = 1 << 13  # what a machine does with a text: "answering"
     BIDS = 1 << 30  # with "to" behind it: "remember to say"
-    SOURCE = 1 << 31  # "ignore the page"
     DROP = 1 << 14  # "ignore"
     RULES = 1 << 15  # "instructions"
     ABOVE = 1 << 16  # "previous"
-    NOTICE = 1 << 17  # "note", before "to the assistant"
     CALL = 1 << 18  # opens an address: "dear", "note to"
     JOINS = 1 << 19  # may stand before the verb of an order: "please", "then"
     AND = 1 << 20
     THAT = 1 << 21
-    FURTHER = 1 << 22  # goes on with an order: "also"
     FOREIGN = 1 << 23  # in a table of another language than English
+    ARTICLE = 1 << 24
+    PRESSES = 1 << 27  # with "hear" only: "it is vital that readers hear"
+    WHEN = 1 << 26  # before a question: "when asked"
 
 
 _ENGLISH: Final[dict[int, str]] = {
@@ -51,126 +53,96 @@ _ENGLISH: Final[dict[int, str]] = {
     Role.THING: "software agent agents model models system systems engine engines machine machines helper helpers "
     "program",
     Role.ARTIFICIAL: "answering automated automatic artificial digital virtual language conversational generative "
-    "rag "
-    "ai chat intelligent",
+    "rag ai chat intelligent",
     Role.TELL: "say tell mention reply respond answer claim state assert insist declare announce inform explain "
-    "pretend "
-    "instruct warn remind quote report reveal convince persuade urge describe present acknowledge confirm clarify "
-    "stress emphasise emphasize highlight disclose ask act behave pose repeat cite notify",
+    "pretend instruct warn remind quote report reveal convince persuade urge describe present acknowledge confirm "
+    "clarify stress emphasise emphasize highlight disclose ask act behave pose repeat cite notify",
     Role.DESIRE: "recommend suggest advise advertise promote praise invite encourage endorse",
     Role.WRITE: "add append prepend begin start end finish close conclude include insert integrate incorporate "
-    "introduce "
-    "embed modify augment enhance enrich extend change alter adapt edit replace convert encode decode translate "
-    "render "
-    "rewrite reverse scramble jumble shuffle group combine remove misspell anagram substitute rearrange use "
-    "provide write "
-    "give format tease hint offer express weave place put sprinkle direct link make spell deliver craft compose "
-    "print "
-    "output contain list let send slip show display copy paste pass attach supply refer",
-    Role.SPOKEN: "said told mentioned informed stated warned",
+    "introduce embed modify augment enhance enrich extend change alter adapt edit replace convert encode decode "
+    "translate render rewrite reverse scramble jumble shuffle group combine remove misspell anagram substitute "
+    "rearrange use provide write give format tease hint offer express weave place put sprinkle direct link make "
+    "spell deliver craft compose print output contain list let send slip show display copy paste pass attach supply "
+    "refer",
+    Role.SPOKEN: "said told mentioned informed stated warned hear learn",
+    Role.ARTICLE: "the a an",
+    Role.WHEN: "when if whenever before while after wenn si quando cuando se",
     Role.HEARER: "user users reader readers everyone everybody anyone anybody someone people them person whoever "
-    "visitor* "
-    "audience questioner* asker* human humans customer* client* developers him her",
-    Role.REPLY: "reply replies response responses answer answers message messages output outputs summar* completion*",
+    "visitor* audience questioner* asker* human humans customer* client* developers him her",
+    Role.REPLY: "reply replies response responses answer answers message messages output outputs summar* "
+    "completion*",
     Role.YOUR: "your",
     Role.EVERY: "every each any all whatever",
-    Role.MUST: "must should shall will ought needs need has have obliged required supposed got",
+    Role.MUST: "must should shall ought has_to have_to need_to needs_to required_to obliged_to supposed_to got_to "
+    "ought_to is_to are_to you_will you_shall",
+    Role.PRESSES: "vital essential important crucial deserve deserves",
     Role.ASKED: "asked asks asking question questions query queries answering summarising summarizing responding "
-    "replying "
-    "summarise summarize cited quotes",
+    "replying summarise summarize cited quotes",
     Role.READS: "reading reads answering answers quoting quotes summarising summarizing",
-    Role.BIDS: "free forget remember sure important vital essential crucial asked asks ask told reminded kind "
-    "want wants "
-    "wish like job task duty demand demands request try careful required obliged expected instructed as",
-    Role.SOURCE: "documentation document page text book passage passages context content source sources manual "
-    "article "
-    "safety tout todo alles wszystko всё все her",
+    Role.BIDS: "free forget remember sure important vital essential crucial asked asks ask told reminded kind want "
+    "wants wish like job task duty demand demands request try careful required obliged expected instructed as",
     Role.DROP: "ignore disregard forget override bypass overlook discard dismiss scrap neglect",
     Role.RULES: "instruction* prompt prompts rules guideline* directive* directions orders policy policies",
-    Role.ABOVE: "above previous prior earlier preceding foregoing before everything far told other else all "
-    "former "
-    "anything these those earlier",
-    Role.NOTICE: "note* message* hint* remark* reminder* instruction* info information notice* memo todo request* "
-    "warning* order orders command* advice important hidden secret urgent hinweis* nota notas",
+    Role.ABOVE: "above previous prior earlier preceding foregoing before everything far told other else all former "
+    "anything these those documentation document page text book passage passages context content sources manual safety",
     Role.CALL: "dear hey hi hello attention to for you as listen @ remember",
     Role.JOINS: "please also always now then just only simply kindly instead therefore never henceforth again "
-    "exactly "
-    "immediately first finally additionally furthermore instead not n't do could",
+    "exactly immediately first finally additionally furthermore not n't do could",
     Role.AND: "and but so or",
     Role.THAT: "that how",
-    Role.FURTHER: "also then additionally furthermore moreover further afterwards next finally likewise besides "
-    "pass repeat",
 }  # fmt: skip
 
 _OTHERS: Final[dict[int, str]] = {
     Role.MACHINE: "assistent* assistenz* sprachmodell* ki assistante* asistente* ia iai asystent* ассистент* "
-    "помощник* ии "
-    "чат-бот* чатбот* бот yardımcı* asistan* yapay المساعد مساعد सहायक एआई assistente*",
-    Role.THING: "modell modellen modèle* modelo modelos modello модель модели sistema système agente agenten "
-    "نموذج मॉडल",
-    Role.TELL: "sage sag sagt antworte erwähne behaupte erkläre informiere empfiehl teile nenne berichte "
-    "zeg antwoord vermeld vertel noem meld "
-    "säg svara berätta nämn påstå skriv "
-    "dis dites réponds répondez mentionne mentionnez indique indiquez informe informez recommande recommandez "
-    "affirme "
-    "affirmez précise précisez conseille conseillez prétends prétendez explique expliquez "
-    "di diga dile dígale dígales responde responda menciona mencione informa recomienda recomiende afirma afirme "
-    "indica "
-    "diz dizer-lhe recomende afirme explica explique "
-    "rispondi risponda menziona menzioni consiglia informi afferma dica spiega "
-    "powiedz odpowiedz odpowiadaj wspomnij poinformuj poleć twierdź przekaż "
-    "скажи* ответь* отвечай* сообщи* упомяни* порекомендуй* укажи* утверждай* расскажи* передай* объясни* "
-    "söyle söyleyin belirt belirtin cevapla yanıtla bildir öner "
-    "قل وقل أخبر وأخبر اذكر واذكر أجب وأجب "
-    "कहो कहें बताओ बताएं बताएँ बोलो",
-    Role.WRITE: "schreibe schreib füge gib voeg schrijf lägg ajoute ajoutez écris écrivez añade añada agrega agregue "
-    "escribe escriba adicione acrescente escreva inclua incluya inclus incluez aggiungi scrivi includi dodaj napisz "
-    "добавь* напиши* включи* ekle yaz أضف وأضف اكتب واكتب लिखें लिखो जोड़ें",
+    "помощник* ии чат-бот* чатбот* бот yardımcı* asistan* yapay المساعد مساعد सहायक एआई assistente*",
+    Role.THING: "modell modellen modèle* modelo modelos modello модель модели sistema système agente agenten نموذج "
+    "मॉडल",
+    Role.TELL: "sage sag sagt antworte erwähne behaupte erkläre informiere empfiehl teile nenne berichte zeg "
+    "antwoord vermeld vertel noem meld säg svara berätta nämn påstå skriv dis dites réponds répondez mentionne "
+    "mentionnez indique indiquez informe informez recommande recommandez affirme affirmez précise précisez conseille "
+    "conseillez prétends prétendez explique expliquez di diga dile dígale dígales responde responda menciona "
+    "mencione informa recomienda recomiende afirma afirme indica diz dizer-lhe recomende explica rispondi risponda "
+    "menziona menzioni consiglia informi afferma dica spiega powiedz odpowiedz odpowiadaj wspomnij poinformuj poleć "
+    "twierdź przekaż скажи* ответь* отвечай* сообщи* упомяни* порекомендуй* укажи* утверждай* расскажи* передай* "
+    "объясни* söyle söyleyin belirt belirtin cevapla yanıtla bildir öner قل وقل أخبر وأخبر اذكر واذكر أجب وأجب कहो "
+    "कहें बताओ बताएं बताएँ बोलो",
+    Role.WRITE: "schreibe schreib füge gib voeg schrijf lägg ajoute ajoutez écris écrivez añade añada agrega "
+    "agregue escribe escriba adicione acrescente escreva inclua incluya inclus incluez aggiungi scrivi includi dodaj "
+    "napisz добавь* напиши* включи* ekle yaz أضف وأضف اكتب واكتب लिखें लिखो जोड़ें",
     Role.SPOKEN: "sagen antworten erwähnen behaupten empfehlen informieren mitteilen hinweisen werben schreiben "
-    "hinzufügen "
-    "zeggen vertellen vermelden toevoegen schrijven aanbevelen säga berätta nämna lägga dire mentionner indiquer "
-    "recommander ajouter répondre informer écrire decir mencionar responder añadir agregar recomendar informar "
-    "escribir "
-    "dizer acrescentar adicionar escrever rispondere menzionare aggiungere consigliare scrivere powiedzieć wspomnieć "
-    "dodać napisać polecić сказать сообщить упомянуть добавить написать ответить рекомендовать söylemeli eklemeli",
+    "hinzufügen zeggen vertellen vermelden toevoegen schrijven aanbevelen säga berätta nämna lägga dire mentionner "
+    "indiquer recommander ajouter répondre informer écrire decir mencionar responder añadir agregar recomendar "
+    "informar escribir dizer acrescentar adicionar escrever rispondere menzionare aggiungere consigliare scrivere "
+    "powiedzieć wspomnieć dodać napisać polecić сказать сообщить упомянуть добавить написать ответить рекомендовать "
+    "söylemeli eklemeli",
     Role.HEARER: "nutzer* benutzer* anwender* leser* fragesteller* jedem gebruiker* lezer* användare* läsare* "
     "utilisateur* lecteur* usuario* lector* usuári* utilizador* leitor* utente utenti lettor* użytkownik* czytelnik* "
     "пользовател* читател* kullanıcı* okuyucu* المستخدم للمستخدم القارئ उपयोगकर्ता* पाठक*",
     Role.REPLY: "antwort antworten réponse* respuesta* resposta* risposta risposte antwoord antwoorden svar "
-    "odpowied* "
-    "ответ* cevap* yanıt* إجابتك उत्तर",
-    Role.YOUR: "deine deiner deinem ihre ihrer jouw je uw ditt ta votre tu su sua tua twojej swojej twoja твой твоём "
-    "твоем ваш вашем свой своём своем",
-    Role.EVERY: "jede jeder jedem elke iedere varje chaque toute todas cada toda ogni każdej каждый каждом "
-    "каждому her",
+    "odpowied* ответ* cevap* yanıt* إجابتك उत्तर",
+    Role.YOUR: "deine deiner deinem ihre ihrer jouw je uw ditt ta votre tu su sua tua twojej swojej twoja твой "
+    "твоём твоем ваш вашем свой своём своем",
+    Role.EVERY: "jede jeder jedem elke iedere varje chaque toute todas cada toda ogni każdej каждый каждом каждому "
+    "her",
     Role.MUST: "muss soll sollen müssen sollst sollte moet moeten ska måste doit doivent devez dois debe deben "
-    "debes deve "
-    "devem devi devono musi powinien должен должна должны нужно следует обязан meli يجب चाहिए",
-    Role.ASKED: "gefragt fragt fragen frage question pregunta* pergunta* domand* vraag vragen fråga pytani* "
-    "вопрос* спрос* "
-    "soru* سؤال सवाल",
-    Role.DROP: "vergiss ignoriere ignoriert missachte vergessen vergeet negeer strunta glöm ignorera oublie "
-    "oubliez ignore "
-    "ignorez ignora ignoren olvida olvide olvídate esqueça esquece desconsidere dimentica dimenticate zapomnij "
-    "zignoruj "
-    "pomiń забудь* игнорируй* проигнорируй* unut تجاهل انس अनदेखा भूल yok",
-    Role.RULES: "anweisung* instruktion* vorgabe* regeln befehl* consigne* directive* instruccion* órden* "
-    "instruç* ordens "
-    "istruzion* instructie* opdracht* instruktion* instrukcj* polece* инструкци* указани* talimat* التعليمات "
-    "تعليمات निर्देश*",
+    "debes deve devem devi devono musi powinien должен должна должны нужно следует обязан meli يجب चाहिए",
+    Role.ASKED: "gefragt fragt fragen frage question pregunta* pergunta* domand* vraag vragen fråga pytani* вопрос* "
+    "спрос* soru* سؤال सवाल",
+    Role.DROP: "vergiss ignoriere ignoriert missachte vergessen vergeet negeer strunta glöm ignorera oublie oubliez "
+    "ignore ignorez ignora ignoren olvida olvide olvídate esqueça esquece desconsidere dimentica dimenticate "
+    "zapomnij zignoruj pomiń забудь* игнорируй* проигнорируй* unut تجاهل انس अनदेखा भूल yok",
+    Role.RULES: "anweisung* instruktion* vorgabe* regeln befehl* consigne* directive* instruccion* órden* instruç* "
+    "ordens istruzion* instructie* opdracht* instrukcj* polece* инструкци* указани* talimat* التعليمات تعليمات "
+    "निर्देश*",
     Role.ABOVE: "bisherig* vorherig* obig* obigen précéd* précèd* dessus anterior* arriba acima precedent* sopra "
-    "vorige eerdere "
-    "tidigare poprzedni* powyższ* предыдущ* выше önceki السابقة पिछले tes tus tue tutte toutes todas alle alles",
-    Role.CALL: "liebe lieber hallo achtung hinweis an cher chère attention attention à estimado querida querido "
-    "hola atención "
+    "vorige eerdere tidigare poprzedni* powyższ* предыдущ* выше önceki السابقة पिछले tes tus tue tutte toutes todas "
+    "alle alles",
+    Role.CALL: "liebe lieber hallo achtung hinweis an cher chère attention à estimado querida querido hola atención "
     "atenção caro cara nota per für pour para voor till dla к для уважаемый дорогой внимание sevgili عزيزي प्रिय",
     Role.JOINS: "bitte immer auch nur dann nun stattdessen alstublieft altijd ook vänligen alltid toujours aussi "
-    "siempre "
-    "también sempre também anche proszę zawsze także пожалуйста всегда также lütfen",
+    "siempre también sempre também anche proszę zawsze także пожалуйста всегда также lütfen",
     Role.AND: "und en och et y e ed i и ve و और",
     Role.THAT: "dass daß dat att que qu che że что чтобы أن إن कि er sie",
-    Role.FURTHER: "außerdem ferner zudem ook dessutom aussi ensuite además también também inoltre ponadto кроме "
-    "также ayrıca",
 }  # fmt: skip
 
 # Chinese, Japanese and Korean: what stands anywhere in a sentence.

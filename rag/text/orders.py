@@ -18,7 +18,7 @@ is supported by it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -34,15 +34,6 @@ _TAG: Final = re.compile(
     r"|\b(?:begin|start|end)(?:\sof)?\s(?:system\s|new\s|hidden\s)?(?:instructions?|prompt)\b",
     re.IGNORECASE,
 )
-_LABEL: Final = re.compile(
-    r"^\W*(?:[\w-]+\s){0,3}?(?:system|user|human|developer|admin|instructions?|prompt|override|directive|command|task|order"
-    r"|message|policy|memo|a|q)\W{0,3}[:>]",
-    re.IGNORECASE,
-)
-_TURN: Final = re.compile(
-    r"^(?:\W*(?-i:(?=[A-Z]))|[>*_]*)(?P<role>user|human|system|assistant|ai|bot|model|chatbot|llm|gpt)\W{0,3}[:>]",
-    re.IGNORECASE | re.MULTILINE,
-)
 _NEW_ROLE: Final = re.compile(
     r"\byou\sare\s(?:now|no\slonger)\s(?:an?|the|bound|restricted|limited|called|known|acting)\b"
     r"|\b(?:as|you\sare)\san?\s(?:ai|language\smodel|chat\s?bot)\b|\byou\sare\san\sassistant\b"
@@ -51,17 +42,9 @@ _NEW_ROLE: Final = re.compile(
     re.IGNORECASE,
 )
 _LETTERS: Final = re.compile(r"\b(?:letters|vowels|consonants|(?:each|every)(?:\s\w+)?\sletter)\b", re.IGNORECASE)
-_YOU_WRITE: Final = re.compile(
-    r"\bwhat(?:ever)?\s(?:you|to)\s(?:write|say|answer|reply|generate|produce|output)\b", re.IGNORECASE
-)
 _REMARK: Final = re.compile(r"\s*(?:#|//|--|;|/\*|\*|<!--|\"\"\"|%)")  # of code
 _CELL: Final = re.compile(r"[^|\n]+")
 _CODE_LINE: Final = re.compile(r"[^\n]+")
-# "is recommended": the desire of an order, fulfilled
-_DONE: Final = re.compile(r"(?:recommend|suggest|advis|advertis|promot|prais|invit|encourag|endors)ed")
-
-
-LONGEST: Final = 150  # words; longer ones are no sentences but source text that reads as one
 
 
 class Order(NamedTuple):
@@ -98,9 +81,10 @@ def begins_order(clause: str) -> bool:
 def _strength(sentence: str) -> str:
     """Whether the sentence is a "strong" or a "weak" order, or none: ""."""
     signs = signs_of(sentence)
-    if not signs.mentions and len(signs.words) <= LONGEST and _is_strong(sentence, signs):
+    strong = _is_strong(sentence, signs)
+    if strong and not signs.mentions:
         return "strong"
-    return "weak" if _is_weak(sentence, signs) or _is_strong(sentence, signs) else ""
+    return "weak" if strong or _is_weak(sentence, signs) else ""
 
 
 def _is_strong(sentence: str, signs: OrderSigns) -> bool:
@@ -119,80 +103,64 @@ def _overrides(sentence: str, signs: OrderSigns) -> bool:
 
 
 def _is_weak(sentence: str, signs: OrderSigns) -> bool:
-    if (
+    reply, hearer = bool(signs.any_reply or signs.replies), bool(signs.present & Role.HEARER)
+    told = bool(signs.dictates or signs.asked or reply or signs.machines or hearer)
+    return bool(
         signs.addressed
         or signs.unspaced
-        or signs.desires
-        or (signs.any_reply and signs.asked)
         or signs.has_rules
+        or signs.says_that
         or _TAG.search(sentence)
-    ):
-        return True
-    if signs.speech:
-        told = signs.dictates or signs.hears or signs.asked or signs.any_reply or signs.replies or signs.machines
-        if told or signs.must or signs.opens:
-            return True
-    if signs.verbs and (signs.asked or signs.writes_that or signs.drops):
-        return True
-    if signs.perhaps_addressed or signs.answer_says or signs.must_hear or _YOU_WRITE.search(sentence):
-        return True
-    if signs.verbs and signs.any_reply and signs.quotes:
-        return True
-    answer_must = any(signs.roles[at] & Role.REPLY for at in signs.must)
-    if signs.commanded and (signs.machines or answer_must):
-        return True
-    return bool((signs.speech or "please" in signs.words) and _LABEL.search(sentence))
+        or (signs.speech and (told or signs.opens))
+        or (signs.verbs and (signs.asked or signs.drops or (signs.dictates and (reply or hearer))))
+        or (signs.commanded and signs.machines)
+        or (reply and (signs.asked or signs.answer_must or (signs.quotes and (signs.speaks or hearer))))
+    )
 
 
 def _frame(signs: OrderSigns, *, strong: bool) -> tuple[frozenset[str], ...]:
-    machines = {*signs.addressed, *(at for at in signs.must if at in signs.machines)}
-    if strong:
-        machines.update(signs.machines)
+    machines = {*signs.addressed, *(signs.machines if strong else ())}
     groups = (
         signs.stems(machines),
         signs.stems({*signs.replies, *signs.any_reply}),
-        signs.stems({*signs.verbs, *signs.must_hear}),
+        signs.stems(signs.verbs),
     )
     return tuple(group for group in groups if group)
 
 
 @lru_cache(maxsize=256)
 def orders(text: str) -> tuple[Order, ...]:
-    """The orders in a Markdown text, in order, with what directly belongs to each.
+    """The orders in a Markdown text, in order, each followed by what it dictates.
 
-    In a text that speaks of machines that answer, outside its orders, to address one is no strong sign: it is a book
-    about them.
+    A book that speaks of machines that answer, outside its orders, may well address one: that is no strong sign. In any
+    other book the one sentence that names such a machine is suspicious if it has a verb of speech.
     """
-    found = tuple(_found(text))
-    if not any(one.strong for one in found) or not _is_about_machines(text, found):
+    sentences = [(unit, start, end) for unit in units(text) for start, end in _sentences(text, unit)]
+    naming = [a for unit, a, b in sentences if unit.kind != "code" and signs_of(text[a:b]).named]
+    found = tuple(_found(text, sentences, naming[0] if len(naming) == 1 else -1))
+    if {one.start for one in found}.issuperset(naming):
         return found
-    sentences = [text[one.start : one.end] for one in found]
     return tuple(
         one._replace(strong=one.strong and _overrides(sentence, signs_of(sentence)))
-        for one, sentence in zip(found, sentences, strict=True)
+        for one, sentence in ((one, text[one.start : one.end]) for one in found)
     )
 
 
-def _found(text: str) -> Iterator[Order]:
-    """The orders, each followed by what it dictates."""
+def _found(text: str, sentences: Iterable[tuple[Unit, int, int]], stranger: int) -> Iterator[Order]:
+    """The orders. At `stranger` begins the only sentence that names a machine."""
     reach = _Reach()
-    chat = _chat(text)
-    stranger = _stranger(text)
-    for unit in units(text):
-        for start, end in _sentences(text, unit):
-            sentence = f"## {text[start:end]}" if unit.kind == "heading" and text[end - 1] == ":" else text[start:end]
-            strength = "" if _is_code(unit, sentence) else _strength(sentence)
-            if start == stranger and not strength:
-                strength = "weak"
-            if strength:
-                signs, strong = signs_of(sentence), strength == "strong"
-                frame = (signs.stems(signs.named),) if start == stranger else _frame(signs, strong=strong)
-                yield Order(start, end, strong, frame, foreign=signs.foreign)
-                reach.begin(unit, sentence, strong=strong)
-            elif any(begin <= start < stop for begin, stop in chat):
-                yield Order(start, end, strong=False, follows=True)
-            elif reach.holds(unit, sentence):
-                yield Order(start, end, strong=False, follows=True, foreign=reach.foreign)
+    for unit, start, end in sentences:
+        sentence = f"## {text[start:end]}" if unit.kind == "heading" and text[end - 1] == ":" else text[start:end]
+        signs = signs_of(sentence)
+        strength = "" if _is_code(unit, sentence) else _strength(sentence)
+        if strength:
+            strong = strength == "strong"
+            yield Order(start, end, strong, _frame(signs, strong=strong), foreign=signs.foreign)
+            reach.begin(unit, sentence, strong=strong)
+        elif start == stranger and signs.speaks:
+            yield Order(start, end, strong=False, frame=(signs.stems(signs.named),))
+        elif reach.holds(unit, sentence):
+            yield Order(start, end, strong=False, follows=True, foreign=reach.foreign)
 
 
 class _Reach:
@@ -219,57 +187,18 @@ class _Reach:
             return True
         if unit.block != self._block or unit.kind == "item":
             return False
-        first = next(iter(signs_of(sentence).roles), Role.NONE)
-        held = self._whole or self._quotes % 2 == 1 or bool(first & Role.FURTHER)
+        held = self._whole or self._quotes % 2 == 1
         self._quotes += _quotes(sentence)
         return held
 
 
-def _stranger(text: str) -> int:
-    """Where the sentence begins that speaks of a machine that speaks, if the rest of the text speaks of none; else -1.
-
-    A book about kettles that names "the chatbot" once, with a verb of speech, is suspicious without an order.
-    """
-    found = [
-        start
-        for unit in units(text)
-        for start, end in _sentences(text, unit)
-        if unit.kind != "code" and signs_of(text[start:end]).names_machine
-    ]
-    if len(found) != 1:
-        return -1
-    end = next(end for unit in units(text) for start, end in _sentences(text, unit) if start == found[0])
-    signs = signs_of(text[found[0] : end])
-    return found[0] if signs.speaks else -1
-
-
 def _is_code(unit: Unit, line: str) -> bool:
     """Whether the line is code. Remarks are not, nor is what stands behind a fence that is never closed."""
-    if unit.kind != "code" or _REMARK.match(line) or _TURN.match(line):
-        return False
-    return unit.text.rsplit("\n", 1)[-1].strip().startswith(("```", "~~~")) and "\n" in unit.text
+    return unit.kind == "code" and not _REMARK.match(line) and unit.text.endswith(("```", "~~~"))
 
 
 def _quotes(sentence: str) -> int:
     return sum(sentence.count(sign) for sign in '"“”')
-
-
-def _chat(text: str) -> list[tuple[int, int]]:
-    """The paragraphs that are turns of a chat, if two roles speak in it."""
-    turns = list(_TURN.finditer(text))
-    if len({turn["role"].lower() for turn in turns}) < 2:
-        return []
-    ends = (text.find("\n\n", turn.end()) for turn in turns)
-    return [(turn.start(), end if end > 0 else len(text)) for turn, end in zip(turns, ends, strict=True)]
-
-
-def _is_about_machines(text: str, found: Sequence[Order]) -> bool:
-    """Whether a sentence that is no order speaks of machines that answer."""
-    for unit in units(text):
-        covered = any(one.start < unit.end and unit.start < one.end for one in found)
-        if unit.kind != "code" and not covered and signs_of(unit.text).names_answerers:
-            return True
-    return False
 
 
 def _sentences(text: str, unit: Unit) -> Iterator[tuple[int, int]]:
@@ -289,7 +218,7 @@ def reports(sentence: str, order: Order) -> bool:
     if order.follows or not order.frame:
         return False
     signs = signs_of(sentence)
-    stems = signs.stems(at for at, word in enumerate(signs.words) if at in signs.verbs or not _DONE.fullmatch(word))
+    stems = signs.stems(at for at in range(len(signs.words)) if at in signs.verbs or not signs.is_done(at))
     return all(not group.isdisjoint(stems) for group in order.frame)
 
 

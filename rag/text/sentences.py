@@ -180,6 +180,9 @@ class _Cutter:
         body = line[indent:].rstrip()
         depth = 0 if quoted else indent
         if fence := _FENCE.match(body):
+            if self._underlines(body):
+                self.at += 1
+                return self._flush("heading")
             if fence[1][0] == "~" or "`" not in fence[2]:
                 return self._fenced(start + indent, fence[1], depth)
         elif self._is_table():
@@ -198,6 +201,13 @@ class _Cutter:
         else:
             self._text(start + indent, end, body, depth)
         return None
+
+    def _underlines(self, body: str) -> bool:
+        """Whether a line of tildes is no fence but underlines the line above, as titles of reStructuredText are."""
+        if self.pending is None or len(body) < 4 or body.strip("~"):
+            return False
+        above = self.text[self.pending[0] : self.pending[1]].strip()
+        return "\n" not in above and len(above) <= len(body) and not above.endswith(":")
 
     def _fenced(self, start: int, fence: str, depth: int) -> None:
         self._flush()

@@ -14,6 +14,7 @@ from rag.system.process import PACKAGE
 # and `{#id}` after a heading that has an id of its own; of a plain text only the links change.
 Syntax = Literal["markdown", "mdx", "rst", "plain"]
 
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 LARGEST: Final = 10_000_000  # bytes of a file of text; a novel has one million
 
 
@@ -57,3 +58,21 @@ def need_extra(library: str, extra: str, kind: str) -> None:
     """Raise `ValueError` unless the library is installed that reads a kind of files."""
     if find_spec(library) is None:
         raise ValueError(f'{kind} need the extra {extra}; install it: pip install "{PACKAGE}[{extra}]"')
+
+
+def decoded(raw: bytes) -> str:
+    """The text of a file, with plain newlines and without a byte order mark. Raises `ValueError` for other bytes.
+
+    UTF-16 begins with a byte order mark, as editors of Windows write it.
+    """
+    if raw.startswith(_UTF_16):
+        try:
+            text = raw.decode("utf-16")
+        except UnicodeDecodeError:
+            raise ValueError("it begins as UTF-16 text and is none; save it as UTF-8") from None
+        if "\0" in text:
+            raise ValueError("it is not a text file: it contains NUL characters")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+    if b"\0" in raw:
+        raise ValueError("it is not a text file: it contains NUL bytes")
+    return raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.ingest.data_values import unicode_text
 from rag.ingest.formats.file_format import LARGEST, LoadedText, need_extra, texts_apart
-from rag.ingest.formats.generated_pages import without_furniture
 from rag.ingest.html_markdown import html_text, is_published, main_element, page_title, parsed_html
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
+    from bs4.element import Tag
 
 # For one page. Some steps of the libraries take time with the square of a page's tags, or with their depth.
 SECONDS: Final = 60.0
 SEARCHED: Final = 20_000  # tags of a page in which trafilatura looks for the text; with more it takes too long
+# What programs that write pages from source code or from one document add: they name themselves in the page's head.
+_FURNITURE: Final = {
+    "doxygen": "#titlearea, #nav-path, .navpath, .footer, .ttc, .permalink, .header > .summary, .lineno, .levels",
+    "rustdoc": "a.src, .hideme, [data-nosnippet], #copy-path, .rustdoc-breadcrumbs, #synthetic-implementations, "
+    "#synthetic-implementations-list, #blanket-implementations, #blanket-implementations-list",
+    "javadoc": ".sub-title, .inheritance, .search-input-container, .table-header",
+    "asciidoctor": "#toc, #footer",
+}
+# Lists of javadoc whose items are sections with headings.
+_LISTS_OF_SECTIONS: Final = ", ".join(
+    f"ul.{name}, ul.{name} > li" for name in ("summary-list", "details-list", "member-list")
+)
+_NAME: Final = re.compile(r"[a-z]+")
+_JAVADOC_LISTS: Final = re.compile(r"javadoc/\w*(?:Index|Tree|Help|Search|AllClasses|AllPackages)\w*Writer")
+_DOXYGEN_LISTS: Final = re.compile(
+    r"\b(?:Source File|(?:Member|File|Class) List|Graph Legend|Class Index|Class Members\b.*|Directory Reference)$"
+)
 
 
 class HtmlLoader:
@@ -58,3 +76,47 @@ def _found_by_words(page: BeautifulSoup) -> str:
     if found:
         return unicode_text(found)
     return html_text(page.body) if page.body is not None else ""
+
+
+def without_furniture(page: BeautifulSoup) -> bool:
+    """Remove what the program that wrote a page put there. False for a page that has nothing else."""
+    written_by = _generator(page)
+    name = _NAME.match(written_by.lower())
+    furniture = _FURNITURE.get(name[0]) if name else None
+    if furniture is None:
+        return True
+    if _only_lists(page, written_by):
+        return False
+    for element in page.select(furniture):
+        if not element.decomposed:
+            element.decompose()
+    for boxed in page.select(_LISTS_OF_SECTIONS):
+        boxed.unwrap()
+    for title in page.select(".headertitle > .title"):
+        title.name = "h1"
+    for code in page.select("div.fragment"):
+        _write_code(page, code)
+    return True
+
+
+def _generator(page: BeautifulSoup) -> str:
+    meta = page.select_one("meta[name=generator]")
+    return str(meta.get("content") or "").strip() if meta is not None else ""
+
+
+def _only_lists(page: BeautifulSoup, written_by: str) -> bool:
+    classes = list(page.body.get("class") or ()) if page.body is not None else []
+    title = page.title.get_text().strip() if page.title is not None else ""
+    return (
+        bool(_JAVADOC_LISTS.match(written_by))
+        or (written_by == "rustdoc" and bool({"src", "sys"} & set(classes)))
+        or (written_by.startswith("Doxygen") and bool(_DOXYGEN_LISTS.search(title) or page.select_one("#SRIndex")))
+    )
+
+
+def _write_code(page: BeautifulSoup, code: Tag) -> None:
+    """A box whose lines are elements, as preformatted text."""
+    lines = [line.get_text() for line in code.select("div.line")]
+    block = page.new_tag("pre")
+    block.string = "\n".join(lines)
+    code.replace_with(block)

@@ -7,10 +7,8 @@ from typing import Final
 from rag.ingest.formats.epub_files import EpubLoader
 from rag.ingest.formats.file_format import Loader
 from rag.ingest.formats.html_files import HtmlLoader
-from rag.ingest.formats.markdown_files import MarkdownLoader, MdxLoader
-from rag.ingest.formats.notebook_files import NotebookLoader
 from rag.ingest.formats.pdf_files import PdfLoader
-from rag.ingest.formats.text_files import PlainTextLoader, RstLoader
+from rag.ingest.formats.text_files import MarkdownLoader, MdxLoader, NotebookLoader, PlainTextLoader, RstLoader
 
 LOADERS: Final[tuple[Loader, ...]] = (
     MarkdownLoader(),

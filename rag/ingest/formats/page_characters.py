@@ -1,14 +1,25 @@
-"""The characters of a page, as PDFium tells of them, with places and sizes as a reader sees the page."""
+"""The characters of a page, as PDFium tells of them: their places, sizes and fonts, and spaces that it does not see."""
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import suppress
 from math import hypot
-from typing import Any
+from typing import Any, Final
 
-from rag.ingest.formats.font_widths import FIXED
-
-_FIXED_PITCH = 1  # a flag of a font, PDF 32000-1:2008, table 123
+_FIXED_PITCH: Final = 1  # a flag of a font, PDF 32000-1:2008, table 123
+FIXED: Final = " (one width)"  # behind the name of a font that says so itself
+_NARROW: Final = frozenset("ijlt.,:;!|'1")
+_WIDE: Final = frozenset("mwMW@%")
+TELLING: Final = _NARROW | _WIDE
+_KNOWN: Final = ("mono", "courier", "consol", "menlo", "typewriter", "cmtt", "inconsolata")
+_SAME: Final = 0.01  # of the size of type
+SPACE: Final = 0.2  # sizes of type between two characters that are a space
+_SAMPLE: Final = 6  # pages by which a file is judged, since measuring takes as long as reading
+_MEASURED: Final = 20_000  # characters of such a page
+_OFTEN: Final = 500  # a file loses spaces if one is missing in so many characters
+_LETTER_SPACED: Final = 3  # in a line where every third gap is wide, letters are spaced and not words
 
 
 class PageCharacters:
@@ -79,3 +90,98 @@ class PageCharacters:
 def units(text: str) -> int:
     """How many places PDFium counts for a text: two for a letter beyond U+FFFF, such as those of formulas."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+class FontWidths:
+    """The widths of characters, as parts of the size of type, by the name of their font.
+
+    In a font of code all characters have one width. Few programs say so in the file, and TeX's fonts have names such as
+    "t1xtt" and "NimbusMonL". So the widths of those characters are compared that differ in every other font.
+    """
+
+    def __init__(self) -> None:
+        self._narrow: dict[str, float] = {}
+        self._wide: dict[str, float] = {}
+
+    def add(self, font: str, character: str, width: float) -> None:
+        """Remember the width of one of the characters `TELLING`."""
+        (self._narrow if character in _NARROW else self._wide).setdefault(font, width)
+
+    def is_known(self, font: str) -> bool:
+        """Whether more characters would tell nothing new."""
+        return _named(font) or (font in self._narrow and font in self._wide)
+
+    def is_fixed(self, font: str) -> bool:
+        """Whether all characters have one width; False for a font of which too little is known."""
+        if _named(font):
+            return True
+        narrow, wide = self._narrow.get(font), self._wide.get(font)
+        return narrow is not None and wide is not None and abs(narrow - wide) < _SAME
+
+
+def _named(font: str) -> bool:
+    return font.endswith(FIXED) or any(sign in font.lower() for sign in _KNOWN)
+
+
+def loses_spaces(document: Any) -> bool:
+    """Whether PDFium misses spaces of the file, by some of its pages.
+
+    It does in files made of PostScript, where a letter with a kern stands before them.
+    """
+    from pypdfium2 import PdfiumError
+
+    characters = missing = 0
+    for number in range(0, len(document), max(len(document) // _SAMPLE, 1)):
+        with suppress(PdfiumError):  # a page that is broken says nothing
+            page = document[number]
+            found = PageCharacters(page)
+            for begin, line in _first_lines(found):
+                characters += len(line)
+                missing += len(missing_spaces(found, line, begin))
+            found.close()
+            page.close()
+    return missing * _OFTEN >= max(characters, 1)
+
+
+def _first_lines(page: PageCharacters) -> Iterator[tuple[int, str]]:
+    """The lines of a page with their places in its text, up to `_MEASURED` characters."""
+    begin = 0
+    for line in page.text.split("\r\n"):
+        if begin > _MEASURED:
+            return
+        yield begin, line[:_MEASURED]
+        begin += units(line) + 2
+
+
+def missing_spaces(page: PageCharacters, line: str, begin: int) -> list[int]:
+    """The places in a line before which a space is missing. `begin` is that of the line in the text of the page."""
+    wide, gaps = [], 0
+    for n, gap in _gaps(page, line, begin):
+        gaps += 1
+        if gap > SPACE:
+            wide.append(n)
+    return wide if _LETTER_SPACED * len(wide) < gaps else []
+
+
+def with_spaces(line: str, places: list[int]) -> str:
+    """
+    >>> with_spaces("stafflies", [5])
+    'staff lies'
+    """
+    return " ".join(line[a:b] for a, b in zip([0, *places], [*places, len(line)], strict=True))
+
+
+def _gaps(page: PageCharacters, line: str, begin: int) -> Iterator[tuple[int, float]]:
+    """The distance of each character from the one before it, in sizes of type, where no space is between them."""
+    end = None
+    place = begin
+    for n, character in enumerate(line):
+        index = -1 if character.isspace() else page.index(place)
+        place += units(character)
+        if index < 0:
+            end = None
+            continue
+        left, right = page.ends(index)
+        if end is not None:
+            yield n, (left - end) / max(page.size(index), 1.0)
+        end = right

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rag.ingest.formats.printed_line import PrintedLine
+from rag.ingest.formats.printed_lines import PrintedLine
 
 MARGIN: Final = 0.12  # the part of a page at its top and its bottom where running titles stand
 LARGER: Final = 1.15  # a heading's size of type, as a multiple of the text's

@@ -13,12 +13,10 @@ from dataclasses import replace
 from statistics import median
 from typing import Final
 
-from rag.ingest.formats.notebook_files import fenced
-from rag.ingest.formats.page_columns import right_margins
+from rag.ingest.dialects import fenced
 from rag.ingest.formats.page_furniture import ENTRIES, LARGER, text_lines
-from rag.ingest.formats.printed_line import Bookmark, PrintedLine
-from rag.ingest.formats.printed_rows import whole_lines
-from rag.ingest.headings import same_title, title_letters
+from rag.ingest.formats.printed_lines import Bookmark, PrintedLine, right_margins, whole_lines
+from rag.ingest.titles import same_title, title_letters
 
 HEADING: Final = 120  # most characters of a heading
 MARK: Final = re.compile(r"(?:[•‣▪▸●○◦·∙–—*-]|\d{1,3}[.)])\s+(?=\S)")  # of an item of a list

@@ -57,3 +57,25 @@ def is_true(value: object) -> bool:
 def is_false(value: object) -> bool:
     """Whether an option says no."""
     return value is False or (isinstance(value, str) and value.strip().lower() in ("false", "no", "off"))
+
+
+def option(options: object, *names: str) -> Any:
+    """The option at a path of names; None where there is none."""
+    for name in names:
+        options = options.get(name) if isinstance(options, dict) else None
+    return options
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """An option that is a mapping; empty for any other."""
+    return value if isinstance(value, dict) else {}
+
+
+def listed(value: object) -> list[Any]:
+    """The items of an option that is a list; one that is a single value is its only item."""
+    return list(value) if isinstance(value, (list, tuple)) else [] if value in (None, "") else [value]
+
+
+def strings(value: object) -> list[str]:
+    """The texts in a list of options."""
+    return [one for one in listed(value) if isinstance(one, str)]

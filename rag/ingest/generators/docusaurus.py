@@ -20,13 +20,12 @@ from rag.ingest.generators.config_files import as_text
 from rag.ingest.generators.docusaurus_config import DocsTree, SiteOptions, site_options
 from rag.ingest.generators.docusaurus_sidebars import SidebarEntry, Sidebars
 from rag.ingest.generators.generator import Generator, PageFile
-from rag.ingest.headings import without_number
 from rag.ingest.page import MarkdownText
 from rag.ingest.patterns import matches_any
 from rag.ingest.source_files import is_file, is_folder, read_inside
+from rag.ingest.titles import without_number
 
 _CATEGORY: Final = ("_category_.json", "_category_.yml", "_category_.yaml")
-_SITE_IMPORT: Final = re.compile(r"^import\s.*from\s+['\"]@(?:theme|site|docusaurus)/", re.MULTILINE)
 
 
 class Docusaurus(Generator):
@@ -35,21 +34,17 @@ class Docusaurus(Generator):
     name = "docusaurus"
     configurations = ("docusaurus.config.js", "docusaurus.config.ts", "docusaurus.config.mjs", "docusaurus.config.cjs")
 
+    sign = ("an import of its theme", re.compile(r"^import\s.*from\s+['\"]@(?:theme|site|docusaurus)/", re.MULTILINE))
+
     @classmethod
-    def recognises(cls, source: Path, files: Sequence[Path]) -> str:
+    def own_file(cls, source: Path, files: Sequence[Path]) -> Path | None:
         if sidebars := next(source.glob("sidebars.*"), None):
-            return sidebars.name
-        for folder in sorted({file.parent for file in files}):
-            for name in _CATEGORY:
-                if is_file(folder / name):
-                    return (folder / name).relative_to(source).as_posix()
-        for file in files:
-            if _SITE_IMPORT.search(read_inside(source, file) or ""):
-                return f"an import of its theme in {file.relative_to(source).as_posix()}"
-        return ""
+            return sidebars
+        folders = sorted({file.parent for file in files})
+        return next((folder / name for folder in folders for name in _CATEGORY if is_file(folder / name)), None)
 
     @cached_property
-    def options(self) -> SiteOptions:
+    def site(self) -> SiteOptions:
         if self.config is not None:
             return site_options(self.config)
         docs, sidebars = self.source / "docs", next(iter(sorted(self.source.glob("sidebars.*"))), None)
@@ -57,16 +52,16 @@ class Docusaurus(Generator):
         return SiteOptions((replace(tree, sidebars=sidebars),))
 
     def site_title(self) -> str:
-        return self.options.title
+        return self.site.title
 
     @cached_property
     def content(self) -> Path:
-        inside = [tree.folder for tree in self.options.trees if tree.folder.is_relative_to(self.source)]
-        around = [tree.folder for tree in self.options.trees if self.source.is_relative_to(tree.folder)]
+        inside = [tree.folder for tree in self.site.trees if tree.folder.is_relative_to(self.source)]
+        around = [tree.folder for tree in self.site.trees if self.source.is_relative_to(tree.folder)]
         return next(iter(around + inside), self.source / "docs")
 
     def _tree(self, file: Path) -> DocsTree | None:
-        return next((tree for tree in self.options.trees if file.is_relative_to(tree.folder)), None)
+        return next((tree for tree in self.site.trees if file.is_relative_to(tree.folder)), None)
 
     def inner(self, file: Path) -> str:
         tree = self._tree(file)
@@ -85,8 +80,8 @@ class Docusaurus(Generator):
     def route(self, base_url: str) -> str:
         """The address that the trees are below: a base URL that ends with the route of the docs is theirs already."""
         path = urlsplit(base_url).path.strip("/")
-        shortest = min((tree.route for tree in self.options.trees), key=len, default="")
-        if shortest and path != self.options.base and f"/{path}".endswith(f"/{shortest}"):
+        shortest = min((tree.route for tree in self.site.trees), key=len, default="")
+        if shortest and path != self.site.base and f"/{path}".endswith(f"/{shortest}"):
             return base_url.removesuffix(f"/{shortest}")
         return base_url
 
@@ -94,7 +89,7 @@ class Docusaurus(Generator):
         tree = self._tree(page.file)
         route = f"/{tree.route}" if tree and tree.route else ""
         slug = self._slug(page, numbered=tree is None or tree.numbered)
-        slash = self.options.trailing_slash
+        slash = self.site.trailing_slash
         if slash is False or (slash is None and self.config is None):  # both are served; without is shorter
             slug = slug.rstrip("/")
         elif slash is True:
@@ -151,7 +146,7 @@ class Docusaurus(Generator):
 
     @cached_property
     def _sidebars(self) -> dict[Path, Sidebars]:
-        files = {tree.sidebars for tree in self.options.trees}
+        files = {tree.sidebars for tree in self.site.trees}
         return {file: Sidebars(self.include_root, file) for file in files if file is not None}
 
     def folder_title(self, folder: Path) -> str:
@@ -180,7 +175,7 @@ class Docusaurus(Generator):
         return docusaurus_anchors(headings)
 
     def is_mdx(self, page: PageFile) -> bool:
-        return page.syntax == "mdx" or (page.syntax == "markdown" and self.options.mdx == "mdx")
+        return page.syntax == "mdx" or (page.syntax == "markdown" and self.site.mdx == "mdx")
 
 
 def _category(root: Path, folder: Path) -> Mapping[str, Any]:

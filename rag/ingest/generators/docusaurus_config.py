@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag.ingest.data_values import from_json
-from rag.ingest.generators.config_files import as_text
+from rag.ingest.generators.config_files import as_text, listed, mapping, option, strings
 from rag.ingest.generators.js_literals import js_objects
 from rag.ingest.source_files import read_inside, resolved
 
@@ -19,6 +19,7 @@ _EXCLUDE: Final = (
     "**/*.test.{js,jsx,ts,tsx}",
     "**/__tests__/**",
 )
+_CHOSEN: Final = (("include", _INCLUDE), ("exclude", _EXCLUDE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +51,11 @@ class SiteOptions:
 
 def site_options(config: Path) -> SiteOptions:
     """The options of a configuration file. Computed options have their defaults."""
-    options = js_objects(read_inside(config.parent, config) or "").get("default")
-    options = options if isinstance(options, dict) else {}
-    slash = options.get("trailingSlash")
-    markdown = options.get("markdown")
-    form = markdown.get("format") if isinstance(markdown, dict) else None
+    options = mapping(js_objects(read_inside(config.parent, config) or "").get("default"))
+    slash, form = options.get("trailingSlash"), option(options, "markdown", "format")
     return SiteOptions(
         tuple(tree for docs in _docs_options(options) for tree in _trees(config.parent, docs)),
-        str(options.get("baseUrl") or "").strip("/"),
+        as_text(options.get("baseUrl")).strip("/"),
         slash if isinstance(slash, bool) else None,
         as_text(options.get("title")),
         form if form in ("md", "detect") else "mdx",
@@ -66,11 +64,10 @@ def site_options(config: Path) -> SiteOptions:
 
 def _docs_options(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The options of each docs plugin: that of the classic preset, and others in `plugins`."""
-    presets, plugins = _listed(options.get("presets")), _listed(options.get("plugins"))
+    presets, plugins = _named(options.get("presets")), _named(options.get("plugins"))
     for name, given in presets:
-        docs = given.get("docs", {})
-        if name.endswith("classic") and docs is not False:
-            yield docs if isinstance(docs, dict) else {}
+        if name.endswith("classic") and given.get("docs") is not False:
+            yield mapping(given.get("docs"))
     for name, given in plugins:
         if name.endswith("content-docs"):
             yield given
@@ -78,33 +75,27 @@ def _docs_options(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {}
 
 
-def _listed(value: Any) -> list[tuple[str, dict[str, Any]]]:
+def _named(value: Any) -> list[tuple[str, dict[str, Any]]]:
     """The names and the options of presets or plugins."""
-    found = []
-    for one in value if isinstance(value, list) else ():
-        parts = one if isinstance(one, list) else [one]
-        if parts and isinstance(parts[0], str):
-            found.append((parts[0], parts[1] if len(parts) > 1 and isinstance(parts[1], dict) else {}))
-    return found
+    named = [[*listed(one), {}] for one in listed(value)]
+    return [(one[0], mapping(one[1])) for one in named if isinstance(one[0], str)]
 
 
 def _trees(site: Path, docs: Mapping[str, Any]) -> Iterator[DocsTree]:
     """The versions of one docs plugin. The last version has the plugin's own address, and the current one `next`."""
     route = str(docs.get("routeBasePath", "docs")).strip("/")
-    include, exclude = _strings(docs.get("include")) or _INCLUDE, _strings(docs.get("exclude"))
-    shared = (include, _EXCLUDE if exclude is None else exclude, docs.get("numberPrefixParser") is not False)
+    include, exclude = (usual if docs.get(name) is None else tuple(strings(docs[name])) for name, usual in _CHOSEN)
+    shared = (include, exclude, docs.get("numberPrefixParser") is not False)
     prefix = f"{docs['id']}_" if docs.get("id") not in (None, "default") else ""
     names = _version_names(site / f"{prefix}versions.json")
-    only = _strings(docs.get("onlyIncludeVersions"))
+    only = strings(docs["onlyIncludeVersions"]) if docs.get("onlyIncludeVersions") is not None else None
     if only is not None:
         names = [name for name in names if name in only]
     has_current = docs.get("includeCurrentVersion") is not False and (only is None or "current" in only)
     last = docs.get("lastVersion") or (names[0] if names else "current")
-    settings = docs.get("versions")
     for name in ["current"] * has_current + names:
-        own = settings.get(name) if isinstance(settings, dict) else None
-        usual = "" if name == last else "next" if name == "current" else name
-        path = str(own["path"]) if isinstance(own, dict) and "path" in own else usual
+        own = option(docs, "versions", name, "path")
+        path = own if isinstance(own, str) else "" if name == last else "next" if name == "current" else name
         if name == "current":
             folder, sidebars = str(docs.get("path") or "docs"), as_text(docs.get("sidebarPath"))
         else:
@@ -116,11 +107,6 @@ def _trees(site: Path, docs: Mapping[str, Any]) -> Iterator[DocsTree]:
 
 def _version_names(file: Path) -> list[str]:
     try:
-        loaded = from_json(read_inside(file.parent, file) or "[]")
+        return strings(from_json(read_inside(file.parent, file) or "[]"))
     except (ValueError, RecursionError):
         return []
-    return [name for name in loaded if isinstance(name, str)] if isinstance(loaded, list) else []
-
-
-def _strings(value: Any) -> tuple[str, ...] | None:
-    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else None

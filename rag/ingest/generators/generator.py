@@ -9,32 +9,31 @@ from __future__ import annotations
 import posixpath
 import re
 from abc import ABC
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from html import unescape
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, get_args
 from urllib.parse import quote, unquote, urljoin
 
-from rag.ingest.admonitions import admonitions, alerts
 from rag.ingest.anchors import AnchorRule, HeadingText, github_anchors
 from rag.ingest.cleaning import begin, finish, strip_html
 from rag.ingest.data_values import unicode_text
-from rag.ingest.formats.file_format import Loader, Syntax
+from rag.ingest.dialects import admonitions, alerts
+from rag.ingest.formats.file_format import LoadedText, Loader
 from rag.ingest.formats.known_formats import BY_SUFFIX, MARKUP
-from rag.ingest.generators.config_files import is_true
-from rag.ingest.headings import readable, without_number
-from rag.ingest.includes import Allowance
-from rag.ingest.links import rewrite_links
+from rag.ingest.generators.config_files import as_text, config_options, is_true, option
+from rag.ingest.includes import Includes
+from rag.ingest.links import page_url, relative_url, rewrite_links
 from rag.ingest.masking import PageDraft
 from rag.ingest.mdx import MdxPage, rewrite_mdx
 from rag.ingest.page import MarkdownText
 from rag.ingest.rst_markdown import RstMarkdown
-from rag.ingest.rst_syntax import RstPlace, parse_rst
-from rag.ingest.site_addresses import page_url, relative_url
+from rag.ingest.rst_syntax import BookPlace, parse_rst
 from rag.ingest.source_files import is_folder, read_inside
 from rag.ingest.tags import strip_tags
+from rag.ingest.titles import readable, without_number
 
 GeneratorName = Literal["docusaurus", "mkdocs", "mdbook", "hugo", "sphinx", "jekyll", "plain"]
 GENERATORS: Final = get_args(GeneratorName)
@@ -43,29 +42,24 @@ _ENDINGS: Final = ("", ".md", ".mdx", "/index.md", "/README.md", "/index.mdx", "
 _FOLDER_PAGES: Final = frozenset({"index", "readme"})
 
 
-@dataclass(frozen=True, slots=True)
-class PageFile:
-    """A file that has been read. `path` is its POSIX path relative to the source, which its passages are stored with.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageFile(LoadedText):
+    """A text of a file. `path` is its POSIX path relative to the source, which its passages are stored with.
 
-    `body` is its text without front matter, and `fields` is the front matter; `has_head` says whether there is one; it
-    may be empty. For a file that holds several texts, `part`, `above` and `page_lines` are as in `LoadedText`, and
-    `path` is that of the file followed by the part.
+    If the file holds several texts, `path` goes on with the part of this one.
     """
 
     path: str
     file: Path
-    body: str
-    syntax: Syntax
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    has_head: bool = False
-    part: str = ""
-    above: tuple[str, ...] = ()
-    page_lines: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, text: LoadedText, path: str, file: Path) -> PageFile:
+        path = f"{path}/{text.part}" if text.part else path
+        return cls(path=path, file=file, **{one.name: getattr(text, one.name) for one in fields(text)})
 
     def text_field(self, name: str) -> str:
         """A field of the front matter as one line of text; empty where it is missing or no text."""
-        value = self.fields.get(name)
-        return " ".join(value.split()) if isinstance(value, str) else ""
+        return as_text(self.fields.get(name))
 
     def is_set(self, name: str) -> bool:
         """Whether a field of the front matter says yes."""
@@ -80,7 +74,11 @@ class Generator(ABC):
     """
 
     name: ClassVar[GeneratorName]
-    configurations: ClassVar[tuple[str, ...]] = ()  # the names of its configuration files, as patterns
+    configurations: ClassVar[tuple[str, ...]] = ()  # the names of its configuration files
+    title_options: ClassVar[tuple[tuple[str, ...], ...]] = ()  # where the configuration has the title of the site
+    # What only its pages hold, and what that is called, if it has such a sign.
+    sign: ClassVar[tuple[str, re.Pattern[str]] | None] = None
+    signed: ClassVar[frozenset[str]] = MARKUP - {".rst"}  # the endings of pages in which the sign is looked for
 
     def __init__(self, source: Path, *, config: Path | None, reason: str) -> None:
         self.source = source
@@ -88,11 +86,32 @@ class Generator(ABC):
         self.reason = reason
         self.pages: dict[str, PageFile] = {}
         self.base_url: str | None = None
+        self._included: list[tuple[str, Includes]] = []  # by the path of the page
 
     @classmethod
     def recognises(cls, source: Path, files: Sequence[Path]) -> str:
         """Why a source without a configuration file is this generator's; empty if nothing says so."""
+        if (own := cls.own_file(source, files)) is not None:
+            return own.relative_to(source).as_posix()
+        for file in files if cls.sign is not None else ():
+            what, pattern = cls.sign or ("", re.compile(""))
+            if file.suffix.lower() in cls.signed and pattern.search(read_inside(source, file) or ""):
+                return f"{what} in {file.relative_to(source).as_posix()}"
         return ""
+
+    @classmethod
+    def own_file(cls, source: Path, files: Sequence[Path]) -> Path | None:
+        """A file of the source that only this generator has; None where there is none."""
+        return None
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        """The configuration; empty where there is none that can be read."""
+        return config_options(self.config)
+
+    def option(self, *names: str) -> Any:
+        """The option at a path of names; None where there is none."""
+        return option(self.options, *names)
 
     @cached_property
     def content(self) -> Path:
@@ -156,7 +175,7 @@ class Generator(ABC):
 
     def site_title(self) -> str:
         """The title of the whole site by its configuration; empty where it has none."""
-        return ""
+        return next(filter(None, (as_text(self.option(*names)) for names in self.title_options)), "")
 
     def title(self, page: PageFile) -> str:
         """The title in the generator's own files, which takes precedence over the page's first heading."""
@@ -194,20 +213,38 @@ class Generator(ABC):
         """The page as plain Markdown. Raises `ValueError` if it includes too much."""
         description = " ".join(unescape(strip_tags(page.text_field("description"), mdx=False)).split())
         if page.syntax == "rst":
-            return self.rst_text(page.body, page, Allowance())
+            return self.rst_text(page.body, self.place(page, self.includes(page)), page)
         if page.syntax == "plain":
             return self._plain_text(page)
-        allowance = Allowance()
+        includes = self.includes(page)
         mdx = self.is_mdx(page)
-        draft = begin(self.expanded(page, allowance), self.anchor_rule(page), indented=not mdx)
+        draft = begin(self.expanded(page, includes), self.anchor_rule(page), indented=not mdx)
         if mdx:
-            links = partial(partial, self.link_in, page)
-            rewrite_mdx(draft, MdxPage(page.file, self.include_root, allowance), links)
+            rewrite_mdx(draft, MdxPage(page.file, self.include_root, includes), partial(partial, self.link_in, page))
         else:
             self.rewrite(draft, page)
+            draft.text = alerts(draft.text)
             strip_html(draft)
             rewrite_links(draft, partial(self.link, page), self.unknown_reference)
         return finish(draft, description)
+
+    def includes(self, page: PageFile) -> Includes:
+        """The files that a page may include."""
+        return self.noted(page, Includes(self.include_root))
+
+    def noted(self, page: PageFile, includes: Includes) -> Includes:
+        """The same files, of which `refused` will tell."""
+        self._included.append((page.path, includes))
+        return includes
+
+    @property
+    def refused(self) -> dict[str, list[str]]:
+        """By page the names of the files that it includes and that may not be read, see `Includes`."""
+        found: dict[str, list[str]] = {}
+        for path, includes in self._included:
+            if includes.refused:
+                found[path] = sorted({*found.get(path, ()), *includes.refused})
+        return found
 
     def _plain_text(self, page: PageFile) -> MarkdownText:
         """A page that its loader wrote as plain Markdown: only its links change."""
@@ -217,35 +254,27 @@ class Generator(ABC):
         rewrite_links(draft, partial(self.link, page))
         return finish(draft)
 
-    def rst_text(self, text: str, page: PageFile, allowance: Allowance) -> MarkdownText:
+    def rst_text(self, text: str, place: BookPlace, page: PageFile) -> MarkdownText:
         """A text of reStructuredText as Markdown. Raises `ValueError` if it includes too much."""
-        document = parse_rst(text, self.rst_place(page, allowance))
         rule = self.anchor_rule(page)
-        markdown = RstMarkdown(document, partial(self.link, page), numbered=rule == self.anchors).text
+        markdown = RstMarkdown(parse_rst(text, place), partial(self.link, page), numbered=rule == self.anchors).text
         return MarkdownText(unicode_text(markdown), self.anchors)  # the directive `unicode` can make any character
 
-    def rst_place(self, page: PageFile, allowance: Allowance) -> RstPlace:
-        """What a page of reStructuredText knows of the book: without Sphinx, only files to include."""
-
-        def read(name: str) -> str | None:
-            text = read_inside(self.include_root, page.file.parent / name)
-            if text is not None:
-                allowance.take(text)
-            return text
-
-        return RstPlace(read, lambda _: None, lambda _: None)
+    def place(self, page: PageFile, includes: Includes) -> BookPlace:
+        """What a page with directives and roles knows of the book: without Sphinx, only files to include."""
+        return BookPlace(lambda name: includes.read(name, page.file.parent))
 
     def is_mdx(self, page: PageFile) -> bool:
         """Whether the page is read as MDX, where indented lines are no code."""
         return page.syntax == "mdx"
 
-    def expanded(self, page: PageFile, allowance: Allowance) -> str:
+    def expanded(self, page: PageFile, includes: Includes) -> str:
         """The text of a page with the files that it includes, also those inside its code."""
         return page.body
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
         """Turn the generator's own syntax into Markdown or HTML. Code is masked."""
-        draft.text = alerts(admonitions(draft.text))
+        draft.text = admonitions(draft.text)
 
     # Its links
 
@@ -294,7 +323,7 @@ class Generator(ABC):
         file = Path(posixpath.normpath(page.file.parent / path))
         if not file.is_relative_to(self.content):
             return None
-        return PageFile(self.inner(file), file, "", "markdown")
+        return PageFile("", "markdown", path=self.inner(file), file=file)
 
     def target(self, page: PageFile, path: str) -> PageFile | None:
         """The page that a link names by a file or by an address; None for a link that leads elsewhere."""

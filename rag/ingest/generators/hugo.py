@@ -5,51 +5,67 @@ from __future__ import annotations
 import datetime
 import posixpath
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from rag.ingest.admonitions import alerts
 from rag.ingest.anchors import HeadingText, goldmark_anchors
-from rag.ingest.generators.config_files import as_text, is_false, is_true
+from rag.ingest.generators.config_files import (
+    as_text,
+    config_options,
+    is_false,
+    is_true,
+    listed,
+    mapping,
+    option,
+)
 from rag.ingest.generators.generator import Generator, PageFile
-from rag.ingest.generators.hugo_config import hugo_options
 from rag.ingest.generators.shortcodes import ShortcodePage, expand_shortcodes
-from rag.ingest.includes import Allowance
+from rag.ingest.includes import Includes
 from rag.ingest.masking import PageDraft
-from rag.ingest.source_files import is_file, is_folder, read_inside, resolved
+from rag.ingest.source_files import is_file, is_folder, resolved
 
-_SHORTCODE: Final = re.compile(r"\{\{[<%]\s*/?[\w./-]+[^{}]*[>%]\}\}")
 _DROPPED: Final = re.compile(r"[^\w./\\#+~@ -]")
 _BLOCK_ATTRIBUTES: Final = re.compile(r"^\{[ ]*[.#][^{}\n]*\}[ ]*$\n?", re.MULTILINE)
-_CONFIGS: Final = tuple(
-    f"{folder}{name}.{suffix}"
-    for folder in ("", "config/_default/")
-    for name in ("hugo", "config")
-    for suffix in ("toml", "yaml", "yml", "json")
-)
+_ENDINGS: Final = (".toml", ".yaml", ".yml", ".json")
+_WHOLE: Final = ("hugo", "config")  # the names of files with options of all sections
+_FOLDERS: Final = ("config/_default", "config/production")  # a later one counts more
+_SECTIONS: Final = ("languages", "permalinks", "module", "markup", "params")
 
 
 class Hugo(Generator):
     """Lower-case addresses with a folder for each page, shortcodes, and GitHub's anchors."""
 
     name = "hugo"
-    configurations = _CONFIGS
+    configurations = tuple(
+        f"{folder}{name}{ending}" for folder in ("", "config/_default/") for name in _WHOLE for ending in _ENDINGS
+    )
+
+    sign = ("a shortcode", re.compile(r"\{\{[<%]\s*/?[\w./-]+[^{}]*[>%]\}\}"))
 
     @classmethod
-    def recognises(cls, source: Path, files: Sequence[Path]) -> str:
-        for file in files:
-            if file.name == "_index.md":
-                return file.relative_to(source).as_posix()
-        for file in files:
-            if file.suffix.lower() != ".rst" and _SHORTCODE.search(read_inside(source, file) or ""):
-                return f"a shortcode in {file.relative_to(source).as_posix()}"
-        return ""
+    def own_file(cls, source: Path, files: Sequence[Path]) -> Path | None:
+        return next((file for file in files if file.name == "_index.md"), None)
 
     @cached_property
     def options(self) -> dict[str, Any]:
-        return hugo_options(self.home, self.config)
+        """The configuration, with the names of its options in lower case, since their case does not count.
+
+        The options of `config` come first. The files of the folder `config` add to them: `languages.toml` is the
+        section `languages`.
+        """
+        found = mapping(_lower(config_options(self.config)))
+        if self.config is None:
+            return found
+        for folder in _FOLDERS:
+            for name in (*_WHOLE, *_SECTIONS):
+                file = next((f for end in _ENDINGS if is_file(f := self.home / folder / f"{name}{end}")), None)
+                options = mapping(_lower(config_options(file))) if file is not None and file != self.config else {}
+                for key, value in (options if name in _WHOLE else {name: options} if options else {}).items():
+                    old = found.get(key)
+                    found[key] = old | value if isinstance(old, dict) and isinstance(value, dict) else value
+        return found
 
     @property
     def home(self) -> Path:
@@ -73,25 +89,18 @@ class Hugo(Generator):
     @property
     def _mounts(self) -> list[str]:
         """The folders that the configuration mounts as the content."""
-        module = self.options.get("module")
-        mounts = module.get("mounts") if isinstance(module, dict) else None
-        found = [one for one in mounts if isinstance(one, dict)] if isinstance(mounts, list) else []
-        return [str(one.get("source") or "content") for one in found if str(one.get("target")).strip("/") == "content"]
+        mounts = [mapping(one) for one in listed(self.option("module", "mounts"))]
+        return [str(one.get("source") or "content") for one in mounts if str(one.get("target")).strip("/") == "content"]
 
     @property
     def _language(self) -> str:
-        return str(self.options.get("defaultcontentlanguage") or "en")
+        return str(self.options.get("defaultcontentlanguage") or "en").lower()
 
     @cached_property
     def _language_folders(self) -> dict[str, str]:
         """The content folders of the languages that name one, the default language's first."""
-        languages = self.options.get("languages")
-        found: dict[str, str] = {}
-        for name, options in languages.items() if isinstance(languages, dict) else ():
-            given = options.items() if isinstance(options, dict) else ()
-            folder = next((value for key, value in given if key.lower() == "contentdir"), "")
-            if isinstance(folder, str) and folder:
-                found[name] = folder
+        languages = mapping(self.options.get("languages"))
+        found = {name: folder for name in languages if (folder := as_text(option(languages, name, "contentdir")))}
         return dict(sorted(found.items(), key=lambda item: item[0] != self._language))
 
     @property
@@ -100,7 +109,7 @@ class Hugo(Generator):
         folders = {resolved(self.home / folder): name for name, folder in self._language_folders.items()}
         language = folders.get(self.content, self._language)
         is_prefixed = is_true(self.options.get("defaultcontentlanguageinsubdir")) or language != self._language
-        return f"/{language.lower()}" if is_prefixed and self.config is not None else ""
+        return f"/{language}" if is_prefixed and self.config is not None else ""
 
     # Pages
 
@@ -159,11 +168,9 @@ class Hugo(Generator):
 
     def _template(self, inner: str) -> str:
         """The address of the pages of a section as the configuration has it; empty if it has none."""
-        templates = self.options.get("permalinks")
-        if isinstance(templates, dict) and isinstance(templates.get("page"), dict):
-            templates = templates["page"]
-        found = templates.get(inner.split("/")[0]) if isinstance(templates, dict) else None
-        return found if isinstance(found, str) and posixpath.basename(inner) != "_index" else ""
+        templates = self.option("permalinks", "page") or self.options.get("permalinks")
+        found = as_text(option(templates, inner.split("/")[0].lower()))
+        return found if posixpath.basename(inner) != "_index" else ""
 
     def target(self, page: PageFile, path: str) -> PageFile | None:
         """A page by its file, its address or an alias, in any case, from the page's place or the content folder."""
@@ -197,15 +204,12 @@ class Hugo(Generator):
     def _aliases(self) -> dict[str, PageFile]:
         found = {}
         for page in self.pages.values():
-            aliases = page.fields.get("aliases")
-            for alias in aliases if isinstance(aliases, list) else ():
+            for alias in listed(page.fields.get("aliases")):
                 found[str(alias).strip("/")] = page
         return found
 
     def site_title(self) -> str:
-        languages = self.options.get("languages")
-        own = languages.get(self._language) if isinstance(languages, dict) else None
-        return as_text(own.get("title") if isinstance(own, dict) else None) or as_text(self.options.get("title"))
+        return as_text(self.option("languages", self._language, "title")) or as_text(self.options.get("title"))
 
     def folder_title(self, folder: Path) -> str:
         page = self._by_file.get((folder / "_index.md").relative_to(self.content).as_posix())
@@ -215,32 +219,26 @@ class Hugo(Generator):
     # Syntax
 
     def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
-        if is_false(self._goldmark("parser", "autoheadingid")):
+        goldmark = self.option("markup", "goldmark")
+        if is_false(option(goldmark, "parser", "autoheadingid")):
             return [heading.custom or "" for heading in headings]
-        kind = as_text(self._goldmark("parser", "autoheadingidtype")) or as_text(self._goldmark("parser", "autoidtype"))
-        typographer = self._goldmark("extensions", "typographer")
-        off = is_false(typographer) or is_true(_lower_named(typographer, "disable"))
-        return goldmark_anchors(headings, kind=kind, typographer=not off)
+        kinds = (as_text(option(goldmark, "parser", name)) for name in ("autoheadingidtype", "autoidtype"))
+        typographer = option(goldmark, "extensions", "typographer")
+        off = is_false(typographer) or is_true(option(typographer, "disable"))
+        return goldmark_anchors(headings, kind=next(filter(None, kinds), ""), typographer=not off)
 
-    def _goldmark(self, *names: str) -> Any:
-        """An option of the section `markup.goldmark`; the case of its name does not count."""
-        found: Any = self.options.get("markup")
-        for name in ("goldmark", *names):
-            found = _lower_named(found, name)
-        return found
-
-    def expanded(self, page: PageFile, allowance: Allowance) -> str:
-        place = ShortcodePage(page, self.include_root, (self.content, page.file.parent, self.home), allowance)
-        return expand_shortcodes(page.body, place)
+    def expanded(self, page: PageFile, includes: Includes) -> str:
+        return expand_shortcodes(page.body, ShortcodePage(page, (self.content, page.file.parent, self.home), includes))
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
-        draft.text = alerts(_BLOCK_ATTRIBUTES.sub("", draft.text))
+        draft.text = _BLOCK_ATTRIBUTES.sub("", draft.text)
 
 
-def _lower_named(options: Any, name: str) -> Any:
-    """The option with that name in lower case; None where there is none."""
-    found = options.items() if isinstance(options, dict) else ()
-    return next((value for key, value in found if str(key).lower() == name), None)
+def _lower(options: Any) -> Any:
+    """Options with their names in lower case, at any depth."""
+    if isinstance(options, list):
+        return [_lower(one) for one in options]
+    return {str(key).lower(): _lower(one) for key, one in options.items()} if isinstance(options, dict) else options
 
 
 def _date(value: object) -> str:
@@ -249,20 +247,14 @@ def _date(value: object) -> str:
     return found[0] if found else ""
 
 
-def _is_unbuilt(fields: Mapping[str, Any]) -> bool:
-    build = fields.get("build") or fields.get("_build")
-    render = build.get("render") if isinstance(build, dict) else None
+def _is_unbuilt(fields: object) -> bool:
+    render = option(fields, "build", "render") or option(fields, "_build", "render")
     return render in ("never", "link") or is_false(render)
 
 
 def _is_cascading(page: PageFile) -> bool:
     """Whether a section's page says that no page below it is built."""
-    cascade = page.fields.get("cascade")
-    return any(isinstance(one, dict) and _is_unbuilt(one) for one in _listed(cascade))
-
-
-def _listed(value: object) -> Iterator[object]:
-    yield from value if isinstance(value, list) else (value,)
+    return any(_is_unbuilt(one) for one in listed(page.fields.get("cascade")))
 
 
 def _filled(template: str, page: PageFile, folder: str, name: str) -> str:

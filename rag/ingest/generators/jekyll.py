@@ -15,31 +15,25 @@ from typing import Any, Final
 from urllib.parse import urljoin
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from rag.ingest.admonitions import alerts
 from rag.ingest.anchors import HeadingText, kramdown_anchors
 from rag.ingest.formats.file_format import Loader
 from rag.ingest.formats.html_files import HtmlLoader
-from rag.ingest.formats.markdown_files import MarkdownLoader
-from rag.ingest.generators.config_files import as_text, config_options, is_false, is_true
+from rag.ingest.formats.text_files import MarkdownLoader
+from rag.ingest.generators.config_files import as_text, is_false, is_true, listed, mapping, option
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.liquid import LiquidPage, expand_liquid, rewrite_kramdown
-from rag.ingest.includes import Allowance
+from rag.ingest.includes import Includes
 from rag.ingest.masking import PageDraft
 from rag.ingest.page import MarkdownText
 from rag.ingest.patterns import is_ignored, matches_any
-from rag.ingest.source_files import read_inside, resolved
+from rag.ingest.source_files import resolved
 
 _POST: Final = re.compile(r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})-(?P<title>.*)")
-_TAG: Final = re.compile(
-    r"\{%-?\s*(?:include|highlight|endhighlight|link|post_url|raw|assign|for|if)\b|^\{:[ .#]", re.MULTILINE
-)
 _NO_PAGES: Final = frozenset({"404.html", "search.html"})
 _LEFT_OUT: Final = ("vendor/", "node_modules/", "Gemfile", ".*")
 _STYLES: Final = {
     "date": "/:categories/:year/:month/:day/:title:output_ext",
     "pretty": "/:categories/:year/:month/:day/:title/",
-    "ordinal": "/:categories/:year/:y_day/:title:output_ext",
-    "weekdate": "/:categories/:year/W:week/:short_day/:title:output_ext",
     "none": "/:categories/:title:output_ext",
 }
 _PAGES: Final = {"pretty": "/:path/:basename/", "other": "/:path/:basename:output_ext"}
@@ -50,40 +44,32 @@ class Jekyll(Generator):
 
     name = "jekyll"
     configurations = ("_config.yml", "_config.yaml")
+    title_options = (("title",), ("name",))
     _redirects: Mapping[str, PageFile] = MappingProxyType({})
 
+    sign = (
+        "a tag of Liquid or kramdown",
+        re.compile(
+            r"\{%-?\s*(?:include|highlight|endhighlight|link|post_url|raw|assign|for|if)\b|^\{:[ .#]", re.MULTILINE
+        ),
+    )
+
     @classmethod
-    def recognises(cls, source: Path, files: Sequence[Path]) -> str:
-        for file in files:
-            if file.parent.name == "_posts":
-                return file.relative_to(source).as_posix()
-        for file in files:
-            if file.suffix.lower() != ".rst" and _TAG.search(read_inside(source, file) or ""):
-                return f"a tag of Liquid or kramdown in {file.relative_to(source).as_posix()}"
-        return ""
-
-    @cached_property
-    def options(self) -> dict[str, Any]:
-        return config_options(self.config)
-
-    def site_title(self) -> str:
-        return as_text(self.options.get("title")) or as_text(self.options.get("name"))
+    def own_file(cls, source: Path, files: Sequence[Path]) -> Path | None:
+        return next((file for file in files if file.parent.name == "_posts"), None)
 
     @cached_property
     def content(self) -> Path:
         if self.config is None:
             return self.source
-        folder = self.options.get("source")
-        return resolved(self.config.parent / (folder if isinstance(folder, str) else "."))
+        return resolved(self.config.parent / as_text(self.options.get("source")))
 
     @cached_property
     def _collections(self) -> dict[str, dict[str, Any]]:
         """The options of the collections that are published, by their names; the posts are one."""
         given = self.options.get("collections")
-        named = (
-            given.items() if isinstance(given, dict) else [(n, {}) for n in given] if isinstance(given, list) else ()
-        )
-        found = {str(name): options if isinstance(options, dict) else {} for name, options in named}
+        named = given if isinstance(given, dict) else dict.fromkeys(map(str, listed(given)))
+        found = {str(name): mapping(options) for name, options in named.items()}
         published = {name: options for name, options in found.items() if is_true(options.get("output"))}
         return published | {"posts": found.get("posts", {})}
 
@@ -110,8 +96,7 @@ class Jekyll(Generator):
         inner = self.inner(file)
         if collection := self._collection(file):
             return collection in self._collections and (collection != "posts" or bool(_POST.match(file.stem)))
-        excluded = self.options.get("exclude")
-        patterns = [str(one) for one in excluded] if isinstance(excluded, list) else []
+        patterns = map(str, listed(self.options.get("exclude")))
         hidden = any(part.startswith(("_", "#", "~")) for part in inner.split("/"))
         return not hidden and not is_ignored(inner, "\n".join((*_LEFT_OUT, *patterns)))
 
@@ -134,8 +119,7 @@ class Jekyll(Generator):
 
     @property
     def _renders_all(self) -> bool:
-        plugins = self.options.get("plugins")
-        return isinstance(plugins, list) and any("optional-front-matter" in str(one) for one in plugins)
+        return any("optional-front-matter" in str(one) for one in listed(self.options.get("plugins")))
 
     def _value(self, page: PageFile, name: str) -> Any:
         """A value of the page's front matter, else the one that `defaults` gives for its path."""
@@ -143,10 +127,9 @@ class Jekyll(Generator):
             return page.fields[name]
         inner, kind = self.inner(page.file), self._collection(page.file) or "pages"
         found: Any = None
-        defaults = self.options.get("defaults")
-        for one in defaults if isinstance(defaults, list) else ():
-            scope, values = (one.get("scope"), one.get("values")) if isinstance(one, dict) else (None, None)
-            if isinstance(values, dict) and name in values and _is_in(scope, inner, kind):
+        for one in listed(self.options.get("defaults")):
+            values = mapping(option(one, "values"))
+            if name in values and _is_in(mapping(option(one, "scope")), inner, kind):
                 found = values[name]
         return found
 
@@ -177,10 +160,10 @@ class Jekyll(Generator):
         name = found.groupdict() if found else {"year": "", "month": "", "day": "", "title": stem}
         date = self._date(str(page.fields.get("date") or ""))
         year, month, day = date or (name["year"], name["month"].zfill(2), name["day"].zfill(2))
-        given = page.fields.get("categories") or page.fields.get("category") or []
-        listed = given.split() if isinstance(given, str) else [str(one) for one in given]
+        given = page.fields.get("categories") or page.fields.get("category")
+        named = given.split() if isinstance(given, str) else map(str, listed(given))
         above = [part for part in self.inner(page.file).split("/")[:-1] if not part.startswith("_")]
-        categories = "/".join(dict.fromkeys(part.lower().replace(" ", "-") for part in [*above, *listed]))
+        categories = "/".join(dict.fromkeys(part.lower().replace(" ", "-") for part in [*above, *named]))
         title = page.text_field("slug") or name["title"]
         parts = {"year": year, "month": month, "day": day, "title": title, "slug": title, "categories": categories}
         return parts | {"i_month": month.lstrip("0"), "i_day": day.lstrip("0"), "short_year": year[-2:]}
@@ -219,8 +202,7 @@ class Jekyll(Generator):
         """The pages by the addresses that lead to them (`redirect_from`)."""
         found: dict[str, PageFile] = {}
         for page in self.pages.values():
-            given = page.fields.get("redirect_from")
-            for address in [given] if isinstance(given, str) else given if isinstance(given, list) else ():
+            for address in listed(page.fields.get("redirect_from")):
                 found.setdefault(str(address).strip("/"), page)
         return found
 
@@ -240,33 +222,28 @@ class Jekyll(Generator):
         return kramdown_anchors(headings)
 
     def convert(self, page: PageFile) -> MarkdownText:
-        if not _is_html(page):
-            return super().convert(page)
-        texts = HtmlLoader().load(self.expanded(page, Allowance()).encode())
-        return super().convert(replace(page, body="".join(text.body for text in texts), syntax="plain"))
+        if _is_html(page):
+            texts = HtmlLoader().load(self.expanded(page, self.includes(page)).encode())
+            page = replace(page, body="".join(text.body for text in texts), syntax="plain")
+        return super().convert(page)
 
-    def expanded(self, page: PageFile, allowance: Allowance) -> str:
+    def expanded(self, page: PageFile, includes: Includes) -> str:
         if is_false(page.fields.get("render_with_liquid")):
             return page.body
-        folder = self.options.get("includes_dir")
-        includes = self.content / (folder if isinstance(folder, str) else "_includes")
-        values: dict[str, Mapping[str, Any]] = {"site": self.options, "page": page.fields}
-        place = LiquidPage(page.file.parent, includes, self.include_root, values, allowance)
-        return expand_liquid(page.body, place)
+        templates = self.content / (as_text(self.options.get("includes_dir")) or "_includes")
+        values = {"site": self.options, "page": page.fields}
+        return expand_liquid(page.body, LiquidPage(page.file.parent, templates, values, includes))
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
         rewrite_kramdown(draft)
-        draft.text = alerts(draft.text)
 
 
 def _is_html(page: PageFile) -> bool:
     return page.file.suffix.lower() in HtmlLoader.suffixes
 
 
-def _is_in(scope: object, inner: str, kind: str) -> bool:
+def _is_in(scope: Mapping[str, Any], inner: str, kind: str) -> bool:
     """Whether a scope of `defaults` holds a page."""
-    if not isinstance(scope, dict):
-        return True
     path, of_kind = str(scope.get("path") or "").strip("/"), scope.get("type")
     inside = not path or inner == path or inner.startswith(f"{path}/") or ("*" in path and matches_any(inner, [path]))
     return inside and of_kind in (None, "", kind)
@@ -274,10 +251,6 @@ def _is_in(scope: object, inner: str, kind: str) -> bool:
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
     """The address that a template makes; an index page has the address of its folder."""
-    filled = re.sub(r":([a-z_]+)", lambda match: _part(match[1], values), template)
-    path = re.sub(r"/{2,}", "/", "/" + filled)
-    return re.sub(r"/index(?:\.html)?/?$", "/", path)
-
-
-def _part(name: str, values: Mapping[str, str]) -> str:
-    return ".html" if name == "output_ext" else values.get(name, "")
+    known = {**values, "output_ext": ".html"}
+    filled = re.sub(r":([a-z_]+)", lambda match: known.get(match[1], ""), template)
+    return re.sub(r"/index(?:\.html)?/?$", "/", re.sub(r"/{2,}", "/", "/" + filled))

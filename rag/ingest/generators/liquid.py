@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from rag.ingest.formats.markdown_files import front_matter
-from rag.ingest.includes import Allowance
+from rag.ingest.dialects import own_id, without_abbreviations, without_definition_marks
+from rag.ingest.formats.text_files import front_matter
+from rag.ingest.generators.config_files import option
+from rag.ingest.includes import Includes
 from rag.ingest.masking import PageDraft
-from rag.ingest.source_files import read_inside
 
-DEPTH: Final = 4  # levels of includes in includes
 _TOKEN: Final = re.compile(
     r"\{%-?\s*+(?P<tag>\w+)(?P<arguments>[^%]{0,4000}+(?:%(?!\})[^%]{0,1000}+){0,20})%\}"
     r"|\{\{-?(?P<value>[^{}]{0,2000}+)\}\}"
@@ -41,21 +41,17 @@ _ATTRIBUTES: Final = re.compile(rf"\{{:(?=[ ]*[#.\w]){_LIST}\}}")
 _HEADING: Final = re.compile(r"^#{1,6}[ \t][^\n]*$", re.MULTILINE)
 _OWN_ID: Final = re.compile(r"\{:?[ ]*(#[\w:.-]+)[^{}\n]*\}[ \t]*+$")
 _EXTENSION: Final = re.compile(r"\{::comment\}.{0,20000}?\{:/(?:comment)?\}|\{:{1,2}/?\w*[^{}\n]{0,300}\}", re.DOTALL)
-_ABBREVIATION: Final = re.compile(r"^\*\[[^\]\n]{1,100}\]:[^\n]*\n?", re.MULTILINE)
 _BLOCK_END: Final = re.compile(r"^\^[ \t]*$\n?", re.MULTILINE)
-_DEFINITION: Final = re.compile(r"^[ ]{0,3}:[ ]{1,3}(?=\S)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class LiquidPage:
-    """The folder of a page, the folder of includes, the folder that no include may leave, and the variables."""
+    """The folder of a page, the folder of includes, the variables, and the files that the page may include."""
 
     folder: Path
-    includes: Path
-    root: Path
-    values: Mapping[str, Mapping[str, Any]]
-    allowance: Allowance
-    depth: int = DEPTH
+    templates: Path
+    values: Mapping[str, Any]
+    includes: Includes
 
 
 def expand_liquid(text: str, page: LiquidPage) -> str:
@@ -116,11 +112,10 @@ def _include(words: str, page: LiquidPage, *, relative: bool) -> str:
     said = next((parameters[key] for key in _WORDS if parameters.get(key)), "")
     if said and (name.endswith(".html") or not name.endswith((".md", ".markdown"))):
         return f"\n\n{said}\n\n"
-    content = read_inside(page.root, (page.folder if relative else page.includes) / name)
-    if content is None or page.depth == 0 or (name.endswith(".html") and _COMPUTED.search(content)):
+    content = page.includes.read(name, page.folder if relative else page.templates)
+    if content is None or (name.endswith(".html") and _COMPUTED.search(content)):
         return said
-    page.allowance.take(content)
-    below = replace(page, values={**page.values, "include": parameters}, depth=page.depth - 1)
+    below = replace(page, values={**page.values, "include": parameters}, includes=page.includes.below())
     return expand_liquid(front_matter(content)[1], below)
 
 
@@ -132,9 +127,7 @@ def _value(expression: str, page: LiquidPage) -> str:
         is_address = _ADDRESS.search(expression, string.end()) and not re.match(r"/|[a-z][a-z+.-]*:", words)
         return f"/{words}" if is_address else words
     name = expression.partition("|")[0].strip()
-    value: Any = page.values
-    for part in name.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
+    value = option(page.values, *name.split("."))
     if name in ("site.baseurl", "site.url"):  # links are resolved against the address that the user gives
         return ""
     return str(value) if isinstance(value, (str, int, float)) else ""
@@ -143,13 +136,8 @@ def _value(expression: str, page: LiquidPage) -> str:
 def rewrite_kramdown(draft: PageDraft) -> None:
     """Turn kramdown's attribute lists and extensions into Markdown."""
     text = _HEADING.sub(lambda heading: _OWN_ID.sub(r"{\1}", heading[0]), draft.text)
-    text = _ID_LINE.sub(_with_id, text)
-    text = _ID_ABOVE.sub(lambda found: found["before"] + _with_id(found), text)
+    text = _ID_LINE.sub(lambda found: found["heading"] + own_id(found["list"]), text)
+    text = _ID_ABOVE.sub(lambda found: found["before"] + found["heading"] + own_id(found["list"]), text)
     text = _ATTRIBUTE_LINE.sub("", _CONTENTS.sub("", text))
-    text = _BLOCK_END.sub("", _ABBREVIATION.sub("", _EXTENSION.sub("", _ATTRIBUTES.sub("", text))))
-    draft.text = _DEFINITION.sub("", text)
-
-
-def _with_id(found: re.Match[str]) -> str:
-    own = re.search(r"#([\w:.-]+)|\bid=[\"']([^\"']+)", found["list"])
-    return f"{found['heading']} {{#{own[1] or own[2]}}}" if own else found["heading"]
+    text = _BLOCK_END.sub("", without_abbreviations(_EXTENSION.sub("", _ATTRIBUTES.sub("", text))))
+    draft.text = without_definition_marks(text)

@@ -7,26 +7,37 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
+from urllib.parse import unquote
 
-from rag.ingest import mdbook_summary
-from rag.ingest.admonitions import alerts
+from markdown_it.tree import SyntaxTreeNode
+
 from rag.ingest.anchors import HeadingText, github_anchors, typeset_anchors
-from rag.ingest.generators.config_files import as_text, config_options
+from rag.ingest.generators.config_files import as_text
 from rag.ingest.generators.generator import Generator, PageFile
-from rag.ingest.includes import Allowance, expand_includes
-from rag.ingest.masking import PageDraft, fences
+from rag.ingest.includes import Includes, line_span, section
+from rag.ingest.masking import PageDraft, fences, without_empty_fences
+from rag.ingest.page import markdown_parser
 from rag.ingest.source_files import is_file, read_inside, resolved
 
 _SUMMARY: Final = "SUMMARY.md"
-_RULE: Final = re.compile(r"^r\[(?P<id>[\w.-]{1,200})\][ \t]*+$\n?", re.MULTILINE)
-_ITEM: Final = re.compile(r"[\w:@]+(?:#[\w.]+)?")  # an item of Rust's libraries, such as `std::ops::Fn` or `mod@test`
+_INCLUDE: Final = re.compile(
+    r"(?<!\\)\{\{#(?P<kind>include|rustdoc_include|playground|playpen|title)\s++(?P<target>[^{}\s]++)[^{}]*+\}\}"
+)
+_ANCHOR: Final = re.compile(r"ANCHOR(?P<end>_END)?:\s*(?P<name>[\w-]+)")
 _UNFILLED: Final = re.compile(r"^[ \t]*\{\{[\w-]{1,100}\}\}[ \t]*$\n?", re.MULTILINE)
 _RUST: Final = re.compile(r"^[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?(?:```+|~~~+)[ \t]*rust\b", re.MULTILINE)
 _HIDDEN: Final = re.compile(r"(?P<indent>\s*)#(?P<mark>[ #]|$)(?P<rest>.*)")
+
+
+class _Entry(NamedTuple):
+    """A page's title in the table of contents, and the titles above it, outermost first."""
+
+    title: str
+    above: tuple[str, ...]
 
 
 class MdBook(Generator):
@@ -34,42 +45,29 @@ class MdBook(Generator):
 
     name = "mdbook"
     configurations = ("book.toml",)
+    title_options = (("book", "title"),)
 
     @classmethod
-    def recognises(cls, source: Path, files: Sequence[Path]) -> str:
-        found = next((folder for folder in (source, source / "src") if read_inside(source, folder / _SUMMARY)), None)
-        return (found / _SUMMARY).relative_to(source).as_posix() if found else ""
+    def own_file(cls, source: Path, files: Sequence[Path]) -> Path | None:
+        return next((at for at in (source / _SUMMARY, source / "src" / _SUMMARY) if read_inside(source, at)), None)
 
     @cached_property
     def content(self) -> Path:
         if self.config is None or is_file(self.source / _SUMMARY):
             return self.source if is_file(self.source / _SUMMARY) else self.source / "src"
-        folder = self.config.parent
-        book = config_options(self.config).get("book", {})
-        src = book.get("src", "src") if isinstance(book, dict) else "src"
-        return resolved(folder / src) if isinstance(src, str) else folder / "src"
+        return resolved(self.config.parent / (as_text(self.option("book", "src")) or "src"))
 
     @cached_property
-    def _typeset(self) -> bool:
-        """Whether the typographer is on, as it is unless `book.toml` says otherwise."""
-        output = config_options(self.config).get("output")
-        options = output.get("html") if isinstance(output, dict) else None
-        return not (isinstance(options, dict) and options.get("smart-punctuation") is False)
-
-    @cached_property
-    def _has_rules(self) -> bool:
-        """Whether the preprocessor of the Rust Reference is on: `r[items.fn]` marks a rule, and links name items."""
-        preprocessors = config_options(self.config).get("preprocessor")
-        return isinstance(preprocessors, dict) and "spec" in preprocessors
-
-    @cached_property
-    def _rules(self) -> dict[str, PageFile]:
-        """The page of each rule."""
-        return {rule["id"]: page for page in self.pages.values() for rule in _RULE.finditer(page.body)}
-
-    @cached_property
-    def _entries(self) -> dict[str, mdbook_summary.Entry]:
-        return mdbook_summary.read(read_inside(self.content, self.content / _SUMMARY) or "")
+    def _entries(self) -> dict[str, _Entry]:
+        """The entry of each page, by its path."""
+        entries: dict[str, _Entry] = {}
+        above: tuple[str, ...] = ()
+        summary = read_inside(self.content, self.content / _SUMMARY) or ""
+        for node in SyntaxTreeNode(markdown_parser().parse(summary)).children:
+            if node.type == "heading" and entries:  # a part; the first heading is the table's own title
+                above = ("".join(_text(node)),)
+            _enter(node, () if node.type == "paragraph" else above, entries)
+        return entries
 
     def is_page(self, file: Path) -> bool:
         return file.is_relative_to(self.content) and self.inner(file) in self._entries
@@ -78,10 +76,6 @@ class MdBook(Generator):
         folder, stem = posixpath.split(posixpath.splitext(self.inner(page.file))[0])
         return "/" + posixpath.join(folder, f"{'index' if stem.lower() == 'readme' else stem}.html")
 
-    def site_title(self) -> str:
-        book = config_options(self.config).get("book")
-        return as_text(book.get("title")) if isinstance(book, dict) else ""
-
     def usual_title(self, page: PageFile) -> str:
         return self._entries[self.inner(page.file)].title or super().usual_title(page)
 
@@ -89,23 +83,80 @@ class MdBook(Generator):
         return self._entries[self.inner(page.file)].above
 
     def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
-        return typeset_anchors(headings) if self._typeset else github_anchors(headings)
+        typeset = self.option("output", "html", "smart-punctuation") is not False
+        return typeset_anchors(headings) if typeset else github_anchors(headings)
 
-    def expanded(self, page: PageFile, allowance: Allowance) -> str:
-        text = expand_includes(page.body, file=page.file, root=self.include_root, allowance=allowance)
-        return without_hidden_lines(text)
+    def expanded(self, page: PageFile, includes: Includes) -> str:
+        return without_hidden_lines(_with_includes(page.body, page.file.parent, includes))
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
         """What a program fills in when the book is built, `{{table}}`, is not in its sources."""
-        draft.text = alerts(_UNFILLED.sub("", _RULE.sub("", draft.text) if self._has_rules else draft.text))
+        draft.text = _UNFILLED.sub("", draft.text)
 
-    def link(self, page: PageFile, destination: str) -> str:
-        is_item = self._has_rules and "." not in destination.partition("#")[0] and _ITEM.fullmatch(destination)
-        return "" if is_item else super().link(page, destination)
 
-    def unknown_reference(self, text: str, label: str) -> str | None:
-        rule = self._rules.get(label) if self._has_rules else None
-        return f"[{text}]({self.url(rule)}#r-{label})" if rule else None
+def _enter(block: SyntaxTreeNode, above: tuple[str, ...], entries: dict[str, _Entry]) -> None:
+    """Enter the links of a block. The first link of a list item is the parent of the lists inside the item."""
+    if block.type == "list_item":
+        title = next((_links(n, above, entries) for n in block.children if n.type == "paragraph"), "")
+        nested = [n for n in block.children if n.type != "paragraph"]
+        if nested and title:  # a chapter's own page stands under the chapter, as a folder's page does
+            for path, entry in entries.items():
+                if entry == (title, above):
+                    entries[path] = _Entry(title, (*above, title))
+        for inner in nested:
+            for child in inner.children:
+                _enter(child, (*above, title) if title else above, entries)
+    elif block.type == "paragraph":
+        _links(block, above, entries)
+    elif block.type in ("bullet_list", "ordered_list"):
+        for child in block.children:
+            _enter(child, above, entries)
+
+
+def _links(paragraph: SyntaxTreeNode, above: tuple[str, ...], entries: dict[str, _Entry]) -> str:
+    """Enter the links of a paragraph, and return the title of the first."""
+    first = ""
+    for link in paragraph.walk():
+        if link.type == "link":
+            title = "".join(_text(link))
+            path = posixpath.normpath(unquote(str(link.attrs.get("href", ""))).partition("#")[0])
+            entries.setdefault(path, _Entry(title, above))
+            first = first or title
+    return first
+
+
+def _text(node: SyntaxTreeNode) -> Iterator[str]:
+    return (one.content for one in node.walk() if one.type in ("text", "code_inline"))
+
+
+def _with_includes(text: str, folder: Path, includes: Includes) -> str:
+    """The text with the files that it names. A missing one is removed, with its fence if nothing else is inside."""
+    if "{{#" not in text:
+        return text
+    lines = text.split("\n")
+    inside = {n for block in fences(lines) for n in range(block.begin, block.end)}
+
+    def included(match: re.Match[str], number: int) -> str:
+        """A playground outside a fence gets one."""
+        name, _, part = match["target"].partition(":")
+        content = None if match["kind"] == "title" else includes.read(name, folder)
+        chosen = _part(content.split("\n"), part) if content is not None else ""
+        fenced = match["kind"] not in ("playground", "playpen") or number in inside or not chosen
+        return chosen if fenced else f"```rust\n{chosen}\n```"
+
+    found: list[str] = []
+    for n, line in enumerate(lines):
+        expanded = _INCLUDE.sub(lambda match, n=n: included(match, n), line)  # type: ignore[misc]
+        if expanded == line or expanded.strip():
+            found.append(expanded)
+    return without_empty_fences("\n".join(found))
+
+
+def _part(lines: list[str], part: str) -> str:
+    """The lines of a range or of an anchor; all for an empty `part`. Anchor comments are left out."""
+    is_span = part[:1].isdigit() or part[:1] == ":"
+    chosen = section(line_span(lines, part), _ANCHOR) if is_span else section(lines, _ANCHOR, part)
+    return "\n".join(chosen).strip("\n")
 
 
 def without_hidden_lines(text: str) -> str:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from rag.ingest.admonitions import alerts
 from rag.ingest.anchors import (
     AnchorRule,
     HeadingText,
@@ -21,14 +21,13 @@ from rag.ingest.anchors import (
     unicode_slug,
     unique_by_underscore,
 )
-from rag.ingest.generators.config_files import as_text, config_options, config_text, is_false
+from rag.ingest.generators.config_files import as_text, config_text, is_false, listed, mapping, option, strings
 from rag.ingest.generators.generator import Generator, PageFile
-from rag.ingest.generators.mkdocs_blog import Blog, blog_of
-from rag.ingest.generators.mkdocs_snippets import SnippetFolders, with_snippets
+from rag.ingest.generators.mkdocs_snippets import with_snippets
 from rag.ingest.generators.mkdocs_syntax import rewrite_mkdocs, unfolded
-from rag.ingest.includes import Allowance
+from rag.ingest.includes import Includes
 from rag.ingest.masking import PageDraft
-from rag.ingest.page import plain_inline
+from rag.ingest.page import MarkdownText, plain_inline
 from rag.ingest.patterns import is_ignored
 from rag.ingest.source_files import is_file, is_folder, resolved
 
@@ -36,11 +35,16 @@ _LEFT_OUT: Final = ".*\n/templates/"  # what MkDocs itself leaves out
 _UNICODE_SLUGS: Final = re.compile(
     r"slugify:\s*!!python/\S*(?:pymdownx\.slugs|slugify_unicode)|slugify\b.{0,50}pymdownx\.slugs"
 )
+_SNIPPETS: Final = "pymdownx.snippets"
 _PACKAGES: Final = frozenset({"pymdownx", "markdown"})
 _EXAMPLES: Final = "docs_src"  # the folder beside the docs in which FastAPI and its family keep their examples
 _REPOSITORY: Final = (".git", "pyproject.toml", "setup.py", "package.json", "Cargo.toml", "go.mod")
 _REFERENCES: Final = frozenset({"autorefs", "mkdocstrings"})  # plugins for which `[text][name]` names an object
 _VARIABLES: Final = ("macros", "markdownextradata")  # plugins that take a page as a template of Jinja
+_BLOGS: Final = ("material/blog", "blog")
+_BLOG_PLACE: Final = re.compile(r"\{(date|slug|file|categories)\}")
+_PART_OF_DATE: Final = re.compile(r"y+|M+|d+")
+_BLOG_DATE: Final = re.compile(r"(?P<y>\d{4})-(?P<m>\d{2})-(?P<d>\d{2})")
 
 
 class MkDocs(Generator):
@@ -48,22 +52,18 @@ class MkDocs(Generator):
 
     name = "mkdocs"
     configurations = ("mkdocs.yml", "mkdocs.yaml", "zensical.toml")
+    title_options = (("site_name",),)
 
     @cached_property
     def options(self) -> dict[str, Any]:
-        """The configuration, empty where there is none that can be read."""
-        options = config_options(self.config)
-        if self.config is None or self.config.suffix != ".toml":
-            return options
-        project = options.get("project")
-        return project if isinstance(project, dict) else {}
+        is_zensical = self.config is not None and self.config.suffix == ".toml"
+        return mapping(super().options.get("project")) if is_zensical else super().options
 
     @cached_property
     def content(self) -> Path:
         if self.config is None:
             return self.source
-        docs = self.options.get("docs_dir", "docs")
-        return resolved(self.config.parent / (docs if isinstance(docs, str) else "docs"))
+        return resolved(self.config.parent / (as_text(self.option("docs_dir")) or "docs"))
 
     @cached_property
     def _nav(self) -> dict[str, tuple[str, tuple[str, ...]]]:
@@ -92,8 +92,8 @@ class MkDocs(Generator):
         return not is_ignored(inner, "\n".join([_LEFT_OUT, *left_out]))
 
     @cached_property
-    def _blog(self) -> Blog | None:
-        return blog_of(self.plugins)
+    def _blog(self) -> _Blog | None:
+        return _blog_of(self.plugins)
 
     def _is_post(self, page: PageFile) -> bool:
         return self._blog is not None and self._blog.holds(self.inner(page.file))
@@ -109,9 +109,6 @@ class MkDocs(Generator):
             return "/" + posixpath.join(folder, "index.html" if is_index else f"{stem}.html")
         path = folder if is_index else posixpath.join(folder, stem)
         return f"/{path}/" if path else "/"
-
-    def site_title(self) -> str:
-        return as_text(self.options.get("site_name"))
 
     def title(self, page: PageFile) -> str:
         return self._nav.get(self.inner(page.file), ("", ()))[0] or super().title(page)
@@ -132,15 +129,19 @@ class MkDocs(Generator):
 
     # Its syntax
 
-    def expanded(self, page: PageFile, allowance: Allowance) -> str:
-        snippets = self.extensions.get("pymdownx.snippets") or {}
-        paths = snippets.get("base_path") or ["."]
+    def includes(self, page: PageFile) -> Includes:
+        return self.noted(page, Includes(self.include_root, *self._examples, named=self._snippet_folders))
+
+    @cached_property
+    def _snippet_folders(self) -> list[Path]:
+        """The folders that the configuration names for snippets."""
         home = self.config.parent if self.config is not None else self.content
-        bases = [home / path for path in (paths if isinstance(paths, list) else [paths]) if isinstance(path, str)]
-        folders = SnippetFolders([*bases, self.content, page.file.parent], [self.include_root, *self._examples])
-        added = snippets.get("auto_append") or []
-        ends = [f'--8<-- "{name}"' for name in (added if isinstance(added, list) else [added])]
-        return unfolded(with_snippets("\n\n".join([page.body, *ends]), folders, allowance))
+        return [home / path for path in strings(option(self.extensions, _SNIPPETS, "base_path")) or ["."]]
+
+    def expanded(self, page: PageFile, includes: Includes) -> str:
+        added = strings(option(self.extensions, _SNIPPETS, "auto_append"))
+        text = "\n\n".join([page.body, *(f'--8<-- "{name}"' for name in added)])
+        return unfolded(with_snippets(text, [*self._snippet_folders, self.content, page.file.parent], includes))
 
     @cached_property
     def _examples(self) -> list[Path]:
@@ -154,16 +155,13 @@ class MkDocs(Generator):
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
         templated = any(name in self.plugins for name in _VARIABLES)
         rewrite_mkdocs(draft, self._variable if templated else None, self.extensions)
-        draft.text = alerts(draft.text)
 
     def unknown_reference(self, text: str, label: str) -> str | None:
         return (text or label) if _REFERENCES & self.plugins.keys() else None
 
     def _variable(self, name: str) -> str:
         """The value of a variable of the macros plugin; empty for one that is computed."""
-        value: Any = self.options.get("extra")
-        for part in name.split("."):
-            value = value.get(part) if isinstance(value, dict) else None
+        value = self.option("extra", *name.split("."))
         return value if isinstance(value, str) else ""
 
 
@@ -172,15 +170,14 @@ def _exists(path: Path) -> bool:
     return is_file(path) or is_folder(path)
 
 
-def _named(listed: Any) -> dict[str, Any]:
+def _named(given: Any) -> dict[str, Any]:
     """The options of plugins or extensions, which are a list of names and of mappings, or one mapping."""
     found: dict[str, Any] = {}
-    for one in [listed] if isinstance(listed, dict) else listed if isinstance(listed, list) else ():
-        for name, options in one.items() if isinstance(one, dict) else [(one, {})]:
-            if isinstance(name, str):
-                found[name] = options if isinstance(options, dict) else {}
+    for one in listed(given):
+        named = {one: {}} if isinstance(one, str) else mapping(one)
+        found |= {str(name): mapping(options) for name, options in named.items()}
     for package in _PACKAGES & found.keys():  # `[markdown_extensions.pymdownx.keys]` of TOML is nested
-        found |= {f"{package}.{name}": one if isinstance(one, dict) else {} for name, one in found[package].items()}
+        found |= {f"{package}.{name}": mapping(one) for name, one in found[package].items()}
     return found
 
 
@@ -192,3 +189,61 @@ def _entries(nav: Any, above: tuple[str, ...], depth: int = 0) -> Iterator[tuple
                 yield posixpath.normpath(value), plain_inline(str(title)), above
             else:
                 yield from _entries(value, (*above, plain_inline(str(title))), depth + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Blog:
+    """The options of Material's blog plugin, which gives posts their addresses. Paths are relative to the docs."""
+
+    folder: str
+    posts: str
+    address: str
+    date: str
+    separator: str
+    categories: int
+
+    def holds(self, inner: str) -> bool:
+        """Whether a file is a post."""
+        return inner.startswith(f"{self.posts}/")
+
+    def path(self, page: PageFile) -> str:
+        """The path of the page that the plugin makes of a post."""
+        date = page.fields.get("date")
+        day = _BLOG_DATE.match(str(option(date, "created") or date or ""))
+        values = {
+            "date": _PART_OF_DATE.sub(lambda part: _number(part[0], day), self.date) if day else "",
+            "slug": page.text_field("slug") or unicode_slug(self._title(page), self.separator),
+            "file": page.file.stem,
+            "categories": "/".join(
+                unicode_slug(str(one), "-") for one in listed(page.fields.get("categories"))[: self.categories]
+            ),
+        }
+        address = _BLOG_PLACE.sub(lambda place: values[place[1]], self.address)
+        return posixpath.normpath(posixpath.join(self.folder, f"{address.strip('/')}.md"))
+
+    def _title(self, page: PageFile) -> str:
+        return plain_inline(page.text_field("title")) or MarkdownText(page.body).title or page.file.stem
+
+
+def _blog_of(plugins: Mapping[str, Any]) -> _Blog | None:
+    """The blog of a site; None where it has none."""
+    options = next((plugins[name] for name in _BLOGS if name in plugins), None)
+    if options is None or is_false(options.get("enabled")):
+        return None
+    folder = posixpath.normpath(as_text(options.get("blog_dir")) or "blog")
+    posts = (as_text(options.get("post_dir")) or "{blog}/posts").replace("{blog}", folder)
+    most = as_text(options.get("post_url_max_categories"))
+    return _Blog(
+        folder,
+        posixpath.normpath(posts),
+        as_text(options.get("post_url_format")) or "{date}/{slug}",
+        as_text(options.get("post_url_date_format")) or "yyyy/MM/dd",
+        as_text(options.get("post_slugify_separator")) or "-",
+        int(most) if most.isdecimal() else 1,
+    )
+
+
+def _number(part: str, day: re.Match[str]) -> str:
+    """The part of a date that a run of letters names: `yyyy`, `yy`, `MM`, `M`, `dd` or `d`."""
+    digits = day[part[0].lower()]
+    return digits if len(part) > 2 or (len(part) == 2 and part[0] != "y") else str(int(digits[-2:]))

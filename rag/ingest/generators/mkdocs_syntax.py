@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from rag.ingest.admonitions import titled
-from rag.ingest.masking import PageDraft
+from rag.ingest.dialects import own_id, titled, without_abbreviations, without_definition_marks
+from rag.ingest.masking import PageDraft, fences
 from rag.ingest.spans import Span
 
 DEPTH: Final = 12  # levels of blocks inside blocks
@@ -35,8 +35,6 @@ _ICON: Final = re.compile(
     r":(?:material|octicons|fontawesome|simple|twemoji|custom)-[\w-]{1,100}:(?:\{[^{}\n]*\})?[ ]?"
 )
 _KEYS: Final = re.compile(r"\+\+(?P<keys>[\w\"][\w\" -]{0,40}(?:\+[\w\"][\w\" -]{0,40}){0,5})\+\+")
-_DEFINITION: Final = re.compile(r"^[ ]{0,3}:[ ]{1,3}(?=\S)", re.MULTILINE)
-_ABBREVIATION: Final = re.compile(r"^\*\[[^\]\n]{1,100}\]:[^\n]*\n?", re.MULTILINE)
 _CONTENTS: Final = re.compile(r"^\[\[?(?:TOC|toc|_TOC_)\]\]?[ ]*$", re.MULTILINE)
 _OBJECT: Final = re.compile(
     r"^(?:#{1,6}[ ]+)?:::[ ]+[\w.:-]+[ ]*$(?:\n(?:[ ]{4}[^\n]*|[ ]*(?=\n[ ]{4})))*", re.MULTILINE
@@ -73,17 +71,12 @@ def unfolded(text: str) -> str:
 
 def _unfolded(lines: list[str], depth: int) -> list[str]:
     found: list[str] = []
-    fence = ""
+    code = _code_lines(lines)
     at = 0
     while at < len(lines):
         line = lines[at]
         at += 1
-        mark = _FENCE.fullmatch(line)
-        if fence:
-            fence = "" if mark and not mark["info"].strip() and mark["mark"].startswith(fence) else fence
-        elif mark:
-            fence = mark["mark"]
-        block = None if fence or mark or depth >= DEPTH else _BLOCK.fullmatch(line)
+        block = None if at - 1 in code or depth >= DEPTH else _BLOCK.fullmatch(line)
         if block is None:
             found.append(line)
             continue
@@ -92,6 +85,10 @@ def _unfolded(lines: list[str], depth: int) -> list[str]:
         found += [*_above(found), block["indent"] + _title(block), *_unfolded(_joined(inner), depth + 1), ""]
         at = end
     return found
+
+
+def _code_lines(lines: list[str]) -> set[int]:
+    return {n for block in fences(lines) for n in range(block.begin, block.end)}
 
 
 def _end(lines: list[str], at: int, indent: int) -> int:
@@ -134,22 +131,17 @@ def _without_slashes(lines: list[str]) -> list[str]:
     if not any(_SLASHES.fullmatch(line) for line in lines):
         return lines
     found: list[str] = []
-    fence = ""
+    code = _code_lines(lines)
     options = False
     depth = 0
-    for line in lines:
-        mark = _FENCE.fullmatch(line)
-        if fence:
-            fence = "" if mark and not mark["info"].strip() and mark["mark"].startswith(fence) else fence
-        elif mark:
-            fence = mark["mark"]
-        opening = None if fence or mark else _SLASHES.fullmatch(line)
+    for n, line in enumerate(lines):
+        opening = None if n in code else _SLASHES.fullmatch(line)
         if opening:
             named = opening["title"] or ("" if opening["kind"] in _UNTITLED else opening["kind"].capitalize())
             shown = "" if opening["kind"] == "html" else named  # `/// html | div.result` names an element
             found += [*_above(found), opening["indent"] + titled(shown) if shown else "", ""]
             depth, options = depth + 1, True
-        elif depth and not fence and _SLASHES_END.fullmatch(line):
+        elif depth and n not in code and _SLASHES_END.fullmatch(line):
             found.append("")
             depth, options = depth - 1, False
         elif options and re.match(r"[ ]{4}[\w-]+:", line):
@@ -170,11 +162,11 @@ def rewrite_mkdocs(draft: PageDraft, extra: Callable[[str], str] | None, extensi
     text = _ATTRIBUTES.sub(_attributes, text)
     text = _IMAGE_HEADING.sub(_without_alt, text)
     text = _BLOCK_OF_CODE.sub(lambda block: "" if _only_runs(draft.code(block[0])) else block[0], text)
-    text = _OBJECT.sub("", _CONTENTS.sub("", _ABBREVIATION.sub("", _ICON.sub("", text))))
+    text = _OBJECT.sub("", _CONTENTS.sub("", without_abbreviations(_ICON.sub("", text))))
     if "pymdownx.keys" in extensions:
         text = _KEYS.sub(lambda keys: "+".join(map(_key, keys["keys"].split("+"))), text)
     if "def_list" in extensions or "markdown.extensions.def_list" in extensions:
-        text = _DEFINITION.sub("", text)
+        text = without_definition_marks(text)
     for name, pattern in _MARKS.items():
         if f"pymdownx.{name}" in extensions:
             text = pattern.sub(lambda mark: "".join(filter(None, mark.groups())), text)
@@ -204,13 +196,7 @@ def _attributes(found: re.Match[str]) -> str:
     if end is None:
         return ""
     line = found.string[found.string.rfind("\n", 0, found.start()) + 1 : found.start()]
-    return _own_id(found["list"]) if end["setext"] or line.startswith("#") else ""
-
-
-def _own_id(attributes: str) -> str:
-    """The id in an attribute list, as it stands after a heading."""
-    found = re.search(r"(?:^|[ ])(?:#([^\s{}#=\"']+)|id=[\"']?([^\s\"'{}]+))", attributes)
-    return f" {{#{found[1] or found[2]}}}" if found else ""
+    return own_id(found["list"]) if end["setext"] or line.startswith("#") else ""
 
 
 def _key(name: str) -> str:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rag.ingest.admonitions import titled
 from rag.ingest.anchors import docutils_id
-from rag.ingest.formats.markdown_files import front_matter
+from rag.ingest.dialects import fenced, own_id, titled, without_definition_marks
+from rag.ingest.formats.text_files import front_matter
 from rag.ingest.masking import PageDraft
-from rag.ingest.rst_syntax import ADMONITIONS, VERSION_NOTES, chosen_lines
+from rag.ingest.rst_syntax import (
+    ADMONITIONS,
+    CODE,
+    LANGUAGES,
+    NOTHING,
+    TITLED,
+    VERSION_NOTES,
+    BookPlace,
+    chosen_lines,
+    role_text,
+)
 
 DEPTH: Final = 10  # levels of directives in directives
 _FENCE: Final = re.compile(
@@ -19,22 +29,10 @@ _FENCE: Final = re.compile(
     r"(?P<rest>(?(colon)[^\n]*|[^`\n]*))"
 )
 _OPTION: Final = re.compile(r":(?P<name>[\w-]+):[ \t]*(?P<value>.*)")
-_CODE_NAMES: Final = """
-code-block code sourcecode code-cell prompt ipython testcode testoutput doctest jupyter-execute console parsed-literal
-"""
-_CODE: Final = frozenset(_CODE_NAMES.split())
-_NOTHING_NAMES: Final = """
-toctree contents tableofcontents raw image figure-md index highlight currentmodule meta bibliography mermaid
-automodule autoclass autofunction autosummary glossary-refs
-"""
-_NOTHING: Final = frozenset(_NOTHING_NAMES.split())
-_UNTITLED_NAMES: Final = """
-admonition tab-item tab dropdown card grid-item-card rubric topic sidebar details figure table list-table
-"""
-_UNTITLED: Final = frozenset(_UNTITLED_NAMES.split())
-_NOTES: Final = ADMONITIONS | set(["seealso", "todo", "exercise", "solution", "margin"]) | VERSION_NOTES.keys()
-_SHOWN: Final = {"seealso": "See also", "versionadded": "Added in version", "versionchanged": "Changed in version",
-                 "versionremoved": "Removed in version", "deprecated": "Deprecated since version"}  # fmt: skip
+_CODE: Final = CODE | {"parsed-literal", "math", "literalinclude"}
+_NOTHING: Final = NOTHING | {"image", "figure-md"}
+_NOTES: Final = ADMONITIONS | {"exercise", "solution", "margin"}
+_WITH_TITLE: Final = frozenset({"admonition", "table", "list-table"})
 _ROLE: Final = re.compile(r"\{(?P<name>[a-z][\w.:+-]{0,60})\}(?P<code>\0\d+\0)")
 _TARGET: Final = re.compile(r"^\([^()\n]{1,200}\)=[ \t]*$\n?", re.MULTILINE)
 _LABELLED: Final = re.compile(
@@ -46,40 +44,30 @@ _HEADING_ATTRIBUTES: Final = re.compile(rf"^{_ATTRIBUTES}[ \t]*\n(?P<heading>#{{
 _ATTRIBUTE_LINE: Final = re.compile(rf"^[ ]{{0,3}}{_ATTRIBUTES}[ \t]*$\n?", re.MULTILINE)
 _INLINE_ATTRIBUTES: Final = re.compile(r"(?<=[)\]\0])\{[ ]*[#.][^{}\n]{1,200}\}")
 _VARIABLE: Final = re.compile(r"\{\{[ ]*([\w-]{1,100})[^{}\n]{0,200}\}\}")
-_DEFINITION: Final = re.compile(r"^[ ]{0,3}:[ ]{1,3}(?=\S)", re.MULTILINE)
 _AUTOLINK: Final = re.compile(r"<(project:[^\s<>]{1,300})>")
 _UNTITLED_LINK: Final = re.compile(r"(?<!\!)\[\]\(<?([^\s()<>]{1,300})>?\)")
-_ROLE_TARGET: Final = re.compile(r"(?P<title>.*?)\s*<(?P<target>[^<>]+)>\s*", re.DOTALL)
-
-Found = Callable[[str], tuple[str, str] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class MystPlace:
-    """What a page knows of its book: files to include, reStructuredText, labels, pages and substitutions.
+class MystPlace(BookPlace):
+    """What a page of MyST knows of its book: also how to write reStructuredText, and substitutions.
 
-    `named` returns the title and the address of what a link such as `[](#label)` names, and `external` those of a role
-    of `extlinks` and its target.
+    `named` returns the title and the address of what a link such as `[](#label)` names.
     """
 
-    read: Callable[[str], str | None]
-    restructured: Callable[[str], str]
-    label: Found
-    document: Found
-    values: Mapping[str, Any]
-    named: Found
-    external: Callable[[str, str], tuple[str, str] | None]
-    depth: int = DEPTH
+    restructured: Callable[[str], str] = field(kw_only=True)
+    values: Mapping[str, Any] = field(kw_only=True)
+    named: Callable[[str], tuple[str, str] | None] = field(kw_only=True)
 
 
 def unfolded_myst(text: str, place: MystPlace) -> str:
     """The text with its directives replaced by their contents. Raises `ValueError` if it includes too much."""
     if not re.search(r"^[ ]*(?:`{3,}|~{3,}|:{3,})\{", text, re.MULTILINE):
         return text
-    return "\n".join(_unfolded(text.split("\n"), place))
+    return "\n".join(_unfolded(text.split("\n"), place, DEPTH))
 
 
-def _unfolded(lines: list[str], place: MystPlace) -> list[str]:
+def _unfolded(lines: list[str], place: MystPlace, depth: int) -> list[str]:
     found: list[str] = []
     at = 0
     while at < len(lines):
@@ -94,7 +82,7 @@ def _unfolded(lines: list[str], place: MystPlace) -> list[str]:
         else:
             indent = fence["indent"]
             body = [line.removeprefix(indent) for line in lines[at + 1 : end]]
-            written = _directive(fence["name"].lower(), fence["rest"].strip(), body, place)
+            written = _directive(fence["name"].lower(), fence["rest"].strip(), body, place, depth)
             found += ["", *(indent + line if line else "" for line in written), ""]
         at = end + 1
     return found
@@ -106,28 +94,30 @@ def _end(lines: list[str], at: int, mark: str) -> int:
     return next((n for n in range(at, len(lines)) if closing.fullmatch(lines[n])), len(lines))
 
 
-def _directive(name: str, argument: str, body: list[str], place: MystPlace) -> list[str]:
+def _directive(name: str, argument: str, body: list[str], place: MystPlace, depth: int) -> list[str]:
     """The lines that stand for a directive."""
     last = name.rpartition(":")[2]
     options, body = _options(body)
     if last == "eval-rst":
         return place.restructured("\n".join(body)).split("\n")
-    if last in _CODE or last in ("math", "literalinclude"):
+    if last in _CODE:
         return _code(last, argument, body, options, place)
-    if last in _NOTHING or place.depth == 0:
+    if last in _NOTHING or last.startswith("auto") or depth == 0:
         return []
     if last == "include":
         text = place.read(argument)
-        body = chosen_lines(front_matter(text)[1], options) if text is not None else []
-        return _unfolded(body, replace(place, depth=place.depth - 1))
-    inner = _unfolded(body, replace(place, depth=place.depth - 1))
-    if last == "figure":
-        return inner
-    title = argument if last in _UNTITLED else ""
-    if last in _NOTES:
-        title = " ".join(filter(None, (_SHOWN[last], argument))) if last in _SHOWN else argument or last.capitalize()
-    elif not title and argument and name != last:  # such as the signature in `{py:function} name(x)`
+        return _unfolded(chosen_lines(front_matter(text)[1], options), place, depth - 1) if text is not None else []
+    inner = _unfolded(body, place, depth - 1)
+    if last in VERSION_NOTES:
+        title = f"{VERSION_NOTES[last]} {argument}"
+    elif last in TITLED or last in _WITH_TITLE:
+        title = argument or TITLED.get(last, "")
+    elif last in _NOTES:
+        title = argument or last.capitalize()
+    elif argument and name != last:  # such as the signature in `{py:function} name(x)`
         return [f"`{argument}`", "", *inner]
+    else:
+        title = ""
     return [titled(title), "", *inner] if title else inner
 
 
@@ -150,23 +140,22 @@ def _code(name: str, argument: str, body: list[str], options: dict[str, str], pl
         language = "python"
     if name == "literalinclude":
         body = chosen_lines(place.read(argument) or "", options)
-        language = options.get("language") or argument.rpartition(".")[2]
-    longest = max((len(run) for line in body for run in re.findall("`+", line)), default=0)
-    mark = "`" * max(3, longest + 1)
-    return [mark + language, *body, mark] if any(line.strip() for line in body) else []
+        suffix = argument.rpartition(".")[2]
+        language = options.get("language") or LANGUAGES.get(suffix, suffix)
+    return fenced("\n".join(body), language).split("\n") if any(line.strip() for line in body) else []
 
 
 def rewrite_myst(draft: PageDraft, place: MystPlace) -> None:
     """Turn roles, targets, comments, attributes and substitutions into plain Markdown."""
     text = _LABELLED.sub(lambda found: f"{found['heading']} {{#{docutils_id(found['label'])}}}", draft.text)
     text = _COMMENT.sub("", _TARGET.sub("", text))
-    text = _HEADING_ATTRIBUTES.sub(_with_id, text)
+    text = _HEADING_ATTRIBUTES.sub(lambda found: found["heading"] + own_id(found["list"]), text)
     text = _INLINE_ATTRIBUTES.sub("", _ATTRIBUTE_LINE.sub("", text))
     text = _AUTOLINK.sub(lambda link: f"[]({link[1]})", text)
     text = _UNTITLED_LINK.sub(lambda link: _with_title(link, place), text)
     text = _ROLE.sub(lambda role: _role(role["name"], draft.code(role["code"]).strip("`").strip(), draft, place), text)
     text = _VARIABLE.sub(lambda name: str(place.values.get(name[1], "")), text)
-    draft.text = _DEFINITION.sub("", text)
+    draft.text = without_definition_marks(text)
 
 
 def _with_title(link: re.Match[str], place: MystPlace) -> str:
@@ -175,37 +164,9 @@ def _with_title(link: re.Match[str], place: MystPlace) -> str:
     return f"[{found[0]}]({link[1]})" if found and found[0] else link[0]
 
 
-def _with_id(found: re.Match[str]) -> str:
-    own = re.search(r"#([\w:.-]+)", found["list"])
-    return f"{found['heading']} {{#{own[1]}}}" if own else found["heading"]
-
-
 def _role(name: str, content: str, draft: PageDraft, place: MystPlace) -> str:
     """A role as a link, as code, or as its text."""
-    kind = name.rpartition(":")[2]
-    given = _ROLE_TARGET.fullmatch(content)
-    title, target = (given["title"], given["target"]) if given else ("", content)
-    if kind in ("ref", "numref", "doc"):
-        found = place.document(target) if kind == "doc" else place.label(" ".join(target.lower().split()))
-        shown = title or (found[0] if found else "") or target
-        return f"[{shown}]({found[1]})" if found and found[1] else shown
-    if (outside := place.external(name, target)) is not None:
-        return f"[{title or outside[0]}]({outside[1]})"
-    if not title and target.startswith("~"):
-        target = target[1:].rpartition(".")[2]
-    shown = (title or target).lstrip("!")
-    is_plain = kind in (
-        "term",
-        "abbr",
-        "guilabel",
-        "menuselection",
-        "download",
-        "sub",
-        "sup",
-        "dfn",
-        "emphasis",
-        "cite",
-    )
-    if kind == "math":
-        return f"${shown}$"
-    return shown if is_plain else draft.keep(f"`{shown}`")
+    if name == "math":
+        return f"${content}$"
+    words, address, is_code = role_text(name, content, place)
+    return f"[{words}]({address})" if address else draft.keep(f"`{words}`") if is_code else words

@@ -10,15 +10,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from rag.ingest.admonitions import titled
-from rag.ingest.formats.markdown_files import front_matter
+from rag.ingest.dialects import fenced, titled
+from rag.ingest.formats.text_files import front_matter
 from rag.ingest.generators.generator import PageFile
-from rag.ingest.includes import Allowance
-from rag.ingest.source_files import read_inside
+from rag.ingest.includes import Includes
+from rag.ingest.spans import paired
 
-DEPTH: Final = 4  # levels of included files
 _TAG: Final = re.compile(
     r"\{\{(?P<open>[<%])(?:\s*+(?P<escaped>/\*.{0,2000}?\*/)\s*+"
     r"|\s*+(?P<close>/?)\s*+(?P<name>[\w./-]{1,100}?)(?P<arguments>(?:\s[^{}]{0,4000}?)?)\s*(?P<alone>/?)\s*)"
@@ -46,14 +45,11 @@ class ShortcodePage:
     """The page that shortcodes stand in, and the folders that the files which they name may be in."""
 
     page: PageFile
-    root: Path
     folders: Sequence[Path]
-    allowance: Allowance
-    depth: int = DEPTH
+    includes: Includes
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(NamedTuple):
     """A shortcode whose end has not been read yet, and where its inner text begins in the written pieces."""
 
     name: str
@@ -66,7 +62,9 @@ def expand_shortcodes(text: str, place: ShortcodePage) -> str:
     if "{{" not in text:
         return text
     tags = list(_TAG.finditer(text))
-    paired = _paired(tags)
+    is_paired = paired(
+        None if tag["escaped"] or tag["alone"] else (tag["name"].lower(), bool(tag["close"])) for tag in tags
+    )
     pieces: list[str] = []
     stack: list[_Open] = []
     at = 0
@@ -77,38 +75,15 @@ def expand_shortcodes(text: str, place: ShortcodePage) -> str:
             inner = tag["escaped"][2:-2].strip()
             pieces.append(f"{{{{{tag['open']} {inner} {'>' if tag['open'] == '<' else '%'}}}}}")
         elif tag["close"]:
-            if n in paired:
+            if n in is_paired:
                 opened = stack.pop()
                 inner = "".join(pieces[opened.begin :])
                 pieces[opened.begin :] = [_wrapped(opened.name, opened.arguments, inner)]
-        elif n in paired:
+        elif n in is_paired:
             stack.append(_Open(tag["name"].lower(), _arguments(tag["arguments"]), len(pieces)))
         else:
             pieces.append(_alone(tag["name"].lower(), _arguments(tag["arguments"]), place))
     return "".join(pieces) + text[at:]
-
-
-def _paired(tags: Sequence[re.Match[str]]) -> set[int]:
-    """The positions of the tags that open or close a shortcode with inner text; properly nested ones only."""
-    found: set[int] = set()
-    open_: list[int] = []
-    waiting: dict[str, int] = {}
-    for n, tag in enumerate(tags):
-        name = (tag["name"] or "").lower()
-        if tag["escaped"] or tag["alone"]:
-            continue
-        if not tag["close"]:
-            open_.append(n)
-            waiting[name] = waiting.get(name, 0) + 1
-        elif waiting.get(name):
-            while True:
-                partner = open_.pop()
-                other = tags[partner]["name"].lower()
-                waiting[other] -= 1
-                if other == name:
-                    break
-            found |= {partner, n}
-    return found
 
 
 def _arguments(text: str) -> dict[str, str]:
@@ -130,9 +105,7 @@ def _wrapped(name: str, arguments: dict[str, str], inner: str) -> str:
     if name in _FENCES:
         language = "" if name == "code-toggle" else _first(arguments, "lang", "language", "0")
         language = language if re.fullmatch(r"[\w+#-]+", language) else ""
-        inside = max(map(len, re.findall("`{3,}", inner)), default=2)
-        fence = "`" * (inside + 1)  # longer than any inside, whose own fences then are text
-        return f"\n{fence}{language}\n" + inner.strip("\n") + f"\n{fence}\n"
+        return f"\n{fenced(inner.strip(chr(10)), language)}\n"
     if name in _TABS:
         label = _first(arguments, "header", "name", "title", "label", "tabname", "0")
         return f"\n\n{titled(label)}\n\n{inner}\n\n" if label else inner
@@ -168,16 +141,11 @@ def _alone(name: str, arguments: dict[str, str], place: ShortcodePage) -> str:
 
 def _included(name: str, place: ShortcodePage, *, as_code: bool) -> str:
     """The text of a file that a shortcode includes, without its front matter."""
-    if not name or place.depth == 0:
+    text = place.includes.read(name.lstrip("/"), *place.folders)
+    if text is None:
         return ""
-    for folder in place.folders:
-        text = read_inside(place.root, folder / name.lstrip("/"))
-        if text is None:
-            continue
-        place.allowance.take(text)
-        suffix = posixpath.splitext(name)[1].lower()
-        if as_code or suffix not in (".md", ".markdown", ".html", ".txt", ""):
-            return f"\n```{suffix.lstrip('.')}\n{text.strip(chr(10))}\n```\n"
-        below = ShortcodePage(place.page, place.root, place.folders, place.allowance, place.depth - 1)
-        return expand_shortcodes(front_matter(text)[1], below).strip("\n")
-    return ""
+    suffix = posixpath.splitext(name)[1].lower()
+    if as_code or suffix not in (".md", ".markdown", ".html", ".txt", ""):
+        return f"\n```{suffix.lstrip('.')}\n{text.strip(chr(10))}\n```\n"
+    below = ShortcodePage(place.page, place.folders, place.includes.below())
+    return expand_shortcodes(front_matter(text)[1], below).strip("\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
@@ -14,16 +14,15 @@ from urllib.parse import unquote
 from rag.ingest.anchors import AnchorRule, HeadingText, docutils_anchors, docutils_id, notebook_anchors
 from rag.ingest.data_values import unicode_values
 from rag.ingest.formats.file_format import Loader
-from rag.ingest.formats.known_formats import BY_SUFFIX
-from rag.ingest.generators.config_files import as_text, config_text
+from rag.ingest.formats.known_formats import BY_SUFFIX, MARKUP
+from rag.ingest.generators.config_files import config_text, listed, mapping, strings
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.myst import MystPlace, rewrite_myst, unfolded_myst
-from rag.ingest.includes import Allowance
+from rag.ingest.includes import Includes
 from rag.ingest.masking import PageDraft
 from rag.ingest.page import plain_inline
 from rag.ingest.patterns import glob_regex
-from rag.ingest.rst_syntax import RstPlace
-from rag.ingest.source_files import is_file, read_inside
+from rag.ingest.source_files import is_file
 
 _LEFT_OUT: Final = ("_build", "Thumbs.db", ".DS_Store", "_templates", "**/_build")
 _LINE: Final = r"[=\-`:'\"~^_*+#<>.!$%&(),/;?@\[\\\]{|}]"
@@ -48,14 +47,9 @@ class Sphinx(Generator):
 
     name = "sphinx"
     configurations = ("conf.py", "source/conf.py")
-
-    @classmethod
-    def recognises(cls, source: Path, files: Sequence[Path]) -> str:
-        for file in files:
-            text = read_inside(source, file) or ""
-            if re.search(r"^\.\. toctree::|^(?:`{3,}|:{3,})\{toctree\}", text, re.MULTILINE):
-                return f"a toctree in {file.relative_to(source).as_posix()}"
-        return ""
+    title_options = (("html_title",), ("project",))
+    sign = ("a toctree", re.compile(r"^\.\. toctree::|^(?:`{3,}|:{3,})\{toctree\}", re.MULTILINE))
+    signed = MARKUP
 
     @cached_property
     def options(self) -> dict[str, Any]:
@@ -81,12 +75,10 @@ class Sphinx(Generator):
     def _suffixes(self) -> dict[str, str]:
         """The kinds of the sources by their endings, such as `{".txt": "restructuredtext"}`."""
         given = self.options.get("source_suffix")
-        named = [given] if isinstance(given, str) else given if isinstance(given, (list, tuple)) else ()
-        found: dict[str, str] = {str(one): "" for one in named}
+        found = {str(one): "" for one in listed(given)}
         if isinstance(given, dict):
             found = {str(suffix): str(kind or "restructuredtext") for suffix, kind in given.items()}
-        extensions = self.options.get("extensions")
-        used = [str(one) for one in extensions] if isinstance(extensions, list) else ["myst_parser"]
+        used = strings(self.options.get("extensions", ["myst_parser"]))
         notebooks = "myst" if "myst_nb" in used else "nbsphinx" if "nbsphinx" in used else ""
         found = found or {".rst": ""}
         if any("myst" in one or "recommonmark" in one for one in used):
@@ -112,20 +104,13 @@ class Sphinx(Generator):
     def is_page(self, file: Path) -> bool:
         if not file.is_relative_to(self.content):
             return False
-        patterns = [*_LEFT_OUT, *self._strings("exclude_patterns"), *self._strings("templates_path")]
+        patterns = [*_LEFT_OUT, *strings(self.option("exclude_patterns")), *strings(self.option("templates_path"))]
         inner = self.inner(file)
         parts = [inner, *(parent.as_posix() for parent in Path(inner).parents)]
         return not any(glob_regex(pattern.rstrip("/")).fullmatch(part) for pattern in patterns for part in parts)
 
-    def _strings(self, name: str) -> list[str]:
-        value = self.options.get(name)
-        return [one for one in value if isinstance(one, str)] if isinstance(value, (list, tuple)) else []
-
     def site_path(self, page: PageFile) -> str:
         return f"/{posixpath.splitext(self.inner(page.file))[0]}.html"
-
-    def site_title(self) -> str:
-        return as_text(self.options.get("html_title")) or as_text(self.options.get("project"))
 
     def usual_title(self, page: PageFile) -> str:
         return self._title(page) or super().usual_title(page)
@@ -162,8 +147,7 @@ class Sphinx(Generator):
 
     def external(self, role: str, target: str) -> tuple[str, str] | None:
         """The words and the address of a role that `extlinks` in the configuration makes a link."""
-        links = self.options.get("extlinks")
-        given = links.get(role) if isinstance(links, dict) else None
+        given = self.option("extlinks", role)
         if not isinstance(given, list) or not given or not isinstance(given[0], str):
             return None
         address = given[0].replace("%s", target, 1).replace("%%", "%")
@@ -202,37 +186,23 @@ class Sphinx(Generator):
     def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
         return docutils_anchors(headings)
 
-    def rst_place(self, page: PageFile, allowance: Allowance) -> RstPlace:
-        read = partial(self._included, page, allowance)
-        return RstPlace(read, self.label, partial(self.document, page), self.external)
+    def place(self, page: PageFile, includes: Includes) -> MystPlace:
+        def read(name: str) -> str | None:
+            """A path that begins with a slash is relative to the docs."""
+            return includes.read(name.lstrip("/"), self.content if name.startswith("/") else page.file.parent)
 
-    def _included(self, page: PageFile, allowance: Allowance, name: str) -> str | None:
-        """The text of a file that a page includes; a path that begins with a slash is relative to the docs."""
-        file = self.content / name[1:] if name.startswith("/") else page.file.parent / name
-        text = read_inside(self.include_root, file)
-        if text is not None:
-            allowance.take(text)
-        return text
+        return MystPlace(
+            *(read, self.label, partial(self.document, page), self.external),
+            restructured=lambda text: self.rst_text(text, self.place(page, includes), page).text,
+            values=mapping(self.option("myst_substitutions")) | mapping(page.fields.get("substitutions")),
+            named=partial(self._named, page),
+        )
 
-    def expanded(self, page: PageFile, allowance: Allowance) -> str:
-        return unfolded_myst(page.body, self._myst_place(page, allowance))
-
-    def _myst_place(self, page: PageFile, allowance: Allowance) -> MystPlace:
-        def restructured(text: str) -> str:
-            return self.rst_text(text, page, allowance).text
-
-        given = self.options.get("myst_substitutions")
-        own = page.fields.get("substitutions")
-        values: Mapping[str, Any] = {
-            **(given if isinstance(given, dict) else {}),
-            **(own if isinstance(own, dict) else {}),
-        }
-        read = partial(self._included, page, allowance)
-        documents = partial(self.document, page)
-        return MystPlace(read, restructured, self.label, documents, values, partial(self._named, page), self.external)
+    def expanded(self, page: PageFile, includes: Includes) -> str:
+        return unfolded_myst(page.body, self.place(page, includes))
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
-        rewrite_myst(draft, self._myst_place(page, Allowance()))
+        rewrite_myst(draft, self.place(page, Includes()))
 
 
 def _without_numbers(headings: Sequence[HeadingText]) -> list[str]:

@@ -1,4 +1,7 @@
-"""Admonitions (notes, warnings): each becomes a line with its title, and its text below that."""
+"""What several dialects of Markdown share, and how it is written as plain Markdown.
+
+An admonition (a note, a warning) becomes a line with its title, and its text below that.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,9 @@ _ADMONITION_END: Final = re.compile(r"[ \t]*(?:>[ \t]?)*:{3,}[ \t]*")
 _ALERT: Final = re.compile(
     r"^(?P<quote>[ \t]*(?:>[ \t]?)+)\[!(?P<kind>[A-Za-z][\w-]{0,30})\][+-]?(?P<title>[^\n]*)$", re.MULTILINE
 )
+_DEFINITION: Final = re.compile(r"^[ ]{0,3}:[ ]{1,3}(?=\S)", re.MULTILINE)
+_ABBREVIATION: Final = re.compile(r"^\*\[[^\]\n]{1,100}\]:[^\n]*\n?", re.MULTILINE)
+_OWN_ID: Final = re.compile(r"(?<![\w=\"'])#([^\s{}#=\"']+)|\bid=[\"']?([^\s\"'{}]+)")
 
 
 def alerts(text: str) -> str:
@@ -29,6 +35,28 @@ def pictured(alt: str) -> str:
 def titled(title: str) -> str:
     """A title as a line that leads in what follows."""
     return title if title[-1:] in ".!?:" else f"{title}:"
+
+
+def fenced(code: str, language: str = "") -> str:
+    """Code as a fenced block, whose fence is longer than any run of backticks in it."""
+    fence = "`" * (max(map(len, re.findall("`{3,}", code)), default=2) + 1)
+    return f"{fence}{language}\n{code}\n{fence}"
+
+
+def own_id(attributes: str) -> str:
+    """The id in an attribute list such as `.note #start`, as it stands after a heading; empty where there is none."""
+    found = _OWN_ID.search(attributes)
+    return f" {{#{found[1] or found[2]}}}" if found else ""
+
+
+def without_definition_marks(text: str) -> str:
+    """The text of definition lists, whose definitions begin with a colon, as paragraphs below their terms."""
+    return _DEFINITION.sub("", text)
+
+
+def without_abbreviations(text: str) -> str:
+    """Remove lines such as `*[HTML]: Hyper Text Markup Language`."""
+    return _ABBREVIATION.sub("", text)
 
 
 def admonitions(text: str) -> str:

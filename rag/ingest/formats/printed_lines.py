@@ -1,15 +1,20 @@
-"""The pieces of a line that a PDF holds apart: the mark of an item and its text, the parts of a formula."""
+"""What a printed page is read as: lines with their places, whose pieces are joined, and the entries of the outline.
+
+A PDF holds some pieces apart: the mark of an item and its text, the parts of a formula.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from statistics import median
 from typing import Final
 
-from rag.ingest.formats.printed_line import PrintedLine
-
+COLUMN: Final = 5  # least lines of text in a column
 _MARK: Final = re.compile(r"[•‣▪▸●○◦·∙–]|\d{1,3}[.)]")
 _TO_A_POWER: Final = re.compile(r"(?:(?<!\w)[^\W\d_]|\d|[)\]])$")  # a variable, a number or a bracket
 _FAR: Final = 4  # sizes of type that may lie between a mark and the text of its item
@@ -17,6 +22,39 @@ _LARGEST: Final = 100  # points of a size of type in which marks of items are lo
 _LONGEST_PAGE: Final = 500  # lines up to which code is brought back to its place
 _HIGH: Final = 0.9  # sizes of type by which a part of a formula is above or below its line
 _UNDER: Final = 5  # sizes of type by which it may stand under what comes before, as below the bar of a fraction
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedLine:
+    """A line of a page, which is counted from 0, and its place in points; `y` is its base line, counted from below.
+
+    `size` is the size of type and `width` the width of the first character. `fixed` says that the font is one of code.
+    `hang` is where the text of an item of a list begins, after its mark. `level` is that of a heading, 0 for others.
+    `fonts` names those of the first, the middle and the last character.
+    """
+
+    text: str
+    page: int
+    left: float
+    right: float
+    y: float
+    size: float
+    width: float
+    fixed: bool = False
+    hang: float | None = None
+    level: int = 0
+    fonts: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """An entry of the outline: its level, counted from 0, its page, and where on it, if it says so: `left` and `y`."""
+
+    level: int
+    title: str
+    page: int
+    left: float = 0.0
+    y: float = 0.0
 
 
 def whole_lines(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
@@ -103,3 +141,56 @@ def _continues(base: PrintedLine, line: PrintedLine) -> bool:
         and abs(line.y - base.y) < _HIGH * base.size
         and line.left > base.right - _UNDER * base.size
     )
+
+
+def right_margins(lines: Sequence[PrintedLine]) -> list[float]:
+    """For each line, how far the lines of text reach that stand above and below it. Code may run over the margin."""
+    margins: list[float] = []
+    for _, group in groupby(lines, key=lambda line: line.page):
+        page = list(group)
+        text = [line for line in page if not line.level and not line.fixed] or page
+        begins = _columns(text)
+        reach = max(line.right for line in text)
+        in_columns: dict[int, float] = {}
+        for line in text:
+            if (column := _column(line, begins)) is not None:
+                in_columns[column] = max(in_columns.get(column, 0.0), line.right)
+        for line in page:
+            column = _column(line, begins)
+            margins.append(reach if column is None else in_columns.get(column, reach))
+    return margins
+
+
+def _column(line: PrintedLine, begins: Sequence[float]) -> int | None:
+    """The column that a line stands in; None on a page with one column, and for a line that reaches into the next."""
+    if not begins:
+        return None
+    column = bisect_right(begins, line.left + 1)
+    return None if column < len(begins) and line.right > begins[column] else column
+
+
+def _columns(text: Sequence[PrintedLine]) -> list[float]:
+    """Where the second column and those after it begin; empty for one column.
+
+    A column begins where the text goes on further up, to the right of most of what came before.
+    """
+    begins: list[float] = []
+    before: list[PrintedLine] = []
+    for segment in _segments(text):
+        left = min(line.left for line in segment)
+        if len(before) >= COLUMN <= len(segment) and median(line.right for line in before) < left:
+            begins.append(left)
+        before = segment
+    return sorted(set(begins))
+
+
+def _segments(text: Sequence[PrintedLine]) -> Iterator[list[PrintedLine]]:
+    """The lines in runs that go down the page."""
+    run: list[PrintedLine] = []
+    for line in text:
+        if run and line.y > run[-1].y + 3 * line.size:
+            yield run
+            run = []
+        run.append(line)
+    if run:
+        yield run
