@@ -33,15 +33,18 @@ def ask(options: argparse.Namespace) -> int:
         profile = options.profile or settings.profile
         response = _check_and_ask(options, settings)
     except AskbookError as error:
-        if not options.json:
-            return report(error)
-        print_json(failed_response(error, profile=profile, thread_id=options.thread).model_dump(mode="json"))
-        return 2 if isinstance(error, UsageError) else 1
+        return print_failed(error, profile, options.thread) if options.json else report(error)
     if options.json:
         print_json(response.model_dump(mode="json"))
     elif not sys.stdout.isatty():  # on a terminal it was shown as it came
         _show(response)
     return exit_code(response)
+
+
+def print_failed(error: AskbookError, profile: str = "default", thread: str | None = None) -> int:
+    """Print the response to a question that was not asked, as JSON, and return the exit code."""
+    print_json(failed_response(error, profile=profile, thread_id=thread).model_dump(mode="json"))
+    return 2 if isinstance(error, UsageError) else 1
 
 
 def _check_and_ask(options: argparse.Namespace, settings: Settings) -> Response:

@@ -300,3 +300,12 @@ async def test_a_model_that_is_not_offered_is_an_error_that_lists_those_that_are
     response = await machine.ask("What is a node?", Context(model="expensive"))
     assert response.error is not None
     assert (response.error.code, response.error.hint) == ("unknown_model", "Models: scripted, another.")
+
+
+async def test_without_a_key_only_models_that_could_answer_may_be_chosen() -> None:
+    machine = Machine(quotes=True)
+    machine.services.models = ("another",)
+    own = machine.services.parts(None).profile.model.name
+    chosen = [await machine.ask("What is a node?", Context(model=name)) for name in (own, "another", "expensive")]
+    assert [one.error and one.error.code for one in chosen] == [None, None, "unknown_model"]
+    assert [one.status for one in chosen] == ["success", "success", "error"]
