@@ -10,6 +10,7 @@ import pytest
 
 from nodes.model_call import CUT
 from rag.types import Response
+from tests import wire
 from tests.openai_server import Endpoint, Reply, answer, refuses
 from tests.profile_wire import Wire, calls
 
@@ -72,6 +73,19 @@ async def test_an_answer_that_reached_its_length_is_kept_with_a_notice(wired: Wi
     response = await wired.ask(answer("A node is a process [1].", finish="length"))
     assert (response.status, response.notices) == ("success", [CUT])
     assert response.plain_content == "A node is a process [1]."
+
+
+async def test_an_endpoint_that_does_not_stream_is_read_whole(wired: Wire) -> None:
+    def whole(finish: str, **message: Any) -> wire.Reply:
+        choice = {"index": 0, "message": {"role": "assistant"} | message, "finish_reason": finish}
+        usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+        return wire.Reply(body=json.dumps({"object": "chat.completion", "choices": [choice], "usage": usage}))
+
+    call = {"id": "c", "type": "function", "function": {"name": "search_book", "arguments": '{"query": "nodes"}'}}
+    asked = whole("tool_calls", content=None, tool_calls=[call])
+    response = await wired.ask(asked, whole("stop", content="A node is a process [1]."))
+    assert (response.status, response.plain_content) == ("success", "A node is a process [1].")
+    assert (response.tokens_used.total, [one.args for one in response.tool_calls]) == (36, [{"query": "nodes"}])
 
 
 async def test_a_length_that_was_spent_before_an_answer_is_a_failure_with_its_reason(wired: Wire) -> None:
