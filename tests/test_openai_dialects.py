@@ -10,7 +10,6 @@ import pytest
 
 from nodes.model_call import CUT
 from rag.types import Response
-from tests import wire
 from tests.openai_server import Endpoint, Reply, answer, refuses
 from tests.profile_wire import Wire, calls
 
@@ -76,10 +75,11 @@ async def test_an_answer_that_reached_its_length_is_kept_with_a_notice(wired: Wi
 
 
 async def test_an_endpoint_that_does_not_stream_is_read_whole(wired: Wire) -> None:
-    def whole(finish: str, **message: Any) -> wire.Reply:
+    def whole(finish: str, **message: Any) -> Reply:
         choice = {"index": 0, "message": {"role": "assistant"} | message, "finish_reason": finish}
         usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
-        return wire.Reply(body=json.dumps({"object": "chat.completion", "choices": [choice], "usage": usage}))
+        body = {"object": "chat.completion", "choices": [choice], "usage": usage}
+        return Reply(raw=json.dumps(body), content_type="application/json")
 
     call = {"id": "c", "type": "function", "function": {"name": "search_book", "arguments": '{"query": "nodes"}'}}
     asked = whole("tool_calls", content=None, tool_calls=[call])
