@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from rag.ingest import loaders
-from rag.ingest.pipeline import IngestReport, ingest
+from rag.ingest.ingestion import ingest
+from rag.ingest.report import IngestReport
 from rag.ingest.source_memory import SourceMemory
 from tests.fake_index import FakeIndex
 from tests.fakes import FakeEmbedder, FakeSparse, FakeVectors

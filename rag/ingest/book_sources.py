@@ -23,7 +23,14 @@ _LOGIN: Final = re.compile(r"//[^/@\s]*@")
 
 @dataclass(frozen=True, slots=True)
 class IngestOptions:
-    """How sources are read. The fields are described at `rag.ingest.pipeline.ingest`."""
+    """How sources are read, and what becomes of the collection.
+
+    `skip` names folders or files by their path in the source. `generator` names the site generator whose rules are
+    followed; without it, it is found. `selection` says which files are read. `alone` removes the chunks of all other
+    sources. `own` says that the sources are part of askbook, see `load_source`. `rebuild` makes the collection again,
+    whatever models encoded it; it must have no other sources. `profile` is the one that the collection belongs to, for
+    the hints of errors. A dry run reports what would happen.
+    """
 
     base_url: str | None = None
     skip: Collection[str] = ()

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from rag.ingest.data_values import unicode_text
-from rag.ingest.formats.file_format import LARGEST, LoadedText, need_extra, texts_apart
+from rag.ingest.formats.file_format import LARGEST, LoadedText
 from rag.ingest.html_markdown import html_text, parsed_html
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-SECONDS: Final = 180.0  # for one file; a novel takes about three
 UNPACKED: Final = 100_000_000  # bytes that are read of all chapters
 ENTRIES: Final = 10_000  # chapters, and entries of the table of contents
 DEPTH: Final = 20  # levels of the table of contents
@@ -31,21 +30,11 @@ _BROKEN: Final = "it is not an EPUB, or it is broken"
 _DAMAGES: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, EOFError, OSError, ValueError)
 
 
-class EpubLoader:
-    """Every chapter is a text of its own. Its headings have no anchors, since no browser opens an EPUB at one."""
-
-    suffixes = frozenset({".epub"})
-    largest = 300_000_000  # bytes: the pictures of a textbook are in the file
-
-    def load(self, raw: bytes) -> list[LoadedText]:
-        """One text for each chapter that has words."""
-        need_extra("bs4", "epub", "EPUB books")
-        need_extra("defusedxml", "epub", "EPUB books")
-        return texts_apart(__name__, "epub_texts", raw, seconds=SECONDS)
-
-
 def epub_texts(raw: bytes) -> list[LoadedText]:
-    """One text for each chapter that has words. Raises `ValueError` if the book cannot be read."""
+    """One text for each chapter that has words. Raises `ValueError` if the book cannot be read.
+
+    Its headings have no anchors, since no browser opens an EPUB at one.
+    """
     try:
         archive = zipfile.ZipFile(io.BytesIO(raw))
     except _DAMAGES as error:
