@@ -14,8 +14,8 @@ from rag.errors import SourceFailedError, UsageError
 from rag.ingest.loaders import LoadResult, load_source
 from rag.ingest.patterns import EVERYTHING, Selection
 from rag.ingest.report import IngestFailure
-from rag.ingest.source_files import note_surroundings, witnessed
-from rag.ingest.source_memory import ReadSource, SourceMemory, options_key
+from rag.ingest.source_files import witnessed
+from rag.ingest.source_memory import ReadSource, SourceMemory
 from rag.ingest.sources.opened_source import is_address
 
 _LOGIN: Final = re.compile(r"//[^/@\s]*@")
@@ -101,7 +101,7 @@ class BookSources:
 
     def _load(self, source: Path | str, number: int, watch_pages: Callable[[int, int, int], None]) -> LoadResult:
         options = self._options
-        key = options_key(options.base_url, sorted(options.skip), options.generator, options.own, options.selection)
+        key = repr((options.base_url, sorted(options.skip), options.generator, options.own, options.selection))
         memory = None if is_address(str(source)) else self._memory
         known = memory.recall(str(source), key) if memory and self.recalls else None
         if known is not None:
@@ -116,7 +116,6 @@ class BookSources:
                 selection=options.selection,
                 watch=lambda pages, known: watch_pages(number, pages, known),
             )
-            note_surroundings(result.source)
         if memory and not result.failures:
             self._read[str(source), key] = ReadSource(result, seen)
         return result

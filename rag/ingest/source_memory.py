@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -95,8 +95,3 @@ def _code() -> list[Any]:
     files = sorted(_CODE.rglob("*.py"))
     digest = hashlib.sha256(repr([(str(file), stamp(file)) for file in files]).encode("utf-8", "surrogatepass"))
     return [VERSION, digest.hexdigest()]
-
-
-def options_key(*values: object) -> str:
-    """The options of a source as one text."""
-    return repr([astuple(value) if hasattr(value, "__dataclass_fields__") else value for value in values])  # type: ignore[call-overload]
