@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from rag.ingest import loaders
+from rag.ingest.book_sources import SourceMemory
 from rag.ingest.ingestion import ingest
 from rag.ingest.report import IngestReport
-from rag.ingest.source_memory import SourceMemory
 from tests.fake_index import FakeIndex
 from tests.fakes import FakeEmbedder, FakeSparse, FakeVectors
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from rag.book import RECIPE, Chunk, Document, IndexEntry, IndexInfo, Point
 from rag.errors import RetrievalError, UsageError
 from rag.index.index_errors import not_ours
-from rag.ingest.book_sources import BookSources, IngestOptions
+from rag.ingest.book_sources import BookSources, IngestOptions, RecalledPage, SourceMemory
 from rag.ingest.chunk_vectors import BATCH, ChunkVectors
 from rag.ingest.chunking import chunk
 from rag.ingest.plan import Plan, check_encoders, check_sources, make_plan
@@ -28,7 +28,6 @@ from rag.ingest.report import (
     SourceSummary,
     Step,
 )
-from rag.ingest.source_memory import RecalledPage, SourceMemory
 from rag.ingest.titles import book_title
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 from rag.system.process import give_back_memory
