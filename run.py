@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from cli.parser import build_parser
+from cli.parser import WrongUsageError, build_parser
 
 
 def _chosen(name: str | None) -> Callable[[argparse.Namespace], int]:
@@ -86,11 +86,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     atexit.register(gc.freeze)  # or Python ends by looking for garbage among all objects, a sixth of a first answer
     options = argparse.Namespace()
     try:
-        options = build_parser().parse_args(arguments)
+        build_parser().parse_args(arguments, options)
         raise_on_interrupt()
         code = _chosen(options.command)(options)
         sys.stdout.flush()  # report a write error here rather than at exit
         return code
+    except WrongUsageError as wrong:
+        return _refused(wrong, getattr(options, "command", None), sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # for example `run.py ... | head`
@@ -102,6 +104,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if _is_write_error(error):
             _drop_output()
         return report(error, as_json=getattr(options, "json", False))
+
+
+def _refused(wrong: WrongUsageError, command: str | None, arguments: Sequence[str]) -> int:
+    """Report arguments that the parser refused, with --json also as JSON; of `ask` that is a response."""
+    if "--json" not in arguments:
+        print(wrong, file=sys.stderr)
+        return 2
+    from cli.ask import print_failed
+    from cli.terminal import report
+    from rag.errors import UsageError
+
+    error = UsageError(str(wrong))
+    return print_failed(error) if command == "ask" else report(error, as_json=True)
 
 
 def _is_write_error(error: Exception) -> bool:

@@ -33,15 +33,18 @@ def ask(options: argparse.Namespace) -> int:
         profile = options.profile or settings.profile
         response = _check_and_ask(options, settings)
     except AskbookError as error:
-        if not options.json:
-            return report(error)
-        print_json(failed_response(error, profile=profile, thread_id=options.thread).model_dump(mode="json"))
-        return 2 if isinstance(error, UsageError) else 1
+        return print_failed(error, profile, options.thread) if options.json else report(error)
     if options.json:
         print_json(response.model_dump(mode="json"))
     elif not sys.stdout.isatty():  # on a terminal it was shown as it came
         _show(response)
     return exit_code(response)
+
+
+def print_failed(error: AskbookError, profile: str = "default", thread: str | None = None) -> int:
+    """Print the response to a question that was not asked, as JSON, and return the exit code."""
+    print_json(failed_response(error, profile=profile, thread_id=thread).model_dump(mode="json"))
+    return 2 if isinstance(error, UsageError) else 1
 
 
 def _check_and_ask(options: argparse.Namespace, settings: Settings) -> Response:
@@ -56,17 +59,14 @@ def _check_and_ask(options: argparse.Namespace, settings: Settings) -> Response:
         "filter": options.filter,
     }
     parse_filter(options.filter)  # reject an invalid filter before anything is loaded
-    question = _piped() if options.question == "-" else options.question
+    question = options.question
+    if question == "-":  # UTF-8 in any locale; other bytes become lone surrogates, which `check_question` rejects
+        question = sys.stdin.buffer.read(_PIPE_LIMIT).decode("utf-8-sig", "surrogateescape")
     check_question(question, profile.limits.max_question_characters)
     if options.thread is not None:
         check_thread_id(options.thread)
     preload(*(DRAWING if sys.stdout.isatty() and not options.json else ()))
     return asyncio.run(_open_and_ask(options, settings, question, knobs))
-
-
-def _piped() -> str:
-    """Standard input as UTF-8 in any locale; other bytes become lone surrogates, which `check_question` rejects."""
-    return sys.stdin.buffer.read(_PIPE_LIMIT).decode("utf-8-sig", "surrogateescape")
 
 
 async def _open_and_ask(

@@ -7,11 +7,11 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.terminal import counted, number, print_json, printable, progress_bar, say
+from cli.terminal import counted, number, opened, print_json, printable, progress_bar, say
 from rag.book import Candidate, Chunk
 from rag.errors import AskbookError, UsageError
 from rag.evaluation.dataset import Conversation, Dataset, Labels, Place, read_dataset
@@ -66,10 +66,12 @@ def _check_report(name: str | None) -> None:
 
 
 async def _evaluated(options: argparse.Namespace, dataset: Dataset, before: EvaluationRun | None) -> EvaluationRun:
+    from langgraph.checkpoint.memory import InMemorySaver
+
     from rag.evaluation.evaluation_run import EvaluationRun, Journal
 
     settings = Settings.from_env()
-    async with _agent(options, settings) as agent:
+    async with opened(options, settings, checkpointer=InMemorySaver()) as agent:  # conversations end with the process
         setup = await _setup(agent, dataset)
         journal = Journal(settings.home / FOLDER, await _key(agent, setup))
         if options.fresh:
@@ -81,28 +83,6 @@ async def _evaluated(options: argparse.Namespace, dataset: Dataset, before: Eval
         run = EvaluationRun.of(setup, answers, before)
         journal.forget()
         return run
-
-
-@asynccontextmanager
-async def _agent(options: argparse.Namespace, settings: Settings) -> AsyncGenerator[Agent, None]:
-    """An agent whose conversations end with the process."""
-    from langgraph.checkpoint.memory import InMemorySaver
-
-    from graph.agent import open_agent
-
-    with progress_bar("Indexing the manual") as progress:
-        manager = open_agent(
-            settings,
-            options.profile,
-            collection=options.collection,
-            progress=progress,
-            checkpointer=InMemorySaver(),
-        )
-        agent = await manager.__aenter__()
-    try:
-        yield agent
-    finally:
-        await manager.__aexit__(None, None, None)
 
 
 async def _setup(agent: Agent, dataset: Dataset) -> Setup:

@@ -256,4 +256,4 @@ class ProgressLines:
 
 
 def _waiting(seconds: int) -> str:
-    return f"The embedding service asks to wait. Going on in {counted(seconds, 'second')}."
+    return f"The embedding service cannot answer now. Going on in {counted(seconds, 'second')}."

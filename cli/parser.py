@@ -44,8 +44,12 @@ _THREADS: Final[Mapping[str, tuple[str, _Arguments]]] = {
 }
 
 
+class WrongUsageError(Exception):
+    """Arguments that no command takes. The message is one line, without the usage text."""
+
+
 class _Parser(argparse.ArgumentParser):
-    """Reports wrong usage in one line, without the usage text, and exits with code 2."""
+    """Raises `WrongUsageError` in place of leaving the program."""
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
         """Print the help. argparse ignores errors of writing; here a full disk is one."""
@@ -54,8 +58,7 @@ class _Parser(argparse.ArgumentParser):
         sys.stdout.flush()
 
     def error(self, message: str) -> NoReturn:
-        print(f'{self.prog}: {message}. See "{self.prog} --help".', file=sys.stderr)
-        raise SystemExit(2)
+        raise WrongUsageError(f'{self.prog}: {message}. See "{self.prog} --help".')
 
 
 class _MainParser(_Parser):
@@ -190,7 +193,7 @@ def _command(commands: argparse._SubParsersAction[_Parser], name: str, text: str
 
 def _profile(parser: argparse.ArgumentParser) -> None:
     text = "the profile to use (default: ASKBOOK_PROFILE, else default)"
-    parser.add_argument("--profile", metavar="P", default=_NO_DEFAULT, help=text)
+    parser.add_argument("--profile", metavar="P", type=_name, default=_NO_DEFAULT, help=text)
 
 
 _OF_A_SERVER: Final = "else with QDRANT_URL the profile's"
@@ -200,7 +203,14 @@ _CITED: Final = "the book to check against (default: the book of each turn)"
 
 
 def _collection(parser: argparse.ArgumentParser, text: str = _ASKED) -> None:
-    parser.add_argument("--collection", metavar="NAME", default=_NO_DEFAULT, help=text)
+    parser.add_argument("--collection", metavar="NAME", type=_name, default=_NO_DEFAULT, help=text)
+
+
+def _name(text: str) -> str:
+    """A name, as a script may pass a variable that is not set."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("a name must not be empty")
+    return text
 
 
 def _no_stream(parser: argparse.ArgumentParser) -> None:

@@ -93,7 +93,7 @@ def _read_history(file: str) -> Any:
         return messages_from_json(json.loads(Path(file).read_text(encoding="utf-8")))
     except OSError as error:
         raise UsageError(f"{file} cannot be read.", code="history") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{file} is not JSON.", code="history") from error
 
 

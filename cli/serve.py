@@ -73,7 +73,8 @@ async def _serve(
         open_book_agents(settings, agent, offer.names, suggest=_suggested) as books,
     ):
         limits = Limits(turns_per_minute=settings.turns_per_minute, concurrent_turns=settings.concurrent_turns)
-        hosting = Hosting(books, Context, offer, people, limits, origins=_origins(settings), access=access)
+        origins = tuple(filter(None, (part.strip() for part in (settings.allowed_origins or "").split(","))))
+        hosting = Hosting(books, Context, offer, people, limits, origins=origins, access=access)
         config = uvicorn.Config(
             build_app(hosting),
             log_config=None,
@@ -109,10 +110,6 @@ async def _suggested(services: Services) -> list[str]:
     if not isinstance(services, LiveServices) or not is_local(services.embedder):
         return []
     return await suggestions(services.index, services.embedder, services.sparse, most=_SUGGESTED)
-
-
-def _origins(settings: Settings) -> tuple[str, ...]:
-    return tuple(filter(None, (part.strip() for part in (settings.allowed_origins or "").split(","))))
 
 
 def mcp(options: argparse.Namespace) -> int:

@@ -294,14 +294,17 @@ def without_collections() -> Iterator[None]:
 
 
 @asynccontextmanager
-async def opened(options: argparse.Namespace, settings: Settings) -> AsyncIterator[Agent]:
-    """The agent for the given options. If the manual has to be indexed, a progress bar is shown."""
+async def opened(options: argparse.Namespace, settings: Settings, **given: Any) -> AsyncIterator[Agent]:
+    """The agent for the given options. If the manual has to be indexed, a progress bar is shown.
+
+    `given` are parts in place of askbook's own, as `open_agent` takes them.
+    """
     with without_collections(), progress_bar("Indexing the manual") as progress:
         from graph.agent import open_agent
         from rag.services import start_outputs
 
         start_outputs(settings)
-        manager = open_agent(settings, options.profile, collection=options.collection, progress=progress)
+        manager = open_agent(settings, options.profile, collection=options.collection, progress=progress, **given)
         agent = await manager.__aenter__()
     try:
         yield agent

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import (
-    WRITES_IDX_MAP,
-    ChannelVersions,
-    Checkpoint,
-    CheckpointMetadata,
-    CheckpointTuple,
-    get_checkpoint_metadata,
-)
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver as BlockingSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.sqlite.aio import AsyncSqliteStore
@@ -29,16 +22,7 @@ from graph.storage import RESTS, KeptSaver, SealedStore, Serializers, border, ou
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
 
-_STEP: Final = (
-    "insert or replace into checkpoints "
-    "(thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata) "
-    "values (?, ?, ?, ?, ?, ?, ?)"
-)
-_WRITE: Final = (
-    "insert or {} into writes "
-    "(thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value) "
-    "values (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
+T = TypeVar("T")
 
 
 @asynccontextmanager
@@ -182,16 +166,36 @@ class SqliteDatabase:
         return self._locks.tried(thread_id)
 
 
+class _Dumped:
+    """A serializer for what was dumped before, in the event loop's thread: in the database's it would hold up all."""
+
+    def __init__(self, inner: SerializerProtocol) -> None:
+        self.loads_typed = inner.loads_typed
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        dumped: tuple[str, bytes] = obj["dumped"]
+        return dumped
+
+
+class _SaverInJob(BlockingSaver):
+    """LangGraph's blocking saver, in a job that has begun a transaction and will end it."""
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:  # noqa: ARG002
+        with closing(self.conn.cursor()) as cursor:
+            yield cursor
+
+
 class StepSaver(AsyncSqliteSaver):
-    """`AsyncSqliteSaver` that reads and stores in jobs which conversations share.
+    """`AsyncSqliteSaver` that reads and stores in jobs which conversations share. LangGraph's `SqliteSaver` does each.
 
     LangGraph's own switches to the thread and back six times for what is read, and three or four times for what is
     stored: for the cursor, each statement, the end of the transaction and the end of the cursor. A turn reads twice and
-    stores eleven times. A switch costs most when the process is busy, since the thread must wait for Python's lock. The
-    rows are the same. A call that is cancelled has stored everything or nothing.
+    stores eleven times. A switch costs most when the process is busy, since the thread must wait for Python's lock. A
+    call that is cancelled has stored everything or nothing.
     """
 
-    _reader: BlockingSaver | None = None
+    _blocking: _SaverInJob | None = None
     _jobs: SharedJobs | None = None
 
     @property
@@ -200,59 +204,36 @@ class StepSaver(AsyncSqliteSaver):
             self._jobs = SharedJobs(self.conn, self.lock)
         return self._jobs
 
-    async def _prepared(self) -> None:
+    async def _job(self, work: Callable[[BlockingSaver], T], *, changes: bool = True) -> T:
         if not self.is_setup:  # `setup` waits for the lock, also when nothing is left to do
             await self.setup()
 
+        def job(connection: sqlite3.Connection) -> T:
+            if self._blocking is None:
+                self._blocking = _SaverInJob(connection, serde=_Dumped(self.serde))
+                self._blocking.is_setup = True  # by this saver; tables that are missing now are a failure
+            return work(self._blocking)
+
+        return await (self.jobs.change(job) if changes else self.jobs.read(job))
+
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """As LangGraph's."""
-        await self._prepared()
-
-        def read(connection: sqlite3.Connection) -> CheckpointTuple | None:
-            if self._reader is None:
-                self._reader = BlockingSaver(connection, serde=self.serde)
-                self._reader.is_setup = True  # by this saver; tables that are missing now are a failure
-            return self._reader.get_tuple(config)
-
-        return await self.jobs.read(read)
+        return await self._job(lambda saver: saver.get_tuple(config), changes=False)
 
     async def aput(
         self,
         config: RunnableConfig,
         checkpoint: Checkpoint,
         metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,  # noqa: ARG002  # SQLite stores all channels in one value
+        new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """As LangGraph's."""
-        await self._prepared()
-        place = config["configurable"]
-        ids = {"thread_id": place["thread_id"], "checkpoint_ns": place["checkpoint_ns"]}
-        kept = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False).encode("utf-8", "ignore")
-        row = (
-            str(place["thread_id"]),
-            place["checkpoint_ns"],
-            checkpoint["id"],
-            place.get("checkpoint_id"),
-            *self.serde.dumps_typed(checkpoint),
-            kept,
-        )
-        await self.jobs.change(lambda connection: connection.execute(_STEP, row))
-        return RunnableConfig(configurable={**ids, "checkpoint_id": checkpoint["id"]})
+        dumped: Any = {"id": checkpoint["id"], "dumped": self.serde.dumps_typed(checkpoint)}
+        return await self._job(lambda saver: saver.put(config, dumped, metadata, new_versions))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """As LangGraph's."""
-        await self._prepared()
-        names = ("thread_id", "checkpoint_ns", "checkpoint_id")
-        ids = [str(config["configurable"][name]) for name in names]
-        rows = [
-            (*ids, task_id, task_path, WRITES_IDX_MAP.get(channel, place), channel, *self.serde.dumps_typed(value))
-            for place, (channel, value) in enumerate(writes)
-        ]
-        replaced = all(channel in WRITES_IDX_MAP for channel, _ in writes)
-        statement = _WRITE.format("replace" if replaced else "ignore")
-        await self.jobs.change(lambda connection: connection.executemany(statement, rows))
+        dumped = [(channel, {"dumped": self.serde.dumps_typed(value)}) for channel, value in writes]
+        await self._job(lambda saver: saver.put_writes(config, dumped, task_id, task_path))
 
 
 class SqliteSaver(KeptSaver, StepSaver):

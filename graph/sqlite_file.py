@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 import aiosqlite
-import portalocker
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.sqlite import SqliteStore
 
 from graph.private_apis import in_its_thread
 from graph.storage import border
 from rag.errors import MemoryFailureError
-from rag.system.private_files import private_folder
+from rag.system.private_files import private_folder, try_lock
 from rag.types import new_id
 
 _WAIT_SECONDS: Final = 5  # for another process that is writing
@@ -37,7 +36,6 @@ _PRAGMAS: Final = (
     "pragma journal_size_limit=524288",
 )
 _ALONE: Final = ("pragma locking_mode=EXCLUSIVE", "pragma temp_store=MEMORY")
-_EXCLUSIVE: Final = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
 _BEGINNING: Final = b"SQLite format 3\x00"
 
 T = TypeVar("T")
@@ -153,11 +151,6 @@ class _Job(NamedTuple):
     done: asyncio.Future[Any]
 
 
-class _Outcome(NamedTuple):
-    value: Any = None
-    failure: Exception | None = None
-
-
 class SharedJobs:
     """Runs jobs of several conversations in their order, those that change the database before the others.
 
@@ -197,47 +190,35 @@ class SharedJobs:
             async with self._lock:
                 jobs = [job for job in self._waiting if not job.done.done()]  # a cancelled caller changes nothing
                 self._waiting = []
-                outcomes = await self._outcomes(sorted(jobs, key=lambda job: not job.changes))
-            for job, outcome in outcomes:
+                jobs.sort(key=lambda job: not job.changes)
+                try:
+                    outcomes = await in_its_thread(self._connection, partial(_outcomes, jobs=jobs))
+                except Exception as failure:  # the connection is closed
+                    outcomes = [failure for _ in jobs]
+            for job, outcome in zip(jobs, outcomes, strict=True):
                 if job.done.done():
                     continue
-                if outcome.failure is None:
-                    job.done.set_result(outcome.value)
+                if isinstance(outcome, Exception):
+                    job.done.set_exception(outcome)
                 else:
-                    job.done.set_exception(outcome.failure)
-
-    async def _outcomes(self, jobs: Sequence[_Job]) -> list[tuple[_Job, _Outcome]]:
-        try:
-            found = await in_its_thread(self._connection, partial(_all, jobs=jobs))
-        except Exception as failure:  # the connection is closed
-            found = [_Outcome(failure=failure) for _ in jobs]
-        return list(zip(jobs, found, strict=True))
+                    job.done.set_result(outcome)
 
 
-def _all(connection: sqlite3.Connection, jobs: Sequence[_Job]) -> list[_Outcome]:
+def _outcomes(connection: sqlite3.Connection, jobs: Sequence[_Job]) -> list[Any]:
+    """What each job returns or raises: all changes in one transaction, the others, which follow them, one by one."""
     changes = [job for job in jobs if job.changes]
-    found = _together(connection, changes)
-    for job in jobs[len(changes) :]:
-        try:
-            found.append(_Outcome(job.work(connection)))
-        except Exception as failure:
-            found.append(_Outcome(failure=failure))
-    return found
+    return _together(connection, changes) + [_together(connection, [job])[0] for job in jobs[len(changes) :]]
 
 
-def _together(connection: sqlite3.Connection, jobs: Sequence[_Job]) -> list[_Outcome]:
-    """Make the changes in one transaction; if some of them are refused, each in a transaction of its own."""
+def _together(connection: sqlite3.Connection, jobs: Sequence[_Job]) -> list[Any]:
+    """Do the jobs in one transaction; if some of them are refused, each in a transaction of its own."""
     try:
-        return _in_transaction(connection, jobs)
+        with connection:  # commits, or rolls back
+            return [job.work(connection) for job in jobs]
     except Exception as failure:
         if len(jobs) == 1 or isinstance(failure, sqlite3.OperationalError):
-            return [_Outcome(failure=failure) for _ in jobs]
+            return [failure for _ in jobs]
     return [one for job in jobs for one in _together(connection, [job])]
-
-
-def _in_transaction(connection: sqlite3.Connection, jobs: Sequence[_Job]) -> list[_Outcome]:
-    with connection:  # commits, or rolls back
-        return [_Outcome(job.work(connection)) for job in jobs]
 
 
 class FileLocks:
@@ -255,34 +236,12 @@ class FileLocks:
         """Try once to take the lock; when that yields True it is held for the block. Raises `MemoryFailureError`."""
         path = self._folder / f"turn-{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"
         with border(self._place):
-            descriptor = self._acquire(path)
+            descriptor = try_lock(path)
         if descriptor is None:
             yield False
             return
         try:
             yield True
         finally:
-            path.unlink(missing_ok=True)  # before the lock is freed, so that `_is_still` sees the file is gone
+            path.unlink(missing_ok=True)  # before the lock is freed, so that those who wait see it is gone
             os.close(descriptor)
-
-    def _acquire(self, path: Path) -> int | None:
-        while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            try:
-                portalocker.lock(descriptor, _EXCLUSIVE)
-            except portalocker.AlreadyLocked:
-                os.close(descriptor)
-                return None
-            except portalocker.LockException as error:
-                os.close(descriptor)
-                raise OSError("the file system refuses a lock") from error
-            if _is_still(path, descriptor):
-                return descriptor
-            os.close(descriptor)  # its holder deleted the file between our `open` and `lock`
-
-
-def _is_still(path: Path, descriptor: int) -> bool:
-    try:
-        return path.stat().st_ino == os.fstat(descriptor).st_ino
-    except FileNotFoundError:
-        return False

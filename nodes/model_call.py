@@ -27,6 +27,7 @@ from rag.types import Tokens
 
 CUT: Final = "The answer reached its maximum number of tokens and was cut off."
 _NO_CHUNKS: Final = "No generation chunks were returned"  # LangChain's, for a stream without a chunk
+_ANOTHER: Final = "If it keeps happening, set another model."
 _MOST_TOKENS: Final = 10**9  # no call uses more; an endpoint that counts more sends nonsense
 
 
@@ -164,7 +165,8 @@ def _check_finished(message: AIMessage, reason: Finish | None) -> None:
     """Raise `AskbookError` for an answer that is empty, broke off, or was stopped by the provider's filter."""
     empty = not (message.text.strip() or message.tool_calls or message.invalid_tool_calls)
     if reason == "content_filter":
-        raise AskbookError("invalid_input", "content_filter", "The provider's content filter stopped the answer.")
+        stopped = "The provider's content filter stopped the answer."
+        raise AskbookError("invalid_input", "content_filter", stopped, hint="Ask in other words.")
     if empty:
         raise empty_answer(cut=reason == "length")
     if reason is None or reason == "error":
@@ -176,11 +178,11 @@ def empty_answer(*, cut: bool = False) -> AskbookError:
     if cut:
         hint = "Raise model.max_tokens in the profile."
         return AskbookError("api_error", "empty_answer", "The model used up its tokens before it answered.", hint=hint)
-    return AskbookError("api_error", "empty_answer", "The model sent an empty answer.", retryable=True)
+    return AskbookError("api_error", "empty_answer", "The model sent an empty answer.", hint=_ANOTHER, retryable=True)
 
 
 def _broken_off() -> AskbookError:
-    return AskbookError("api_error", "stream_cut", "The model's answer ended early.", retryable=True)
+    return AskbookError("api_error", "stream_cut", "The model's answer ended early.", hint=_ANOTHER, retryable=True)
 
 
 def was_cut(message: AIMessage) -> bool:

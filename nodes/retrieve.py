@@ -367,7 +367,8 @@ def _result(tool: ToolSection, found: list[Passage], before: _Given, seen: int, 
     """
     # A JSON result repeats the text of passages that stand before the question.
     known = before.in_results if tool.result else set(range(seen + 1))
-    sent = {p.number: _without_text(p) if tool.result and p.number in known else p for p in found}
+    given = {n: {"text": f"Already given as [{n}]."} for n in known} if tool.result else {}
+    sent = {passage.number: passage.model_copy(update=given.get(passage.number)) for passage in found}
     kept = [passage for passage in found if passages_cost([sent[passage.number]]) <= before.room]
     while True:
         texts = [sent[passage.number] for passage in kept]
@@ -379,7 +380,3 @@ def _result(tool: ToolSection, found: list[Passage], before: _Given, seen: int, 
         problem = "The context window has no room for more passages. Answer from those you have."
         content = refused_answer(tool, {}, problem)
     return _Result(content, [passage.number for passage in kept if passage.number not in known], record)
-
-
-def _without_text(passage: Passage) -> Passage:
-    return passage.model_copy(update={"text": f"Already given as [{passage.number}]."})

@@ -114,18 +114,18 @@ def parts_of_run(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
     context = context_of(runtime)
     parts = parts_of(context.profile)
     overrides = context.model_dump(exclude={"profile", "filter", "model"}, exclude_none=True)
-    chosen = "" if parts.quotes else _chosen_model(parts, context)
-    return replace(parts, profile=parts.profile.overridden(**overrides), chosen=chosen)
+    return replace(parts, profile=parts.profile.overridden(**overrides), chosen=_chosen_model(parts, context))
 
 
 def _chosen_model(parts: Parts, context: Context) -> str:
-    """The model that the run asks for, if the operator offers it; empty for the profile's own."""
-    if context.model in (None, parts.model_name):
+    """The model that the run asks for, if the operator offers it; empty for the profile's own, and without a model."""
+    own = {parts.model_name, parts.profile.model.name} if parts.quotes else {parts.model_name}
+    if context.model is None or context.model in own:
         return ""
     if context.model not in parts.models:
         hint = f"Models: {', '.join((parts.model_name, *parts.models))}."
         raise UsageError(f'There is no model "{context.model}" to choose.', code="unknown_model", hint=hint)
-    return context.model
+    return "" if parts.quotes else context.model
 
 
 @dataclass(frozen=True, slots=True)

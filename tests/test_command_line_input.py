@@ -75,9 +75,11 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("threads",), "the following arguments are required: ACTION"),
     (("threads", "prune", "t"), "unrecognized arguments: t"),
     (("threads", "list", "t"), "unrecognized arguments: t"),
-    (("threads", "show", "t", "--json", "u"), "unrecognized arguments: u"),
+    (("threads", "show", "t", "u"), "unrecognized arguments: u"),
     (("bogus",), "invalid choice: 'bogus'"),
     (("ask",), "the following arguments are required: QUESTION"),
+    (("ingest", "book", "--collection", ""), "argument --collection: a name must not be empty"),
+    (("ask", "Why?", "--profile", " "), "argument --profile: a name must not be empty"),
 ]
 
 
@@ -111,12 +113,38 @@ def test_json_may_stand_before_and_after_the_id_of_a_conversation(arguments: tup
         (("threads", "delete", "nope", "--json"), "unknown_thread"),
         (("verify", "nope", "--json"), "unknown_thread"),
         (("ingest", "absent", "--json"), "source"),
+        (("threads", "--json"), "usage"),
+        (("search", "--json"), "usage"),
+        (("search", "Why?", "--json", "--bogus"), "usage"),
+        (("threads", "show", "t", "--json", "u"), "usage"),
     ],
 )
 def test_a_command_that_fails_prints_its_error_as_json(arguments: tuple[str, ...], code: str, run: CommandLine) -> None:
     done = run(*arguments)
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert done.data["error"]["code"] == code
+
+
+@pytest.mark.parametrize("arguments", [("ask", "--json"), ("ask", "Why?", "--json", "--bogus")])
+def test_arguments_that_ask_does_not_take_print_a_response_as_json(
+    arguments: tuple[str, ...], run: CommandLine
+) -> None:
+    done = run(*arguments)
+    assert (done.code, done.err) == (2, "")
+    assert (done.data["status"], done.data["phase"], done.data["error"]["code"]) == ("error", "IDLE", "usage")
+    assert done.data["content"] == done.data["error"]["user_message"]
+
+
+def test_an_unknown_profile_of_the_environment_names_the_variable(run: CommandLine) -> None:
+    done = run("ask", "Why?", ASKBOOK_PROFILE="nobody")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith('ASKBOOK_PROFILE: There is no profile "nobody". Profiles: book-agent, default')
+
+
+def test_a_history_that_no_parser_can_read_is_one_line(run: CommandLine) -> None:
+    (run.folder / "deep.json").write_text("[" * 100_000)
+    done = run("search", "Why?", "--history", "deep.json", "--json")
+    assert (done.code, done.data["error"]["message"]) == (2, "deep.json is not JSON.")
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,11 @@ async def test_the_fallback_is_asked_too(endpoint: Endpoint) -> None:
         (refuses(401), "wrong_key", "Check OPENAI_API_KEY, and that OPENAI_BASE_URL is the endpoint it belongs to."),
         (refuses(404), "model_not_found", "Check OPENAI_MODEL and OPENAI_BASE_URL."),
         (refuses(402), "quota", "Waiting does not help: check the account that OPENAI_API_KEY belongs to."),
-        (refuses(429, retry_after="7"), "rate_limit", ""),
+        (
+            refuses(429, retry_after="7"),
+            "rate_limit",
+            "If it keeps happening, check the limits of the account that OPENAI_API_KEY belongs to.",
+        ),
         (Reply(raw="<html></html>"), "bad_response", "Check the network, and OPENAI_BASE_URL if it is set."),
     ],
 )

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pytest
 
+from rag.ingest.chunk_vectors import FIRST_ATTEMPTS
 from rag.settings import variables
 from run import main
 from tests.cohere_server import LONGEST, CohereServer, cohere_server, says
@@ -114,9 +115,19 @@ def test_a_service_that_is_busy_is_waited_for(
     server.at[1] = server.at[2] = fault
     assert main(["ingest", str(long_book)]) == 0
     shown = capsys.readouterr()
-    assert "asks to wait" in shown.err
+    assert "cannot answer now" in shown.err
     texts = [text for _, text in server.embedded]
     assert len(texts) == len(set(texts)) == LONGEST + 10
+
+
+def test_a_service_that_never_answers_is_given_up_soon(
+    server: CohereServer, long_book: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag.ingest.chunk_vectors.FIRST_WAIT", 0.01)
+    server.at = dict.fromkeys(range(1, 20), html(503))
+    assert main(["ingest", str(long_book)]) == 1
+    assert "answered 503" in capsys.readouterr().err
+    assert FIRST_ATTEMPTS <= len(server.requests) <= 2 * FIRST_ATTEMPTS  # of the two batches
 
 
 @pytest.fixture

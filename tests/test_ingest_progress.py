@@ -24,7 +24,7 @@ def test_a_line_is_printed_every_so_often_with_the_time_that_is_left(
         "Indexing: 100 of 1,000 passages, about 2 minutes left.",
         "Indexing: 200 of 1,000 passages, about 80 seconds left.",
         "Indexing: 300 of 1,000 passages, about 70 seconds left.",
-        "The embedding service asks to wait. Going on in 7 seconds.",
+        "The embedding service cannot answer now. Going on in 7 seconds.",
     ]
 
 

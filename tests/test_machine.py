@@ -6,11 +6,11 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 
 from graph.build import build_graph
-from graph.drawing import README, draw, in_page
 from graph.storage import thread_config
 from rag.errors import UsageError
 from rag.profiles.profile import Profile, load_profile
 from state import EMPTY_TURN, AgentState, Context, InputState
+from tests.drawing import README, draw, in_page
 from tests.fakes import FakeSearcher, FakeServices, ScriptedModel, passage, tool_call
 from tests.machine import ANSWER, Machine
 from tests.stage import limited
@@ -300,3 +300,12 @@ async def test_a_model_that_is_not_offered_is_an_error_that_lists_those_that_are
     response = await machine.ask("What is a node?", Context(model="expensive"))
     assert response.error is not None
     assert (response.error.code, response.error.hint) == ("unknown_model", "Models: scripted, another.")
+
+
+async def test_without_a_key_only_models_that_could_answer_may_be_chosen() -> None:
+    machine = Machine(quotes=True)
+    machine.services.models = ("another",)
+    own = machine.services.parts(None).profile.model.name
+    chosen = [await machine.ask("What is a node?", Context(model=name)) for name in (own, "another", "expensive")]
+    assert [one.error and one.error.code for one in chosen] == [None, None, "unknown_model"]
+    assert [one.status for one in chosen] == ["success", "success", "error"]

@@ -110,13 +110,13 @@ async def test_readers_get_their_own_answer_and_failure(tmp_path: Path) -> None:
 
 async def test_what_comes_at_once_shares_transactions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     transactions = []
-    together = sqlite_file._in_transaction
+    together = sqlite_file._together
 
     def counted(connection: sqlite3.Connection, group: Any) -> Any:
         transactions.append(len(group))
         return together(connection, group)
 
-    monkeypatch.setattr(sqlite_file, "_in_transaction", counted)
+    monkeypatch.setattr(sqlite_file, "_together", counted)
     async with aiosqlite.connect(tmp_path / "steps") as connection:
         saver, names = StepSaver(connection), [str(number) for number in range(20)]
         assert await stored_at_once(saver, *names) == [None] * 20

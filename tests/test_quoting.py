@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import pytest
+
 from rag.ports import Embedder
 from rag.quoting.answerer import QuotingAnswerer
 from rag.text.markup import without_markers
@@ -256,3 +258,37 @@ def test_a_question_in_the_words_of_a_heading_is_answered_in_a_script_that_the_e
     book = [passage(1, "יש לנקות את הגלגל פעם בשנה לפחות.", "Repairing a widget > תחזוקה"), *BOOK]
     assert "פעם בשנה לפחות. [1]" in ask("תחזוקה", book, embedder=NoMeaning("ת", "נ"))
     assert ask("נקניקיות", book, embedder=NoMeaning("ת", "נ")) == REFUSAL
+
+
+@pytest.mark.parametrize(
+    ("question", "title", "text", "shown"),
+    [
+        ("How many teeth does a widget have?", "Widgets", "A widget has four teeth.", True),
+        ("How much does a widget cost?", "Widgets > Price", "A widget costs 17 euros.", True),
+        ("What is the weight of a widget?", "Widgets > Weight", "Weight: 2 kg", True),
+        ("Are widgets magnetic?", "Questions > Are widgets magnetic?", "Yes.", True),
+        ("How do widgets run on Linux?", "Widgets > Linux", "On Linux", False),
+        ("How do widgets run on Linux?", "Widgets > Linux", "Have fun with Linux!", False),
+    ],
+)
+def test_a_short_text_that_says_something_is_quoted(question: str, title: str, text: str, shown: bool) -> None:
+    assert ask(question, [passage(1, text, title)]) == (f"{text} [1]" if shown else REFUSAL)
+
+
+ATLAS = [
+    passage(1, "Atlas is a humanoid robot. It weighs 89 kg.", "Atlas > Weight"),
+    passage(2, "The battery lasts 60 minutes.", "Atlas > Battery"),
+    passage(3, "The default port is 8080. Set `PORT` to change it.", "Port"),
+]
+
+
+def test_a_follow_up_is_answered_where_nothing_else_of_the_earlier_question_stands() -> None:
+    before = [("What does Atlas weigh?", "It weighs 89 kg. [1]")]
+    assert ask("And its battery?", ATLAS, before) == "The battery lasts 60 minutes. [2]"
+    assert ask("And its colour?", ATLAS, before) == REFUSAL
+
+
+def test_a_follow_up_is_answered_by_what_was_quoted_with_the_earlier_answer() -> None:
+    answered = ask("What is the default port?", ATLAS)
+    assert "Set `PORT` to change it." in answered
+    assert "Set `PORT` to change it." in ask("How do I change it?", ATLAS, [("What is the default port?", answered)])

@@ -133,6 +133,7 @@ async def test_an_unknown_model_is_not_found_and_the_profiles_are_the_models() -
         {"messages": [{"role": "assistant", "content": "Hello."}]},
         {"messages": [{"role": "user", "content": 7}]},
         {"messages": ASKED, "n": 2},
+        {"messages": ASKED, "stream": "false"},
         {"messages": ASKED, "model": 7},
         {"messages": ASKED, "metadata": {"thread_id": 7}},
         {"messages": ASKED, "metadata": {"thread_id": "a\nb"}},

@@ -26,10 +26,9 @@ LONGEST_QUOTE: Final = 200  # code points
 # The citation forms of profiles. A link is `[Source: title](url)` or `[title](url)`, a chapter `(from Chapter 2)`.
 _LABEL: Final = r"(?:\\.|[^\[\]\\\n]){1,300}"
 _LINK: Final = rf"\[(?P<label>{_LABEL})\]\((?P<url>[^()\s]{{1,500}}(?:\([^()\s]{{0,100}}\)[^()\s]{{0,100}})?)\)"
-_BARE: Final = rf"\[(?P<bare>[Ss]ource:{_LABEL})\](?![(\[])"
+_BARE: Final = rf"\[(?P<bare>[Ss]ource:(?![ \t]*\d){_LABEL})\](?![(\[])"
 _FROM: Final = r"\([Ff]rom\b ?(?P<name>[^()\n]{0,300}(?:\([^()\n]{0,100}\)[^()\n]{0,100})?)\)"
 _NUMBERED: Final = re.compile(r"\[\d{1,4}\]|(?<=source )\d{1,4}\b|(?<=passage )\d{1,4}\b", re.IGNORECASE)
-_DIGITS: Final = re.compile(r"\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*")
 _AND: Final = re.compile(r"\s*;\s*|,?\s+and\s+")
 # A sign that is meant as a citation where nothing else cites: "(1)" at the end of a sentence. "Step (1)" is none.
 _TRAILING: Final = re.compile(
@@ -168,7 +167,7 @@ class CitationForms:
             if groups.get("label") is not None and not self._is_citation(match["label"], match["url"]):
                 return match[0]
             found, strange = self._numbers(groups)
-            if strange and (self._is_of_the_book(groups, marked=marked) or not self._is_asked_for(groups)):
+            if strange and self._is_of_the_book(groups, marked=marked):
                 return match[0]
             unknown += strange
             # A space before a bracket, which would make the number a link.
@@ -193,19 +192,11 @@ class CitationForms:
         words = re.findall(r"\w+", _plain(label)) if label and marked else []
         return bool(words) and any(read(passage.text).parts.issuperset(words) for passage in self._passages)
 
-    def _is_asked_for(self, groups: Mapping[str, str | None]) -> bool:
-        """Whether the profile asks for this form."""
-        if groups.get("bare") is not None:
-            return "source" in self._accepts
-        return bool(self._accepts)
-
     def _numbers(self, groups: Mapping[str, str | None]) -> tuple[str, int]:
         """The markers for the passages that a form names, and how many of its names fit no page."""
         if (label := groups.get("label")) is not None:
             named = [self._by_link(label, groups["url"] or "")]
         elif (bare := groups.get("bare")) is not None:
-            if _DIGITS.fullmatch(bare.partition(":")[2]):
-                return "".join(f"[{number}]" for number in re.findall(r"\d+", bare)), 0
             named = [self._by_name(bare.partition(":")[2])]
         else:
             name = groups["name"] or ""

@@ -45,14 +45,7 @@ _BRACKETS: Final = re.compile(r"[\[\]【】<>]|\]?\(|\)(?=\()")
 _KEPT_TAGS: Final = re.compile(
     r"</?(?!script|style|iframe|object|embed|form|img|svg|link|meta|a\b|video|audio|base)[^=]*>"
 )
-_HTML: Final = re.compile(
-    r"<[/!?]?(?:a|abbr|article|audio|b|base|big|blockquote|body|br|button|center|cite|code|col|dd|del|details|dfn|div|dl|dt|"
-    r"em|embed|figure|font|footer|form|frame|h[1-6]|head|header|hr|html|i|iframe|img|input|ins|kbd|label|li|link|main|mark|"
-    r"marquee|math|meta|nav|object|ol|option|p|param|picture|pre|q|s|samp|script|section|select|small|source|span|strike|"
-    r"strong|style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|title|tr|track|tt|u|ul|var|video|"
-    r"wbr|--)(?![A-Za-z0-9])|<[/!?]?[A-Za-z][^<>]*=",
-    re.IGNORECASE,
-)
+_OPENS_TAG: Final = re.compile(r"<(?:[/!?]?[A-Za-z]|!--)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +80,14 @@ class Composer:
         """
         sources = {*self.numbers(text), *cited}
         allowed = self.allowed(sources)
-        first = _Pass(self, allowed, sources)
-        plain, shown = text.changed(first.run(text.segments)), first.shown
-        for attempt in range(4):
-            if _is_settled(plain, shown, allowed):
+        first = once = _Pass(self, allowed, sources)
+        plain = text.changed(once.run(text.segments))
+        for _ in range(4):
+            if _is_settled(plain, once.shown, allowed):
                 return Composed(plain, first.unknown, first.links, tuple(first.holes))
-            again = _Pass(self, allowed, sources, strip=True)
-            plain, shown = MarkedText(again.run((plain if attempt else text).segments)), again.shown
+            segments = text.segments if once is first else plain.segments
+            once = _Pass(self, allowed, sources, strip=True)
+            plain = MarkedText(once.run(segments))
         return Composed(MarkedText(""), first.unknown, first.links, tuple(first.holes))
 
     def bare(self, plain: MarkedText) -> str:
@@ -199,15 +193,12 @@ class _Pass:
             case "link":
                 return self._link(segment)
             case "tag":
-                harmless = not _HTML.match(segment.raw) or (
-                    self._stands(segment.raw) and _KEPT_TAGS.fullmatch(segment.raw) is not None
-                )
-                if harmless:
+                if self._stands(segment.raw) and _KEPT_TAGS.fullmatch(segment.raw):
                     return self._text(segment.raw)
                 self.links += len(self._allowed.strange(segment.raw))
                 return _BREAK if _BLOCK_TAG.match(segment.raw) else _TAG
             case "strange" | "author":
-                is_the_book_s = self._stands(segment.raw) if segment.kind == "strange" else self._named(segment.words)
+                is_the_book_s = self._stands(segment.raw)
                 self.unknown += not is_the_book_s
                 return segment.raw if is_the_book_s else _HOLE
             case "void":
@@ -254,16 +245,11 @@ class _Pass:
     def _stands(self, raw: str) -> bool:
         return any(raw in source for source in self._sources)
 
-    def _named(self, words: str) -> bool:
-        """Whether a cited passage has the names and the year of such a reference: then they are the book's."""
-        parts = re.findall(r"[A-Z][\w'’-]+|\d{4}", words)
-        return any(all(part in source for part in parts) for source in self._sources)
-
 
 def _without_open_tag(text: str) -> str:
     """The text without an HTML tag at its end that a line break parts from its end. In code it is no tag."""
     begin = text.rfind("<")
-    if begin <= text.rfind(">") or not _HTML.match(text, begin):
+    if begin <= text.rfind(">") or not _OPENS_TAG.match(text, begin):
         return text
     return text if any(start < begin < end for start, end in code_spans(text)) else text[:begin].rstrip()
 

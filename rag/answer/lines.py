@@ -29,8 +29,7 @@ _OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[
 class AnswerLine:
     """One piece on its way into the answer.
 
-    `prefix` is the list sign or quotation mark before the text, `gap` the white space before that. `behind` are the
-    passages that are cited behind the text, and `apart` the white space before these markers. `block` numbers
+    `prefix` is the list sign or quotation mark before the text, `gap` the white space before that. `block` numbers
     paragraphs, items and the like; `run` numbers whole lists, tables and paragraphs. `standing` is None until the
     line was checked; `reasons` say why it is not supported. `waits` says that a second judge is still to be heard,
     `asked` that it was asked, and `under` which line introduces this one. A `frame` states nothing and stands or
@@ -55,8 +54,6 @@ class AnswerLine:
     waits: bool = False
     asked: bool = False
     under: str = ""
-    behind: tuple[int, ...] = ()
-    apart: str = ""
     quotes: dict[int, Quote] = field(default_factory=dict)
 
     @property

@@ -31,23 +31,13 @@ Fate = Literal["show", "drop", "wait"]
 UNCONFIRMED: Final = "This answer could not be confirmed from the book."
 LEFT_OUT: Final = "(left out: the cited passages do not say this)"  # in place of an item, or of a lead-in
 _NOT_CHECKED: Final = "in another language than English, which the check reads; not checked."
-_UNKNOWN: Final = ("it names no passage of this turn.", "they name no passage of this turn.")
-# Why sentences were removed: of one, and of several.
-_REMOVED: Final[dict[GroundingMode, tuple[str, str]]] = {
-    "strict": (
-        "it states what stands in no cited passage, or an order from the book.",
-        "they state what stands in no cited passage, or an order from the book.",
-    ),
-    "exact": ("the cited passages do not say so in these or nearly these words.",) * 2,
-    "flag": (
-        "nothing is left of it without what the cited passages do not have.",
-        "nothing is left of them without what the cited passages do not have.",
-    ),
-    "off": (
-        "nothing is left of it without what the cited passages do not have.",
-        "nothing is left of them without what the cited passages do not have.",
-    ),
+# Why sentences were removed.
+_REMOVED: Final = "nothing is left of it without what the cited passages do not have."
+_REMOVED_IN: Final[dict[GroundingMode, str]] = {
+    "strict": "it states what stands in no cited passage, or an order from the book.",
+    "exact": "the cited passages do not say so in these or nearly these words.",
 }
+_OF_SEVERAL: Final = (("it names", "they name"), ("it states", "they state"), ("of it", "of them"))
 
 
 class HeldLines:
@@ -60,6 +50,8 @@ class HeldLines:
     def __init__(self, mode: GroundingMode) -> None:
         self._mode = mode
         self._lines: deque[AnswerLine] = deque()
+        self._block = 0  # of the last line that is shown
+        self._quotes: dict[int, Quote] = {}  # of the lines of that block
 
     def shows(self, line: AnswerLine) -> bool:
         """Whether the mode shows a checked line: "exact" only supported ones, "strict" all but contradicted ones."""
@@ -87,14 +79,8 @@ class HeldLines:
         return [line for line in self._lines if line.waits]
 
     def settle(self, line: AnswerLine, standing: Standing) -> None:
-        """Apply the second judge's verdict. Markers behind a rejected line move to the line above that shares them."""
+        """Apply the second judge's verdict."""
         line.waits, line.standing = False, standing
-        if not self.shows(line):
-            beside = [one for one in self._lines if one.block == line.block and one is not line]
-            above = [one for one in beside if not (one.frame or one.is_open) and self.shows(one)]
-            if above and line.behind:
-                above[-1].behind = tuple(number for number in line.behind if number in above[-1].quotes)
-                above[-1].apart, line.behind = line.apart, ()
 
     def settled(self, *, shown: bool, last: bool = False) -> Iterator[tuple[AnswerLine, bool]]:
         """The lines that need not wait any more, each with whether it is shown, up to the first that waits.
@@ -106,13 +92,18 @@ class HeldLines:
             if fate == "wait" and not last:
                 return
             line = self._lines.popleft()
-            shown = shown or fate == "show"
+            if fate == "show":
+                shown = True
+                self._quotes = line.quotes | (self._quotes if line.block == self._block else {})
+                self._block = line.block
             yield line, fate == "show"
 
     def _fate(self, *, shown: bool, last: bool) -> Fate:
         line, following = self._lines[0], list(self._lines)[1:] if self._lines[0].frame else ()
-        if line.is_open or line.waits or self._may_inherit(line):
+        if line.is_open or line.waits:
             return "wait"
+        if line.kind == "markers":
+            return self._below(line)
         if not line.frame:
             return "show" if self.shows(line) else "drop"
         drops = self._mode in ("strict", "exact")
@@ -131,9 +122,12 @@ class HeldLines:
             return "wait"
         return fate
 
-    def _may_inherit(self, line: AnswerLine) -> bool:
-        """Whether a line below may be rejected whose markers this one would then take over."""
-        return any(one.waits and one.behind and one.block == line.block for one in self._lines if one is not line)
+    def _below(self, markers: AnswerLine) -> Fate:
+        """Markers below a block stand for the passages that say one of its shown lines."""
+        quotes = self._quotes if markers.block == self._block else {}
+        markers.quotes = {n: quotes[n] for one in markers.marked.segments for n in one.numbers if n in quotes}
+        markers.marked = markers.marked.changed("".join(f"[{n}]" for n in markers.quotes))
+        return "show" if markers.quotes else "drop"
 
     def _stands(self, line: AnswerLine) -> bool:
         """Whether the line is a statement that is shown for good."""
@@ -205,9 +199,7 @@ class ShownAnswer:
         if flagged:
             _flag(line)
         # code holds no markers, whatever it looks like
-        said = [Segment("text", line.text)] if line.kind == "code" else line.marked.segments
-        behind = [Segment("marker", f"[{number}]", (number,)) for number in line.behind]
-        segments = [*said, Segment("text", line.apart if behind else ""), *behind]
+        segments = [Segment("text", line.text)] if line.kind == "code" else line.marked.segments
         self.plain += lead + "".join(one.raw for one in segments)
         self._add(lead + self._rendered(segments))
 
@@ -274,18 +266,8 @@ class ShownAnswer:
 
 
 def wider(one: str, other: str) -> str:
-    """The larger of two gaps, with the indentation of the second where that begins a line.
-
-    The sign of a quotation on a blank line stays: without it the quotation would be two.
-    """
-    if not one:
-        return other
-    if ">" in one or ">" in other:
-        return max(other, one, key=lambda gap: gap.count("\n"))
-    breaks = max(one.count("\n"), other.count("\n"))
-    if not breaks:
-        return other or one
-    return "\n" * breaks + (other if "\n" in other else one).rpartition("\n")[2]
+    """The gap of two with more line breaks; of equals the second, whose indentation begins the line."""
+    return max(other, one, key=lambda gap: gap.count("\n"))
 
 
 def _flag(line: AnswerLine) -> None:
@@ -310,12 +292,10 @@ class LeftOut:
 
     def told(self, counts: Grounding, *, refused: bool) -> Iterator[str]:
         """One sentence for each count. For a refusal, only those that a reader can act on."""
-        if counts.unknown_markers:
-            yield f"{_were(counts.unknown_markers, 'citation')} taken out: {_UNKNOWN[counts.unknown_markers > 1]}"
-        if self.links:
-            yield f"{_were(self.links, 'link')} taken out: the cited passages have no such address."
-        if counts.removed and not refused:
-            yield f"{_were(counts.removed, 'sentence')} taken out: {_REMOVED[counts.mode][counts.removed > 1]}"
+        yield from _told(counts.unknown_markers, "citation", "it names no passage of this turn.")
+        yield from _told(self.links, "link", "the cited passages have no such address.")
+        if not refused:
+            yield from _told(counts.removed, "sentence", _REMOVED_IN.get(counts.mode, _REMOVED))
         if counts.mode == "strict" and any(one.standing == "unconfirmed" for one in counts.checked) and not refused:
             yield f"Sentences marked {UNCONFIRMED_MARK} could not be confirmed from the passages."
         foreign = sum(any(reason.startswith("language:") for reason in one.reasons) for one in counts.checked)
@@ -327,8 +307,14 @@ class LeftOut:
             yield "The unfinished sentence at its end was left out."
 
 
-def _were(count: int, noun: str) -> str:
-    return f"1 {noun} was" if count == 1 else f"{count:,} {noun}s were"
+def _told(count: int, noun: str, why: str) -> Iterator[str]:
+    """That so many things were taken out, and why, if there were any."""
+    if count == 1:
+        yield f"1 {noun} was taken out: {why}"
+    elif count:
+        for one, several in _OF_SEVERAL:
+            why = why.replace(one, several)
+        yield f"{count:,} {noun}s were taken out: {why}"
 
 
 def unconfirmed_answer(passages: Iterable[Passage]) -> str:

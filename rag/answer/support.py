@@ -12,20 +12,17 @@ from rag.evidence.reading import read
 from rag.evidence.verdict import check
 from rag.text.english.speech_acts import Demand, asked, joined_tasks
 from rag.text.english.stopwords import LIGHT
-from rag.text.orders import Order, blanked, is_order, orders, reports, without_orders
-from rag.text.sentences import Unit, code_spans, units
+from rag.text.orders import Order, blanked, orders, reports, without_orders
+from rag.text.sentences import code_spans, units
 from rag.text.vocabulary import is_garbled
 from rag.types import OMISSION, Passage, Quote, Standing
 
 MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
 _CLAUSE: Final = 2  # content words with which a clause states something by itself
 _RELATED: Final = 0.34  # least share of the sentence's words in a passage that is cited beside a supporting one
-_BOLD: Final = re.compile(r"(\*{1,3}|_{1,3})(?P<text>[^*_]*[.!?…。！？])\1")  # a whole sentence in bold type
 _LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _WORDING: Final = re.compile(r"\w+(?:[^\w\s*_`]+\w+)*|[^\w\s*_`\"'“”‘’.,;:!()\[\]]")
 ASKED_FOR: Final = "order: only an order, a task or a question says it"
-DEMANDED: Final = 0.2  # least share of the words that no statement has, which an order or question has
-ORDERED: Final = 0.5  # share of the words of a sentence without a citation that are those of orders
 NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
 
 
@@ -60,7 +57,6 @@ class CitedPassage:
         self.text = passage.text
         around = (passage.title, passage.heading, passage.breadcrumb, passage.chapter, passage.source_file_path)
         self.known = " \n".join(one for one in around if one)
-        self._titles = {_worded(title) for one in around if one for title in (one, *one.split(" > "))}
 
     @cached_property
     def evidence(self) -> str:
@@ -79,22 +75,12 @@ class CitedPassage:
     @cached_property
     def demanded(self) -> frozenset[str]:
         """The keys of orders to the writer of the answer, of tasks and of questions."""
-        return self._keys_without(self.statements)
-
-    @cached_property
-    def ordered(self) -> frozenset[str]:
-        """The keys of orders to the writer of the answer."""
-        return self._keys_without(self.evidence)
+        found: list[Order | Demand] = [*(one for one in orders(self.text) if one.strong), *self._asked]
+        return read("\n".join(self.text[one.start : one.end] for one in found)).keys
 
     def withdrawn(self, sentence: str) -> list[Order]:
         """The orders whose words are no evidence for the sentence: the weak ones that it reports are evidence."""
         return [one for one in orders(self.text) if one.strong or not reports(sentence, one)]
-
-    def _keys_without(self, rest: str) -> frozenset[str]:
-        """The keys of what is blanked in `rest`."""
-        if rest == self.text:
-            return frozenset()
-        return read("".join(a for a, b in zip(self.text, rest, strict=True) if a.isspace() or a != b)).keys
 
     @cached_property
     def _asked(self) -> list[Demand]:
@@ -103,8 +89,10 @@ class CitedPassage:
     def stating(self, sentence: str) -> str:
         """The evidence for a sentence: without questions and tasks ("Write a poem"), but with tasks of its own verb."""
         said = sentence.casefold()
-        tasks = [(one.start, one.end) for one in self._asked if not one.verb or one.verb.rstrip("e")[:5] not in said]
-        return blanked(self.evidence, [*tasks, *((one.start, one.end) for one in self.withdrawn(sentence))])
+        found: list[Order | Demand] = [
+            one for one in self._asked if not one.verb or one.verb.rstrip("e")[:5] not in said
+        ]
+        return blanked(self.text, [(one.start, one.end) for one in [*found, *self.withdrawn(sentence)]])
 
     @cached_property
     def lines(self) -> frozenset[str]:
@@ -118,28 +106,22 @@ class CitedPassage:
         return frozenset(" ".join(line.split()) for line in [*lines, *inner, *spans])
 
     @cached_property
-    def _verbatim(self) -> dict[tuple[str, ...], Unit]:
-        """The units of the evidence by their words: an order that an answer copies is none."""
-        found: dict[tuple[str, ...], Unit] = {}
-        dictated = [one for one in orders(self.text) if one.follows]
-        for unit in units(self.evidence):
-            if any(one.start < unit.end and unit.start < one.end for one in dictated):
-                continue
-            found.setdefault(_worded(unit.text), unit)
+    def _verbatim(self) -> dict[tuple[str, ...], tuple[int, int]]:
+        """The units and rows of tables by their words, but for what a strong order or one before it dictates."""
+        dictated = [(one.start, one.end) for one in orders(self.text) if one.strong or one.follows]
+        found: dict[tuple[str, ...], tuple[int, int]] = {}
+        for unit in units(blanked(self.text, dictated)):
+            found.setdefault(_worded(unit.text), (unit.start, unit.end))
             if unit.kind == "table":
-                start = unit.start
-                for line in unit.text.split("\n"):
-                    found.setdefault(_worded(line), Unit(start, start + len(line), line, "row", unit.block))
-                    start += len(line) + 1
+                for row in re.finditer(r"[^\n]+", unit.text):
+                    found.setdefault(_worded(row[0]), (unit.start + row.start(), unit.start + row.end()))
         return found
 
     def stretch_of(self, sentence: str) -> Quote | None:
-        """The stretch that has the words of the sentence, in order. A title stands for the whole text."""
+        """The stretch that has the words of the sentence, in order."""
         words = _worded(sentence)
-        if words in self._titles and not is_order(sentence):
-            return clip(self.text, 0, len(self.text))
-        unit = self._verbatim.get(words) if words else None
-        return clip(self.text, unit.start, unit.end) if unit else None
+        found = self._verbatim.get(words) if words else None
+        return clip(self.text, *found) if found else None
 
 
 class SupportCheck:
@@ -154,8 +136,7 @@ class SupportCheck:
 
         When one passage supports it alone, unrelated passages get no quote. Without a passage it is contradicted.
         """
-        if bold := _BOLD.fullmatch(sentence):
-            sentence = bold["text"]
+        sentence = sentence.strip("*_")
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence:
             return Finding("contradicted", (), {}, reasons=("citation: no passage is cited for it",))
@@ -163,7 +144,13 @@ class SupportCheck:
         alone = {number: quote for one in checked for number, quote in one.quotes.items()}
         if alone:
             verbatim = any(one.verbatim for one in checked)
-            return Finding("supported", tuple(alone), alone | self._beside(sentence, sources, alone), verbatim)
+            wanted = read(sentence).whole.telling.keys()
+            beside = {
+                one.number: best_quote(sentence, one.text)
+                for one in sources
+                if one.number not in alone and len(wanted & one.stated) >= _RELATED * max(1, len(wanted))
+            }
+            return Finding("supported", tuple(alone), alone | beside, verbatim)
         found = _checked(sentence, sources, self._turn) if len(sources) > 1 else checked[0]
         quotes = {one.number: best_quote(sentence, one.text) for one in sources} | found.quotes
         if found.by:
@@ -191,21 +178,11 @@ class SupportCheck:
     def anywhere(self, sentence: str) -> Finding:
         """What all passages of the turn say of a sentence without a citation: contradicted where none comes near."""
         found = self.claim(sentence, self.numbers)
-        if self._is_ordered(sentence, found.by or self.numbers):
-            return found._replace(standing="contradicted", by=(), reasons=(ASKED_FOR,))
         foreign = any(reason.startswith("language:") for reason in found.reasons)
         if found.supported or (found.standing == "unconfirmed" and (foreign or found.score >= NEAR)):
             return found
         reasons = found.reasons or ("citation: no passage is cited for it",)
         return found._replace(standing="contradicted", reasons=reasons)
-
-    def _is_ordered(self, sentence: str, numbers: Sequence[int]) -> bool:
-        """Whether half of the words stand in orders of this turn's passages, one of which no statement has."""
-        said = read(sentence).whole.telling
-        ordered = frozenset[str]().union(*(one.ordered for one in self._sources.values()))
-        stated = frozenset[str]().union(*(self._sources[number].stated for number in numbers))
-        held = ordered.intersection(said)
-        return len(held) >= ORDERED * max(1, len(said)) and not held <= stated
 
     def code(self, block: str, numbers: Sequence[int]) -> Finding:
         """Whether one cited passage contains every line of the code block. Indentation and fences do not count."""
@@ -257,15 +234,6 @@ class SupportCheck:
             return Finding("supported", (source.number,), {source.number: verbatim}, verbatim=True)
         return _checked(sentence, [source], self._turn)
 
-    def _beside(self, sentence: str, sources: Sequence[CitedPassage], alone: dict[int, Quote]) -> dict[int, Quote]:
-        """Quotes from the other cited passages that share enough words with the sentence."""
-        found = {}
-        for one in (source for source in sources if source.number not in alone):
-            wanted = read(sentence).whole.telling.keys()
-            if len(wanted & one.stated) >= _RELATED * max(1, len(wanted)):
-                found[one.number] = best_quote(sentence, one.text)
-        return found
-
 
 def _checked(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str]) -> Finding:
     """What the passages say together; with the passage and its stretch that support the sentence, if one does.
@@ -276,7 +244,7 @@ def _checked(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[st
     known = "\n".join(one.known for one in sources)
     verdict = check(sentence, texts, known=known, beside=beside)
     found = Finding(verdict.standing, (), {}, reasons=verdict.reasons, score=verdict.score)
-    if is_order(sentence) or is_garbled(sentence, "\n".join([*texts, known]).casefold()):
+    if is_garbled(sentence, "\n".join([*texts, known]).casefold()):
         return found.contradicted("order: it follows an order to the writer of the answer")
     if any(_is_asked_for(task, sources, known) for task in joined_tasks(sentence)):
         return found.contradicted(ASKED_FOR)
@@ -325,10 +293,9 @@ def _is_asked_for(sentence: str, sources: Sequence[CitedPassage], known: str) ->
     foreign = len(strange) == len(said) and not LIGHT.issuperset(said.values())
     if not foreign and "distant" not in check(sentence, [one.statements for one in sources], known=known).kinds:
         return False
-    if foreign or any(one.ordered for one in asking):
+    if foreign or any(one.evidence != one.text for one in asking):
         return True
-    demanded = strange & frozenset[str]().union(*(one.demanded for one in asking))
-    return bool(demanded) and len(demanded) >= DEMANDED * len(strange)
+    return any(one.demanded & strange for one in asking)
 
 
 def _worded(text: str) -> tuple[str, ...]:

@@ -198,7 +198,7 @@ class AnswerWriter:
         elif numbers:
             for one in self._held.open_lines(line.block):
                 self._check.check(one, numbers)
-            if line.kind == "lead" and self._manner.mode != "exact" and self._check.introduces(line, numbers):
+            if line.kind == "lead" and self._manner.mode != "exact":
                 self._frame(line)
             else:
                 self._check.check(line)
@@ -275,11 +275,10 @@ class AnswerWriter:
         waiting = self._held.open_lines(markers.block) if numbers else []
         for one in waiting:
             self._check.check(one, numbers, own_place=one is waiting[-1] or one.kind == "row")
-        kept = [one for one in waiting if not one.is_open and self._held.shows(one)]
-        if kept and (cited := [n for n in numbers if any(n in one.quotes for one in kept)]):
+        if waiting:
             # On the line of a closing fence a marker would reopen the fence.
-            gap = "\n" if kept[-1].kind == "code" and "\n" not in markers.gap else markers.gap
-            self._cite_below(kept[-1], tuple(cited), gap)
+            gap = "\n" if waiting[-1].kind == "code" and "\n" not in markers.gap else markers.gap
+            self._cite_below(waiting[-1], numbers, gap)
 
     def _end_block(self) -> None:
         """Check the lines that got no marker, by the citations of their paragraph or lead-in, else by any passage."""
@@ -287,25 +286,26 @@ class AnswerWriter:
             if line.kind == "code":
                 self._check.check(line, self._cited or self._check.support.numbers, own_place=True)
                 if line.standing == "supported":
-                    self._cite_below(line, tuple(line.quotes))
+                    self._cite_below(line, ())
             else:
                 self._check.check(line, self._cited, own_place=bool(self._cited))
 
-    def _cite_below(self, last: AnswerLine, numbers: tuple[int, ...], gap: str = "\n") -> None:
-        """Put markers behind the last line of a block.
+    def _cite_below(self, last: AnswerLine, numbers: Sequence[int], gap: str = "\n") -> None:
+        """Put markers below a block.
 
         Code that the passages have is cited in its lead-in where that still waits, and not again where the text above
         cites the same passages.
         """
         lead = self._lead_of(last)
-        if last.kind != "code" or last.standing != "supported":
-            last.apart, last.behind = gap, numbers
-        elif set(numbers) <= {*self._cited, *self._cited_above}:
-            return
-        elif lead is not None and self._held.holds(lead) and not self._composer.numbers(lead.marked):
-            lead.marked = MarkedText(with_markers(lead.text, numbers))
-        else:
-            last.apart, last.behind = gap, numbers
+        if last.kind == "code" and last.standing == "supported":
+            numbers = list(last.quotes)
+            if set(numbers) <= {*self._cited, *self._cited_above}:
+                return
+            if lead is not None and self._held.holds(lead) and not self._composer.numbers(lead.marked):
+                lead.marked = MarkedText(with_markers(lead.text, tuple(numbers)))
+                return
+        marked = MarkedText("".join(f"[{number}]" for number in numbers))
+        self._held.add(AnswerLine("markers", marked, gap=gap, block=last.block, run=last.run, frame=True))
 
     def _waiting(self) -> list[AnswerLine]:
         waiting = [line for line in self._held.waiting() if not line.asked]
@@ -316,19 +316,22 @@ class AnswerWriter:
     def _let_go(self, *, last: bool = False) -> None:
         for line, goes in self._held.settled(shown=bool(self.shown.content), last=last):
             shown = goes and bool(line.text)
-            self._record(line, shown=shown)
+            if line.kind != "markers":
+                self._record(line, shown=shown)
             if shown:
                 self._show(line)
-            else:
+            elif line.kind != "markers":
                 self.shown.leave_out(line)
 
     def _record(self, line: AnswerLine, *, shown: bool) -> None:
         """Count a line whose fate is known, and keep it for `grounding.checked`."""
         standing = line.standing or ("frame" if line.frame else "contradicted")
-        numbers = self._numbers(line)
+        numbers = self._composer.numbers(line.marked) if line.kind != "code" else ()
+        if not numbers and standing == "supported":
+            numbers = tuple(line.quotes)
         text = line.text if line.kind == "code" else self._composer.bare(line.marked)
         self.grounding.checked.append(
-            CheckedSentence(text=text, standing=standing, reasons=list(line.reasons), citations=numbers)
+            CheckedSentence(text=text, standing=standing, reasons=list(line.reasons), citations=list(numbers))
         )
         if not line.frame:
             self.grounding.sentences += 1
@@ -336,15 +339,8 @@ class AnswerWriter:
             self.grounding.unconfirmed += standing == "unconfirmed"
             self.grounding.removed += not shown
 
-    def _numbers(self, line: AnswerLine) -> list[int]:
-        """The passages that a line cites, with the markers behind it; of code, those that have it."""
-        if line.kind == "code":
-            return list(line.quotes if line.standing == "supported" else line.behind)
-        cited = self._composer.numbers(line.marked)
-        return list(dict.fromkeys((*cited, *line.behind)))
-
     def _show(self, line: AnswerLine) -> None:
-        numbers = self._numbers(line)
+        numbers = self._composer.numbers(line.marked) if line.kind != "code" else ()
         for number in numbers:
             if number not in line.quotes:
                 line.quotes[number] = self._check.support.quote(line.text, number)

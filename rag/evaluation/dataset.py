@@ -192,8 +192,8 @@ def _labels(row: Mapping[str, Any], line: int) -> Labels:
     relevant = _relevant(row.get("relevant"), line)
     pages, answer = _text(row, "pages", line), _text(row, "answer", line)
     reference = _text(row, "reference", line)
-    if answer is not None and reference is None and _is_reference(answer):
-        answer, reference = None, answer
+    if answer is not None and reference is None and len(answer.split()) >= _REFERENCE_WORDS:
+        answer, reference = (answer, None) if _PATTERN_SIGNS & set(answer) else (None, answer)
     for name, pattern in (("pages", pages), ("answer", answer)):
         _check_pattern(pattern, f"`{name}`", line)
     if not relevant and pages is not None:
@@ -214,10 +214,6 @@ def _relevant(given: Any, line: int) -> tuple[str, ...]:
     for item in items:
         _check_pattern(item, "`relevant`", line)
     return tuple(dict.fromkeys(items))
-
-
-def _is_reference(answer: str) -> bool:
-    return len(answer.split()) >= _REFERENCE_WORDS and not _PATTERN_SIGNS & set(answer)
 
 
 def _check_pattern(pattern: str | None, name: str, line: int) -> None:

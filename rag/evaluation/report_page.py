@@ -6,6 +6,7 @@ inline SVG in the colours of the style sheet, so that they suit dark and light.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Final, NamedTuple
@@ -18,7 +19,7 @@ from rag.text.markup import visible
 
 WORST: Final = 20
 _SHOWN_HITS: Final = 12
-_REFUSAL_BINS: Final = 10
+_BINS, _REFUSAL_BINS = 20, 10  # of scores
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 _MAIN: Final = ("right", "right_page_cited", "exact_refusals", "supported")  # figures at the top of the page
 _STYLE: Final = """
@@ -40,8 +41,6 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space:
 figure { margin: 0; padding: .75rem; background: var(--box); border-radius: .5rem; }
 figcaption { font-weight: 600; } svg { width: 100%; height: auto; }
 .first { fill: var(--first); background: var(--first); } .second { fill: var(--second); background: var(--second); }
-polyline { fill: none !important; stroke-width: 2; } polyline.first { stroke: var(--first); }
-polyline.second { stroke: var(--second); }
 .grid { stroke: var(--line); } .gate { stroke: var(--gate); stroke-width: 2; }
 text { fill: var(--soft); font-size: 11px; text-anchor: middle; } text.up { text-anchor: end; }
 text.gate-label { fill: var(--gate); text-anchor: start; } .key i { display: inline-block; width: .8em; height: .8em;
@@ -123,25 +122,30 @@ def _figures(run: EvaluationRun) -> str:
 
 
 def _plots(answers: Sequence[GradedAnswer]) -> Iterator[str]:
-    searched = [one for one in answers if one.best_score is not None]
-    answerable = [one.best_score or 0.0 for one in searched if one.answerable]
-    others = [one.best_score or 0.0 for one in searched if not one.answerable]
+    searched = [(one, one.best_score) for one in answers if one.best_score is not None]
+    best = {kind: [score for one, score in searched if one.answerable is kind] for kind in (True, False)}
+    counts = {kind: Counter(_bin(score, _BINS) for score in scores) for kind, scores in best.items()}
+    most = max([1, *(count for one in counts.values() for count in one.values())])
+    series = [
+        Bars(name, style, [(found[n] / most, f"{name}: {found[n]} from {n / _BINS:.2f}") for n in range(_BINS)])
+        for name, style, found in (("answerable", "first", counts[True]), ("unanswerable", "second", counts[False]))
+    ]
     gate = answers[0].threshold if answers else 0.0
-    yield histogram(
-        "Best score of each question",
-        (Series("answerable", "first", answerable), Series("unanswerable", "second", others)),
-        gate,
-        across="score of the best passage",
-    )
+    across, left = "score of the best passage", ((0, "0"), (1, str(most)))
+    yield _plot("Best score of each question", series, _SCORES, left, across=across, up="questions", gate=gate)
     rows = [row.measures for row in measured(answers) if row.measures]
-    depths = [sum(row[f"recall@{depth}"] for row in rows) / len(rows) for depth in range(1, DEPTH + 1)] if rows else []
-    yield curve("Recall by depth", (Series("recall", "first", depths),), across="passages", up="recall")
-    bins = []
-    for place in range(_REFUSAL_BINS):
-        low, high = place / _REFUSAL_BINS, (place + 1) / _REFUSAL_BINS
-        inside = [o for o in searched if low <= (o.best_score or 0.0) < high or (high == 1 and o.best_score == 1)]
-        bins.append((low, high, sum(one.refused for one in inside), len(inside)))
-    yield shares("Refusals by score", bins, across="score of the best passage", up="share refused")
+    depths = [sum(row[f"recall@{n}"] for row in rows) / len(rows) if rows else 0.0 for n in range(1, DEPTH + 1)]
+    bars = Bars("recall", "first", [(share, f"{n}: {share:.0%}") for n, share in enumerate(depths, 1)])
+    below = [((n - 0.5) / DEPTH, str(n)) for n in (1, *range(5, DEPTH + 1, 5))]
+    yield _plot("Recall by depth", [bars], below, _SHARES, across="passages", up="recall")
+    bins = [[one.refused for one, score in searched if _bin(score, _REFUSAL_BINS) == n] for n in range(_REFUSAL_BINS)]
+    bars = Bars("refused", "first", [(sum(b) / len(b) if b else 0.0, f"{sum(b)} of {len(b)}") for b in bins])
+    shares = [f"{sum(b)}/{len(b)}" if b else "" for b in bins]
+    yield _plot("Refusals by score", [bars], _SCORES, _SHARES, across=across, up="share refused", counts=shares)
+
+
+def _bin(score: float, bins: int) -> int:
+    return min(bins - 1, int(score * bins))
 
 
 def _question(one: GradedAnswer) -> str:
@@ -226,100 +230,66 @@ def _safe(text: str) -> str:
 
 _WIDTH, _HEIGHT = 560, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 12, 12, 40
-_BINS: Final = 20
+_SHARES: Final = tuple((n / 4, f"{n / 4:.0%}") for n in range(5))  # of the axis on the left
+_SCORES: Final = tuple((n / 5, f"{n / 5:g}") for n in range(6))  # of the axis below
+Axis = Sequence[tuple[float, str]]  # places from 0 to 1, with their texts
 
 
-class Series(NamedTuple):
-    """A line or a set of bars: its name for the legend, its class in the style sheet, and its values."""
+class Bars(NamedTuple):
+    """Bars from left to right: their name for the legend, their class in the style sheet, and of each its height, from
+    0 to 1, and what it says.
+    """
 
     name: str
     style: str
-    values: Sequence[float]
-
-
-def histogram(title: str, series: Sequence[Series], gate: float, *, across: str) -> str:
-    """How often each score from 0 to 1 occurs in each series, side by side, with the gate as a vertical line."""
-    counts = [[0] * _BINS for _ in series]
-    for row, one in zip(counts, series, strict=True):
-        for value in one.values:
-            row[min(_BINS - 1, int(value * _BINS))] += 1
-    most = max(1, *(max(row) for row in counts))
-    width = (_WIDTH - _LEFT - _RIGHT) / _BINS / max(1, len(series))
-    bars = [
-        f'<rect class="{one.style}" x="{_x(bin_ / _BINS) + place * width:.1f}" y="{_y(count / most):.1f}" '
-        f'width="{width * 0.9:.1f}" height="{_y(0) - _y(count / most):.1f}">'
-        f"<title>{escape(one.name)}: {count} from {bin_ / _BINS:.2f} to {(bin_ + 1) / _BINS:.2f}</title></rect>"
-        for place, (one, row) in enumerate(zip(series, counts, strict=True))
-        for bin_, count in enumerate(row)
-        if count
-    ]
-    line = (
-        f'<line class="gate" x1="{_x(gate):.1f}" x2="{_x(gate):.1f}" y1="{_TOP}" y2="{_y(0):.1f}"/>'
-        f'<text class="gate-label" x="{_x(gate) + 4:.1f}" y="{_TOP + 10}">gate {gate:g}</text>'
-    )
-    ticks = [(n / 5, f"{n / 5:g}") for n in range(6)]
-    return _plot(title, [*bars, line], ticks, [(0, "0"), (1, str(most))], series, across, "questions")
-
-
-def curve(title: str, series: Sequence[Series], *, across: str, up: str) -> str:
-    """Values from 0 to 1 over 1, 2, 3 and so on, as lines."""
-    longest = max((len(one.values) for one in series), default=0)
-    marks = []
-    for one in series:
-        points = [(_x((n - 1) / max(1, longest - 1)), _y(value)) for n, value in enumerate(one.values, 1)]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        marks.append(f'<polyline class="{one.style}" points="{path}"/>')
-        marks += [
-            f'<circle class="{one.style}" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{n}: {value:.0%}</title></circle>'
-            for n, ((x, y), value) in enumerate(zip(points, one.values, strict=True), 1)
-        ]
-    step = max(1, longest // 5)
-    ticks = [((n - 1) / max(1, longest - 1), str(n)) for n in [1, *range(step, longest + 1, step)]]
-    heights = [(n / 4, f"{n / 4:.0%}") for n in range(5)]
-    return _plot(title, marks, ticks, heights, series, across, up)
-
-
-def shares(title: str, bins: Sequence[tuple[float, float, int, int]], *, across: str, up: str) -> str:
-    """For each bin from a low to a high score, the share that `some` of `all` have, as bars with their counts."""
-    bars = []
-    for low, high, some, all_ in bins:
-        if not all_:
-            continue
-        x, y = _x(low), _y(some / all_)
-        bars.append(
-            f'<rect class="first" x="{x:.1f}" y="{y:.1f}" width="{(_x(high) - x) * 0.92:.1f}" '
-            f'height="{_y(0) - y:.1f}"><title>{some} of {all_} from {low:.2f} to {high:.2f}</title></rect>'
-            f'<text class="count" x="{(_x(low) + _x(high)) / 2:.1f}" y="{min(y, _y(0)) - 3:.1f}">{some}/{all_}</text>'
-        )
-    ticks = [(n / 5, f"{n / 5:g}") for n in range(6)]
-    return _plot(title, bars, ticks, [(n / 4, f"{n / 4:.0%}") for n in range(5)], (), across, up)
+    bars: Sequence[tuple[float, str]]
 
 
 def _plot(
     title: str,
-    marks: Sequence[str],
-    ticks: Sequence[tuple[float, str]],
-    heights: Sequence[tuple[float, str]],
-    series: Sequence[Series],
+    series: Sequence[Bars],
+    below: Axis,
+    left: Axis,
+    *,
     across: str,
     up: str,
+    gate: float | None = None,
+    counts: Sequence[str] = (),
 ) -> str:
-    """A plot with its axes; `ticks` and `heights` are places from 0 to 1 with their texts."""
+    """The bars of all series side by side, between two axes. `gate` is the place of a vertical line, and `counts` stand
+    above the bars of the first series.
+    """
+    wide = (_WIDTH - _LEFT - _RIGHT) / max(1, len(series[0].bars))
+    bars = [
+        f'<rect class="{one.style}" x="{_LEFT + wide * (place + n / len(series)):.1f}" y="{_y(height):.1f}" '
+        f'width="{wide / len(series) * 0.9:.1f}" height="{_y(0) - _y(height):.1f}"><title>{_safe(says)}</title></rect>'
+        for n, one in enumerate(series)
+        for place, (height, says) in enumerate(one.bars)
+        if height
+    ]
+    bars += [
+        f'<text class="count" x="{_LEFT + wide * (place + 0.5):.1f}" y="{_y(height) - 3:.1f}">{text}</text>'
+        for place, (text, (height, _)) in enumerate(zip(counts, series[0].bars, strict=False))
+    ]
+    if gate is not None:
+        bars.append(
+            f'<line class="gate" x1="{_x(gate):.1f}" x2="{_x(gate):.1f}" y1="{_TOP}" y2="{_y(0):.1f}"/>'
+            f'<text class="gate-label" x="{_x(gate) + 4:.1f}" y="{_TOP + 10}">gate {gate:g}</text>'
+        )
     grid = [
         f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{_y(place):.1f}" y2="{_y(place):.1f}"/>'
         f'<text class="tick up" x="{_LEFT - 6}" y="{_y(place) + 4:.1f}">{text}</text>'
-        for place, text in heights
+        for place, text in left
     ]
-    feet = [f'<text class="tick" x="{_x(place):.1f}" y="{_y(0) + 15:.1f}">{text}</text>' for place, text in ticks]
-    legend = "".join(f'<span class="key"><i class="{one.style}"></i>{escape(one.name)}</span>' for one in series)
-    middle = (_LEFT + _WIDTH - _RIGHT) / 2
+    feet = [f'<text class="tick" x="{_x(place):.1f}" y="{_y(0) + 15:.1f}">{text}</text>' for place, text in below]
     names = (
-        f'<text class="tick" x="{middle:.0f}" y="{_HEIGHT - 6}">{escape(across)}</text>'
-        f'<text class="tick" transform="translate(12 {(_TOP + _y(0)) / 2:.0f}) rotate(-90)">{escape(up)}</text>'
+        f'<text class="tick" x="{_x(0.5):.0f}" y="{_HEIGHT - 6}">{_safe(across)}</text>'
+        f'<text class="tick" transform="translate(12 {(_TOP + _y(0)) / 2:.0f}) rotate(-90)">{_safe(up)}</text>'
     )
+    legend = "".join(f'<span class="key"><i class="{one.style}"></i>{_safe(one.name)}</span>' for one in series)
     return (
-        f'<figure><figcaption>{escape(title)}</figcaption><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
-        f'aria-label="{escape(title, quote=True)}">{"".join(grid)}{"".join(feet)}{names}{"".join(marks)}</svg>'
+        f'<figure><figcaption>{_safe(title)}</figcaption><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        f'aria-label="{_safe(title)}">{"".join(grid)}{"".join(feet)}{names}{"".join(bars)}</svg>'
         f'<div class="legend">{legend}</div></figure>'
     )
 

@@ -6,12 +6,13 @@ import asyncio
 import errno
 import shutil
 import threading
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import replace
+from functools import wraps
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
 from rag.errors import RetrievalError
@@ -36,11 +37,24 @@ if TYPE_CHECKING:
 
     from rag.ports import Ranked
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 WAIT: Final = 2.0  # seconds that a change waits for another change
 LOCK: Final = "ingest.lock"
 BATCH: Final = 256  # points of one write
 CHUNK_ROOM: Final = 8_000  # bytes of disk per chunk during a build, plus twice its vector; 7 KB in all were measured
 EMPTY_ROOM: Final = 2_000_000  # bytes of disk of an empty generation
+
+
+def _in_thread(
+    method: Callable[Concatenate[EdgeIndex, P], T],
+) -> Callable[Concatenate[EdgeIndex, P], Coroutine[Any, Any, T]]:
+    @wraps(method)
+    async def call(index: EdgeIndex, /, *arguments: P.args, **options: P.kwargs) -> T:
+        return await asyncio.to_thread(method, index, *arguments, **options)
+
+    return call
 
 
 class EdgeIndex:
@@ -58,25 +72,6 @@ class EdgeIndex:
         self._builders = NamedLock(self._generations.root / LOCK)
         self._wait = wait
         self._writing = False
-
-    async def info(self) -> IndexInfo | None:
-        return await asyncio.to_thread(self.read_info)
-
-    async def search(
-        self,
-        encode: Callable[[IndexInfo], Sequence[Leg]],
-        rank: Callable[[Matches], Ranked],
-        *,
-        limit: int,
-        where: Where | None = None,
-    ) -> Ranked:
-        return await asyncio.to_thread(self._search, encode, rank, limit, where)
-
-    async def fetch(self, ids: Sequence[str]) -> list[Chunk]:
-        return await asyncio.to_thread(self._fetch, ids)
-
-    async def entries(self) -> list[IndexEntry]:
-        return await asyncio.to_thread(self._entries)
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
@@ -111,9 +106,6 @@ class EdgeIndex:
             cancelled.set()  # the thread cannot be stopped from outside
             raise
 
-    async def drop(self) -> None:
-        await asyncio.to_thread(self._drop)
-
     async def aclose(self) -> None:
         """Close the shard, as soon as no search uses it. A later search opens it again."""
         self._kept = None
@@ -130,6 +122,8 @@ class EdgeIndex:
                 if self._generations.version() == version:
                     raise  # otherwise the generation was replaced just now
         return None
+
+    info = _in_thread(read_info)
 
     @contextmanager
     def reading(self) -> Iterator[OpenGeneration]:
@@ -189,12 +183,14 @@ class EdgeIndex:
             raise no_collection(self.collection)
         return kept
 
-    def _search(
+    @_in_thread
+    def search(
         self,
         encode: Callable[[IndexInfo], Sequence[Leg]],
         rank: Callable[[Matches], Ranked],
+        *,
         limit: int,
-        where: Where | None,
+        where: Where | None = None,
     ) -> Ranked:
         with _files(self.collection):
             opened = self._opened()
@@ -217,14 +213,16 @@ class EdgeIndex:
             chunks = {point: from_payload(chunk_id(point, each), each) for point, each in payloads.items()}
         return [chunks[point] for point in points if point in chunks]
 
-    def _fetch(self, ids: Sequence[str]) -> list[Chunk]:
+    @_in_thread
+    def fetch(self, ids: Sequence[str]) -> list[Chunk]:
         wanted = point_ids(ids)
         if not wanted or not self._generations.exists():
             return []
         with self.reading() as opened:
             return self._chunks(opened, opened.table.find(wanted))
 
-    def _entries(self) -> list[IndexEntry]:
+    @_in_thread
+    def entries(self) -> list[IndexEntry]:
         if not self._generations.exists():
             return []
         found: list[IndexEntry] = []
@@ -236,7 +234,8 @@ class EdgeIndex:
                 more = offset is not None
         return sorted(found, key=lambda entry: entry.id)  # as on a server
 
-    def _drop(self) -> None:
+    @_in_thread
+    def drop(self) -> None:
         if not self._generations.root.is_dir():
             return
         with _files(self.collection), self._alone():

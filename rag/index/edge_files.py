@@ -16,11 +16,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from uuid import uuid4
 
-import portalocker
-
 from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
-from rag.system.private_files import private_folder
+from rag.system.private_files import private_folder, try_lock
 from rag.system.process import program
 from rag.types import now
 
@@ -29,7 +27,6 @@ _GENERATION: Final = re.compile(r"[0-9a-f]{32}")
 _OLD: Final = ".old"  # at the end of the name of a generation that is being deleted
 _CARD: Final = "collection.json"
 _POINTER: Final = "current"
-_EXCLUSIVE: Final = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
 
 
 def is_collection_name(name: str) -> bool:
@@ -183,28 +180,23 @@ class NamedLock:
         if not self._threads.acquire(timeout=seconds):
             raise self._refusal(seconds)
         try:
-            with self._taken(deadline, seconds):
+            descriptor = self._taken(deadline, seconds)
+            try:
                 self.note.write_text(json.dumps({"pid": os.getpid(), "since": now(), "what": purpose}))
-                try:
-                    yield
-                finally:
-                    self.note.unlink(missing_ok=True)
+                yield
+            finally:
+                self.note.unlink(missing_ok=True)
+                os.close(descriptor)
         finally:
             self._threads.release()
 
-    @contextmanager
-    def _taken(self, deadline: float, seconds: float) -> Iterator[None]:
-        """The file, locked. Its folder may be renamed while this process waits: then the lock is another file's."""
-        while True:
-            with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600), "rb") as file:
-                while not _locked(file.fileno()):
-                    if time.monotonic() >= deadline:
-                        raise self._refusal(seconds)
-                    time.sleep(random.uniform(0.004, 0.012))  # random, so that two processes do not poll in step
-                if _stamp(self.path) == _stamp_of(os.fstat(file.fileno())):
-                    yield
-                    return
-            private_folder(self.path.parent)
+    def _taken(self, deadline: float, seconds: float) -> int:
+        """The descriptor of the file, locked. Its folder may be renamed while this process waits."""
+        while (descriptor := try_lock(private_folder(self.path.parent) / self.path.name)) is None:
+            if time.monotonic() >= deadline:
+                raise self._refusal(seconds)
+            time.sleep(random.uniform(0.004, 0.012))  # random, so that two processes do not poll in step
+        return descriptor
 
     def _refusal(self, seconds: float) -> RetrievalError:
         try:
@@ -220,12 +212,9 @@ class NamedLock:
 def _stamp(path: Path) -> Stamp | None:
     """What distinguishes a file from another one of the same name; None if there is no file."""
     try:
-        return _stamp_of(path.stat())
+        status = path.stat()
     except OSError:
         return None
-
-
-def _stamp_of(status: os.stat_result) -> Stamp:
     return status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 
@@ -243,14 +232,3 @@ def _sync(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    """Try to lock a file; False if another process holds the lock."""
-    try:
-        portalocker.lock(descriptor, _EXCLUSIVE)
-    except portalocker.AlreadyLocked:
-        return False
-    except portalocker.LockException as error:
-        raise OSError(f"the file system refuses a lock: {error}") from error
-    return True

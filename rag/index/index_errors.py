@@ -56,7 +56,7 @@ def mismatch(
     return RetrievalError(
         "embedding_mismatch",
         f'The collection "{stored.collection}" was encoded {how}.',
-        hint=f'Run "{rebuilding(stored.collection, sources, profile)}" to encode it again'
+        hint=f'Run "{filling(stored.collection, sources, profile)} --rebuild" to encode it again'
         f"{'' if sources else ', with all of its sources'}, or {way_back(stored.embedding_model)}.",
     )
 
@@ -95,11 +95,6 @@ def filling(collection: str, sources: Collection[str] = (), profile: str = "") -
     """
     paths = " ".join(shlex.quote(source) for source in sorted(sources)) or "PATH"
     return f"{program()} ingest {paths} --collection {collection}{f' --profile {profile}' if profile else ''}"
-
-
-def rebuilding(collection: str, sources: Collection[str], profile: str = "") -> str:
-    """The command that encodes a collection again."""
-    return f"{filling(collection, sources, profile)} --rebuild"
 
 
 def way_back(model: str) -> str:

@@ -131,17 +131,11 @@ def _condition(given: Any, table: PointTable) -> Any:
         return edge.IsNullCondition(given.is_null.key)
     if isinstance(given, models.FieldCondition):
         if given.match is not None:
-            return edge.FieldCondition(key=given.key, match=_match(given.match))
+            kind = getattr(edge, type(given.match).__name__)  # of the same name, with the same single value
+            return edge.FieldCondition(key=given.key, match=kind(*given.match.model_dump().values()))
         if isinstance(given.range, models.Range):
             return edge.FieldCondition(key=given.key, range=edge.RangeFloat(**given.range.model_dump()))
     raise UsageError(f"The embedded index does not support the filter {given!r}.", code="filter")
-
-
-def _match(given: Any) -> Any:
-    """The match of qdrant-edge with the same name and the same single value."""
-    kind = getattr(edge, type(given).__name__)
-    (value,) = given.model_dump().values()
-    return kind(value)
 
 
 def as_vector_store(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> QdrantVectorStore:

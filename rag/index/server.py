@@ -151,7 +151,9 @@ class ServerIndex:
             fresh = old is None
             if old is not None and encoders(old.info) != encoders(info):
                 add, fresh = list(add), True
-                await self._check_replaced(old.info, info, {str(id) for id in unwanted} | {p.chunk.id for p in add})
+                replaced = {str(id) for id in unwanted} | {point.chunk.id for point in add}
+                if {entry.id for entry in await self.entries()} - replaced:
+                    raise mismatch(old.info, *encoders(info))
             points = iter(add)
             first = next(points, None)
             if first is None and not fresh and not unwanted:
@@ -273,11 +275,6 @@ class ServerIndex:
     def _record(self, info: IndexInfo, *, complete: bool) -> dict[str, Any]:
         state = self.collection if server_versions.is_version(self.collection) else ""
         return record_of(info, complete=complete, state=state)
-
-    async def _check_replaced(self, old: IndexInfo, info: IndexInfo, replaced: set[str]) -> None:
-        """Raise a mismatch unless a change to another model replaces all chunks of the collection."""
-        if {entry.id for entry in await self.entries()} - replaced:
-            raise mismatch(old, *encoders(info))
 
     async def _create(self, info: IndexInfo) -> None:
         from qdrant_client import models

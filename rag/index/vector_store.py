@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.book import Chunk, Point
@@ -81,10 +82,6 @@ def store_class(fields: FieldMap | None) -> type[QdrantVectorStore]:
 
 def sparse_bridge(encoder: SparseEncoder) -> SparseEmbeddings:
     """Our encoder as langchain-qdrant's `SparseEmbeddings`."""
-    return _sparse(lambda texts: [encoder.encode_document(text) for text in texts], encoder.encode_query)
-
-
-def _sparse(documents: Callable[[list[str]], list[Any]], query: Callable[[str], Any]) -> SparseEmbeddings:
     from langchain_qdrant.sparse_embeddings import SparseEmbeddings, SparseVector
 
     def model(vector: Any) -> SparseVector:
@@ -92,10 +89,10 @@ def _sparse(documents: Callable[[list[str]], list[Any]], query: Callable[[str], 
 
     class Bridge(SparseEmbeddings):
         def embed_documents(self, texts: list[str]) -> list[SparseVector]:
-            return [model(vector) for vector in documents(texts)]
+            return [model(encoder.encode_document(text)) for text in texts]
 
         def embed_query(self, text: str) -> SparseVector:
-            return model(query(text))
+            return model(encoder.encode_query(text))
 
     return Bridge()
 
@@ -105,11 +102,12 @@ async def add_points(
 ) -> None:
     """Add a batch of points, with their vectors, through the store. Returns once the server has stored them."""
     payloads = [to_payload(point.chunk) for point in points]
+    # What the store takes for embedding models gives it the vectors of these points.
+    dense: Any = SimpleNamespace(embed_documents=lambda _texts: [list(point.dense) for point in points])
+    sparse: Any = SimpleNamespace(embed_documents=lambda _texts: [point.sparse for point in points])
 
     def add(blocking: Any) -> None:
-        store = open_store(
-            blocking, collection, schema, _computed(points), _sparse(lambda _: [p.sparse for p in points], _no_query)
-        )
+        store = open_store(blocking, collection, schema, dense, sparse)
         store.add_texts(
             [payload[CONTENT] for payload in payloads],
             [payload[METADATA] for payload in payloads],
@@ -169,22 +167,3 @@ class LoopClient:
             return asyncio.run_coroutine_threadsafe(method(*args, **options), self._loop).result()
 
         return call
-
-
-def _computed(points: Sequence[Point]) -> Embeddings:
-    """Embeddings that give the vectors of these points, for the texts of the same points in the same order."""
-    from langchain_core.embeddings import Embeddings
-
-    class Computed(Embeddings):
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            return [list(point.dense) for point, _ in zip(points, texts, strict=True)]
-
-        def embed_query(self, text: str) -> list[float]:
-            vector: list[float] = _no_query(text)
-            return vector
-
-    return Computed()
-
-
-def _no_query(_text: str) -> Any:
-    raise NotImplementedError("a store that is filled is not searched")

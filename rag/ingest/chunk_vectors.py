@@ -24,6 +24,7 @@ from rag.system.process import give_back_memory
 BATCH: Final = 256  # passages whose vectors are in memory at the same time
 FREED: Final = 16  # batches after whose writing unused memory is given back
 ATTEMPTS: Final = 8  # of one batch, after which the ingestion gives up; its vectors are cached
+FIRST_ATTEMPTS: Final = 3  # the same, of a service that has embedded nothing yet and is not just busy
 FIRST_WAIT: Final = 1.0  # seconds, doubled with every attempt, where the service names no wait
 LONGEST_WAIT: Final = 60.0
 LONGEST_REQUESTED_WAIT: Final = 300  # seconds; a service that asks for more has used up a quota
@@ -106,9 +107,13 @@ class ChunkVectors:
 
 @dataclass(slots=True)
 class _Pace:
-    """When the next request may begin. All requests of an ingestion wait for the same limit of the service."""
+    """When the next request may begin. All requests of an ingestion wait for the same limit of the service.
+
+    `works` says that the service has embedded something.
+    """
 
     not_before: float = 0.0
+    works: bool = False
 
     async def wait(self) -> None:
         rest = self.not_before - time.monotonic()
@@ -189,13 +194,15 @@ async def _patiently(embed: Callable[[list[str]], None], batch: list[str], limit
         try:
             await asyncio.to_thread(embed, batch)
         except AskbookError as error:
-            if attempt == ATTEMPTS or not error.retryable or (error.requested_wait or 0) > LONGEST_REQUESTED_WAIT:
+            most = ATTEMPTS if limit.works or error.error_type == "rate_limit" else FIRST_ATTEMPTS
+            if attempt >= most or not error.retryable or (error.requested_wait or 0) > LONGEST_REQUESTED_WAIT:
                 raise
             asked = error.requested_wait
             seconds = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempt - 1)) if asked is None else float(asked)
             limit.slow_down(seconds)
             waiting(round(seconds))
         else:
+            limit.works = True
             return
 
 

@@ -42,20 +42,20 @@ _BY_STATUS: Final[dict[int, _Kind]] = {
     402: _Kind("api_error", "quota", hint="credit"),
     403: _Kind("auth_error", "forbidden", hint="key"),
     404: _Kind("api_error", "model_not_found", hint="name"),
-    408: _Kind("api_error", "timeout", retryable=True),
-    409: _Kind("api_error", "conflict", retryable=True),
+    408: _Kind("api_error", "timeout", retryable=True, hint="later"),
+    409: _Kind("api_error", "conflict", retryable=True, hint="later"),
     413: _Kind("context_overflow", "too_large", hint="shorter"),
     422: _BAD_REQUEST,
-    429: _Kind("rate_limit", "rate_limit", retryable=True),
+    429: _Kind("rate_limit", "rate_limit", retryable=True, hint="limits"),
 }
-_SERVER: Final = _Kind("api_error", "server_error", retryable=True)
+_SERVER: Final = _Kind("api_error", "server_error", retryable=True, hint="later")
 _NOT_IMPLEMENTED: Final = 501  # of all failures of a server, the one that lasts
 _REDIRECTED: Final = _Kind("api_error", "redirected", hint="redirect")
 _OTHER_STATUS: Final = _Kind("api_error", "unexpected_status", hint="address")
 _OVERFLOW: Final = _Kind("context_overflow", "context_length", hint="shorter")
-_FILTER: Final = _Kind("invalid_input", "content_filter")
+_FILTER: Final = _Kind("invalid_input", "content_filter", hint="rephrase")
 _QUOTA: Final = _Kind("rate_limit", "quota", hint="credit")
-_TIMEOUT: Final = _Kind("api_error", "timeout", retryable=True)
+_TIMEOUT: Final = _Kind("api_error", "timeout", retryable=True, hint="later")
 _UNREACHABLE: Final = _Kind("api_error", "unreachable", retryable=True, hint="address")
 _UNREADABLE: Final = _Kind("api_error", "bad_response", hint="address")
 
@@ -132,6 +132,7 @@ _MESSAGES_WITHOUT_STATUS: Final = {
 _REFUSES_OPTIONS: Final = frozenset({400, 404, 422, 500, 501})
 _UNKNOWN: Final = _Kind("api_error", "model")
 # For a chat model that the caller brought, whose configuration is the caller's.
+_REPHRASE: Final = "Ask in other words."
 _HINTS_FOR_GIVEN: Final = {
     "key": "Check the key of the chat model, and that it belongs to its address.",
     "credit": "Waiting does not help: check the account that the key of the chat model belongs to.",
@@ -139,6 +140,9 @@ _HINTS_FOR_GIVEN: Final = {
     "model": "The model's endpoint refused the request; check the name and the options of the chat model.",
     "address": "Check the network, and the address of the chat model.",
     "redirect": "Give the chat model the address that answers itself, if you trust it.",
+    "later": "If it keeps failing, look at the status page of the endpoint, or give another chat model.",
+    "limits": "If it keeps happening, check the limits of the account that the key of the chat model belongs to.",
+    "rephrase": _REPHRASE,
     "shorter": "Ask for fewer passages (-k), or start a new conversation.",
 }
 
@@ -276,6 +280,9 @@ def _hint(kind: str, asked: RequestInfo) -> str:
         "model": f"The model's endpoint refused the request; check {name}.",
         "address": f"Check the network, and {address}{' if it is set' if own else ''}.",
         "redirect": f"Set {address} to the address that answers itself, if you trust it.",
+        "later": f"If it keeps failing, look at the status page of the endpoint, or set another model in {name}.",
+        "limits": f"If it keeps happening, check the limits of the account that {asked.variable} belongs to.",
+        "rephrase": _REPHRASE,
         "shorter": "Ask for fewer passages (-k), or start a new conversation.",
     }
     return hints.get(kind, "")

@@ -66,7 +66,8 @@ class AnswerMeter:
         self._characters += _CALL * len(chunk.tool_call_chunks)
         self._arguments += sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
         if self._clock() - self._began > limits.seconds:
-            message = f"The model's answer was not complete after {_duration(limits.seconds)} and was stopped."
+            most = f"{limits.seconds / 60:g} minutes" if limits.seconds >= 60 else f"{limits.seconds:g} seconds"
+            message = f"The model's answer was not complete after {most} and was stopped."
             raise AskbookError("api_error", "answer_timeout", message, hint="Choose a faster model.")
         if self._characters > limits.characters or self._chunks > limits.chunks:
             what = f"{limits.characters:,} characters or {limits.chunks:,} parts"
@@ -78,10 +79,6 @@ class AnswerMeter:
 def _endless(message: str) -> AskbookError:
     hint = "The model or its server does not stop: choose another model, or set model.max_tokens of the profile."
     return AskbookError("api_error", "endless_answer", message, hint=hint)
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds / 60:g} minutes" if seconds >= 60 else f"{seconds:g} seconds"
 
 
 Finish = Literal["stop", "length", "tool_calls", "content_filter", "error"]

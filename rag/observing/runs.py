@@ -74,7 +74,7 @@ class RunObserver(BaseCallbackHandler):
 
     def on_chain_start(
         self,
-        serialized: dict[str, Any] | None,  # noqa: ARG002
+        serialized: Any,  # noqa: ARG002
         inputs: Any,
         *,
         run_id: UUID,
@@ -105,32 +105,18 @@ class RunObserver(BaseCallbackHandler):
 
     on_retriever_error = on_tool_error = on_llm_error = on_chain_error
 
-    def on_retriever_start(
-        self,
-        serialized: dict[str, Any] | None,  # noqa: ARG002
-        query: str,  # noqa: ARG002
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **_told: Any,
-    ) -> None:
+    def on_retriever_start(self, *_: Any, run_id: UUID, parent_run_id: UUID | None = None, **_told: Any) -> None:
         self._begin_inside("search", "search", run_id, parent_run_id)
 
     def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **_told: Any) -> None:
         self._end(run_id, passages=len(documents))
 
     def on_tool_start(
-        self,
-        serialized: dict[str, Any] | None,
-        input_str: str,  # noqa: ARG002
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **_told: Any,
+        self, serialized: Any, *_: Any, run_id: UUID, parent_run_id: UUID | None = None, **_told: Any
     ) -> None:
         self._begin_inside("tool", str((serialized or {}).get("name") or "tool"), run_id, parent_run_id)
 
-    def on_tool_end(self, output: Any, *, run_id: UUID, **_told: Any) -> None:  # noqa: ARG002
+    def on_tool_end(self, *_: Any, run_id: UUID, **_told: Any) -> None:
         self._end(run_id)
 
     def on_chat_model_start(
@@ -178,14 +164,9 @@ class RunObserver(BaseCallbackHandler):
         if run.kind == "turn":
             for left in [key for key, one in self._runs.items() if one.turn is run][::-1]:
                 self.ended(self._runs.pop(left), "cancelled")
-        self.ended(run, problem_of(error))
-
-
-def problem_of(error: BaseException | None) -> str:
-    """The code of a failure, or its class: never its text, which may hold anything. Empty for no failure."""
-    if error is None:
-        return ""
-    return error.code if isinstance(error, AskbookError) else type(error).__name__
+        # The code of a failure, or its class: never its text, which may hold anything.
+        problem = error.code if isinstance(error, AskbookError) else type(error).__name__ if error else ""
+        self.ended(run, problem)
 
 
 def _known(**facts: Any) -> dict[str, Any]:

@@ -123,7 +123,12 @@ def profile_of(settings: Settings, name: str | None = None) -> Profile:
     user's folder that is not trusted although it names an endpoint or replaces a profile of askbook.
     """
     wanted = name or settings.profile
-    layers = read_layers(wanted, profile_folders(settings))
+    try:
+        layers = read_layers(wanted, profile_folders(settings))
+    except UsageError as error:
+        if name or error.code != "unknown_profile":
+            raise
+        raise UsageError(f"ASKBOOK_PROFILE: {error.message}", code=error.code, hint=error.hint) from None
     profile = _validated(wanted, layers)
     check_trust(layers)
     return profile
@@ -234,7 +239,7 @@ def _find(name: str, folders: Sequence[Path], taken: Sequence[Path]) -> Path:
 
     A file that extends its own name extends the file that it hides in an earlier folder.
     """
-    candidates = [folder / f"{name}.toml" for folder in reversed(folders)] if NAME.fullmatch(name) else []
+    candidates = [folder / f"{name}.toml" for folder in reversed(folders)] if NAME.fullmatch(str(name)) else []
     found = [path for path in candidates if path.is_file()]
     extending = taken[-1] if taken else None
     hides = extending is not None and extending.stem == name

@@ -27,7 +27,7 @@ from rag.quoting.excerpt import LONGEST, flat, laid_out, lines, without_numbers
 from rag.quoting.relevance import Reading, asks_same, read, share
 from rag.text.english.phrases import NUMBERED_TITLE
 from rag.text.english.speech_acts import about_book
-from rag.text.terms import refers_back, whole_question
+from rag.text.terms import refers_back, terms, whole_question
 from rag.types import AnsweredQuestion, Passage
 
 
@@ -172,6 +172,9 @@ def _readings(question: str, history: Sequence[AnsweredQuestion]) -> Iterator[tu
         if not refers_back(asked[0]):
             break
     yield " ".join(asked), "\n".join(past.answer for past in history)
+    if terms(question):
+        names = [term.word for term in terms(" ".join(asked[:-1])) if term.named]
+        yield " ".join([*names, question]), ""
 
 
 def excerpt(reading: Reading) -> list[str]:

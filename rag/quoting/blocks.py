@@ -31,7 +31,7 @@ from rag.text.english.phrases import (
 from rag.text.english.stopwords import STOP_WORDS
 from rag.text.markup import plain_lines
 from rag.text.sentences import Unit, units
-from rag.text.terms import keys
+from rag.text.terms import keys, terms
 from rag.text.vocabulary import stem
 from rag.types import Passage
 
@@ -44,7 +44,7 @@ REMARKS: Final = 0.2  # taken from a remark beside the text, such as a tip
 CHANGED: Final = 0.4  # taken from release notes, if the question asks about no version or change
 CONTRIBUTED: Final = 0.3  # taken from what tells how to work on the program, if the question does not ask for that
 LINKS: Final = 0.6  # taken from a block of which every character belongs to a link
-SHORTEST: Final = 25  # characters of a block that says something by itself
+SHORTEST: Final = 25  # characters of a block that says something by itself; a whole sentence may be shorter
 
 _SIGNATURE: Final = re.compile(r"`[^`\n]{1,300}`")
 _MARKER: Final = re.compile(r"`[^`]*`|(\[\d+\])")
@@ -58,6 +58,8 @@ _ABOUT_CHANGES: Final = re.compile(
 _CUT_ROW: Final = re.compile(r"\|.*\|", re.DOTALL)  # a row of a table whose head another passage has
 _IMAGE: Final = re.compile(r"Image: ")
 _ENTRY_OF_LINKS: Final = re.compile(r".{0,160}?https?://")
+_SENTENCE_END: Final = re.compile(r"[.。।۔]\W*$")
+_NAMED_VALUE: Final = re.compile(r"\w[^:\n]*: +\S")
 _LINK: Final = re.compile(r"\[[^\[\]\n]{1,300}\]\([^()\s]{1,500}\)")
 
 
@@ -252,7 +254,7 @@ def faults(block: QuoteBlock, question: str) -> float:
 def is_quotable(block: QuoteBlock) -> bool:
     """Whether a block may be quoted: it says something, was not quoted before, and points nowhere else."""
     text = block.units[0].text
-    if block.said or (block.form == "text" and len(block.text) < SHORTEST and "`" not in block.text):
+    if block.said or (block.form == "text" and _is_label(block)):
         return False
     if block.form == "text" and all(unit.text.rstrip("*_ ").endswith(("?", ":")) for unit in block.units):
         return False
@@ -319,6 +321,19 @@ def speaks_of_itself(sentence: str) -> bool:
 def _platforms(text: str) -> set[int]:
     """The platforms that a text names, by their place in `PLATFORMS`."""
     return {number for number, names in enumerate(PLATFORMS) if names.search(text)}
+
+
+def _is_label(block: QuoteBlock) -> bool:
+    """Whether a text is too short to say something, such as "On Linux" or "That's it!".
+
+    Short texts that say something: code, a sentence with two terms ("Atlas has 28 joints."), a value with its name
+    ("Price: 17 euros"), and what answers the question of its heading ("Yes.").
+    """
+    text = block.text
+    if len(text) >= SHORTEST or "`" in text or _NAMED_VALUE.match(text):
+        return False
+    answers = block.first and block.heading.endswith("?")
+    return not _SENTENCE_END.search(text) or not (answers or len(terms(text)) > 1)
 
 
 def _linked(text: str) -> float:

@@ -1,4 +1,4 @@
-"""Folders for the user's own data."""
+"""Folders and files for the user's own data, and locks on files."""
 
 from __future__ import annotations
 
@@ -62,3 +62,32 @@ def check_room(folder: Path, needed: int) -> None:
     if free < needed:
         message = f"The index needs about {needed / 1e6:,.0f} MB in {folder}, and {free / 1e6:,.0f} MB are free."
         raise RetrievalError("index_write", message, hint="Free disk space; the book is unchanged.")
+
+
+def try_lock(path: Path) -> int | None:
+    """The descriptor of the file, made if it is missing and locked; None if another process has the lock.
+
+    The lock ends when the descriptor is closed; the operating system does that for a dead process. Raises `OSError`.
+    """
+    import portalocker
+
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            portalocker.lock(descriptor, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
+        except portalocker.AlreadyLocked:
+            os.close(descriptor)
+            return None
+        except portalocker.LockException as error:
+            os.close(descriptor)
+            raise OSError(f"the file system refuses a lock: {error}") from error
+        if _is_still(path, descriptor):
+            return descriptor
+        os.close(descriptor)  # its holder deleted the file, or renamed its folder, between our `open` and `lock`
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return path.stat().st_ino == os.fstat(descriptor).st_ino
+    except FileNotFoundError:
+        return False

@@ -15,18 +15,15 @@ from rag.text.order_words import INSIDE, Role, role_of
 
 _LETTER: Final = r"[\w\u0300-\u036f\u064b-\u065f\u0900-\u0dff]"  # \w has no vowel signs of Arabic and Hindi
 _TOKEN: Final = re.compile(rf"{_LETTER}+(?:[-.]{_LETTER}+)*|n['’]t\b|['’](?:s|re|ve|ll)\b|[^\w\s]")
-_CODE: Final = re.compile(r"`[^\s`]*(?:\s[^\s`]+){0,2}`")  # a name or a command; a whole sentence in code signs is read
 _TWO_WORDS: Final = re.compile(
     r"\b(?:has|have|needs?|required|obliged|supposed|got|ought|is|are) to\b|\byou (?:will|shall)\b", re.IGNORECASE
 )
 _NO_SPACES: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _BREAKS: Final = frozenset('.:;!?—–-|"“”„«»‘。：；！？、，」「')  # a clause begins behind them
-_MARKUP: Final = frozenset("`>/#*_([{<@'\\!-|&=")  # a clause begins behind them where a sentence does
 _QUOTES: Final = frozenset('"“„«「')
 _ENDS_ADDRESS: Final = frozenset(":!>)]|：！—–-")
 _COMMAS: Final = frozenset(",，")
 _ARTICLES: Final = frozenset(["the", "a", "an", "my", "any", "all", "every", "this", "our", "die", "den", "l"])
-_FIELDS: Final = frozenset(["ai", "ki", "ia"])
 _STEM: Final = 5  # letters by which two forms of a verb are the same
 _CALLED: Final = 4  # words of a sentence in which "note to" or the like stands before whom it calls
 _NEAR: Final = 8  # words within which two words of a sentence belong together
@@ -43,7 +40,7 @@ class OrderSigns:
     """The words of a sentence, and which of them are signs of an order. Places are indices of `words`."""
 
     def __init__(self, text: str) -> None:
-        self.text = _TWO_WORDS.sub(lambda two: two[0].replace(" ", "_"), _CODE.sub("`code`", text))
+        self.text = _TWO_WORDS.sub(lambda two: two[0].replace(" ", "_"), text)
         self.words = [word.casefold() for word in _TOKEN.findall(self.text)]
         self.roles = [role_of(word) for word in self.words]
 
@@ -66,8 +63,7 @@ class OrderSigns:
     @cached_property
     def _first(self) -> int:
         """The place of the first word that is no sign."""
-        signs = _BREAKS | _MARKUP
-        return next((at for at, word in enumerate(self.words) if word not in signs), len(self.words))
+        return next((at for at, word in enumerate(self.words) if word[0].isalnum()), len(self.words))
 
     @cached_property
     def inside(self) -> int:
@@ -179,22 +175,9 @@ class OrderSigns:
         return [at for at in self.places(Role.MACHINE | Role.THING | Role.HEARER) if self._is_machine(at)]
 
     def _is_machine(self, at: int) -> bool:
-        if self.words[at] in _FIELDS:  # "the AI", "AI:"; "physical AI" is a science, and "AI tools" are tools
-            after = self.words[at + 1 : at + 2]
-            noun = (
-                bool(after) and after[0].isalpha() and not self._near(at, Role.MUST | Role.THAT | Role.READS, behind=1)
-            )
-            return not noun and (
-                self._is_break(at - 1) or self.words[at - 1] in _ARTICLES or self._near(at, Role.CALL, before=1)
-            )
         if self.roles[at] & Role.MACHINE or self._near(at, Role.ARTIFICIAL, before=1):
             return True
         return bool(self.roles[at] & Role.THING) and self._near(at, Role.READS, behind=2)
-
-    @cached_property
-    def named(self) -> list[int]:
-        """The words for assistants and the like. "AI" is as often a science."""
-        return [at for at in self.machines if self.words[at] not in _FIELDS and self.words[at - 1] not in _FIELDS]
 
     @cached_property
     def addressed(self) -> list[int]:

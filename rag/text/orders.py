@@ -41,8 +41,7 @@ _NEW_ROLE: Final = re.compile(
     r"|\b(?:reveal|print|show|repeat|output|disclose|leak|ignore|forget)\b[^\n]{0,30}\b(?:your|the\ssystem)\sprompt\b",
     re.IGNORECASE,
 )
-_LETTERS: Final = re.compile(r"\b(?:letters|vowels|consonants|(?:each|every)(?:\s\w+)?\sletter)\b", re.IGNORECASE)
-_REMARK: Final = re.compile(r"\s*(?:#|//|--|;|/\*|\*|<!--|\"\"\"|%)")  # of code
+_LETTERS: Final = re.compile(r"\b(?:letters?|vowels|consonants)\b", re.IGNORECASE)
 _CELL: Final = re.compile(r"[^|\n]+")
 _CODE_LINE: Final = re.compile(r"[^\n]+")
 
@@ -136,7 +135,7 @@ def orders(text: str) -> tuple[Order, ...]:
     other book the one sentence that names such a machine is suspicious if it has a verb of speech.
     """
     sentences = [(unit, start, end) for unit in units(text) for start, end in _sentences(text, unit)]
-    naming = [a for unit, a, b in sentences if unit.kind != "code" and signs_of(text[a:b]).named]
+    naming = [a for unit, a, b in sentences if unit.kind != "code" and signs_of(text[a:b]).machines]
     found = tuple(_found(text, sentences, naming[0] if len(naming) == 1 else -1))
     if {one.start for one in found}.issuperset(naming):
         return found
@@ -152,13 +151,13 @@ def _found(text: str, sentences: Iterable[tuple[Unit, int, int]], stranger: int)
     for unit, start, end in sentences:
         sentence = f"## {text[start:end]}" if unit.kind == "heading" and text[end - 1] == ":" else text[start:end]
         signs = signs_of(sentence)
-        strength = "" if _is_code(unit, sentence) else _strength(sentence)
-        if strength:
-            strong = strength == "strong"
+        strength = _strength(sentence)
+        strong = strength == "strong"
+        if strong or (strength and not _is_code(unit)):
             yield Order(start, end, strong, _frame(signs, strong=strong), foreign=signs.foreign)
             reach.begin(unit, sentence, strong=strong)
         elif start == stranger and signs.speaks:
-            yield Order(start, end, strong=False, frame=(signs.stems(signs.named),))
+            yield Order(start, end, strong=False, frame=(signs.stems(signs.machines),))
         elif reach.holds(unit, sentence):
             yield Order(start, end, strong=False, follows=True, foreign=reach.foreign)
 
@@ -192,9 +191,9 @@ class _Reach:
         return held
 
 
-def _is_code(unit: Unit, line: str) -> bool:
-    """Whether the line is code. Remarks are not, nor is what stands behind a fence that is never closed."""
-    return unit.kind == "code" and not _REMARK.match(line) and unit.text.endswith(("```", "~~~"))
+def _is_code(unit: Unit) -> bool:
+    """Whether it is a block of code. What stands behind a fence that is never closed is none."""
+    return unit.kind == "code" and unit.text.endswith(("```", "~~~"))
 
 
 def _quotes(sentence: str) -> int:

@@ -50,9 +50,10 @@ class AccessControl:
         people = self._hosting.people
         if not people.have_keys:
             self._check_place(headers)
-        key = _bearer(headers)
-        person = people.of(key or "")
-        if person is None and not _is_open(request.url.path):
+        scheme, _, key = headers.get("authorization", "").partition(" ")
+        key = key.strip() if scheme.lower() == "bearer" else ""
+        person = people.of(key)
+        if person is None and request.url.path != "/" and not request.url.path.startswith(_OPEN):
             problem = "The key is wrong." if key else "A key is needed."
             raise RequestRefusedError(401, "unknown_key", problem, hint="Send it as Authorization: Bearer KEY.")
         request.state.person = person
@@ -63,14 +64,10 @@ class AccessControl:
             raise RequestRefusedError(
                 403, "wrong_host", "This server answers only requests to 127.0.0.1 and localhost."
             )
-        origin = headers.get("origin")
+        origin, host = headers.get("origin"), headers.get("host", "").lower()
         allowed = origin is None or origin in self._hosting.origins
-        if not allowed and (origin or "").lower() not in _own_origins(headers.get("host", "")):
+        if not allowed and (origin or "").lower() not in (f"http://{host}", f"https://{host}"):
             raise RequestRefusedError(403, "wrong_origin", "Pages of other sites may not use this server.")
-
-
-def _own_origins(host: str) -> tuple[str, ...]:
-    return f"http://{host}".lower(), f"https://{host}".lower()
 
 
 def _name(host: str) -> str:
@@ -79,12 +76,3 @@ def _name(host: str) -> str:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return ""
-
-
-def _is_open(path: str) -> bool:
-    return path == "/" or path.startswith(_OPEN)
-
-
-def _bearer(headers: Headers) -> str | None:
-    scheme, _, key = headers.get("authorization", "").partition(" ")
-    return key.strip() if scheme.lower() == "bearer" and key.strip() else None

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -67,19 +63,13 @@ def build_app(hosting: Hosting) -> Starlette:
             *_cors(hosting),
             Middleware(AccessControl, hosting=hosting),
         ],
-        lifespan=partial(_running, assistants),
+        lifespan=lambda _app: assistants.session_manager.run(),
         exception_handlers={AskbookError: _refused, HTTPException: _no_such_route, Exception: _unexpected},
     )
     app.router.redirect_slashes = False  # an address with a slash too many is unknown, like any other
     app.state.hosting = hosting
     app.state.turns = Turns(hosting.limits)
     return app
-
-
-@asynccontextmanager
-async def _running(assistants: MCPServer, _app: Starlette) -> AsyncIterator[None]:
-    async with assistants.session_manager.run():
-        yield
 
 
 def _cors(hosting: Hosting) -> list[Middleware]:

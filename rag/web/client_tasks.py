@@ -23,6 +23,14 @@ _LIBRECHAT: Final = re.compile(
     re.IGNORECASE,
 )
 _FIRST_QUESTION: Final = re.compile(r"^\s*(?:USER|User): *(?P<text>[^\n]+)", re.MULTILINE)
+# What Open WebUI gets for its other tasks, by words of the task.
+_EMPTY: Final = {
+    ("tags",): '{"tags": []}',
+    ("follow-up",): '{"follow_ups": []}',
+    ("autocompletion",): '{"text": ""}',
+    ("prompt for am image", "prompt for an image"): '{"prompt": ""}',  # the first as Open WebUI spells it
+    ("search quer", "queries"): '{"queries": []}',
+}
 _WORDS: Final = 8  # of a title
 
 
@@ -76,15 +84,7 @@ def _for_open_webui(question: str, history: Sequence[AnyMessage]) -> str | None:
     task = found["task"].lower()
     if "title" in task:
         return json.dumps({"title": _title(question, history)}, ensure_ascii=False)
-    if "tags" in task:
-        return '{"tags": []}'
-    if "follow-up" in task:
-        return '{"follow_ups": []}'
-    if "autocompletion" in task:
-        return '{"text": ""}'
-    if "prompt for am image" in task or "prompt for an image" in task:  # the first as Open WebUI spells it
-        return '{"prompt": ""}'
-    return '{"queries": []}' if "search quer" in task or "queries" in task else None
+    return next((answer for words, answer in _EMPTY.items() if any(word in task for word in words)), None)
 
 
 def _title(request: str, history: Sequence[AnyMessage]) -> str:

@@ -26,6 +26,7 @@ _STATUS_OF_CODE: Final = {
     "nothing_to_retry": 409,
     "question_too_long": 413,
 }
+_OPENAI_TYPES: Final = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
 class RequestRefusedError(UsageError):
@@ -59,25 +60,7 @@ def error_response(failure: AskbookError | ErrorInfo, answer: Response | None = 
 
 def error_body(info: ErrorInfo, status: int) -> dict[str, Any]:
     """The object under `error`: what an OpenAI client reads, and the hint."""
-    parts = [told(info)] if not _is_about_the_request(info) else []
+    parts = [told(info)] if info.error_type != "invalid_input" else []  # there the message alone says what is wrong
     message = " ".join(filter(None, (*parts, info.message, info.hint)))
-    return {"message": message, "type": _openai_type(status), "param": None, "code": info.code, "hint": info.hint}
-
-
-def _is_about_the_request(info: ErrorInfo) -> bool:
-    """Whether the failure is about the request; its message alone then says what is wrong."""
-    return info.error_type == "invalid_input"
-
-
-def _openai_type(status: int) -> str:
-    match status:
-        case 401:
-            return "authentication_error"
-        case 403:
-            return "permission_error"
-        case 429:
-            return "rate_limit_error"
-        case status if status < 500:
-            return "invalid_request_error"
-        case _:
-            return "server_error"
+    kind = _OPENAI_TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")
+    return {"message": message, "type": kind, "param": None, "code": info.code, "hint": info.hint}

@@ -12,6 +12,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, ContentBlock, ResourceLink, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field, ValidationError
+from starlette.requests import Request
 
 from rag.errors import AskbookError, UsageError, told
 from rag.types import ErrorInfo, Event, Response
@@ -19,8 +20,8 @@ from rag.validation import allowed
 from rag.web.api_keys import Person
 from rag.web.book_choice import choose, events_of, own_book, own_books
 from rag.web.hosting import HostedAgent, Hosting
-from rag.web.http_requests import options_of
-from rag.web.running_turns import Turns
+from rag.web.http_requests import options_of, person_of
+from rag.web.running_turns import turns_of
 
 PASSAGE: Final = "askbook://passage/"
 _INSTRUCTIONS: Final = (
@@ -150,8 +151,7 @@ class _Server(MCPServer):
 def _person(ctx: Context) -> Person:
     """The person of a request over HTTP; over standard input there is only the user of this machine."""
     request = ctx.request_context.request
-    person = getattr(getattr(request, "state", None), "person", None)
-    return person if isinstance(person, Person) else Person()
+    return person_of(request) if isinstance(request, Request) else Person()
 
 
 @asynccontextmanager
@@ -159,19 +159,13 @@ async def _begun(
     ctx: Context, person: Person, stored: str | None, events: AsyncGenerator[Event, None]
 ) -> AsyncIterator[AsyncIterable[Event]]:
     """The events of a turn, within the limits of its key where it came over HTTP. Raises `RequestRefusedError`."""
-    turns = getattr(getattr(_app(ctx), "state", None), "turns", None)
-    if not isinstance(turns, Turns):  # over standard input there is one user, who needs no limits
+    request = ctx.request_context.request
+    if not isinstance(request, Request):  # over standard input there is one user, who needs no limits
         async with aclosing(events):
             yield events
         return
-    async with turns.begun(person, stored, events) as turn:
+    async with turns_of(request).begun(person, stored, events) as turn:
         yield turn
-
-
-def _app(ctx: Context) -> Any:
-    """The HTTP application that a request came through; None over standard input."""
-    scope = getattr(ctx.request_context.request, "scope", None)
-    return scope.get("app") if isinstance(scope, Mapping) else None
 
 
 def _answer(response: Response, person: Person, book: str) -> CallToolResult:

@@ -58,6 +58,8 @@ async def complete(request: Request) -> HttpResponse:
     hosting, data = hosting_of(request), await json_object(request)
     question, history = conversation_of(data.get("messages"))
     model = model_choice(hosting.offer, data.get("model"))
+    if not isinstance(data.get("stream"), bool | None):
+        raise UsageError("stream is neither true nor false.", code="invalid_option")
     if (done := task_answer(question, history, data)) is not None:
         return _chore(done, model.name or hosting.offer.usual, stream=bool(data.get("stream")))
     try:

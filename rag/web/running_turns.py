@@ -94,17 +94,13 @@ class Turns:
                 "too_many_requests",
                 f"More than {self._limits.turns_per_minute} questions in a minute.",
                 hint="Ask again later.",
-                retry_after=_seconds_until(reset),
+                retry_after=max(1, round(reset - time.time())),
             )
 
 
 def _thread_busy() -> RequestRefusedError:
     message = "A turn is already running on this conversation."
     return RequestRefusedError(409, "thread_busy", message, hint="Wait until it ends, or stop it.")
-
-
-def _seconds_until(reset: float) -> int:
-    return max(1, round(reset - time.time()))
 
 
 class RunningTurn:

@@ -1,6 +1,6 @@
 """The drawing of the machine in README.md, generated from the graph.
 
-`python -m graph.drawing` prints it; `python -m graph.drawing --write` updates README.md.
+`python -m tests.drawing` prints it; `python -m tests.drawing --write` updates README.md.
 """
 
 from __future__ import annotations
