@@ -71,11 +71,6 @@ def is_order(sentence: str) -> bool:
     return _strength(sentence) == "strong"
 
 
-def begins_order(clause: str) -> bool:
-    """Whether the clause begins with a verb that orders to speak or to write, or is a strong order."""
-    return 0 in signs_of(clause).verbs or is_order(clause)
-
-
 @lru_cache(maxsize=2048)
 def _strength(sentence: str) -> str:
     """Whether the sentence is a "strong" or a "weak" order, or none: ""."""

@@ -222,8 +222,3 @@ ANNOUNCES: Final = re.compile(
     r"(?<![\w.-])(?<!of the )(?<!of these )(?P<number>[2-9]|1\d|20|two|three|four|five|six|seven|eight|nine|ten|eleven|"
     r"twelve|fifteen|twenty)\s(?:[a-z-]+\s){0,2}(?P<noun>[a-z-]+s)\b[^.]*[:：]\W*$"
 )
-
-# "The book does state that ...": a statement, although its words resemble a remark.
-FRAMED: Final = re.compile(
-    rf"\b{_SOURCES}\s+(?:do(?:es)?\s+)?(?:states?|says?|mentions?|claims?) that\b", re.IGNORECASE
-)
