@@ -11,7 +11,7 @@ from rag.embedding.known_models import HOSTED, KEYS, MULTILINGUAL, PACKAGED, Pro
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.errors import UsageError
 from rag.index.catalog import list_collections, open_index
-from rag.index.field_mapping import Layout, layout_of
+from rag.index.collection_schema import Layout, layout_of
 from rag.index.server_client import Server
 from rag.ports import ChunkIndex, Embedder, Reranker
 from rag.profiles.profile import Profile
