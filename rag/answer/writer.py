@@ -197,7 +197,7 @@ class AnswerWriter:
         elif numbers:
             for one in self._held.open_lines(line.block):
                 self._check.check(one, numbers)
-            if line.kind == "lead" and self._manner.mode != "exact":
+            if line.kind == "lead" and self._manner.mode != "exact" and self._check.introduces(line, numbers):
                 self._frame(line)
             else:
                 self._check.check(line)
