@@ -37,8 +37,8 @@ class Signals(NamedTuple):
     limited: float
 
 
-WEIGHTS: Final = Signals(tail=-3.47, missing=-0.54, short=-1.48, denial=0.77, added=0.93, limited=1.33)
-BIAS: Final = 2.14
+WEIGHTS: Final = Signals(tail=-3.45, missing=-0.53, short=-1.44, denial=0.80, added=0.95, limited=1.21)
+BIAS: Final = 2.03
 
 
 def score(claim: WordContexts) -> float:

@@ -17,6 +17,7 @@ from rag.text.english.word_lists import ALL, CUES, DATES, EXCEPTIONS, LIMITS
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
 OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of the passages stands in this place
 LEAST: Final = 0.25  # fit up to which an opposite, or a denial, is about something else
+OF_DENIAL: Final = 0.65  # share of the usual fit up to which a denial is about something else
 QUOTED: Final = 0.8  # usual fit above which the claim says nearly the words of a passage
 _NONE: Final[frozenset[str]] = frozenset()
 
@@ -80,7 +81,9 @@ class Comparison:
         usual = self._contexts.usual(one.first)
         if one.kind in ("comparison", "negation") and rival <= max(LEAST, OF_ANOTHER * usual):
             return False
-        return rival - own > AHEAD[one.kind] or usual - own > SHORT or (one.kind == "denial" and own < LEAST)
+        if one.kind == "denial" and own < max(LEAST, OF_DENIAL * usual):
+            return True
+        return rival - own > AHEAD[one.kind] or usual - own > SHORT
 
     def absent(self) -> Iterator[tuple[int, str, Literal["", "unit", "number"]]]:
         """The numbers that no passage has: where each begins, its words, and what alone may differ, "" for nothing.

@@ -18,7 +18,7 @@ from rag.evidence.words import tokens
 from rag.text.english.stopwords import STOP_WORDS
 from rag.text.sentences import units
 
-NEAR_DENIAL: Final = 10  # tokens between a word and a "not" that may concern it
+NEAR_DENIAL: Final = 6  # tokens between a word and a "not" that may concern it
 TITLE_WORDS: Final = 14  # at most, of a title without a mark
 DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
 LETTERS: Final = re.compile(r"[^\W\d_]+")

@@ -222,7 +222,9 @@ def _judged(text: str, claim: WordContexts, mentions: Mentions) -> tuple[WordCon
     """A claim, and the reasons against it."""
     comparison = Comparison(claim)
     doubts = list(comparison.doubts())
-    if _is_distant(claim.words, CLOSE) or _ends_elsewhere(claim) or not claim.sources.lines:
+    said, held = claim.said.tokens, claim.sources.holders
+    of_itself = "i" not in held and any(token.word == "i" and token.capital for token in said)  # and no passage does
+    if _is_distant(claim.words, CLOSE) or _ends_elsewhere(claim) or of_itself or not claim.sources.lines:
         doubts.append("distant: the passages say nothing like it")
     elif any(_is_distant(clause, CLAUSE_CLOSE) for clause in _clauses(text, claim)):
         doubts.append("distant: the passages say nothing like one of its clauses")
