@@ -39,6 +39,7 @@ DEFINES: Final = 2.0  # of what `defines` finds, for a question that asks what s
 LATER: Final = 0.75  # of a defining sentence behind the second of its block
 OPENS: Final = 0.4  # of the block that opens its passage, for such a question
 SHOWS: Final = 1.0  # of code, for a question that asks how
+CODE: Final = 0.2  # of code, for any other question, in any language
 SHOWS_SOME: Final = 0.4  # of a section with code among others, for a question that asks how
 FOUND: Final = 0.5  # of a section of the first passage among others; of the second half of it, and so on
 GIVES_REASON: Final = 0.25
@@ -134,8 +135,8 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
     fit += LENGTH * min(len(block.text), LONG) / LONG - RANK * block.rank - faults(block, reading.question)
     if asked.definition:
         fit += DEFINES * max(definitions(block, reading.terms)) + (OPENS if block.place == 0 else 0.0)
-    elif asked.steps and block.form == "code":
-        fit += SHOWS
+    elif block.form == "code":
+        fit += SHOWS if asked.steps else CODE
     if asked.comparison:
         sides = [term for term in reading.terms if term.named]
         fit += COMPARES if len(sides) > 1 and all(term.within(block.own) for term in sides) else 0.0
