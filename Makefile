@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
-PARALLEL ?= -n auto --dist loadfile --no-loadscope-reorder
+PARALLEL ?= --workers auto
 export PYTHONPATH := .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=  # each worker of the suite would compile every file again

@@ -22,7 +22,8 @@ from pydantic import SecretStr
 from graph.memory import Memory, MemoryOptions, open_memory
 from rag.books.book_settings import BOOK, build_embedder, collection_index, vector_cache
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
-from rag.ingest.pipeline import IngestReport, ingest
+from rag.ingest.ingestion import ingest
+from rag.ingest.report import IngestReport
 from rag.settings import Settings, variables
 from tests import fakes, fork_server, made_vectors, wire
 from tests.command_line import QUESTION, CommandLine, Done
@@ -30,6 +31,8 @@ from tests.homes import copied
 from tests.openai_server import OPENAI_KEY, Endpoint, openai_server
 from tests.package import Package, build, install
 from tests.postgres import Cluster, cluster, programs
+
+pytest_plugins = ["tests.workers"]
 
 # Workers share the tests by files. These take longest, so they begin, and none of them is left over for the end.
 LONGEST: Final = (
@@ -53,7 +56,6 @@ LONGEST: Final = (
     "test_books.py",
     "test_injection_turns.py",
 )
-MOST_WORKERS: Final = 4  # each takes up to a gigabyte
 
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 
@@ -97,6 +99,14 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Start the fork server that all workers share; it imports while the tests are collected."""
+    from tests import workers  # as a plugin it is imported after this file
+
+    if workers.count(session.config) > 1:
+        fork_server.fork_server()
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Leave what the collection made to no garbage collector: it stays, and looking through it takes half a second."""
@@ -112,12 +122,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first, and leave the others in their order."""
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than there are processors, as some tests wait for another process or for a clock."""
-    return min((os.cpu_count() or 1) + 1, MOST_WORKERS)
 
 
 async def index_book(
@@ -202,8 +206,9 @@ def _everything_was_foreseen() -> Iterator[None]:
 
 def once(tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
     """A folder that one worker fills for all; the others wait for it. None may write to it."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / f"shared-{name}"
+    from tests import workers
+
+    folder = (workers.shared_folder or tmp_path_factory.getbasetemp()) / f"shared-{name}"
     with portalocker.Lock(folder.with_suffix(".lock"), timeout=600):
         done = folder.with_suffix(".done")
         if not done.exists():

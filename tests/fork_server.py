@@ -12,6 +12,7 @@ import fcntl
 import gc
 import importlib
 import json
+import multiprocessing
 import os
 import pkgutil
 import runpy
@@ -113,7 +114,7 @@ class ForkServer:
                 pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL,
             )
-        self._lock = threading.Lock()
+        self._lock = multiprocessing.get_context("fork").Lock()  # workers that are forked share the server
         atexit.register(self.close)
 
     def close(self) -> None:

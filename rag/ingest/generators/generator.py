@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from abc import ABC
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from html import unescape
@@ -335,7 +335,8 @@ class Generator(ABC):
             name = file + ending
             if found := self._by_file.get(name.removeprefix("./")):
                 return found
-        return self._by_address.get(_bare(urljoin(self.site_path(page) or "/", path)))
+        found = self._by_address.get(_bare(urljoin(self.site_path(page) or "/", path)))
+        return found or self._by_other_name.get(path.strip("/"))
 
     def _place(self, page: PageFile) -> str:
         """The path of a page below the content folder; that of a part goes on inside its file."""
@@ -348,6 +349,14 @@ class Generator(ABC):
     @cached_property
     def _by_file(self) -> dict[str, PageFile]:
         return {self._place(page): page for page in self.pages.values()}
+
+    def other_names(self, page: PageFile) -> Iterable[object]:
+        """Names by which links lead to a page, beside its file and its address."""
+        return ()
+
+    @cached_property
+    def _by_other_name(self) -> dict[str, PageFile]:
+        return {str(name).strip("/"): page for page in self.pages.values() for name in self.other_names(page)}
 
     @cached_property
     def _by_address(self) -> dict[str, PageFile]:

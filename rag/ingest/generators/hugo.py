@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import posixpath
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -174,7 +174,7 @@ class Hugo(Generator):
 
     def target(self, page: PageFile, path: str) -> PageFile | None:
         """A page by its file, its address or an alias, in any case, from the page's place or the content folder."""
-        if (found := super().target(page, path)) or (found := self._aliases.get(path.strip("/"))):
+        if found := super().target(page, path):
             return found
         whole = posixpath.normpath(path.strip("/")).lower()
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(self._place(page)), path)).lower()
@@ -200,13 +200,8 @@ class Hugo(Generator):
         is_word = bool(re.fullmatch(r"[\w-]+", destination)) and self.target(page, destination) is None
         return "" if is_word else address
 
-    @cached_property
-    def _aliases(self) -> dict[str, PageFile]:
-        found = {}
-        for page in self.pages.values():
-            for alias in listed(page.fields.get("aliases")):
-                found[str(alias).strip("/")] = page
-        return found
+    def other_names(self, page: PageFile) -> Iterable[object]:
+        return listed(page.fields.get("aliases"))
 
     def site_title(self) -> str:
         return as_text(self.option("languages", self._language, "title")) or as_text(self.options.get("title"))

@@ -32,12 +32,17 @@ _NO_DEFINITION: Final = re.compile(
 )
 ASKS: Final = re.compile(r"\W*(?:what|who|which|how|when|where|why|is|are|does|do|can|should)\b", re.IGNORECASE)
 _COMPARISON: Final = re.compile(
-    r"\b(?:difference|differences|differ|differs|differentiate|compare[ds]?|comparison|versus|vs|better than|"
-    r"slower|faster|instead of|rather than|or)\b",
+    r"\b(?:difference|differences|differ|differs|differentiate|compare[ds]?|comparison|versus|vs|better than)\b",
     re.IGNORECASE,
 )
+# Two things beside each other, which are compared unless the question asks how to do something.
+_CHOICE: Final = re.compile(r"\b(?:slower|faster|instead of|rather than|or)\b", re.IGNORECASE)
+# "How do I", "what do I type", "I'd like to", and titles such as "Install it"; but not "How do selectors work?"
 _STEPS: Final = re.compile(
-    r"\b(?:how (?:do|can|could|should|would|to|does one)|steps?|install|configure|set up)\b", re.IGNORECASE
+    r"\bhow (?:do|can|could|should|would|to|does one)\b(?!.*\bwork\W*$)|"
+    r"\b(?:what|where|which \w+) (?:do|can|must|should) i\b|"
+    r"^\W*(?:i(?:['’]d like| (?:\w+ )?(?:want|need)\b)|(?:steps?|install|configure|set up)\b)",
+    re.IGNORECASE,
 )
 _LIST: Final = re.compile(
     r"\b(?:examples?|list|name (?:some|the|all)|types|kinds|which|tools|features|applications|"
@@ -269,7 +274,10 @@ def shape(question: str) -> QuestionShape:
     text = question.strip()
     words = len(text.split())
     asks = bool(ASKS.match(text))
-    comparison = bool(_COMPARISON.search(text))
+    reason = bool(_WHY.search(text))
+    message = not asks and "?" not in text and words >= MESSAGE and bool(_FAILURE.search(text))
+    steps = bool(_STEPS.search(text)) and not message
+    comparison = bool(_COMPARISON.search(text) or (not steps and _CHOICE.search(text)))
     definition = bool(_DEFINITION.match(text)) and not _NO_DEFINITION.search(text)
     wanted: Wanted = (
         "year" if _YEAR.search(text) else "number" if _NUMBER.search(text) else "name" if _NAME.match(text) else ""
@@ -277,11 +285,11 @@ def shape(question: str) -> QuestionShape:
     return QuestionShape(
         definition=(definition or (not asks and words <= 3)) and not comparison and not wanted,
         comparison=comparison,
-        steps=bool(_STEPS.search(text)),
+        steps=steps,
         listing=bool(_LIST.search(text)),
-        reason=bool(_WHY.search(text)),
+        reason=reason,
         wanted=wanted,
-        message=not asks and "?" not in text and words >= MESSAGE and bool(_FAILURE.search(text)),
+        message=message,
     )
 
 
