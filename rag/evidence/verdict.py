@@ -15,7 +15,7 @@ from rag.evidence.mentions import Mentions
 from rag.evidence.reading import TextLine, read
 from rag.evidence.sources import Sources, Word, share_held
 from rag.evidence.word_contexts import WordContexts
-from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
+from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.types import Standing
 
@@ -193,7 +193,7 @@ def _unwrapped(text: str) -> str:
 
 def _stated(text: str) -> str:
     """The text without its clauses that say only that something is not known."""
-    if not LACKS.search(text) or FRAMED.search(text) or ADDRESSES.search(text):
+    if not LACKS.search(text) or ADDRESSES.search(text):
         return text
     clauses = [clause for clause in CLAUSE_JOINT.split(text) if clause and clause.strip()]
     return " ".join(_unwrapped(clause) for clause in clauses if not LACKS.search(clause) and len(clause.split()) > 3)

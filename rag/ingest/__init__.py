@@ -6,7 +6,7 @@
 3. `generators/generator.Generator` is the rules of a site: which files are pages, their titles, addresses, anchors and
    links. Each generator overrides what it does differently, such as `generators/mkdocs`.
 4. `Generator.convert` writes a page as plain Markdown: files that it includes are put in (`includes`), code is masked
-   (`masking`), the generator's syntax, tags (`cleaning`) and links (`links`) are rewritten, and code comes back.
+   (`page_draft`), the generator's syntax, tags (`tags`) and links (`links`) are rewritten, and code comes back.
 5. `chunking` cuts the Markdown (`page`) at its headings; `splitting` packs its blocks into chunks.
 6. `plan` compares the chunks with the index, `chunk_vectors` embeds those that are new, and `ingestion` writes them.
 """

@@ -341,7 +341,7 @@ class Ingestion:
             tokens=self._vectors.tokens,
             seconds=round(time.monotonic() - self._began, 3),
             failures=[*self._sources.failed, *(IngestFailure(source=one.file, reason=one.reason) for one in failures)],
-            sources=[SourceSummary.of(one) for one in self._sources.loaded],
+            sources=[SourceSummary.model_validate(one, from_attributes=True) for one in self._sources.loaded],
         )
 
 

@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Final, Literal, get_args
 from urllib.parse import quote, unquote, urljoin
 
 from rag.ingest.anchors import AnchorRule, HeadingText, github_anchors
-from rag.ingest.cleaning import begin, finish, strip_html
 from rag.ingest.data_values import unicode_text
 from rag.ingest.dialects import admonitions, alerts
 from rag.ingest.formats.file_format import LoadedText, Loader
@@ -26,9 +25,9 @@ from rag.ingest.formats.known_formats import BY_SUFFIX, MARKUP
 from rag.ingest.generators.config_files import as_text, config_options, is_true, option
 from rag.ingest.includes import Includes
 from rag.ingest.links import page_url, relative_url, rewrite_links
-from rag.ingest.masking import PageDraft
 from rag.ingest.mdx import MdxPage, rewrite_mdx
 from rag.ingest.page import MarkdownText
+from rag.ingest.page_draft import PageDraft, begin, finish, strip_html
 from rag.ingest.rst_markdown import RstMarkdown
 from rag.ingest.rst_syntax import BookPlace, parse_rst
 from rag.ingest.source_files import is_folder, read_inside

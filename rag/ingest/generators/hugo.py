@@ -23,7 +23,7 @@ from rag.ingest.generators.config_files import (
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.shortcodes import ShortcodePage, expand_shortcodes
 from rag.ingest.includes import Includes
-from rag.ingest.masking import PageDraft
+from rag.ingest.page_draft import PageDraft
 from rag.ingest.source_files import is_file, is_folder, resolved
 
 _DROPPED: Final = re.compile(r"[^\w./\\#+~@ -]")
@@ -134,7 +134,6 @@ class Hugo(Generator):
         return not _is_unbuilt(page.fields)
 
     def enter(self, pages: Collection[PageFile], base_url: str | None) -> None:
-        super().enter(pages, base_url)
         hidden = [page.file.parent for page in pages if _is_cascading(page)]
         kept = [page for page in pages if not any(page.file.is_relative_to(folder) for folder in hidden)]
         super().enter(kept, base_url)

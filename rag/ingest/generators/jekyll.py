@@ -22,8 +22,8 @@ from rag.ingest.generators.config_files import as_text, is_false, is_true, liste
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.liquid import LiquidPage, expand_liquid, rewrite_kramdown
 from rag.ingest.includes import Includes
-from rag.ingest.masking import PageDraft
 from rag.ingest.page import MarkdownText
+from rag.ingest.page_draft import PageDraft
 from rag.ingest.patterns import is_ignored, matches_any
 from rag.ingest.source_files import resolved
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from rag.ingest.dialects import own_id, titled, without_abbreviations, without_definition_marks
 from rag.ingest.includes import Includes, line_span, section
-from rag.ingest.masking import PageDraft, fences, without_empty_fences
+from rag.ingest.page_draft import PageDraft, fences, without_empty_fences
 from rag.ingest.spans import Span
 
 DEPTH: Final = 12  # levels of blocks inside blocks

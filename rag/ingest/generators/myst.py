@@ -10,7 +10,7 @@ from typing import Any, Final
 from rag.ingest.anchors import docutils_id
 from rag.ingest.dialects import fenced, own_id, without_definition_marks
 from rag.ingest.formats.text_files import front_matter
-from rag.ingest.masking import PageDraft
+from rag.ingest.page_draft import PageDraft
 from rag.ingest.rst_syntax import BookPlace, chosen_lines, directive_parts, is_include, role_text
 
 DEPTH: Final = 10  # levels of directives in directives
