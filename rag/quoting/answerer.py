@@ -26,7 +26,7 @@ from rag.quoting.blocks import (
 from rag.quoting.excerpt import LONGEST, flat, laid_out, lines, without_numbers
 from rag.quoting.relevance import Reading, asks_same, read, share
 from rag.text.english.phrases import NUMBERED_TITLE
-from rag.text.english.speech_acts import about_book
+from rag.text.english.speech_acts import about_book, shape
 from rag.text.terms import refers_back, terms, whole_question
 from rag.types import AnsweredQuestion, Passage
 
@@ -145,7 +145,7 @@ class QuotingAnswerer:
         if shown and (asked := about_book(question)):
             return whole_book(shown, with_text=asked == "about")
         for whole, said in _readings(question, history):
-            reading = read(whole, shown, self.embedder, said=said)
+            reading = read(whole, shown, self.embedder, said=said, follow_up=question)
             if answers(reading, words_only=self.embedder is None or reading.foreign) and (found := excerpt(reading)):
                 return found
         return [self.refusal]
@@ -156,7 +156,9 @@ def _readings(question: str, history: Sequence[AnsweredQuestion]) -> Iterator[tu
 
     A follow-up ("and on Windows?", "tell me more") is joined with the questions before it, back to one that stands by
     itself. For other questions the text of the earlier answers is "". "And what is a node?" is read as a question of
-    its own first, since the passages may have nothing about the one before it.
+    its own first, since the passages may have nothing about the one before it. A follow-up with terms of its own ("And
+    its battery?") is read at last with the names alone of the questions before it: its answer may have no other word of
+    theirs, or may have been quoted with theirs.
     """
     if whole := whole_question(question):
         yield whole, ""
@@ -169,8 +171,9 @@ def _readings(question: str, history: Sequence[AnsweredQuestion]) -> Iterator[tu
         if not refers_back(asked[0]):
             break
     yield " ".join(asked), "\n".join(past.answer for past in history)
-    if terms(question):
-        names = [term.word for term in terms(" ".join(asked[:-1])) if term.named]
+    if own := terms(question):
+        instead = shape(asked[-2]).definition and any(term.named for term in own)  # "What is Gazebo? And Isaac Sim?"
+        names = [] if instead else [term.word for term in terms(" ".join(asked[:-1])) if term.named]
         yield " ".join([*names, question]), ""
 
 

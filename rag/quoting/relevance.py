@@ -71,9 +71,19 @@ class Reading:
     foreign: bool = False  # the passages are in another language than English
 
 
-def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder | None, *, said: str = "") -> Reading:
-    """Score the blocks of the passages. Blocks that the earlier answers in `said` quote are not ranked."""
-    answered = " ".join(said.split())
+def read(
+    question: str,
+    passages: Sequence[NumberedPassage],
+    embedder: Embedder | None,
+    *,
+    said: str = "",
+    follow_up: str = "",
+) -> Reading:
+    """Score the blocks of the passages.
+
+    Blocks that the earlier answers in `said` quote are not ranked, except those that have all terms of the follow-up.
+    """
+    answered, own = " ".join(said.split()), terms(follow_up)
     cut = runs(passages)
     every = [block for found in cut for block in found]
     everything = frozenset[str]().union(*(block.own | block.context for block in every))
@@ -90,7 +100,8 @@ def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder 
         wanted = [term for term in wanted if term.within(everything)]
     reading = Reading(question, asked, wanted, cut, everything=everything, missing=missing, foreign=foreign)
     for block in every:
-        block.said = bool(answered) and " ".join(block.units[-1].text.split()) in answered
+        quoted = bool(answered) and " ".join(block.units[-1].text.split()) in answered
+        block.said = quoted and not (own and all(term.within(block.own) for term in own))
         _score(block, reading)
     quotable = [block for block in every if is_quotable(block)]
     if embedder is not None:
