@@ -52,10 +52,7 @@ COPULA: Final = re.compile(
     r"lets?|combines?|denotes?|defines?)\b"
 )
 # After "X is", these words say something about X but not what it is.
-NO_DEFINITION: Final = re.compile(
-    r"\s+(?:also|often|generally|usually|typically|only|not|just|now|already|still|used|called|made|needed|required|"
-    r"useful|possible|important|available|supported|\w+(?:ly|ed))\b"
-)
+NO_DEFINITION: Final = re.compile(r"\s+(?:also|often|not|just|now|already|still|made|important|\w+(?:ly|ed|ble|ful))\b")
 # First words of a sentence that needs the one before it. "It is possible to" stands for nothing.
 LEANS_BACK: Final = re.compile(
     r"(?!It(?:['’]s| is) (?:\w+ly |also |often |not )?[*_]*(?:possible|impossible|important|necessary|recommended|"
