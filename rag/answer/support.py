@@ -151,11 +151,10 @@ class SupportCheck:
         alone = {number: quote for one in checked for number, quote in one.quotes.items()}
         if alone:
             verbatim = any(one.verbatim for one in checked)
-            wanted = read(sentence).whole.telling.keys()
             beside = {
                 one.number: best_quote(sentence, one.text)
                 for one in sources
-                if one.number not in alone and len(wanted & one.stated) >= _RELATED * max(1, len(wanted))
+                if one.number not in alone and _is_related(sentence, one)
             }
             return Finding("supported", tuple(alone), alone | beside, verbatim)
         found = _checked(sentence, sources, self._turn) if len(sources) > 1 else checked[0]
@@ -240,6 +239,12 @@ class SupportCheck:
         if verbatim := source.stretch_of(sentence):
             return Finding("supported", (source.number,), {source.number: verbatim}, verbatim=True)
         return _checked(sentence, [source], self._turn)
+
+
+def _is_related(sentence: str, source: CitedPassage) -> bool:
+    """Whether a passage that does not say the sentence has enough of its words to be quoted beside one that does."""
+    wanted = read(sentence).whole.telling.keys()
+    return len(wanted & source.stated) >= _RELATED * max(1, len(wanted))
 
 
 def _checked(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str]) -> Finding:
