@@ -22,7 +22,7 @@ from rag.book import IndexEntry
 from rag.embedding.local import Bm25Encoder
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.index.catalog import open_index
-from rag.ingest.pipeline import ingest
+from rag.ingest.ingestion import ingest
 from rag.ingest.report import IngestProgress
 
 PAGES: Final = 60

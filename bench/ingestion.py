@@ -23,9 +23,9 @@ from bench.table import Row
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.index.catalog import open_index
-from rag.ingest.pipeline import IngestReport, ingest
-from rag.ingest.report import IngestProgress
-from rag.ingest.source_memory import SourceMemory
+from rag.ingest.book_sources import SourceMemory
+from rag.ingest.ingestion import ingest
+from rag.ingest.report import IngestProgress, IngestReport
 from rag.ports import Embedder
 
 DOCS: Final = Path(__file__).parent.parent / "docs"

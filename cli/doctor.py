@@ -154,8 +154,6 @@ async def _rerank(settings: Settings) -> tuple[Any, str, str]:
     from rag.search.rerank import build_reranker
 
     reranker = build_reranker(settings)
-    if reranker is None:
-        return None, "off", ""
     await asyncio.to_thread(reranker.rerank, "one order", ["one text", "another"])
     return None, f"{reranker.model_id}, {place_of(reranker)}", ""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -24,18 +23,15 @@ from rag.types import Event, Response
 
 if TYPE_CHECKING:
     from graph.agent import Agent
-    from rag.book import Chunk
     from rag.evaluation.evaluation_run import EvaluationRun, Journal, Setup
 
 FOLDER: Final = "evaluations"  # in the home folder: the questions of unfinished runs
-_STEPS: Final = 10  # lines of progress where there is no terminal
+_MOST: Final = 10_000  # questions of a starting dataset
 
 
 def evaluate(options: argparse.Namespace) -> int:
     """Exit code 0, 1 if a question ended with an error, or 2 for a bad dataset, before any question is asked."""
     if options.make is not None:
-        from cli.eval import make
-
         return make(options)
     need("ir_measures", "eval", "eval")
     from rag.evaluation.evaluation_run import read_run
@@ -121,14 +117,7 @@ async def _ask_all(agent: Agent, conversations: Sequence[Conversation], journal:
             bar(done, len(conversations))
             if conversation.id not in journal.done:
                 journal.add(conversation.id, await asked(agent, conversation))
-            _tell(done + 1, len(conversations))
         bar(len(conversations), len(conversations))
-
-
-def _tell(done: int, total: int) -> None:
-    """Without a terminal, a line at each tenth of a long run."""
-    if not sys.stderr.isatty() and total >= _STEPS and done * _STEPS // total > (done - 1) * _STEPS // total:
-        say(f"{done} of {total} conversations")
 
 
 async def asked(agent: Agent, conversation: Conversation) -> list[GradedAnswer]:
@@ -215,9 +204,6 @@ def _show(run: EvaluationRun) -> None:
 
     for line in lines(run):
         print(printable(line))
-
-
-_MOST: Final = 10_000
 
 
 def make(options: argparse.Namespace) -> int:

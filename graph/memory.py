@@ -16,9 +16,8 @@ from langgraph.store.base import BaseStore
 from pydantic import SecretStr
 
 from graph.conversations import conversation, summary
-from graph.database import Database, LocalDatabase
+from graph.database import Database, LocalDatabase, OtherStore, given_database
 from graph.memory_errors import broken_conversation
-from graph.memory_given import OtherStore, given_database
 from graph.storage import KEEP_TURNS, Serializers, serializers
 from rag.errors import MemoryFailureError, UsageError
 from rag.settings import Settings

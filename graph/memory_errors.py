@@ -69,21 +69,6 @@ _REFUSALS: Final = {
 }
 
 
-# What is said of each code, unless the database says more.
-_SAID: Final = {
-    "memory_locked": _Reason("{Place} is locked by another process.", "Try again."),
-    "disk_full": _Reason("The disk is full; {place} was not written.", "Free disk space or delete a conversation."),
-    "memory_broken": _Reason(
-        "{Place} is damaged or was not made by askbook.",
-        "To start afresh, move the database away or use another one. Its conversations stay in it.",
-    ),
-    "memory_unreachable": _Reason(
-        "{Place} cannot be opened or written.",
-        "Check ASKBOOK_HOME, ASKBOOK_DATABASE_URL and your write permissions, then try again.",
-    ),
-}
-
-
 def memory_failure(error: BaseException, place: str) -> MemoryFailureError | None:
     """The `MemoryFailureError` for an exception, or None when no database failure is in its chain.
 
@@ -178,5 +163,20 @@ def _subject(place: str) -> str:
 
 
 def _failure(code: str, place: str) -> MemoryFailureError:
-    what, to_do = _SAID[code]
-    return MemoryFailureError(code, what.format(place=place, Place=_subject(place)), hint=to_do)
+    if code == "memory_locked":
+        return MemoryFailureError(
+            "memory_locked", f"{_subject(place)} is locked by another process.", hint="Try again."
+        )
+    if code == "disk_full":
+        return MemoryFailureError(
+            "disk_full",
+            f"The disk is full; {place} was not written.",
+            hint="Free disk space or delete a conversation.",
+        )
+    if code == "memory_broken":
+        hint = "To start afresh, move the database away or use another one. Its conversations stay in it."
+        return MemoryFailureError(
+            "memory_broken", f"{_subject(place)} is damaged or was not made by askbook.", hint=hint
+        )
+    hint = "Check ASKBOOK_HOME, ASKBOOK_DATABASE_URL and your write permissions, then try again."
+    return MemoryFailureError("memory_unreachable", f"{_subject(place)} cannot be opened or written.", hint=hint)

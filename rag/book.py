@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 # Names how `embedded_text` and `worded_text` are made. A collection records it and is embedded again when it changes,
 # because vectors of two recipes cannot be ranked together.
 RECIPE: Final = "heading, breadcrumb"
+_IN_PASSAGE: Final = (  # what a passage has of its chunk under the same name
+    "text", "title", "heading", "breadcrumb", "url", "link", "source_file_path", "chunk_index", "chapter",
+    "page_number",
+)  # fmt: skip
 SHOWN: Final = 20  # candidates of a trace that are printed
 _ADDRESS: Final = re.compile(r"\]\(https?://[^\s()<>]*\)")
 
@@ -105,22 +109,8 @@ class Chunk:
 
     def passage(self, number: int, score: float) -> Passage:
         """The chunk as the model sees it."""
-        return Passage(
-            number=number,
-            score=score,
-            chunk_id=self.id,
-            text=self.text,
-            title=self.title,
-            heading=self.heading,
-            breadcrumb=self.breadcrumb,
-            url=self.url,
-            link=self.link,
-            source_file_path=self.source_file_path,
-            chunk_index=self.chunk_index,
-            chunk_sha256=self.sha256,
-            chapter=self.chapter,
-            page_number=self.page_number,
-        )
+        same = {name: getattr(self, name) for name in _IN_PASSAGE}
+        return Passage(number=number, score=score, chunk_id=self.id, chunk_sha256=self.sha256, **same)
 
 
 @dataclass(frozen=True, slots=True)

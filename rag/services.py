@@ -34,7 +34,6 @@ from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, Searcher, Sp
 from rag.profiles.profile import Profile, profile_files, profile_of
 from rag.prompt.prompts import check_system, system_prompt
 from rag.search.given_retriever import GivenRetriever, SeenPassages
-from rag.search.rerank import build_reranker
 from rag.search.retriever import Retriever
 from rag.settings import Settings
 from rag.system.private_files import close_to_others
@@ -257,7 +256,7 @@ def _build(
     if beside is not None:
         return LiveServices(settings, chosen, embedder, index, beside.reranker, beside.judge, given, beside)
     judge = given.judge or _judge_of(settings)
-    return LiveServices(settings, chosen, embedder, index, build_reranker(settings), judge, given)
+    return LiveServices(settings, chosen, embedder, index, _reranker_of(settings), judge, given)
 
 
 def _embedder_of(settings: Settings, chosen: Profile, book: str, beside: LiveServices | None) -> Embedder:
@@ -269,6 +268,14 @@ def _embedder_of(settings: Settings, chosen: Profile, book: str, beside: LiveSer
         if choice == local_embedding(settings):
             return beside.local_embedder
     return build_embedder(settings, chosen, book)
+
+
+def _reranker_of(settings: Settings) -> Reranker | None:
+    if settings.rerank == "off":
+        return None
+    from rag.search.rerank import build_reranker
+
+    return build_reranker(settings)
 
 
 def _judge_of(settings: Settings) -> Judge | None:

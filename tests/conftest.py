@@ -22,7 +22,8 @@ from pydantic import SecretStr
 from graph.memory import Memory, MemoryOptions, open_memory
 from rag.books.book_settings import BOOK, build_embedder, collection_index, vector_cache
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
-from rag.ingest.pipeline import IngestReport, ingest
+from rag.ingest.ingestion import ingest
+from rag.ingest.report import IngestReport
 from rag.settings import Settings, variables
 from tests import fakes, fork_server, library_caches, made_vectors, wire
 from tests.command_line import QUESTION, CommandLine, Done

@@ -32,7 +32,7 @@ class Reply(wire.Reply):
     error: Data | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "content_type", EVENTS if self.status == 200 else JSON)
+        object.__setattr__(self, "content_type", self.content_type or (EVENTS if self.status == 200 else JSON))
 
     def parts(self) -> Iterator[str]:
         if self.raw is not None:

@@ -14,7 +14,6 @@ from tests.profile_wire import OWN_KEY, OWN_VARIABLE, Wire
 
 REFUSAL: Final = "I don't have information about that in the book content"
 FOOTER: Final = "\n\n---\n**Sources:**\n"
-_SCORES: Final = "\n\n---\n**Sources:**  \n"
 _SEARCH: Final = {
     "name": "retrieve_documentation",
     "description": "Search the book documentation for relevant information based on a question or topic. "
@@ -110,9 +109,9 @@ DOCUMENTATION: Final = Design(
 BOOK: Final = Design(
     name="book-agent",
     model="gpt-4o-mini",
-    one=f"A node is a process [1].{_SCORES}[1] https://book.example/page-1#nodes (score: 0.90)",
-    both=f"A node is a process [1]. A topic is a bus [2].{_SCORES}"
-    "[1] https://book.example/page-1#nodes (score: 0.90)  \n[2] https://book.example/page-2#nodes (score: 0.80)",
+    one=f"A node is a process [1].{FOOTER}[1] https://book.example/page-1#nodes (score: 0.90)",
+    both=f"A node is a process [1]. A topic is a bus [2].{FOOTER}"
+    "[1] https://book.example/page-1#nodes (score: 0.90)\n[2] https://book.example/page-2#nodes (score: 0.80)",
     says=("You are an assistant that answers questions about a book. You use the retrieved content of the book",),
     invented="A node is a process [1][7].",
     never="[7]",

@@ -27,7 +27,7 @@ from rag.caller_parts import as_embedder
 from rag.embedding.local import Bm25Encoder
 from rag.errors import MemoryFailureError, UsageError
 from rag.index.server import ServerIndex
-from rag.ingest.pipeline import ingest
+from rag.ingest.ingestion import ingest
 from rag.search.given_retriever import SeenPassages, chunk_of, score_of
 from rag.search.retriever import as_retriever
 from rag.settings import Settings

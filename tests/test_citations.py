@@ -291,7 +291,7 @@ def test_markers_can_be_taken_out_of_a_text() -> None:
     assert without_markers("A node [1] is [2, 3] a `p[1]`【4】.") == "A node is a `p[1]`."
 
 
-@pytest.mark.parametrize("form", ["list", "scores", "files"])
+@pytest.mark.parametrize("form", ["list", "files"])
 def test_a_footer_is_a_rule_and_a_line_for_each_source_where_markdown_is_shown(form: Footer) -> None:
     made = [make_citation(passage(n), best_quote("A node", "A node is a process."), "numbered") for n in (1, 2)]
     console = Console(width=100, record=True, file=io.StringIO())

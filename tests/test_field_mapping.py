@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag.errors import UsageError
-from rag.index.field_mapping import LANGCHAIN, LONGEST, FieldMap, layout_of, value_at
+from rag.index.collection_schema import LANGCHAIN, LONGEST, FieldMap, layout_of, value_at
 from rag.index.mapping_proposal import as_toml, propose
 from rag.profiles.profile import load_profile
 from rag.profiles.schema import BookSection

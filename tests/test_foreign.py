@@ -18,7 +18,7 @@ from rag.books.book_settings import collection_index
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.errors import RetrievalError, UsageError
 from rag.index.catalog import open_index
-from rag.index.field_mapping import layout_of
+from rag.index.collection_schema import layout_of
 from rag.index.mapping_proposal import as_toml, propose
 from rag.index.server_client import Server
 from rag.profiles.schema import BookSection

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,8 +21,9 @@ from rag.ingest.chunking import chunk
 from rag.ingest.formats import file_format, html_files
 from rag.ingest.formats.epub_files import epub_texts
 from rag.ingest.formats.file_format import LoadedText
-from rag.ingest.formats.known_formats import BY_SUFFIX
-from rag.ingest.formats.text_files import NotebookLoader
+from rag.ingest.formats.known_formats import BY_SUFFIX, HTML
+from rag.ingest.formats.reader_process import read_apart
+from rag.ingest.formats.text_files import notebook_texts
 from rag.ingest.loaders import load_source
 from tests.small_book import FOLDER, chapters, epub
 
@@ -241,7 +243,7 @@ def test_a_file_that_is_no_epub_gives_one_line(content: bytes, tmp_path: Path) -
     [
         ("book.epub", epub_texts),  # without the process around both, which would take a crash for a broken file
         ("book.html", html_files.page_texts),
-        ("book.ipynb", NotebookLoader().load),
+        ("book.ipynb", notebook_texts),
     ],
 )
 def test_a_damaged_file_is_read_or_gives_a_reason(name: str, load: Load, tmp_path: Path) -> None:
@@ -313,11 +315,11 @@ def test_a_hostile_page_gives_one_line(html: str, says: str, tmp_path: Path) -> 
 def test_a_page_that_takes_too_long_gives_one_line_and_the_others_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def hasty(module: str, function: str, raw: bytes, *, seconds: float) -> list[LoadedText]:
-        assert seconds == html_files.SECONDS
-        return file_format.texts_apart(module, function, raw, seconds=2.0 if b"katex" in raw else seconds)
+    def hasty(module: str, function: str, raw: bytes, *, seconds: float, alone: bool) -> Any:
+        assert seconds == HTML.seconds
+        return read_apart(module, function, raw, seconds=2.0 if b"katex" in raw else seconds)
 
-    monkeypatch.setattr(html_files, "texts_apart", hasty)
+    monkeypatch.setattr(file_format, "read_apart", hasty)
     (tmp_path / "a.html").write_text(f"<main>{'<span class=katex>' * 9_000}")  # each is looked through to its end
     (tmp_path / "b.html").write_text("<main><p>Words of the other page.</p></main>")
     result = load_source(tmp_path)
@@ -328,7 +330,7 @@ def test_a_page_that_takes_too_long_gives_one_line_and_the_others_are_read(
 def test_a_page_is_read_in_the_process_for_files_as_it_is_here() -> None:
     raw = b"<title>T</title><main><h2 id=one>One</h2><p>Words <b>in</b> bold.</p><pre>a\n  b</pre></main>"
     here = html_files.page_texts(raw)
-    assert html_files.HtmlLoader().load(raw) == here
+    assert HTML.load(raw) == here
     assert here[0].body
 
 

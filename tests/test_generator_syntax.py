@@ -279,7 +279,7 @@ def test_roles_of_extlinks_are_links_with_their_words(suffix: str, tmp_path: Pat
 
 def test_doctests_and_notes_of_myst_are_read_as_the_site_shows_them(tmp_path: Path) -> None:
     body = "```{doctest} group\n>>> f()\n<F at 1>\n```\n\n:::{versionadded} 2.0 Take a `dict`.\n:::\n"
-    expected = "```python\n>>> f()\n<F at 1>\n```\n\nAdded in version 2.0 Take a `dict`."
+    expected = "```python\n>>> f()\n<F at 1>\n```\n\nAdded in version 2.0: Take a `dict`."
     assert text(tmp_path, "sphinx", body) == expected
 
 

@@ -74,6 +74,20 @@ async def test_an_answer_that_reached_its_length_is_kept_with_a_notice(wired: Wi
     assert response.plain_content == "A node is a process [1]."
 
 
+async def test_an_endpoint_that_does_not_stream_is_read_whole(wired: Wire) -> None:
+    def whole(finish: str, **message: Any) -> Reply:
+        choice = {"index": 0, "message": {"role": "assistant"} | message, "finish_reason": finish}
+        usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+        body = {"object": "chat.completion", "choices": [choice], "usage": usage}
+        return Reply(raw=json.dumps(body), content_type="application/json")
+
+    call = {"id": "c", "type": "function", "function": {"name": "search_book", "arguments": '{"query": "nodes"}'}}
+    asked = whole("tool_calls", content=None, tool_calls=[call])
+    response = await wired.ask(asked, whole("stop", content="A node is a process [1]."))
+    assert (response.status, response.plain_content) == ("success", "A node is a process [1].")
+    assert (response.tokens_used.total, [one.args for one in response.tool_calls]) == (36, [{"query": "nodes"}])
+
+
 async def test_a_length_that_was_spent_before_an_answer_is_a_failure_with_its_reason(wired: Wire) -> None:
     response = await wired.ask(answer("", finish="length"))
     assert response.error is not None

@@ -12,7 +12,7 @@ from graph.agent import open_agent
 from rag.book import Point, SparseVector
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.index.catalog import open_index
-from rag.ingest.pipeline import ingest
+from rag.ingest.ingestion import ingest
 from rag.search.overview import MOST, overview
 from rag.settings import Settings
 from rag.text.english.speech_acts import about_book

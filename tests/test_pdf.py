@@ -13,10 +13,11 @@ import reportlab
 from reportlab.lib.pagesizes import A5
 from reportlab.pdfgen.canvas import Canvas
 
-from rag.ingest.formats import pdf_files
+from rag.ingest.formats import file_format
 from rag.ingest.formats.pdf_files import pdf_texts
 from rag.ingest.formats.printed_lines import Bookmark, PrintedLine
 from rag.ingest.formats.printed_text import printed_text
+from rag.ingest.formats.reader_process import read_apart
 from rag.ingest.loaders import load_source
 from tests.small_book import FOLDER
 from tests.test_formats import passages, reason
@@ -225,7 +226,11 @@ def test_a_page_tree_that_contains_itself_gives_one_line(tmp_path: Path) -> None
 
 
 def test_a_pdf_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf_files, "SECONDS", 0.001)
+    def hasty(*given: Any, seconds: float, alone: bool) -> Any:
+        assert (seconds, alone) == (180.0, True)
+        return read_apart(*given, seconds=0.001, alone=alone)
+
+    monkeypatch.setattr(file_format, "read_apart", hasty)
     (tmp_path / "a.pdf").write_bytes((FOLDER / "book.pdf").read_bytes())
     assert "takes longer than" in reason(tmp_path / "a.pdf")
 

@@ -13,7 +13,8 @@ import pytest
 
 from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
-from rag.ingest.pipeline import IngestReport, ingest
+from rag.ingest.ingestion import ingest
+from rag.ingest.report import IngestReport
 from tests.fake_index import FakeIndex
 from tests.fakes import FakeEmbedder, FakeSparse, FakeVectors
 

@@ -21,7 +21,7 @@ from tests.profile_wire import QUESTION, Wire, calls, over_book
 NAME, TOOL = "book-agent", "retrieve_documentation"
 NODES, TOPICS = passage(1, score=0.876), passage(2, "A topic is a bus.", score=0.5)
 GOOD = answer("A node is ", "a process [1].")
-FOOTER = "\n\n---\n**Sources:**  \n"
+FOOTER = "\n\n---\n**Sources:**\n"
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_nothing_retrieved_is_a_sentence_for_the_agent_and_no_footer() -> None:
 
 def test_the_footer_of_all_that_was_retrieved_numbers_addresses_with_their_scores() -> None:
     assert CONTEXT.format_sources_footer() == (
-        f"{FOOTER}[1] https://book.example/page-1#nodes (score: 0.88)  \n"
+        f"{FOOTER}[1] https://book.example/page-1#nodes (score: 0.88)\n"
         "[2] https://book.example/page-2#nodes (score: 0.50)"
     )
 
@@ -135,7 +135,7 @@ async def test_an_answer_ends_with_its_numbered_sources_and_their_scores(wire: W
     response = await wire.ask(answer("A node is a process [1]. A topic is a bus [2]."))
     assert response.content == (
         f"A node is a process [1]. A topic is a bus [2].{FOOTER}"
-        "[1] https://book.example/page-1#nodes (score: 0.88)  \n[2] https://book.example/page-2#nodes (score: 0.50)"
+        "[1] https://book.example/page-1#nodes (score: 0.88)\n[2] https://book.example/page-2#nodes (score: 0.50)"
     )
 
 

@@ -12,7 +12,7 @@ from cli.commands import COMMANDS
 from cli.prompt import input_history
 from cli.session import ChatSession as Session
 from rag.errors import UsageError
-from rag.index.field_mapping import layout_of
+from rag.index.collection_schema import layout_of
 from rag.model.endpoint import build_model
 from rag.profiles.profile import FOLDER, load_profile
 from rag.settings import Settings

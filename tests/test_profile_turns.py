@@ -103,7 +103,7 @@ async def test_the_answer_of_isaac_sim_keeps_to_its_part_of_the_window() -> None
 
 async def test_the_book_agents_answer_ends_with_sources_and_scores() -> None:
     response = await Machine(ANSWER, profile=load_profile("book-agent")).ask("What is a node?")
-    assert response.content == f"{ANSWER}\n\n---\n**Sources:**  \n[1] https://book.example/page-1#nodes (score: 0.90)"
+    assert response.content == f"{ANSWER}\n\n---\n**Sources:**\n[1] https://book.example/page-1#nodes (score: 0.90)"
 
 
 async def test_a_turn_limit_is_announced_before_it_is_reached_and_said_when_it_is() -> None:

@@ -170,7 +170,7 @@ def test_one_text_in_place_of_a_list_of_passages_is_refused() -> None:
         ("Topics are anonymous (3).", "Topics are anonymous [3]."),
         ("Topics are anonymous \\[3\\].", "Topics are anonymous [3]."),
         ("A node is a process. Topics are anonymous [2]-[3].",
-         "A node is a process [2][3]. Topics are anonymous [2][3]."),
+         "A node is a process [2]. Topics are anonymous [2][3]."),
         ("Topics are anonymous [1]–[3].", "Topics are anonymous [2][3]."),
         ("A node is a [process](https://elsewhere.example) [2].", "A node is a process [2]."),
         ("Topics are anonymous [3]. <script>alert(2)</script>", "Topics are anonymous [3]."),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rag.answer.writer import AnswerWriter, Manner
-from rag.quoting.blocks import NumberedPassage, blocks
+from rag.quoting.blocks import NumberedPassage, blocks, runs
 from rag.quoting.excerpt import LONGEST
-from rag.types import OMISSION
+from rag.types import OMISSION, Passage
 from tests.test_quoting import REFUSAL, passage
 from tests.test_quoting import ask as ask_book
 
@@ -113,3 +113,32 @@ def test_the_other_platforms_steps_come_later_or_not_at_all() -> None:
     answer = ask("How do I install the widget on macOS?", text)
     assert "brew widget" in answer
     assert "winget" not in answer.partition("brew widget")[0]
+
+
+def test_a_section_in_several_passages_is_read_as_one() -> None:
+    shown = [
+        NumberedPassage(1, "Guide > Gear", "Then it turns.\n\n## Oil\n\nOil it.", "gear.md", 4),
+        NumberedPassage(2, "Other", "Something else.", "other.md", 5),
+        NumberedPassage(3, "Guide > Gear", "Wind the gear up.", "gear.md", 3),
+    ]
+    gear, other = runs(shown)
+    assert [(block.passage.number, block.section, block.place, block.first) for block in gear] == [
+        (3, 0, 0, True),
+        (1, 0, 1, False),
+        (1, 1, 2, True),
+    ]
+    assert [block.passage.number for block in other] == [2]
+    apart = [shown[0], shown[1], shown[2]._replace(chunk=1)]
+    assert [[block.passage.number for block in run] for run in runs(apart)] == [[1, 1], [2], [3]]
+
+
+def test_what_follows_in_the_next_passage_of_the_section_is_quoted() -> None:
+    def part(number: int, text: str, index: int) -> Passage:
+        place = {"chunk_index": index, "source_file_path": "gear.md"}
+        return passage(number, text, "Widgets > Winding up a gear").model_copy(update=place)
+
+    second = part(1, "This makes the gear turn. It takes a minute to wind up.", 8)
+    first = part(2, "To wind up a gear, turn its key three times.", 7)
+    answer = ask_book("How do I wind up a gear?", [second, first])
+    assert answer.startswith("To wind up a gear, turn its key three times. [2]\n\nThis makes the gear turn. [1]")
+    assert "This makes" not in ask_book("How do I wind up a gear?", [second])

@@ -15,7 +15,7 @@ from cli.suggestion import foreign_language
 from graph.agent import Agent, open_agent
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.index.catalog import open_index
-from rag.ingest.pipeline import ingest
+from rag.ingest.ingestion import ingest
 from rag.settings import Settings
 from rag.types import Response
 from tests.command_line import CommandLine

@@ -128,3 +128,19 @@ def test_a_sentence_that_says_what_is_possible_points_to_nothing() -> None:
 def test_a_sentence_that_begins_with_a_small_letter_has_its_own_marker() -> None:
     text = "A widget finds breaks by the length of lines. calibrator will first attempt to find the breaks of widgets."
     assert "of lines. [1] calibrator will" in shown("How does a widget find breaks of lines?", text)
+
+
+def test_the_entry_of_a_reference_is_quoted_with_its_name() -> None:
+    text = "## Options\n\n### gearLimit\n\nThe largest number of teeth of a gear. The default is 40.\n"
+    question = "How many teeth may a gear have?"
+    for answer in (ask(question, text, "Widgets"), shown(question, text)):
+        assert answer.startswith("`gearLimit` [1]\n\nThe largest number of teeth")
+    named = text.replace("The largest", "`gearLimit` is the largest")
+    assert ask(question, named, "Widgets").startswith("`gearLimit` is the largest")
+    assert "Limits" not in ask(question, text.replace("gearLimit", "Limits"), "Widgets")
+
+
+def test_code_that_begins_in_the_middle_comes_after_whole_code() -> None:
+    cut = passage(1, "```js\n    turn(widget)\n  }\n}\n```", "Widgets > Turning the widget")
+    whole = passage(2, "Turn it:\n\n```js\nwidget.turn()\n```", "Widgets > Turning the widget")
+    assert ask_book("How do I turn the widget?", [cut, whole]).startswith("Turn it: [2]")

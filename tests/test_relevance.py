@@ -130,7 +130,7 @@ def test_commands_that_differ_in_one_word_are_both_quoted() -> None:
     one, every = "```console\n$ tool upgrade ruff\n```", "```console\n$ tool upgrade --all\n```"
     text = f"To upgrade one tool:\n\n{one}\n\nTo upgrade all tools:\n\n{every}"
     chosen = choose(read("How do I upgrade tools?", [NumberedPassage(1, "Upgrading", text)], None))
-    assert [block.units[-1].text.splitlines()[1] for block in chosen] == ["$ tool upgrade ruff", "$ tool upgrade --all"]
+    assert {block.units[-1].text.splitlines()[1] for block in chosen} == {"$ tool upgrade ruff", "$ tool upgrade --all"}
 
 
 def test_what_is_about_another_platform_than_the_one_asked_for_is_left_out_and_platforms_are_named() -> None:

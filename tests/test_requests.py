@@ -26,9 +26,38 @@ def test_comparisons(question: str) -> None:
     assert shape(question).comparison
 
 
-@pytest.mark.parametrize("question", ["How do I install it?", "How to build a package", "How can I list nodes?"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How do I install it?",
+        "How to build a package",
+        "How can I list nodes?",
+        "A node is stuck. What do I type?",
+        "Which flag do I set to stop it?",
+        "I'd like a node to restart by itself.",
+        "Install ROS on Windows",
+    ],
+)
 def test_steps(question: str) -> None:
     assert shape(question).steps
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Why does ROS not install my package?",
+        "How do launch files work?",
+        "Can I install two versions?",
+        "error: could not find the package when I run ros install --system",
+    ],
+)
+def test_no_steps(question: str) -> None:
+    assert not shape(question).steps
+
+
+def test_what_stands_in_place_of_something_is_no_comparison_in_a_question_how() -> None:
+    assert not shape("How do I send XML instead of JSON, or both?").comparison
+    assert shape("Should I send XML or JSON?").comparison
 
 
 @pytest.mark.parametrize(

@@ -51,8 +51,8 @@ def test_the_prompts_format_has_title_address_and_text() -> None:
 
 def test_the_footer_of_what_was_retrieved_has_a_line_for_each() -> None:
     assert CONTEXT.format_sources_footer() == (
-        "\n\n---\n**Sources:**  \n"
-        "[1] https://book.example/page-1#nodes (score: 0.83)  \n"
+        "\n\n---\n**Sources:**\n"
+        "[1] https://book.example/page-1#nodes (score: 0.83)\n"
         "[2] https://book.example/page-2#nodes (score: 0.50)"
     )
 

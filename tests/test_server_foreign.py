@@ -15,7 +15,7 @@ from qdrant_client import models
 from rag.book import IndexInfo, Where
 from rag.errors import RetrievalError
 from rag.index.catalog import open_index
-from rag.index.field_mapping import FieldMap, Layout, Quantization
+from rag.index.collection_schema import FieldMap, Layout, Quantization
 from rag.index.langchain_store import as_vector_store
 from rag.index.server import ServerIndex
 from rag.index.server_client import Server

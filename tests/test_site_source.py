@@ -19,8 +19,8 @@ from rag.ingest.loaders import LoadResult, load_source
 from rag.ingest.patterns import Selection
 from rag.ingest.sources import page_links, site_client
 from rag.ingest.sources import site as crawler
+from rag.ingest.sources.page_links import SiteScope
 from rag.ingest.sources.site_client import SiteClient, is_public
-from rag.ingest.sources.site_scope import SiteScope
 from tests.command_line import CommandLine
 from tests.web_site import Answer, WebSite, moved, page, plain, web_site
 

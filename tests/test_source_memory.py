@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from rag.ingest import loaders
-from rag.ingest.pipeline import IngestReport, ingest
-from rag.ingest.source_memory import SourceMemory
+from rag.ingest.book_sources import SourceMemory
+from rag.ingest.ingestion import ingest
+from rag.ingest.report import IngestReport
 from tests.fake_index import FakeIndex
 from tests.fakes import FakeEmbedder, FakeSparse, FakeVectors
 
@@ -74,7 +75,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "a new page in a folder": lambda source: _write(source / "deep" / "c.md"),
     "a deleted page": lambda source: (source / "b.md").unlink(),
     "a configuration": lambda source: (source.parent / "mkdocs.yml").write_text("site_name: x\n"),
-    "a file beside it": lambda source: (source.parent / "sidebars.js").write_text("module.exports = {}"),
+    "a site beside it": lambda source: _write(source.parent / "website" / "docusaurus.config.js"),
     "a replaced folder": lambda source: _replaced(source),
 }
 

@@ -116,7 +116,7 @@ async def test_without_a_wait_of_the_service_s_own_the_waits_grow(monkeypatch: p
     def unavailable(texts: list[str]) -> list[list[float]]:
         embedder.moments.append(time.monotonic())
         if len(embedder.moments) < 4:
-            raise AskbookError("retrieval_error", "embedding_server", "down", retryable=True)
+            raise limited()
         return [[1.0, 0.0] for _ in texts]
 
     embedder.embed_documents = unavailable  # type: ignore[method-assign]

@@ -17,7 +17,7 @@ from rag.book import Chunk
 from rag.books.book_settings import build_embedder, collection_index, vector_cache
 from rag.conversation.verification import Book, Cited, citations_of, verify
 from rag.embedding.local import Bm25Encoder
-from rag.ingest.pipeline import ingest
+from rag.ingest.ingestion import ingest
 from rag.settings import Settings, variables
 from rag.types import Citation, Quote
 from tests.command_line import CommandLine

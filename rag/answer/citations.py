@@ -15,10 +15,11 @@ from rag.types import Citation, CitationStyle, Footer, Passage, Quote
 def scores_footer(sources: Iterable[tuple[int, str, float]]) -> str:
     """The footer with scores, from (number, address, score): a rule, "Sources:", and a line for each.
 
-    In Markdown, text right above `---` would be a heading, and lines without two spaces at their end one paragraph.
+    The lines are those of the design; decision 148 says why none ends in two spaces. In Markdown, text right above
+    `---` would be a heading.
     """
     lines = [f"[{number}] {plain_address(url)} (score: {score:.2f})" for number, url, score in sources]
-    return "\n\n---\n" + "  \n".join(["**Sources:**", *lines]) if lines else ""
+    return "\n\n---\n" + "\n".join(["**Sources:**", *lines]) if lines else ""
 
 
 LONGEST_QUOTE: Final = 200  # code points
@@ -194,16 +195,14 @@ class CitationForms:
 
     def _numbers(self, groups: Mapping[str, str | None]) -> tuple[str, int]:
         """The markers for the passages that a form names, and how many of its names fit no page."""
-        if (label := groups.get("label")) is not None:
-            named = [self._by_link(label, groups["url"] or "")]
-        elif (bare := groups.get("bare")) is not None:
-            named = [self._by_name(bare.partition(":")[2])]
+        if (title := groups.get("label") or groups.get("bare")) is not None:
+            named = [self._named(re.sub(r"^\s*source:", "", title, flags=re.IGNORECASE), groups.get("url"))]
         else:
             name = groups["name"] or ""
             if numbers := _NUMBERED.findall(name):
                 return "".join(f"[{number.strip('[]')}]" for number in numbers), 0
-            whole = self._by_name(name)
-            named = [whole] if whole else [self._by_name(one) for one in _AND.split(name)]
+            whole = self._named(name)
+            named = [whole] if whole else [self._named(one) for one in _AND.split(name)]
         meant = dict.fromkeys(one.number for found in named for one in found)
         return "".join(f"[{number}]" for number in meant), sum(not found for found in named)
 
@@ -214,24 +213,18 @@ class CitationForms:
         ours = any(_same_url(url, one) for passage in self._passages for one in (passage.url, passage.link))
         return ours or (bool(self._accepts) and not any(url in passage.text for passage in self._passages))
 
-    def _by_name(self, name: str) -> list[Passage]:
-        wanted = _plain(name)
-        if not wanted:
-            return []
-        return _meant(
-            [one for one in self._passages if wanted in _full_names(one)],
-            [one for one in self._passages if wanted in (_plain(one.title), _plain(one.chapter or ""))],
-        )
-
-    def _by_link(self, label: str, url: str) -> list[Passage]:
-        wanted = _plain(re.sub(r"^\s*source:", "", label, flags=re.IGNORECASE))
-        there = [one for one in self._passages if _same_url(url, one.url) or _same_url(url, one.link)]
-        exact = [one for one in there if _same_url(url, one.link) and one.link != one.url]
-        named = [one for one in there if wanted in _full_names(one)]
+    def _named(self, name: str, url: str | None = None) -> list[Passage]:
+        """The passages that a name means, among those at the address of a link if there is one."""
+        wanted, ours = _plain(name), self._passages
+        there = ours if url is None else [p for p in ours if _same_url(url, p.url) or _same_url(url, p.link)]
+        full = [one for one in there if wanted in _full_names(one)]
+        titled = [one for one in there if wanted in (_plain(one.title), _plain(one.chapter or ""))]
+        if url is None:
+            return _meant(full, titled) if wanted else []
         # A number is the form that is asked for, whatever address a model puts behind it: no reader sees that address.
-        numbered = [one for one in self._passages if wanted == str(one.number)]
-        titled = [one for one in there if wanted == _plain(one.title)]
-        return _meant(numbered, named, [one for one in titled if one in exact], exact, titled, there)
+        numbered = [one for one in ours if wanted == str(one.number)]
+        exact = [one for one in there if _same_url(url, one.link) and one.link != one.url]
+        return _meant(numbered, full, [one for one in titled if one in exact], exact, titled, there)
 
 
 def _meant(*candidates: list[Passage]) -> list[Passage]:

@@ -110,6 +110,10 @@ class LineCheck:
         elif line.kind == "heading" or not found.supported:
             line.standing, line.reasons = "unconfirmed", found.reasons or ("distant: no passage has all of its words",)
 
+    def introduces(self, lead: AnswerLine, numbers: Sequence[int]) -> bool:
+        """Whether a lead-in with a marker holds nothing that its passages do not; else it is checked as a claim."""
+        return self.support.frame(announced(self.composer.bare(lead.marked))[1], numbers).supported
+
     def compose(self, line: AnswerLine, cited: Sequence[int]) -> Composed:
         """Make the line fit to be shown, and count what was taken out of it."""
         composed = self.composer.compose(line.marked, frozenset(cited))

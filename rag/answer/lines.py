@@ -136,11 +136,6 @@ def is_delimiter(row: MarkedText) -> bool:
     return _DELIMITER.fullmatch(row.bare.strip()) is not None
 
 
-def begins_sources(text: MarkedText) -> bool:
-    """Whether a heading or lead begins a list of sources of the model's own."""
-    return SOURCES_TITLE.fullmatch(text.bare.strip()) is not None
-
-
 def with_markers(text: str, numbers: tuple[int, ...]) -> str:
     """The sentence with markers before its full stop, the row of a table with markers in its last cell.
 
@@ -223,7 +218,7 @@ class Intake:
 
     def _placed(self, line: AnswerLine) -> AnswerLine:
         """The line with its block and run; as a "definition" where it belongs to the model's own list of sources."""
-        if line.kind in ("heading", "lead") and begins_sources(line.marked):
+        if line.kind in ("heading", "lead") and SOURCES_TITLE.fullmatch(line.marked.bare.strip()):
             self._listing = True
             line.kind = "definition"
         else:

@@ -23,7 +23,6 @@ from rag.types import (
     GroundingMode,
     Passage,
     Quote,
-    Standing,
 )
 
 Fate = Literal["show", "drop", "wait"]
@@ -41,7 +40,7 @@ _OF_SEVERAL: Final = (("it names", "they name"), ("it states", "they state"), ("
 
 
 class HeldLines:
-    """A queue of lines. The mode decides which are shown: see `shows`. A heading over nothing that is shown is dropped.
+    """A queue of `lines`. The mode decides which are shown (`shows`). A heading over nothing that is shown is dropped.
 
     Of "## Nodes", "A node is Zenoh [1].", "## Topics", "A topic carries messages [1]." the second line names what no
     passage does and is dropped. So is the heading "Nodes", since the next heading follows it.
@@ -49,7 +48,7 @@ class HeldLines:
 
     def __init__(self, mode: GroundingMode) -> None:
         self._mode = mode
-        self._lines: deque[AnswerLine] = deque()
+        self.lines: deque[AnswerLine] = deque()
         self._block = 0  # of the last line that is shown
         self._quotes: dict[int, Quote] = {}  # of the lines of that block
 
@@ -59,39 +58,20 @@ class HeldLines:
             return True
         return line.standing == "supported" or (self._mode == "strict" and line.standing == "unconfirmed")
 
-    def add(self, line: AnswerLine) -> None:
-        self._lines.append(line)
-
-    def holds(self, line: AnswerLine) -> bool:
-        """Whether the line still waits here."""
-        return any(one is line for one in self._lines)
-
     def open_lines(self, block: int | None = None) -> list[AnswerLine]:
         """The lines that are still to be checked, of a block or of all."""
-        return [line for line in self._lines if line.is_open and block in (None, line.block)]
-
-    def statements(self) -> list[AnswerLine]:
-        """The lines that state something."""
-        return [line for line in self._lines if not line.frame]
-
-    def waiting(self) -> list[AnswerLine]:
-        """The lines that a second judge has to be asked about."""
-        return [line for line in self._lines if line.waits]
-
-    def settle(self, line: AnswerLine, standing: Standing) -> None:
-        """Apply the second judge's verdict."""
-        line.waits, line.standing = False, standing
+        return [line for line in self.lines if line.is_open and block in (None, line.block)]
 
     def settled(self, *, shown: bool, last: bool = False) -> Iterator[tuple[AnswerLine, bool]]:
         """The lines that need not wait any more, each with whether it is shown, up to the first that waits.
 
         `shown` says that a part of the answer is shown already; `last` that nothing follows.
         """
-        while self._lines:
+        while self.lines:
             fate = self._fate(shown=shown, last=last)
             if fate == "wait" and not last:
                 return
-            line = self._lines.popleft()
+            line = self.lines.popleft()
             if fate == "show":
                 shown = True
                 self._quotes = line.quotes | (self._quotes if line.block == self._block else {})
@@ -99,7 +79,7 @@ class HeldLines:
             yield line, fate == "show"
 
     def _fate(self, *, shown: bool, last: bool) -> Fate:
-        line, following = self._lines[0], list(self._lines)[1:] if self._lines[0].frame else ()
+        line, following = self.lines[0], list(self.lines)[1:] if self.lines[0].frame else ()
         if line.is_open or line.waits:
             return "wait"
         if line.kind == "markers":

@@ -55,7 +55,14 @@ class CitedPassage:
     def __init__(self, passage: Passage) -> None:
         self.number = passage.number
         self.text = passage.text
-        around = (passage.title, passage.heading, passage.breadcrumb, passage.chapter, passage.source_file_path)
+        around = (
+            passage.title,
+            passage.heading,
+            passage.breadcrumb,
+            passage.chapter,
+            passage.source_file_path,
+            passage.url,
+        )
         self.known = " \n".join(one for one in around if one)
 
     @cached_property

@@ -123,9 +123,8 @@ class AnswerWriter:
             line = self._at_judge[key]
             if verdict is not None:
                 line.reasons = () if verdict else (*line.reasons, "judge: the passages do not say so")
-                self._held.settle(line, "supported" if verdict else "contradicted")
-            elif line.standing is not None:
-                self._held.settle(line, line.standing)
+                line.standing = "supported" if verdict else "contradicted"
+            line.waits = False
         self._let_go()
         return self.shown.take_out()
 
@@ -188,7 +187,7 @@ class AnswerWriter:
             if self._is_beside_the_book(line, numbers):
                 return
             self._judge_text(line, numbers)
-        self._held.add(line)
+        self._held.lines.append(line)
 
     def _judge_text(self, line: AnswerLine, numbers: Sequence[int]) -> None:
         if line.kind in ("heading", "rule") or (line.kind == "lead" and not numbers):
@@ -198,7 +197,7 @@ class AnswerWriter:
         elif numbers:
             for one in self._held.open_lines(line.block):
                 self._check.check(one, numbers)
-            if line.kind == "lead" and self._manner.mode != "exact":
+            if line.kind == "lead" and self._manner.mode != "exact" and self._check.introduces(line, numbers):
                 self._frame(line)
             else:
                 self._check.check(line)
@@ -216,7 +215,7 @@ class AnswerWriter:
         may_be = line.kind in ("sentence", "lead", "item") or (line.kind == "heading" and self._denies(bare))
         if (numbers and not exact) or not (exact or may_be):
             return False
-        if exact and not self.grounding.sentences and not self._held.statements():
+        if exact and not self.grounding.sentences and all(one.frame for one in self._held.lines):
             self.refused = "model_refused"
             return True
         line.refusal = exact or is_refusal(bare)
@@ -225,7 +224,7 @@ class AnswerWriter:
         self._left_out.said_no = self._left_out.said_no or line.refusal
         line.frame, line.kind = True, "sentence"
         self._check.compose(line, ())
-        self._held.add(line)
+        self._held.lines.append(line)
         return True
 
     def _denies(self, heading: str) -> bool:
@@ -301,14 +300,18 @@ class AnswerWriter:
             numbers = list(last.quotes)
             if set(numbers) <= {*self._cited, *self._cited_above}:
                 return
-            if lead is not None and self._held.holds(lead) and not self._composer.numbers(lead.marked):
+            if (
+                lead is not None
+                and any(one is lead for one in self._held.lines)
+                and not self._composer.numbers(lead.marked)
+            ):
                 lead.marked = MarkedText(with_markers(lead.text, tuple(numbers)))
                 return
         marked = MarkedText("".join(f"[{number}]" for number in numbers))
-        self._held.add(AnswerLine("markers", marked, gap=gap, block=last.block, run=last.run, frame=True))
+        self._held.lines.append(AnswerLine("markers", marked, gap=gap, block=last.block, run=last.run, frame=True))
 
     def _waiting(self) -> list[AnswerLine]:
-        waiting = [line for line in self._held.waiting() if not line.asked]
+        waiting = [line for line in self._held.lines if line.waits and not line.asked]
         return waiting if self._ended or self._intake.paused else [line for line in waiting if line.run != self._run]
 
     # --- lines go out -----------------------------------------------------------------------------------------------

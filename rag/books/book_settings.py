@@ -11,7 +11,7 @@ from rag.embedding.known_models import HOSTED, KEYS, MULTILINGUAL, PACKAGED, Pro
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.errors import UsageError
 from rag.index.catalog import list_collections, open_index
-from rag.index.field_mapping import Layout, layout_of
+from rag.index.collection_schema import Layout, layout_of
 from rag.index.server_client import Server
 from rag.ports import ChunkIndex, Embedder, Reranker
 from rag.profiles.profile import Profile
@@ -19,7 +19,7 @@ from rag.search.given_retriever import SeenPassages
 from rag.settings import Settings
 
 if TYPE_CHECKING:
-    from rag.ingest.source_memory import SourceMemory
+    from rag.ingest.book_sources import SourceMemory
 
 MANUAL: Final = "manual"  # collection of askbook's own manual
 BOOK: Final = "book"  # default collection of the user's book
@@ -218,6 +218,6 @@ def vector_cache(settings: Settings) -> SqliteVectorCache:
 
 def source_memory(settings: Settings) -> SourceMemory:
     """What is remembered of the sources that were read, in `home`."""
-    from rag.ingest.source_memory import SourceMemory
+    from rag.ingest.book_sources import SourceMemory
 
     return SourceMemory(settings.home / "sources")

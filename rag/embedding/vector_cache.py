@@ -8,7 +8,6 @@ import hashlib
 import os
 import sqlite3
 import threading
-import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -66,7 +65,7 @@ class SqliteVectorCache:
                     with closing(self._open()) as db:
                         return work(db)
                 except sqlite3.OperationalError as error:
-                    if "locked" in str(error) or _lacks_room(error):
+                    if "locked" in str(error) or "full" in str(error):
                         return missed
                     raise self._unusable(error) from error
                 except sqlite3.DatabaseError as error:
@@ -103,12 +102,6 @@ class SqliteVectorCache:
         return UsageError(f"The vector cache {self.path} cannot be used: {error}.", code="vector_cache", hint=hint)
 
 
-def _lacks_room(error: sqlite3.Error) -> bool:
-    """Whether the disk is full. SQLite uses another code if there is no room for its journal's index."""
-    code = getattr(error, "sqlite_errorcode", None)
-    return "full" in str(error) or code == sqlite3.SQLITE_IOERR_SHMSIZE
-
-
 def _prepare(db: sqlite3.Connection) -> None:
     db.execute("BEGIN")  # a snapshot: another process may be creating the tables
     tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -116,28 +109,11 @@ def _prepare(db: sqlite3.Connection) -> None:
     db.execute("COMMIT")
     if owner != APPLICATION and tables:
         raise sqlite3.DatabaseError("it belongs to another program")
-    _write_ahead(db)
-    db.execute("PRAGMA synchronous = NORMAL")
     if owner != APPLICATION:
         db.execute("BEGIN IMMEDIATE")
         db.execute(_TABLE)
         db.execute(f"PRAGMA application_id = {APPLICATION}")
         db.execute("COMMIT")
-
-
-def _write_ahead(db: sqlite3.Connection) -> None:
-    """Switch the file to a write-ahead log. SQLite's own timeout does not cover this: two processes that begin a file
-    at once would fail at once, so wait here."""
-    deadline = time.monotonic() + WAIT
-    while True:
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() >= deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return
 
 
 def _read(db: sqlite3.Connection, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:

@@ -1,17 +1,18 @@
-"""How doubtful a claim is by the way its words stand in the lines of the passages: one score of five signals.
+"""How doubtful a claim is by the way its words stand in the lines of the passages: one score of six signals.
 
 A paraphrase says in other words what one line says, from its beginning to its end. A falsehood made of the words of the
-passages takes its end from elsewhere, leaves out a "not", or adds an "all", "because" or "before". None of this is
-certain alone. The weights are those of a logistic regression on labelled claims (`bench.doubt`).
+passages takes its end from elsewhere, leaves out a "not" or a "most", or adds an "all", "because" or "before". None of
+this is certain alone. The weights are those of a logistic regression on labelled claims (`bench.doubt`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Final, NamedTuple
 
 from rag.evidence.negation import cues
 from rag.evidence.word_contexts import WordContexts
-from rag.text.english.word_lists import CAUSES, TIMES, UNIVERSALS
+from rag.text.english.word_lists import CAUSES, LIMITS, TIMES, UNIVERSALS
 
 TAIL: Final = 4  # content words at the end of a claim
 MOST_MISSING: Final = 4  # missing words that count; more are no paraphrase
@@ -24,7 +25,8 @@ class Signals(NamedTuple):
     words that no passage has, 0 to 4: whoever writes in his own words has some. `short` is 1 for a claim of four
     content words or fewer, which is nothing but its tail. `denial` is 1 if the nearest line denies something and the
     claim denies nothing. `added` counts the claim's words for a whole, a cause or an order in time that have no
-    counterpart around the nearest line.
+    counterpart around the nearest line. `limited` is 1 if it adds a word for a whole, and leaves out a
+    "most", "may" or "except" of the nearest line.
     """
 
     tail: float
@@ -32,25 +34,31 @@ class Signals(NamedTuple):
     short: float
     denial: float
     added: float
+    limited: float
 
 
-WEIGHTS: Final = Signals(tail=-3.39, missing=-0.52, short=-1.33, denial=0.86, added=1.11)
-BIAS: Final = 1.60
+WEIGHTS: Final = Signals(tail=-3.44, missing=-0.52, short=-1.46, denial=0.71, added=0.98, limited=1.32)
+BIAS: Final = 2.01
 
 
 def score(claim: WordContexts) -> float:
-    """The log odds that the claim is false, among claims that no other rule doubts."""
+    """How doubtful the claim is, among claims that no other rule doubts; it is doubted above 0."""
     return BIAS + sum(weight * value for weight, value in zip(WEIGHTS, signals(claim), strict=True))
 
 
 def signals(claim: WordContexts) -> Signals:
-    nearest = claim.sources.lines[claim.fullest[0]].tokens if claim.fullest else ()
+    sources, line = claim.sources, claim.fullest[:1]
+    nearest = sources.lines[line[0]].tokens if line else ()
+    near = {token.word for n in line for one in (sources.lines[n], *sources.around(n)) for token in one.tokens}
+    said = {token.word for token in claim.said.tokens}
+    limits = {token.word for token in nearest} & LIMITS
     return Signals(
         tail=_tail(claim),
         missing=min(MOST_MISSING, sum(not word.key for word in claim.words)),
         short=float(len(claim.words) <= TAIL),
         denial=float(bool(cues(nearest)) and not cues(claim.said.tokens)),
-        added=_added(claim),
+        added=_added(said, near),
+        limited=float(bool(said & UNIVERSALS - near) and bool(limits - said)),
     )
 
 
@@ -64,12 +72,9 @@ def _tail(claim: WordContexts) -> float:
     return max(held.values(), default=0.0) / whole if whole else 1.0
 
 
-def _added(claim: WordContexts) -> int:
+def _added(said: Set[str], near: Set[str]) -> int:
     """The number of words such as "all", "because" and "before" that the nearest line and those beside it lack.
 
     For a word for a whole or a cause, any other of its kind is a counterpart.
     """
-    sources, nearest = claim.sources, claim.fullest[:1]
-    near = {token.word for n in nearest for line in (sources.lines[n], *sources.around(n)) for token in line.tokens}
-    said = {token.word for token in claim.said.tokens}
     return len(said & TIMES - near) + sum(len(said & kind) for kind in (UNIVERSALS, CAUSES) if near.isdisjoint(kind))

@@ -10,14 +10,15 @@ from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
 from rag.evidence.negation import cues, opposites
-from rag.evidence.numbers import Quantity, counts_items, points_back
+from rag.evidence.numbers import Quantity, counts_items, points_back, years_apart
 from rag.evidence.word_contexts import WordContexts
-from rag.text.english.word_lists import CUES, DATES
+from rag.text.english.word_lists import ALL, CUES, DATES, EXCEPTIONS, LIMITS
 from rag.text.vocabulary import is_english
 
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
 OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of the passages stands in this place
 LEAST: Final = 0.25  # fit up to which an opposite, or a denial, is about something else
+QUOTED: Final = 0.8  # usual fit above which the claim says nearly the words of a passage
 _NONE: Final[frozenset[str]] = frozenset()
 
 Places = list[tuple[int, int]]
@@ -62,6 +63,21 @@ class Comparison:
         for one in (*self._numbers(), *self._names(), *self._turns(), *self._denials()):
             if self._is_doubtful(one):
                 yield _REASONS[one.kind].format(self._said.tokens[one.first].word)
+        for index in self._overstated():
+            yield f"comparison: the passages do not say {self._said.tokens[index].word!r} of this"
+
+    def _overstated(self) -> Iterator[int]:
+        """The words for a whole of what a near line limits: "all birds" for "most birds" or "birds except ducks"."""
+        said, near = self._said.tokens, [self._sources.lines[number] for number in self._contexts.fullest[:2]]
+        excepted = any(token.word in EXCEPTIONS for token in said) or bool(cues(said))
+        wholes = [at for at, token in enumerate(said) if token.word in ALL and said[at - 1].word != "-"]
+        for index in (at for at in wholes if at not in self._said.denied):
+            noun = next((self._words[at].key for at in range(index + 1, index + 4) if at in self._words), "")
+            places = [(line.tokens, at) for line in near for at in line.places.get(noun, ())]
+            before = {one.word for line, at in places for one in line[max(0, at - 3) : at]}
+            omitted = any(line is near[0].tokens and any(one.word in EXCEPTIONS for one in line) for line, _ in places)
+            if (before & LIMITS and before.isdisjoint(ALL)) or (omitted and not excepted):
+                yield index
 
     def _is_doubtful(self, one: Compared) -> bool:
         """Whether a rival fits clearly better, or the words around it do; or the passages deny nothing there."""
@@ -72,13 +88,19 @@ class Comparison:
             return False
         return rival - own > AHEAD[one.kind] or usual - own > SHORT or (one.kind == "denial" and own < LEAST)
 
-    def absent(self) -> Iterator[tuple[int, str, bool]]:
-        """The numbers that no passage has: where each begins, its words, and whether only its unit is missing."""
+    def absent(self) -> Iterator[tuple[int, str, Literal["", "unit", "number"]]]:
+        """The numbers that no passage has: where each begins, its words, and what alone may differ, "" for nothing.
+
+        A passage may have it with another "unit", or another "number" that it rounds, or two years so far apart.
+        """
+        held = [quantity for line in self._sources.lines for quantity in line.quantities]
         for quantity in self._said.quantities:
             same, fitting, rivals = self._places(quantity)
-            titled = f"#{quantity.value}" in self._sources.known
+            titled = any(key in self._sources.known for key in quantity.keys)
             if not (fitting or titled or quantity.vague or self._counts(quantity, rivals)):
-                yield self._said.tokens[quantity.first].start, self._said.words(quantity), bool(same)
+                near = years_apart(quantity, held) or any(quantity.nearly(other) for other in held)
+                differs: Literal["", "unit", "number"] = "unit" if same else "number" if near else ""
+                yield self._said.tokens[quantity.first].start, self._said.words(quantity), differs
 
     def _counts(self, quantity: Quantity, rivals: Places) -> bool:
         """Whether the number counts things of the text, and no other number stands in its place."""
@@ -89,7 +111,7 @@ class Comparison:
     def _numbers(self) -> Iterator[Compared]:
         for quantity in self._said.quantities:
             _, fitting, rivals = self._places(quantity)
-            if fitting and not quantity.vague:
+            if fitting and not quantity.vague and not points_back(quantity, self._said.tokens):
                 yield Compared("number", quantity.first, quantity.last, fitting, rivals)
 
     def _places(self, quantity: Quantity) -> tuple[Places, Places, Places]:
@@ -108,15 +130,19 @@ class Comparison:
         return [index for index in self._said.names if index not in self._said.counted]
 
     def _names(self) -> Iterator[Compared]:
-        """The names. A name of the titles alone has no place that could be compared."""
-        contexts, lines = self._contexts, self._sources.lines
+        """The names. A name of the titles alone has no place that could be compared.
+
+        A line also speaks of what its heading or lead names. A first word that a passage has in lower case is no name.
+        """
+        contexts, lines, sources = self._contexts, self._sources.lines, self._sources
         held = [(number, at, lines[number].tokens[at]) for number in contexts.lines for at in lines[number].names]
         for index in self._name_tokens():
             token = self._said.tokens[index]
-            if token.key in self._sources.holders:
+            if token.key in sources.holders and not (token.first and any(token.word in t.small for t in sources.texts)):
                 dated = token.word in DATES
                 rivals = [(n, at) for n, at, t in held if t.key != token.key and (t.word in DATES) == dated]
-                yield Compared("name", index, index, contexts.sites([token.key]), rivals)
+                introduced = [(n, 0) for n in contexts.lines if token.key in sources.above[n]]
+                yield Compared("name", index, index, [*contexts.sites([token.key]), *introduced], rivals)
 
     def _turns(self) -> Iterator[Compared]:
         """The words that the passages deny where the sentence affirms them or the reverse, or replace by an opposite.
@@ -130,18 +156,26 @@ class Comparison:
                 continue
             number = self._words[index].key if index in self._words else ""
             keys = same | {key for key in (token.key, number) if key}
-            alike, reversed_ = self._by_side(keys, index)
-            opposed, opposite_denied = self._by_side(other - keys, index)
+            quoted = self._contexts.usual(index) > QUOTED
+            alike, reversed_ = self._by_side(keys, index, strict=quoted)
+            opposed, opposite_denied = self._by_side(other - keys, index, strict=True)
             own = [*alike, *opposite_denied]
             yield Compared("negation", index, index, own, reversed_)
             yield Compared("comparison", index, index, own, opposed)
 
-    def _by_side(self, keys: Iterable[str], index: int) -> tuple[Places, Places]:
-        """The places of the keys that are denied, or affirmed, as token `index` of the sentence is; and the others."""
+    def _by_side(self, keys: Iterable[str], index: int, *, strict: bool) -> tuple[Places, Places]:
+        """The places of the keys that are denied, or affirmed, as token `index` of the sentence is; and the others.
+
+        A paraphrase denies in other words: "without a flag" is "no flag is needed". Unless `strict`, a place is
+        reversed only if nothing is denied near the affirmed word.
+        """
         denied, lines = index in self._said.denied, self._sources.lines
         sides: tuple[Places, Places] = [], []
         for number, at in self._contexts.sites(keys):
-            sides[(at in lines[number].denied) != denied].append((number, at))
+            differs = (at in lines[number].denied) != denied
+            if differs and not strict:
+                differs = not (lines[number].denies_near(at) if denied else self._said.denies_near(index))
+            sides[differs].append((number, at))
         return sides
 
     def _denials(self) -> Iterator[Compared]:

@@ -21,6 +21,7 @@ from itertools import islice
 from typing import Final
 
 from rag.evidence.reading import DIGITS, LETTERS, ReadText, plain_number, read
+from rag.evidence.words import key_of
 from rag.text.english.stopwords import STOP_WORDS
 from rag.text.vocabulary import is_english
 from rag.types import Standing
@@ -154,8 +155,8 @@ def _absent(kind: str, text: str, *, near: bool) -> tuple[Standing, str]:
 
 
 def _has_name(texts: Sequence[ReadText], name: str) -> bool:
-    forms = (name.casefold(), name.casefold().removesuffix("s"))
-    return any(form in one.folded for one in texts for form in forms)
+    forms, key = (name.casefold(), name.casefold().removesuffix("s")), key_of(name.casefold())
+    return any(form in one.folded for one in texts for form in forms) or any(key in one.keys for one in texts)
 
 
 def _addresses(sentence: str) -> list[str]:

@@ -32,12 +32,14 @@ def scopes(tokens: Sequence[Token]) -> frozenset[int]:
 
 
 def cues(tokens: Sequence[Token]) -> list[int]:
-    """The indices of the words that deny something; "not only" and "no more than" deny nothing."""
+    """The indices of the words that deny something; "not only", "no more than" and `--no-cache` deny nothing."""
     found = []
     for index, token in enumerate(tokens):
-        after = tokens[index + 1].word if index + 1 < len(tokens) else ""
-        if token.word in CUES and after not in DENYING_NOTHING.get(token.word, ()):
-            found.append(index)
+        if token.word in CUES:
+            after = tokens[index + 1].word if index + 1 < len(tokens) else ""
+            option = [one.word for one in tokens[max(0, index - 2) : index]] == ["-", "-"]
+            if not option and after not in DENYING_NOTHING.get(token.word, ()):
+                found.append(index)
     return found
 
 

@@ -1,13 +1,15 @@
-"""Quantities of a text in a comparable form: 1,000 is 1000, "three" is 3, "50%" is "50 percent".
+"""Quantities of a text in a comparable form: 1,000 is 1000, "three" is 3, half an hour is 30 minutes.
 
 A quantity is a value and its unit. "$5" and "5 dollars" are the same, and "the 1990s" is 1990 with the unit "decade".
+Equal sizes are equal however they are written: 0.5 m and 50 cm, 25% and a quarter, "twice a day" and "every 12 hours".
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 from rag.evidence.words import Token
@@ -15,11 +17,14 @@ from rag.text.english import numerals
 
 MOST_ITEMS: Final = 12  # of a list that a number may count
 LONGEST_SPELT: Final = 12  # tokens of a number in words
+NEARLY: Final = Fraction(1, 10)  # share by which a rounded number may differ
 _DIGITS: Final = re.compile(r"(\d+(?:[.,:]\d+)*)(.*)", re.DOTALL)
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_PLAIN: Final = re.compile(r"\d{1,18}(?:\.\d{1,18})?")  # a longer number is compared as written
 _YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
-_LONGEST: Final = 18  # digits; a longer number is compared as written, without its multiplier
-_BEFORE_LIST: Final = frozenset(":,(–—")
+_MOST_POWERS: Final = 18
+_Number = tuple[Fraction | str, int, str, bool]  # value, number of tokens, unit, vague
+_SECOND: Final = "second"
 _NO_TOKEN: Final = Token(0, 0, " ", "", 0.0, False, False, False)
 
 
@@ -27,7 +32,9 @@ _NO_TOKEN: Final = Token(0, 0, " ", "", 0.0, False, False, False)
 class Quantity:
     """A number with its unit, at tokens `first..last`. `unit` is "" without one.
 
-    `vague` marks "one" and the like, which often are no numbers.
+    `vague` marks "one" and the like, which often are no numbers. `size` is the number in the basic unit of
+    its kind, with that unit: (1800, "second") for half an hour, and (1/1800, "/second") for "every half hour". It is
+    None for a version or another number that is not plain. `rounded`: "about" or the like stands before it.
     """
 
     first: int
@@ -35,21 +42,38 @@ class Quantity:
     value: str
     unit: str
     vague: bool
+    size: tuple[Fraction, str] | None = None
+    rounded: bool = False
 
     def same(self, other: Quantity) -> bool:
-        """Whether the values are the same, or the other is a year in this decade or century. Units do not count."""
+        """Whether the values or the sizes are the same, or the other is a year in this decade or century."""
         if self.unit not in ("decade", "century") or other.unit or not other.is_year:
-            return self.value == other.value
+            return self.value == other.value or self._as_large(other)
         year = int(other.value)
         return self.value == str(year // 10 * 10 if self.unit == "decade" else (year + 99) // 100)
 
     def fits(self, other: Quantity) -> bool:
-        """Whether the units are the same, or one has none."""
-        return not self.unit or not other.unit or self.unit == other.unit
+        """Whether the units are the same, or one has none, or the sizes are the same."""
+        return not self.unit or not other.unit or self.unit == other.unit or self._as_large(other)
+
+    def _as_large(self, other: Quantity) -> bool:
+        return self.size is not None and self.size == other.size
+
+    def nearly(self, other: Quantity) -> bool:
+        """Whether the other, rounded or converted to another unit, may be this number."""
+        if not self.size or not other.size or self.size[1] != other.size[1]:
+            return False
+        differs = abs(self.size[0] - other.size[0])
+        return (self.rounded or other.rounded or self.unit != other.unit) and differs <= NEARLY * abs(other.size[0])
 
     def rivals(self, other: Quantity) -> bool:
         """Whether the other could stand in the place of this one."""
         return not other.vague and self.unit == other.unit and self.is_year == other.is_year
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys by which its lines are found."""
+        return (f"#{self.value}", f"#{self.size[0]} {self.size[1]}") if self.size else (f"#{self.value}",)
 
     @property
     def is_year(self) -> bool:
@@ -79,50 +103,69 @@ def _at(tokens: Sequence[Token], index: int) -> Token:
 
 
 def _quantity(tokens: Sequence[Token], at: int) -> Quantity | None:
-    read = _digits(tokens[at].word, at) if tokens[at].digits else _spelt(tokens, at)
+    read = _digits(tokens[at].word) if tokens[at].digits else _spelt(tokens, at)
     if read is None:
         return None
-    value, last, unit, vague = read
-    power, last = _power(tokens, last)
-    if not unit:
-        last, unit = _unit(tokens, at, last)
-    return Quantity(at, last, _times(value, power), unit, vague and not power)
+    number, length, unit, vague = read
+    power, last = _power(tokens, at + length - 1)
+    if unit in ("", "part"):
+        last, measure = _unit(tokens, at, last)
+        vague, unit = vague and not (unit and measure), measure or unit
+    if isinstance(number, str):
+        return Quantity(at, last, number, unit, vague)
+    number *= 10**power
+    rounded = any(_at(tokens, at - step).word in numerals.ROUNDED for step in (1, 2))
+    size = _size(number, unit, _per(tokens, last), every=_at(tokens, at - 1).word in numerals.EVERY)
+    return Quantity(at, last, str(number), unit, vague and not power, size, rounded)
 
 
-def _digits(word: str, at: int) -> tuple[str, int, str, bool] | None:
-    """A number in digits: value, last token, unit, vague. None for a name, such as 3D or 4k60."""
+def _size(number: Fraction, unit: str, per: str, *, every: bool) -> tuple[Fraction, str]:
+    """The number in the basic unit; with `per`, that of a time, in a second; after "every", how often in a second."""
+    factor, zero, basic = numerals.sizes().get(unit, (Fraction(1), 0, unit))
+    size = (number - zero) * factor
+    if every and basic == _SECOND and size:
+        return 1 / size, f"/{_SECOND}"
+    return (size / numerals.sizes()[per][0], f"{basic}/{_SECOND}") if per else (size, basic)
+
+
+def _per(tokens: Sequence[Token], last: int) -> str:
+    """The unit of time behind "a", "per" or "/", or behind "times a"; else ""."""
+    at = last + 1 + (_at(tokens, last + 1).word == "times")
+    unit = numerals.units().get(_at(tokens, at + 1).word, "") if _at(tokens, at).word in numerals.PER else ""
+    return unit if numerals.sizes().get(unit, (0, 0, ""))[2] == _SECOND else ""
+
+
+def _digits(word: str) -> _Number | None:
+    """A number in digits. None for a name, such as 3D or 4k60."""
     match = _DIGITS.fullmatch(word)
     if match is None:
         return None
-    digits, suffix = match[1], match[2]
-    if _GROUPED.fullmatch(digits):
-        digits = digits.replace(",", "")
-    if digits.count(".") == 1 and "," not in digits and ":" not in digits:
-        digits = digits.rstrip("0").rstrip(".")
-    unit = "decade" if suffix in ("s", "'s") else ""
-    if suffix in numerals.MULTIPLIERS:
-        digits = _times(digits, numerals.MULTIPLIERS[suffix])
-    elif suffix and not unit and suffix not in numerals.ORDINAL_SUFFIXES:
-        unit = numerals.units().get(suffix, "")
-        if not unit:
-            return None
-    return digits.lstrip("0") or "0", at, unit, False
+    digits, suffix = match[1].replace(",", "") if _GROUPED.fullmatch(match[1]) else match[1], match[2]
+    number = Fraction(digits) if _PLAIN.fullmatch(digits) else digits.lstrip("0")
+    if suffix in numerals.MULTIPLIERS and isinstance(number, Fraction):
+        return number * 10 ** numerals.MULTIPLIERS[suffix], 1, "", False
+    unit = "decade" if suffix in ("s", "'s") else numerals.units().get(suffix, "")
+    return (number, 1, unit, False) if unit or not suffix or suffix in numerals.ORDINAL_SUFFIXES else None
 
 
-def _spelt(tokens: Sequence[Token], at: int) -> tuple[str, int, str, bool] | None:
-    """A number in words, such as "twenty-five", "third" or "one half": value, last token, unit, vague."""
-    word = tokens[at].word
+def _spelt(tokens: Sequence[Token], at: int) -> _Number | None:
+    """A number in words, such as "twenty-five", "third", "half an" or "twice" before "a day"."""
+    word, next_word = tokens[at].word, _at(tokens, at + 1).word
     if word in numerals.ORDINALS:
-        return str(numerals.ORDINALS[word]), at, "", word in numerals.VAGUE_ORDINALS
+        return Fraction(numerals.ORDINALS[word]), 1, "", word in numerals.VAGUE_ORDINALS
     if word in numerals.FRACTIONS:
-        return numerals.FRACTIONS[word], at, "part", True
+        return numerals.FRACTIONS[word], 1 + (next_word in ("a", "an")), "part", True
+    if word in numerals.TIMES and _per(tokens, at):
+        return Fraction(numerals.TIMES[word]), 1, "", False
     if word not in numerals.SMALL and not (word in numerals.SCALES and _at(tokens, at - 1).word == "a"):
         return None
     value, last = _summed(tokens, at)
+    if [_at(tokens, last + step).word for step in (1, 2, 3)] == ["and", "a", "half"]:
+        return value + Fraction(1, 2), last + 4 - at, "", False
     after = last + 1 + (_at(tokens, last + 1).word == "-")
     if last == at and (part := numerals.PARTS.get(_at(tokens, after).word)):
-        return f"{value}/{part}", after, "part", False
-    return str(value), last, "", word == "one" and last == at
+        return Fraction(value, part), after + 1 - at, "part", False
+    return Fraction(value), last + 1 - at, "", word == "one" and last == at
 
 
 def _summed(tokens: Sequence[Token], at: int) -> tuple[int, int]:
@@ -149,7 +192,7 @@ def _summed(tokens: Sequence[Token], at: int) -> tuple[int, int]:
 def _power(tokens: Sequence[Token], last: int) -> tuple[int, int]:
     """The power of ten of the multipliers after a number ("1.2 million", "5-billion"), and their last token."""
     power = 0
-    while power < _LONGEST:
+    while power < _MOST_POWERS:
         step = 1 + (_at(tokens, last + 1).word == "-")
         word = _at(tokens, last + step).word
         if word not in numerals.MULTIPLIERS or len(word) < 3:
@@ -159,20 +202,17 @@ def _power(tokens: Sequence[Token], last: int) -> tuple[int, int]:
     return power, last
 
 
-def _times(value: str, power: int) -> str:
-    """The value times ten to the power, in plain digits: "1.2" and 6 give "1200000"."""
-    whole, _, decimals = value.partition(".")
-    if not power or len(value) > _LONGEST or not (whole + decimals).isdigit():
-        return value
-    decimals = decimals.ljust(power, "0")
-    rest = decimals[power:].rstrip("0")
-    return ((whole + decimals[:power]).lstrip("0") or "0") + (f".{rest}" if rest else "")
-
-
 def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
-    """The last token of the quantity at `first..last`, and its unit of measure, "" without one."""
+    """The last token of the quantity at `first..last`, and its unit of measure, "" without one.
+
+    The first number of a range has the unit of the second: "4 to 6 hours".
+    """
     if unit := numerals.CURRENCIES.get(_at(tokens, first - 1).word):
         return last, unit
+    second = _at(tokens, last + 2)
+    if _at(tokens, last + 1).word in numerals.TO and (second.digits or second.word in numerals.SMALL):
+        following = _quantity(tokens, last + 2)
+        return last, following.unit if following else ""
     at = last + 1 + (_at(tokens, last + 1).word in ("-", "‑", "–"))
     dimension = numerals.AREAS_AND_VOLUMES.get(_at(tokens, at).word, "")
     at += bool(dimension)
@@ -186,9 +226,17 @@ def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
 
 def points_back(quantity: Quantity, tokens: Sequence[Token]) -> bool:
     """Whether the number counts a few things that were named before: "the two", "one of these three steps"."""
-    before = tokens[quantity.first - 1 : quantity.first]
     is_few = quantity.value in ("2", "3") and not tokens[quantity.first].digits and not quantity.unit
-    return is_few and bool(before) and before[0].word in numerals.POINTERS
+    return is_few and _at(tokens, quantity.first - 1).word in numerals.POINTERS
+
+
+def years_apart(quantity: Quantity, others: Sequence[Quantity]) -> bool:
+    """Whether it is a number of years, and two years of the others are about so far apart."""
+    if quantity.unit != "year" or not quantity.value.isdigit():
+        return False
+    apart, years = int(quantity.value), [int(other.value) for other in others if other.is_year]
+    allowed = NEARLY * apart if quantity.rounded else 0
+    return any(abs(one - other - apart) <= allowed for one in years for other in years)
 
 
 def counts_items(quantity: Quantity, tokens: Sequence[Token], known: Container[str]) -> bool:
@@ -196,22 +244,12 @@ def counts_items(quantity: Quantity, tokens: Sequence[Token], known: Container[s
 
     `known` are the keys of the passages; they must hold every content word of the list.
     """
-    begin = next((at for at in range(quantity.last + 1, len(tokens)) if tokens[at].word in _BEFORE_LIST), None)
+    begin = next((at for at in range(quantity.last + 1, len(tokens)) if tokens[at].word in numerals.BEFORE_LIST), None)
     if begin is None or quantity.unit:
         return False
     listed = tokens[begin + 1 :]
-    count = sum(1 for _ in _items(listed))
+    items = "".join("|" if one.word in numerals.LIST_SEPARATORS else "x" * one.content for one in listed).split("|")
+    count = sum(map(bool, items))
     return (
         2 <= count <= MOST_ITEMS and quantity.value == str(count) and all(t.key in known for t in listed if t.content)
     )
-
-
-def _items(tokens: Sequence[Token]) -> Iterator[Token]:
-    """The first word of each thing that is listed: "A, B, and C" are three."""
-    in_item = False
-    for token in tokens:
-        if token.word in numerals.LIST_SEPARATORS:
-            in_item = False
-        elif token.content and not in_item:
-            in_item = True
-            yield token

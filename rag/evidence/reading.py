@@ -18,18 +18,21 @@ from rag.evidence.words import tokens
 from rag.text.english.stopwords import STOP_WORDS
 from rag.text.sentences import units
 
+NEAR_DENIAL: Final = 10  # tokens between a word and a "not" that may concern it
 TITLE_WORDS: Final = 14  # at most, of a title without a mark
 DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
 LETTERS: Final = re.compile(r"[^\W\d_]+")
 _HYPHENS: Final = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
+_ROW: Final = re.compile(r"[^\n]+")
 _CAPITALIZED: Final = re.compile(r"[A-Z]\w*(?:[ \n-]+[A-Z]\w*){2,}")  # Cross-Origin Resource Sharing
 
 
 class TextLine:
-    """A sentence, item, row or heading at `text[start:end]`, in code points."""
+    """A sentence, item, row or heading at `text[start:end]`, in code points. A heading or lead `introduces` others."""
 
-    def __init__(self, text: str, start: int, end: int, *, heading: bool = False) -> None:
+    def __init__(self, text: str, start: int, end: int, *, heading: bool = False, introduces: bool = False) -> None:
         self.start, self.end, self.heading = start, end, heading
+        self.introduces = heading or introduces
         self.tokens = tokens(text, start, end)
 
     @cached_property
@@ -38,12 +41,13 @@ class TextLine:
 
     @cached_property
     def places(self) -> dict[str, tuple[int, ...]]:
-        """The indices of the tokens by key. "#" and a number is the key of a quantity."""
+        """The indices of the tokens by key. Keys of quantities begin with "#"."""
         found: dict[str, list[int]] = {}
         for index, token in enumerate(self.tokens):
             found.setdefault(token.key, []).append(index)
         for quantity in self.quantities:
-            found.setdefault(f"#{quantity.value}", []).append(quantity.first)
+            for key in quantity.keys:
+                found.setdefault(key, []).append(quantity.first)
         return {key: tuple(at) for key, at in found.items()}
 
     def words(self, quantity: Quantity) -> str:
@@ -59,6 +63,13 @@ class TextLine:
     def denials(self) -> tuple[int, ...]:
         """The indices of the words that deny something, with a "not" or without one."""
         return (*cues(self.tokens), *(at for at, token in enumerate(self.tokens) if token.key in implied()))
+
+    def denies_near(self, index: int) -> bool:
+        """Whether it denies something near a token."""
+        return any(
+            abs(at - index) <= NEAR_DENIAL and not any(t.breaks for t in self.tokens[min(at, index) : max(at, index)])
+            for at in self.denials
+        )
 
     @cached_property
     def names(self) -> tuple[int, ...]:
@@ -170,8 +181,11 @@ def _lines(text: str) -> Iterator[TextLine]:
     for unit in units(text):
         start = max(unit.start, begin)
         start += len(text[start : unit.end]) - len(text[start : unit.end].lstrip())
-        if unit.end > start:
-            yield TextLine(text, start, unit.end, heading=unit.kind == "heading")
+        if unit.kind == "table":
+            for number, row in enumerate(_ROW.finditer(text, start, unit.end)):
+                yield TextLine(text, row.start(), row.end(), introduces=not number)
+        elif unit.end > start:
+            yield TextLine(text, start, unit.end, heading=unit.kind == "heading", introduces=unit.kind == "lead")
 
 
 def _title_end(text: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -30,7 +30,8 @@ class Sources:
     """The lines of all passages, numbered, with an index of the lines that hold a key.
 
     `known` are the keys of the text `above` the passages, such as titles. `titles` are the keys of each passage's
-    headings, `homes` the index of each line's passage, `holders` the numbers of the lines by key.
+    headings, `homes` the index of each line's passage, `holders` the numbers of the lines by key. `above` are the keys
+    of the heading or lead that introduces each line.
     """
 
     def __init__(self, passages: Sequence[str], above: str) -> None:
@@ -41,7 +42,12 @@ class Sources:
         self.lines: list[TextLine] = []
         self.homes: list[int] = []
         self.holders: dict[str, list[int]] = {}
+        self.above: list[Container[str]] = []
         for passage, text in enumerate(texts):
+            introduction: Container[str] = ()
+            for line in text.lines:
+                self.above.append(introduction)
+                introduction = line.places if line.introduces else introduction
             for number, line in enumerate(text.lines, len(self.lines)):
                 for key in line.places:
                     self.holders.setdefault(key, []).append(number)
@@ -72,8 +78,8 @@ class Sources:
         found: list[Word] = []
         for index, token in enumerate(sentence.tokens):
             if quantity := numbers.get(index):
-                key = f"#{quantity.value}"
-                found.append(Word(index, key if key in self.holders else "", NUMBER_WEIGHT))
+                key = next((key for key in quantity.keys if key in self.holders), "")
+                found.append(Word(index, key, NUMBER_WEIGHT))
             elif token.content and index not in inside and not token.digits:
                 found.append(Word(index, token.key if token.key in self.holders else "", token.weight))
         return found

@@ -15,7 +15,7 @@ from rag.evidence.mentions import Mentions
 from rag.evidence.reading import TextLine, read
 from rag.evidence.sources import Sources, Word, share_held
 from rag.evidence.word_contexts import WordContexts
-from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, FRAMED, LACKS, POINTS, REMARK_WORDS, WRAPS
+from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.types import Standing
 
@@ -27,12 +27,10 @@ LONGEST_TEXT: Final = 4000  # code points; a longer text is no sentence
 LONGEST_WRAPPED: Final = 2000  # code points; a longer sentence is taken as it is
 MOST_WRAPS: Final = 4  # phrases before a claim that are removed
 STRANGE: Final = 1  # words of a heading or a lead that may be missing in the passages
+SHORT_WORDS: Final = 6  # words of a claim whose last content word must stand in the passages
 CLOSE: Final = 0.4  # least share of a claim, by weight, that the passages hold
 CLAUSE_CLOSE: Final = 0.3  # the same of each of its clauses
 FEW_WORDS: Final = 3  # content words of a claim or clause of which the passages must hold half
-DOUBTFUL: Final = (
-    0.12  # score above which a claim is unconfirmed; it marks a fifth of the true claims of `bench.claims`
-)
 QUOTED: Final = 0.9  # the same of a claim in another language than English
 CLAUSE_WORDS: Final = 2  # content words with which a clause states something by itself
 SCATTERED: Final = "distant: no sentence of the passages says its parts together"
@@ -147,10 +145,10 @@ def _judged_foreign(text: str, contexts: WordContexts, mentions: Mentions) -> Ve
 
 
 def _missing(text: str, comparison: Comparison, mentions: Mentions) -> Iterator[Reason]:
-    """The numbers of a claim that no passage has, or none with this unit."""
-    for start, number, only_unit in comparison.absent():
-        if only_unit:
-            yield "unconfirmed", f"unit: {number} is not in the passages"
+    """The numbers of a claim that no passage has, or none so or with this unit."""
+    for start, number, differs in comparison.absent():
+        if differs:
+            yield "unconfirmed", f"{differs}: {number} is not in the passages"
         else:
             yield mentions.number(text, start, number)
 
@@ -195,7 +193,7 @@ def _unwrapped(text: str) -> str:
 
 def _stated(text: str) -> str:
     """The text without its clauses that say only that something is not known."""
-    if not LACKS.search(text) or FRAMED.search(text) or ADDRESSES.search(text):
+    if not LACKS.search(text) or ADDRESSES.search(text):
         return text
     clauses = [clause for clause in CLAUSE_JOINT.split(text) if clause and clause.strip()]
     return " ".join(_unwrapped(clause) for clause in clauses if not LACKS.search(clause) and len(clause.split()) > 3)
@@ -225,11 +223,12 @@ def _judged(text: str, claim: WordContexts, mentions: Mentions) -> tuple[WordCon
     sources = claim.sources
     comparison = Comparison(claim)
     doubts = list(comparison.doubts())
-    if _is_distant(claim.words, CLOSE) or not sources.lines or _speaks_of_itself(claim.said, sources):
+    distant = _is_distant(claim.words, CLOSE) or _ends_elsewhere(claim)
+    if distant or not sources.lines or _speaks_of_itself(claim.said, sources):
         doubts.append("distant: the passages say nothing like it")
     elif any(_is_distant(clause, CLAUSE_CLOSE) for clause in _clauses(text, claim)):
         doubts.append("distant: the passages say nothing like one of its clauses")
-    elif score(claim) > DOUBTFUL:
+    elif score(claim) > 0:
         doubts.append(SCATTERED)
     return claim, [*_missing(text, comparison, mentions), *(("unconfirmed", doubt) for doubt in doubts)]
 
@@ -241,6 +240,12 @@ def _is_distant(words: Sequence[Word], least: float) -> bool:
     """
     held = sum(bool(word.key) for word in words)
     return share_held(words) < least or (len(words) <= FEW_WORDS and 2 * held < len(words))
+
+
+def _ends_elsewhere(claim: WordContexts) -> bool:
+    """Whether a short claim ends with a word that no passage has: "Widgets are harmful" of a text about widgets."""
+    short = sum(token.word[0].isalnum() for token in claim.said.tokens) <= SHORT_WORDS
+    return short and len(claim.words) > 1 and not claim.words[-1].key
 
 
 def _clauses(text: str, claim: WordContexts) -> list[list[Word]]:

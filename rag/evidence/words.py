@@ -13,12 +13,17 @@ from functools import lru_cache
 from typing import Final
 
 from rag.text.english.word_forms import CLITICS, FUNCTION_WORDS, NAMES_IN_CAPITALS, NEGATED_FORMS, irregular
-from rag.text.english.word_lists import COMMON_ENDINGS, TITLES
+from rag.text.english.word_lists import COMMON_ENDINGS, MONTHS, TITLES
 from rag.text.vocabulary import is_english, rarity, stem
 
+_DATE: Final = r"\d{4}-\d\d-\d\d(?!\d)|\d\d?(?:/\d\d?/|\.\d\d?\.)\d{4}(?!\d)"  # 2020-07-31  31/7/2020  31.7.2020
+_IS_DATE: Final = re.compile(_DATE)
+_GROUPS: Final = re.compile(r"[ '](?=\d{3}\b)")  # between thousands; of a narrow space only a space is left
 _TOKEN: Final = re.compile(
     r"(?:[^\W\d_]\.){2,}"  # U.S.
     r"|[vV]\d+(?:\.\d+)+"  # v1.2.3
+    rf"|{_DATE}"
+    r"|\d{1,3}(?:[\u00a0\u2009\u202f'’]\d{3})+(?!\d)"  # 1 000 with a narrow space
     r"|\d+(?:[.,:]\d+)*(?:[^\W\d_]+(?:\d|[^\W\d_])*)?"  # 1,000  2.6  10:30  3rd  5km
     r"|[^\W\d_](?:[^\W_]|['’ʼ](?=[^\W\d_]))*"  # word  don't  H1N1
     r"|[^\w\s]"
@@ -74,7 +79,7 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
     first = True
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
         raw = match[0]
-        for left, right, word in _split(raw):
+        for left, right, word in _date(raw) if _IS_DATE.fullmatch(raw) else _split(raw):
             begin, stop = match.start() + left, match.start() + right
             digits = word[:1].isdigit()
             found.append(Token(begin, stop, word, *_measure(word), raw[left : left + 1].isupper(), first, digits))
@@ -88,11 +93,12 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
 def _split(raw: str) -> list[tuple[int, int, str]]:
     """The words of a match, each with its start and end in it."""
     word = raw.lower() if raw.isascii() else _plain(raw)
+    if word[0].isdigit():
+        return [(0, len(raw), _GROUPS.sub("", word))]
     if word[0] == "v" and word[1:2].isdigit() and "." in word:
         return [(0, len(raw), word[1:])]
     if "." in word and word[0].isalpha():
-        word = word.replace(".", "")
-        return [(0, len(raw), f"={word}" if word in NAMES_IN_CAPITALS else word)]
+        raw, word = raw.upper(), word.replace(".", "")
     if raw.isupper() and word in NAMES_IN_CAPITALS:
         return [(0, len(raw), f"={word}")]
     if word == "n't":
@@ -106,6 +112,17 @@ def _split(raw: str) -> list[tuple[int, int, str]]:
         if word.endswith(clitic) and len(word) > len(clitic):
             return [(0, len(raw), word.removesuffix(clitic))]
     return [(0, len(raw), word)]
+
+
+def _date(raw: str) -> list[tuple[int, int, str]]:
+    """Day, month and year of a date in digits; the month by its name. Either part may be it in 7/8/2020."""
+    parts = [(*found.span(), found[0]) for found in re.finditer(r"\d+", raw)]
+    months = [
+        (start, end, MONTHS[int(digits) - 1])
+        for start, end, digits in (parts[1:2] if raw[4:5] == "-" else parts[:2])
+        if 0 < int(digits) <= len(MONTHS)
+    ]
+    return sorted([part for part in parts if len(months) > 1 or part[:2] not in [one[:2] for one in months]] + months)
 
 
 def _plain(raw: str) -> str:

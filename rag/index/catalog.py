@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
+from rag.index.collection_schema import Layout
 from rag.index.edge_files import Generations, collection_name, is_collection_name
-from rag.index.field_mapping import Layout
 from rag.index.index_errors import mismatch, no_collection, wrong_size
 from rag.index.server_client import Server
 from rag.ports import ChunkIndex, Embedder, SparseEncoder

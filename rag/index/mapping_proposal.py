@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from rag.embedding.known_models import HOSTED, PACKAGED
-from rag.index.field_mapping import FieldMap, Paths, value_at
+from rag.index.collection_schema import FieldMap, Paths, value_at
 
 POINTS: Final = 16  # points read for a proposal
 _DEPTH: Final = 4  # levels of nested fields
@@ -32,6 +32,19 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
     "chapter": ("chapter", "chapter_number", "chapter_num", "chapter_id", "chapter_name", "chapter_title"),
     "page_number": ("page_number", "page_num", "page_no", "page"),
 }  # fmt: skip
+# What a value looks like; that of a breadcrumb may also be a list.
+_LINE: Final = r".{0,300}"
+_COUNT: Final = r"\s*\d+(?:\.0+)?\s*"
+_LOOKS: Final = {
+    "title": _LINE,
+    "heading": _LINE,
+    "breadcrumb": r".*>.*",
+    "url": r"(?:https?://|/)\S*\s*",
+    "source_file_path": r"(?!.*://).*[\w)-]\.\w{1,8}\s*",
+    "chunk_index": _COUNT,
+    "chapter": _LINE,
+    "page_number": _COUNT,
+}
 
 
 def propose(payloads: Sequence[Mapping[str, Any] | None]) -> FieldMap | None:
@@ -126,11 +139,10 @@ def _text(values: Mapping[str, list[Any]]) -> str | None:
 
 
 def _paths(name: str, values: Mapping[str, list[Any]], exclude: str) -> Paths:
-    fits = _FITS[name]
     found = [
         path
         for path in _named(name, values)
-        if path != exclude and values[path] and all(fits(value) for value in values[path])
+        if path != exclude and values[path] and all(_fits(name, value) for value in values[path])
     ]
     # Leave out copies of a field, and every field after one that all points have.
     different: list[str] = []
@@ -140,6 +152,12 @@ def _paths(name: str, values: Mapping[str, list[Any]], exclude: str) -> Paths:
         if len(values[path]) == max(map(len, values.values())):
             break
     return tuple(different[:_LONGEST])
+
+
+def _fits(name: str, value: Any) -> bool:
+    if isinstance(value, list):
+        return name == "breadcrumb"
+    return isinstance(value, str | int | float) and re.fullmatch(_LOOKS[name], str(value), re.DOTALL) is not None
 
 
 def _named(name: str, values: Mapping[str, Any]) -> list[str]:
@@ -153,36 +171,3 @@ def _last(path: str) -> str:
     """The last key in snake case: `page_title` for `pageTitle` and `page-title`."""
     key = path.rpartition(".")[2]
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[\s-]+", "_", key).lower()
-
-
-def _is_line(value: Any) -> bool:
-    return isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 300)
-
-
-def _is_address(value: Any) -> bool:
-    return isinstance(value, str) and (value.startswith(("http://", "https://", "/")) and " " not in value.strip())
-
-
-def _is_file(value: Any) -> bool:
-    return isinstance(value, str) and "://" not in value and re.search(r"[\w)-]\.\w{1,8}$", value.strip()) is not None
-
-
-def _is_count(value: Any) -> bool:
-    is_text = isinstance(value, str) and value.strip().isdecimal()
-    return is_text or (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value == value // 1)
-
-
-def _is_breadcrumb(value: Any) -> bool:
-    return isinstance(value, list) or (isinstance(value, str) and ">" in value)
-
-
-_FITS: Final[dict[str, Callable[[Any], bool]]] = {
-    "title": _is_line,
-    "heading": _is_line,
-    "breadcrumb": _is_breadcrumb,
-    "url": _is_address,
-    "source_file_path": _is_file,
-    "chunk_index": _is_count,
-    "chapter": _is_line,
-    "page_number": _is_count,
-}

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
 from rag.errors import RetrievalError
 from rag.index import server_versions, vector_store
-from rag.index.collection_schema import CollectionSchema, record_of, schema_of
-from rag.index.field_mapping import Layout
+from rag.index.collection_schema import CollectionSchema, Layout, record_of, schema_of
 from rag.index.index_errors import encoders, mismatch, name_taken, no_collection, not_ours
 from rag.index.points import DENSE, ENTRY_KEYS, SPARSE, server_ids, to_entry
 from rag.index.server_errors import is_forbidden, is_missing, server_faults

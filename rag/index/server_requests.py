@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rag.book import Chunk, Leg, Matches, SparseVector, Where
 from rag.errors import RetrievalError
-from rag.index.collection_schema import UNNAMED, CollectionSchema
-from rag.index.field_mapping import FieldMap
+from rag.index.collection_schema import UNNAMED, CollectionSchema, FieldMap
 from rag.index.points import METADATA, TIE_SLACK, Scores, best, cosines, from_payload, is_empty, prose_of, server_ids
 from rag.system.process import program
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from langchain_qdrant.sparse_embeddings import SparseEmbeddings
     from qdrant_client import AsyncQdrantClient
 
-    from rag.index.collection_schema import CollectionSchema
-    from rag.index.field_mapping import FieldMap
+    from rag.index.collection_schema import CollectionSchema, FieldMap
     from rag.ports import SparseEncoder
 
 T = TypeVar("T")

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from rag.book import RECIPE, Chunk, Document, IndexEntry, IndexInfo, Point
 from rag.errors import RetrievalError, UsageError
 from rag.index.index_errors import not_ours
-from rag.ingest.book_sources import BookSources, IngestOptions
+from rag.ingest.book_sources import BookSources, IngestOptions, RecalledPage, SourceMemory
 from rag.ingest.chunk_vectors import BATCH, ChunkVectors
 from rag.ingest.chunking import chunk
 from rag.ingest.plan import Plan, check_encoders, check_sources, make_plan
@@ -28,7 +28,6 @@ from rag.ingest.report import (
     SourceSummary,
     Step,
 )
-from rag.ingest.source_memory import RecalledPage, SourceMemory
 from rag.ingest.titles import book_title
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 from rag.system.process import give_back_memory
@@ -41,15 +40,52 @@ EVERY: Final = 0.1  # seconds between two reports about a step
 Watch = Callable[[IngestProgress], None]
 
 
+async def ingest(
+    sources: Sequence[Path | str],
+    *,
+    index: ChunkIndex,
+    embedder: Embedder,
+    sparse: SparseEncoder,
+    vectors: VectorCache,
+    progress: Callable[[int, int], None] | None = None,
+    watch: Watch | None = None,
+    memory: SourceMemory | None = None,
+    **options: Any,
+) -> IngestReport:
+    """All steps of an `Ingestion` in one call. `options` are the fields of `IngestOptions`.
+
+    `progress(done, total)` counts embedded texts.
+    """
+
+    def watched(step: IngestProgress) -> None:
+        if watch:
+            watch(step)
+        if progress and step.step == "embed" and step.waiting is None:
+            progress(step.done, step.total)
+
+    given = IngestOptions(**options)
+    return await Ingestion(
+        sources, given, index=index, embedder=embedder, sparse=sparse, vectors=vectors, watch=watched, memory=memory
+    ).run()
+
+
 class _UnreadPageError(Exception):
     """A page has to be cut whose text was not read, since its source has not changed."""
 
 
 class Ingestion:
-    """An ingestion whose steps are run one by one, or all by `run`. `aclose` must be called in any case.
+    """Brings the index up to date with the sources, as one change. Writes nothing if nothing changed.
+
+    The steps are run one by one, or all by `run`. `aclose` must be called in any case. `watch` is told of every step,
+    also from worker threads. With `memory`, a source in which no file has changed is not read again, unless one of its
+    pages has to be cut. A dry run neither embeds nor writes.
 
     From the step "chunk" on, no other ingestion can change the collection. Nothing is changed before the step "write",
     and that as one change. A step that is cancelled leaves the index as it was, and the vectors in the cache.
+
+    A source that fails is named in the report, and the others are read. Raises `UsageError`, before anything is
+    embedded, if all sources fail and for an index that other models encoded; `RetrievalError` if the index fails, and
+    with the code "index_locked" while another ingestion changes it; `AskbookError` if embedding fails for good.
     """
 
     def __init__(
@@ -94,15 +130,9 @@ class Ingestion:
             await self.aclose()
 
     async def step(self, name: Step) -> None:
-        """One step. Raises as `rag.ingest.pipeline.ingest`."""
-        steps: Mapping[Step, Callable[[], Awaitable[None]]] = {
-            "load": self.load,
-            "chunk": self.chunk,
-            "embed": self.embed,
-            "write": self.write,
-            "verify": self.verify,
-        }
-        await steps[name]()
+        """One step. Raises as the class says."""
+        steps = (self.load, self.chunk, self.embed, self.write, self.verify)
+        await steps[STEPS.index(name)]()
 
     async def aclose(self) -> None:
         """Let others change the collection. The second time this does nothing."""
@@ -311,7 +341,7 @@ class Ingestion:
             tokens=self._vectors.tokens,
             seconds=round(time.monotonic() - self._began, 3),
             failures=[*self._sources.failed, *(IngestFailure(source=one.file, reason=one.reason) for one in failures)],
-            sources=[SourceSummary.of(one) for one in self._sources.loaded],
+            sources=[SourceSummary.model_validate(one, from_attributes=True) for one in self._sources.loaded],
         )
 
 

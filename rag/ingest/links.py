@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 
 from rag.errors import UsageError
 from rag.ingest.dialects import pictured
-from rag.ingest.masking import PageDraft
+from rag.ingest.page_draft import PageDraft
 
 Resolve = Callable[[str], str]
 Unknown = Callable[[str, str], str | None]

@@ -67,7 +67,7 @@ async def _update(
     pages: Path | None,
     stamp: Path | None,
 ) -> None:
-    from rag.ingest.pipeline import ingest
+    from rag.ingest.ingestion import ingest
 
     if await _fitting(index, embedder, sparse) is None:
         await index.drop()

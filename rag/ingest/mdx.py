@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rag.ingest.cleaning import begin, strip_html
 from rag.ingest.dialects import admonitions
 from rag.ingest.formats.text_files import front_matter
 from rag.ingest.includes import Includes
 from rag.ingest.links import Resolve, rewrite_links
-from rag.ingest.masking import PageDraft
 from rag.ingest.page import MarkdownText, plain_inline
+from rag.ingest.page_draft import PageDraft, begin, strip_html
 from rag.ingest.spans import Span
 from rag.ingest.tags import REACH, balanced
 

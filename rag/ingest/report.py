@@ -10,7 +10,6 @@ from pydantic import Field
 from rag.types import Record
 
 if TYPE_CHECKING:
-    from rag.ingest.loaders import LoadResult
     from rag.ingest.plan import Plan
 
 Step = Literal["load", "chunk", "embed", "write", "verify"]
@@ -89,17 +88,6 @@ class SourceSummary(Record):
     reason: str
     passed_over: dict[str, int] = Field(default_factory=dict)
     refused: dict[str, list[str]] = Field(default_factory=dict)
-
-    @classmethod
-    def of(cls, read: LoadResult) -> Self:
-        refused = {page: list(names) for page, names in read.refused.items()}
-        return cls(
-            source=read.source,
-            generator=read.generator,
-            reason=read.reason,
-            passed_over=dict(read.passed_over),
-            refused=refused,
-        )
 
 
 class IngestReport(Record):

@@ -32,9 +32,7 @@ class RstMarkdown:
         self._link = link
         self._numbered = numbered
         self._notes = {
-            id_: note
-            for note in document.findall(lambda node: node.__class__.__name__ == "footnote")
-            for id_ in note["ids"]
+            id_: note for note in document.findall(lambda node: _kind(node) == "footnote") for id_ in note["ids"]
         }
         self.text = self._blocks(_without_fields(document.children), 1).strip("\n")
 
@@ -43,7 +41,7 @@ class RstMarkdown:
         return "\n\n".join(text for text in written if text.strip())
 
     def _block(self, node: Node, level: int, depth: int) -> str:
-        kind = node.__class__.__name__
+        kind = _kind(node)
         if depth > DEPTH:
             return str(node.astext())
         if kind in _SILENT:
@@ -58,7 +56,7 @@ class RstMarkdown:
         return self._blocks(node.children, level, depth) if _holds_blocks(node) else self._inlines(node)
 
     def _section(self, node: Node, level: int, depth: int) -> str:
-        title = next((child for child in node.children if child.__class__.__name__ == "title"), None)
+        title = _first(node, "title")
         # Sphinx prefers the id of a label to one that is only a number.
         id_ = next((one for one in node["ids"] if not re.fullmatch(r"id\d+", one)), (*node["ids"], "")[0])
         ids = f" {{#{id_ if self._numbered or not re.fullmatch(r'id[0-9]+', id_) else ''}}}"
@@ -89,17 +87,17 @@ class RstMarkdown:
         return pictured(str(node.get("alt", "")))
 
     def _write_figure(self, node: Node, level: int, depth: int) -> str:
-        inner = [child for child in node.children if child.__class__.__name__ in ("caption", "legend")]
-        return "\n\n".join(
-            self._inlines(child)
-            if child.__class__.__name__ == "caption"
-            else self._blocks(child.children, level, depth)
-            for child in inner
-        )
+        caption, legend = _first(node, "caption"), _first(node, "legend")
+        written = [self._inlines(caption)] if caption is not None else []
+        return "\n\n".join(written + ([self._blocks(legend.children, level, depth)] if legend is not None else []))
 
     def _write_admonition(self, node: Node, level: int, depth: int) -> str:
-        title = next((self._inlines(child) for child in node.children if child.__class__.__name__ == "title"), "")
+        title = self._title(node)
         return f"{titled(title)}\n\n{self._blocks(node.children, level, depth)}" if title else ""
+
+    def _title(self, node: Node) -> str:
+        title = _first(node, "title")
+        return self._inlines(title) if title is not None else ""
 
     def _write_topic(self, node: Node, level: int, depth: int) -> str:
         return "" if "contents" in node["classes"] else self._write_admonition(node, level, depth)
@@ -133,8 +131,8 @@ class RstMarkdown:
     def _write_definition_list(self, node: Node, level: int, depth: int) -> str:
         found = []
         for item in node.children:
-            term = ", ".join(self._inlines(c) for c in item.children if c.__class__.__name__ in ("term", "classifier"))
-            definitions = [child for child in item.children if child.__class__.__name__ == "definition"]
+            term = ", ".join(self._inlines(c) for c in item.children if _kind(c) in ("term", "classifier"))
+            definitions = [child for child in item.children if _kind(child) == "definition"]
             found.append(self._described(f"**{term}**", definitions, level, depth))
         return "\n".join(found)
 
@@ -154,13 +152,13 @@ class RstMarkdown:
     # Tables
 
     def _write_table(self, node: Node, *_: int) -> str:
-        title = next((self._inlines(child) for child in node.children if child.__class__.__name__ == "title"), "")
-        rows = list(node.findall(lambda one: one.__class__.__name__ == "row"))
+        title = self._title(node)
+        rows = list(node.findall(lambda one: _kind(one) == "row"))
         cells = [[self._cell(entry) for entry in row.children] for row in rows]
         if not cells:
             return title
         width = max(map(len, cells))
-        has_head = rows[0].parent.__class__.__name__ == "thead"
+        has_head = _kind(rows[0].parent) == "thead"
         head, body = (cells[0], cells[1:]) if has_head else ([""] * width, cells)
         lines = [head, ["---"] * width, *body]
         written = "\n".join("| " + " | ".join([*line, *[""] * (width - len(line))]) + " |" for line in lines)
@@ -176,11 +174,11 @@ class RstMarkdown:
         return (
             "".join(self._inline(child, escaped=escaped) for child in node.children)
             if node.children
-            else (node.astext() if node.__class__.__name__ == "Text" else "")
+            else (node.astext() if _kind(node) == "Text" else "")
         )
 
     def _inline(self, node: Node, *, escaped: bool) -> str:
-        kind = node.__class__.__name__
+        kind = _kind(node)
         if kind == "Text":
             return re.sub(r"([*_\[\]`<>])", r"\\\1", node.astext()) if escaped else node.astext()
         if kind == "literal":
@@ -211,16 +209,25 @@ class RstMarkdown:
         note = self._notes.pop(node.get("refid", ""), None)
         if note is None:
             return ""
-        words = " ".join(self._inlines(child) for child in note.children if child.__class__.__name__ == "paragraph")
+        words = " ".join(self._inlines(child) for child in note.children if _kind(child) == "paragraph")
         return f" ({' '.join(words.split())})" if words else ""
 
 
 def _without_fields(children: list[Node]) -> list[Node]:
     """The children of a document without the fields at its head, such as `:orphan:`."""
-    first = next((n for n, child in enumerate(children) if child.__class__.__name__ not in ("comment", "target")), 0)
+    first = next((n for n, child in enumerate(children) if _kind(child) not in ("comment", "target")), 0)
     if first < len(children) and children[first].__class__.__name__ == "field_list":
         return [*children[:first], *children[first + 1 :]]
     return children
+
+
+def _kind(node: Node) -> str:
+    return str(node.__class__.__name__)
+
+
+def _first(node: Node, kind: str) -> Node | None:
+    """The first child of a kind; None where there is none."""
+    return next((child for child in node.children if _kind(child) == kind), None)
 
 
 def _holds_blocks(node: Node) -> bool:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from rag.ingest.dialects import titled
 from rag.ingest.includes import line_span
@@ -35,27 +35,41 @@ def _names(text: str) -> frozenset[str]:
 
 # What directives are, by the last parts of their names.
 ADMONITIONS: Final = _names("note warning tip hint important caution danger error attention")
-CODE: Final = _names(
-    "code-block sourcecode code code-cell prompt ipython jupyter-execute testcode testoutput console doctest"
+_CODE: Final = _names(
+    "code-block sourcecode code code-cell prompt ipython jupyter-execute testcode testoutput console doctest math "
+    "parsed-literal"
 )
-NOTHING: Final = _names(
+_NOTHING: Final = _names(
     """
     toctree contents tableofcontents highlight currentmodule default-domain default-role index tabularcolumns sectnum
     autosummary raw meta role testsetup testcleanup rst-class cssclass only-html mermaid graphviz plot image-sg acks
     include-html title ifconfig bibliography minigallery program module command-output program-output
+    image figure-md
     """
 )
-VERSION_NOTES: Final = {
+_VERSION_NOTES: Final = {
     "versionadded": "Added in version",
     "versionchanged": "Changed in version",
     "versionremoved": "Removed in version",
     "deprecated": "Deprecated since version",
 }
 # Boxes whose argument is their title, with the title of those that have none.
-TITLED: Final = {"seealso": "See also", "todo": "To do"} | dict.fromkeys(
-    _names("tab-item tab dropdown card grid-item-card group-tab rubric topic sidebar details collapse code-tab"), ""
-)
-LANGUAGES: Final = {"py": "python", "yml": "yaml", "sh": "bash", "rb": "ruby", "js": "javascript", "txt": ""}
+_TITLED: Final = {
+    "seealso": "See also",
+    "todo": "To do",
+    **{name: name.capitalize() for name in ADMONITIONS | _names("exercise solution margin")},
+    **dict.fromkeys(
+        _names(
+            """
+            tab-item tab dropdown card grid-item-card group-tab rubric topic sidebar details collapse code-tab
+            admonition table list-table
+            """
+        ),
+        "",
+    ),
+}
+_LANGUAGES: Final = {"py": "python", "yml": "yaml", "sh": "bash", "rb": "ruby", "js": "javascript", "txt": ""}
+# What docutils knows itself.
 _BUILT_IN: Final = ADMONITIONS | _names(
     """
     admonition figure image table list-table csv-table math epigraph highlights pull-quote compound container
@@ -70,7 +84,7 @@ _OBJECTS: Final = _names(
 )
 _PLAIN: Final = _names(
     """
-    grid tab-set tabs tab-set-code compound container only hlist centered cssclass div rst-class aside glossary
+    figure grid tab-set tabs tab-set-code compound container only hlist centered cssclass div rst-class aside glossary
     productionlist currentmodule card-carousel grid-item
     """
 )
@@ -138,11 +152,8 @@ def _register(text: str) -> None:
     """Make every directive and role of the text known to docutils, which reports and drops unknown ones."""
     from docutils.parsers.rst import directives, roles
 
-    kinds = _directives()
     for name in {match[1].lower() for match in _DIRECTIVE.finditer(text)} - _BUILT_IN:
-        last = name.rpartition(":")[2]
-        kind = kinds.get(last) or kinds["nothing" if last in NOTHING else "other"]
-        directives.register_directive(name, kind)
+        directives.register_directive(name, _any_directive())
     for name in {(match[1] or match[2]).lower() for match in _ROLE.finditer(text)} - _KEPT_ROLES:
         roles.register_local_role(name, _role)  # type: ignore[arg-type]  # the stubs know links alone
 
@@ -187,12 +198,12 @@ class _AnyOptions(dict[str, Any]):
 
 
 @cache
-def _directives() -> dict[str, Any]:
-    """The directives of Sphinx, by the last parts of their names."""
+def _any_directive() -> Any:
+    """The class of all directives that docutils does not know itself, which imports docutils."""
     from docutils import nodes
     from docutils.parsers.rst import Directive, directives
 
-    class _Free(Directive):
+    class AnyDirective(Directive):
         """A directive with any argument, any option and any content."""
 
         has_content = True
@@ -200,74 +211,81 @@ def _directives() -> dict[str, Any]:
         final_argument_whitespace = True
         option_spec = _AnyOptions(name=directives.unchanged)
 
-        @property
-        def argument(self) -> str:
-            return " ".join(self.arguments[0].split()) if self.arguments else ""
+        def run(self) -> list[nodes.Node]:
+            place: BookPlace = self.state.document.settings.book_place
+            argument = self.arguments[0] if self.arguments else ""
+            if is_include(self.name, self.options):
+                if (text := place.read(" ".join(argument.split()))) is not None:
+                    _register(text)
+                    self.state_machine.insert_input(chosen_lines(text, self.options), argument)
+                return []
+            parts = directive_parts(self.name, argument, self.options, list(self.content), place)
+            return [node for part in parts for node in self._nodes(part)]
 
-        def nested(self) -> list[nodes.Node]:
+        def _nodes(self, part: DirectivePart) -> list[nodes.Node]:
+            if part.kind == "code":
+                return [nodes.literal_block(part.text, part.text, classes=["code", part.language])]
+            if part.kind == "literal":
+                return [nodes.paragraph("", "", nodes.literal("", part.text))]
+            if part.kind == "line":
+                found, messages = self.state.inline_text(part.text, self.lineno)
+                return [nodes.paragraph("", "", *found), *messages]
             holder = nodes.container()
             self.state.nested_parse(self.content, self.content_offset, holder)
             return list(holder.children)
 
-        def line(self, text: str) -> list[nodes.Node]:
-            """A paragraph of one line of markup."""
-            found, messages = self.state.inline_text(text, self.lineno)
-            return [nodes.paragraph("", "", *found), *messages]
+    return AnyDirective
 
-        def _is_object(self, last: str) -> bool:
-            """Whether the directive describes its argument. `.. setting:: X` without a text only marks a place."""
-            return ":" in self.name or last in _OBJECTS or last.startswith("auto")
 
-        def run(self) -> list[nodes.Node]:
-            """Keep the content. What is described, such as the signature of a function, becomes code."""
-            last = self.name.rpartition(":")[2]
-            if not self.arguments or last in _PLAIN or not (self.content or self._is_object(last)):
-                return self.nested()
-            lines = [line.strip() for line in self.arguments[0].split("\n") if line.strip()]
-            return [*(nodes.paragraph("", "", nodes.literal("", line)) for line in lines), *self.nested()]
+class DirectivePart(NamedTuple):
+    """A part of what a directive stands for: a `line` of markup, `code`, a `literal`, or its `content`."""
 
-    class _Nothing(_Free):
-        def run(self) -> list[nodes.Node]:
-            return []
+    kind: Literal["line", "code", "literal", "content"]
+    text: str = ""
+    language: str = ""
 
-    class _Code(_Free):
-        def run(self) -> list[nodes.Node]:
-            language = "python" if self.name == "doctest" else self.argument
-            language = language if re.fullmatch(r"[\w+#.-]+", language) else ""
-            return [_literal("\n".join(self.content), language)]
 
-    class _Titled(_Free):
-        def run(self) -> list[nodes.Node]:
-            title = self.argument or TITLED[self.name.rpartition(":")[2]]
-            above = self.line(titled(title)) if title else []
-            return [*above, *self.nested()]
+def is_include(name: str, options: Mapping[str, str]) -> bool:
+    """Whether a directive includes a file as markup and not as code."""
+    return name.lower() == "include" and not {"literal", "code"} & options.keys()
 
-    class _Since(_Free):
-        def run(self) -> list[nodes.Node]:
-            version, _, words = self.argument.partition(" ")
-            said = f"{VERSION_NOTES[self.name]} {version}"
-            return [*self.line(f"{said}: {words}" if words else f"{said}."), *self.nested()]
 
-    class _Include(_Free):
-        def run(self) -> list[nodes.Node]:
-            place: BookPlace = self.state.document.settings.book_place
-            text = place.read(self.argument)
-            if text is None:
-                return []
-            lines = chosen_lines(text, self.options)
-            if self.name == "literalinclude" or "literal" in self.options or "code" in self.options:
-                suffix = self.argument.rpartition(".")[2]
-                return [_literal("\n".join(lines), self.options.get("language") or LANGUAGES.get(suffix, suffix))]
-            _register(text)
-            self.state_machine.insert_input(lines, self.argument)
-            return []
+def directive_parts(
+    name: str, argument: str, options: dict[str, str], content: list[str], place: BookPlace
+) -> list[DirectivePart]:
+    """What a directive of Sphinx stands for. Of an unknown one the content stays.
 
-    def _literal(code: str, language: str) -> nodes.literal_block:
-        return nodes.literal_block(code, code, classes=["code", language])
+    What is described, such as the signature of a function, becomes code; `.. setting:: X` without a text only marks a
+    place.
+    """
+    name, words = name.lower(), " ".join(argument.split())
+    last = name.rpartition(":")[2]
+    if last in _NOTHING:
+        return []
+    if last in _CODE:
+        language = {"doctest": "python", "math": "math"}.get(last, words)  # the argument of doctest names a group
+        return _code("\n".join(content), language)
+    if last in ("include", "literalinclude"):
+        text, suffix = place.read(words), words.rpartition(".")[2]
+        language = options.get("language") or _LANGUAGES.get(suffix, suffix)
+        return _code("\n".join(chosen_lines(text or "", options)), language)
+    inner = DirectivePart("content")
+    if last in _VERSION_NOTES:
+        version, _, said = words.partition(" ")
+        since = f"{_VERSION_NOTES[last]} {version}"
+        return [DirectivePart("line", f"{since}: {said}" if said else f"{since}."), inner]
+    if last in _TITLED:
+        title = words or _TITLED[last]
+        return [DirectivePart("line", titled(title)), inner] if title else [inner]
+    is_object = ":" in name or last in _OBJECTS or last.startswith("auto")
+    if last in _PLAIN or not (content or is_object):
+        return [inner]
+    return [*(DirectivePart("literal", line.strip()) for line in argument.split("\n") if line.strip()), inner]
 
-    kinds: dict[str, Any] = {"nothing": _Nothing, "other": _Free, "include": _Include, "literalinclude": _Include}
-    kinds |= dict.fromkeys(CODE, _Code) | dict.fromkeys(TITLED, _Titled) | dict.fromkeys(VERSION_NOTES, _Since)
-    return kinds
+
+def _code(code: str, language: str) -> list[DirectivePart]:
+    language = language if re.fullmatch(r"[\w+#.-]+", language) else ""
+    return [DirectivePart("code", code, language)] if code.strip() else []
 
 
 def chosen_lines(text: str, options: dict[str, str]) -> list[str]:

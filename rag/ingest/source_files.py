@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-import zlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -70,8 +69,7 @@ class SourceFiles:
 
 
 Stamp = tuple[int, int, int, int] | None  # inode, size, time of change of the content and of the file; None: no file
-_FILES: Final = "*"  # in place of a name: the names of all files of the folder
-_KIND: Final = "?"  # in place of a name: whether the path is a file or a folder
+_KIND: Final = "?"  # in place of a name: whether the path is a folder; what is in it does not count
 _witness: Final[ContextVar[dict[str, Stamp] | None]] = ContextVar("witness", default=None)
 
 
@@ -92,24 +90,12 @@ def witnessed() -> Iterator[dict[str, Stamp]]:
 def stamp(path: Path) -> Stamp:
     """What distinguishes a file or folder from any that may replace it later."""
     try:
-        if path.name == _FILES:
-            with os.scandir(path.parent) as listing:
-                names = sorted(entry.name for entry in listing if not entry.is_dir())
-            return len(names), zlib.crc32("/".join(names).encode("utf-8", "surrogateescape")), 0, 0
         if path.name == _KIND:
             return stat.S_IFMT(path.parent.stat().st_mode), 0, 0, 0
         status = path.stat()
     except (OSError, ValueError):
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def note_surroundings(source: str) -> None:
-    """Note the names of the files beside a source, where a generator's files may appear.
-
-    Folders do not count: askbook's own home may be one of them, and appears while the source is read.
-    """
-    _note(Path(source).parent / _FILES)
 
 
 def _note(path: Path) -> None:
@@ -233,7 +219,7 @@ def is_inside(root: Path, path: Path) -> bool:
 
 def is_file(path: Path) -> bool:
     """Whether there is such a file; a folder that may not be searched has none."""
-    _note(path / _KIND)
+    _note(path)
     try:
         return path.is_file()
     except OSError:

@@ -1,7 +1,7 @@
 """Remove JSX components and HTML tags from a text, and keep the text that a reader sees.
 
 A tag is removed only if it is certainly one: it closes itself, it has a partner, or it is one of HTML's void elements.
-So `Vec<T>`, `<angle>` and `a < b > c` in prose are kept. Code has been masked before, see `rag.ingest.masking`.
+So `Vec<T>`, `<angle>` and `a < b > c` in prose are kept. Code has been masked before, see `rag.ingest.page_draft`.
 """
 
 from __future__ import annotations

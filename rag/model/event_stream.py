@@ -47,6 +47,12 @@ class EventStream(AsyncStream[object]):
         await self.response.aclose()
 
     async def __aiter__(self) -> AsyncIterator[Any]:
+        if self.response.headers.get("content-type", "").startswith("application/json"):  # "stream" was ignored
+            body = bytearray()
+            while parts := await self._take():
+                body += b"".join(parts)
+            yield as_one_chunk(self._chunk(body.decode("utf-8")))
+            return
         events = EventDecoder()
         while parts := await self._take():
             for chunk in self._chunks(events.feed(b"".join(parts))):
@@ -177,6 +183,21 @@ class Arrivals:
             self._failure = failure
         self._ended = True
         self._news.set()
+
+
+def as_one_chunk(completion: Any) -> Any:
+    """A completion that was not streamed as the only chunk of a stream; anything else as it is."""
+    choices = completion.get("choices") if isinstance(completion, dict) else None
+    if not isinstance(choices, list) or not all(isinstance(one, dict) for one in choices):
+        return completion
+    for choice in choices:
+        message = choice.pop("message", None)
+        calls = message.get("tool_calls") if isinstance(message, dict) else None
+        for index, call in enumerate(calls if isinstance(calls, list) else ()):
+            if isinstance(call, dict):
+                call.setdefault("index", index)
+        choice.setdefault("delta", message)
+    return completion
 
 
 def joined(chunks: Iterable[Any]) -> list[Any]:

@@ -73,7 +73,6 @@ REFUSAL: Final = "The book does not answer this question."
 
 BUDGET: Final = 1300  # characters of an answer, without markers
 OPENING_LENGTH: Final = 250  # characters, at most, that a section says before the steps or the code that answer
-BEFORE: Final = 450  # characters, at most, of the blocks that lead straight to the best one: about three sentences
 MOST: Final = 4  # blocks that are chosen by their scores
 CLOSE: Final = 0.85  # least share of the best score that a further block needs
 CLOSE_MANY: Final = 0.70  # the same, for a question that asks how or compares, and for an error message
@@ -94,8 +93,9 @@ def features(reading: Reading, *, words_only: bool = False) -> Features:
     """
     lacking = [term.weight for term in reading.terms if term.named and not term.within(reading.everything)]
     lead = reading.ranked[0] if reading.ranked else None
-    beside = [block for block in reading.ranked if lead and (block.rank, block.section) == (lead.rank, lead.section)]
-    passage = frozenset[str]().union(*(b.own | b.context for b in (reading.passages[lead.rank] if lead else ())))
+    beside = [block for block in reading.ranked if lead and (block.run, block.section) == (lead.run, lead.section)]
+    own = [block for block in reading.runs[lead.run] if block.passage is lead.passage] if lead else []
+    passage = frozenset[str]().union(*(block.own | block.context for block in own))
     best = reading.ranked[:BEST]
     return Features(
         joint=max((block.held + (0.0 if words_only else block.cosine) for block in reading.ranked), default=0.0),
@@ -237,7 +237,7 @@ def _introduction(block: QuoteBlock, reading: Reading) -> list[QuoteBlock]:
     """What a section says before steps or code, if it is short. Often they do not say themselves what they are for."""
     if block.form == "text":
         return []
-    before = [other for other in reading.passages[block.rank][: block.place] if other.section == block.section]
+    before = [other for other in reading.runs[block.run][: block.place] if other.section == block.section]
     for other in before:
         leans = leans_back(other, other.units[0]) or not lines(other, reading)
         if other.form != "text" or leans or not is_quotable(other) or faults(other, reading.question) >= FAULTY:
@@ -246,18 +246,16 @@ def _introduction(block: QuoteBlock, reading: Reading) -> list[QuoteBlock]:
 
 
 def _ordered(chosen: Sequence[QuoteBlock], first: Sequence[QuoteBlock], reading: Reading) -> list[QuoteBlock]:
-    """The blocks by passage in the order of their choice, then in the order of the text.
+    """The blocks by run in the order of their choice, then in the order of the text.
 
-    Of the best one's passage, what leads straight to it stands before it as far as it is short; the rest stands behind.
+    What stands before the first ones in their run is quoted behind them.
     """
-    ranks = _numbered(list(dict.fromkeys(block.rank for block in chosen)), reading)
-    before = {b.place: b for b in chosen if b not in first and b.rank == first[-1].rank and b.place < first[-1].place}
-    room, place = BEFORE, first[0].place - 1
-    while place in before and _length(before[place]) <= room:
-        room -= _length(before.pop(place))
-        place -= 1
-    later = list(before.values())
-    return sorted(chosen, key=lambda block: (ranks.index(block.rank), block in later, block.place))
+    runs = _numbered(list(dict.fromkeys(block.run for block in chosen)), reading)
+
+    def place(block: QuoteBlock) -> tuple[int, bool, int]:
+        return runs.index(block.run), block.run == first[0].run and block.place < first[0].place, block.place
+
+    return sorted(chosen, key=place)
 
 
 def _example(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], room: int) -> list[QuoteBlock]:
@@ -266,25 +264,24 @@ def _example(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], 
     return [other for other in following if other.place == block.place + 1 and other.form == "code"]
 
 
-def _numbered(ranks: list[int], reading: Reading) -> list[int]:
-    """The ranks, those of sections with numbers in their titles in the order of the numbers, in each chapter."""
+def _numbered(runs: list[int], reading: Reading) -> list[int]:
+    """The runs, those of sections with numbers in their titles in the order of the numbers, in each chapter."""
     places: dict[str, list[tuple[int, int]]] = {}
-    for place, rank in enumerate(ranks):
-        chapter, _, title = reading.passages[rank][0].passage.title.rpartition(" > ")
+    for place, run in enumerate(runs):
+        chapter, _, title = reading.runs[run][0].passage.title.rpartition(" > ")
         if number := NUMBERED_TITLE.match(title):
             places.setdefault(chapter, []).append((int(number[1]), place))
-    found = list(ranks)
+    found = list(runs)
     for numbered in places.values():
         for (_, source), place in zip(sorted(numbered), sorted(place for _, place in numbered), strict=True):
-            found[place] = ranks[source]
+            found[place] = runs[source]
     return found
 
 
 def _following(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], room: int) -> list[QuoteBlock]:
     """What follows a chosen block in its section, as far as it fits. What is before would keep the answer waiting."""
     found: list[QuoteBlock] = []
-    passage = reading.passages[block.rank]
-    for other in passage[block.place + 1 :]:
+    for other in reading.runs[block.run][block.place + 1 :]:
         if other.section != block.section or other in chosen or not is_quotable(other) or _length(other) > room:
             break
         talk = other.form != "code" and faults(other, reading.question) >= FAULTY
@@ -312,7 +309,7 @@ def _next(reading: Reading, chosen: Sequence[QuoteBlock], *, enough: bool) -> li
             continue
         gain = GAIN * (share(reading.terms, have | block.own) - before)
         follows = any(
-            block.rank == other.rank and block.section == other.section and block.place == other.place + 1
+            block.run == other.run and block.section == other.section and block.place == other.place + 1
             for other in chosen
         )
         if (score := block.score + gain + (NEXT if follows else 0.0)) >= least:
@@ -339,7 +336,7 @@ def _is_written_again(block: QuoteBlock, chosen: Sequence[QuoteBlock]) -> bool:
     if any(unit.text in code for unit in block.units):
         return True
     return is_for_one_version(block) and any(
-        is_for_one_version(other) and (other.rank, other.section) == (block.rank, block.section) for other in chosen
+        is_for_one_version(other) and (other.run, other.section) == (block.run, block.section) for other in chosen
     )
 
 
@@ -347,7 +344,7 @@ def _with_antecedent(block: QuoteBlock, reading: Reading, chosen: Sequence[Quote
     """The block, after the one that its first sentence refers to; nothing if it says nothing without that."""
     if not leans_back(block, block.units[0]):
         return [block]
-    before = reading.passages[block.rank][block.place - 1] if block.place else None
+    before = reading.runs[block.run][block.place - 1] if block.place else None
     if before is not None and before.section == block.section:
         if before in chosen:
             return [block]

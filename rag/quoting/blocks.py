@@ -8,6 +8,7 @@ units of `rag.text.sentences`. `faults` says how poor a quotation a block would 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -43,6 +44,7 @@ WALKING: Final = 0.3  # taken from a step of a tutorial, such as "Now we'll add 
 REMARKS: Final = 0.2  # taken from a remark beside the text, such as a tip
 CHANGED: Final = 0.4  # taken from release notes, if the question asks about no version or change
 CONTRIBUTED: Final = 0.3  # taken from what tells how to work on the program, if the question does not ask for that
+CUT: Final = 0.6  # taken from code that begins in the middle, since its beginning is in another passage
 LINKS: Final = 0.6  # taken from a block of which every character belongs to a link
 SHORTEST: Final = 25  # characters of a block that says something by itself; a whole sentence may be shorter
 
@@ -60,41 +62,46 @@ _IMAGE: Final = re.compile(r"Image: ")
 _ENTRY_OF_LINKS: Final = re.compile(r".{0,160}?https?://")
 _SENTENCE_END: Final = re.compile(r"[.。।۔]\W*$")
 _NAMED_VALUE: Final = re.compile(r"\w[^:\n]*: +\S")
-_LINK: Final = re.compile(r"\[[^\[\]\n]{1,300}\]\([^()\s]{1,500}\)")
+_LINK: Final = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,500}\)")
 
 
 class NumberedPassage(NamedTuple):
-    """The visible text of a passage. `title` is its breadcrumb, or its title if it has none; `page` is where it is."""
+    """The visible text of a passage. `title` is its breadcrumb, or its title if it has none.
+
+    `page` is where it is, and `chunk` its place among all chunks of the page.
+    """
 
     number: int
     title: str
     text: str
     page: str = ""
+    chunk: int = 0
 
     @classmethod
     def of(cls, passage: Passage) -> Self:
         title = plain_lines(passage.breadcrumb or passage.title)
         page = passage.source_file_path or passage.url.partition("#")[0]
-        return cls(passage.number, " ".join(title.split()), plain_lines(passage.text), page)
+        return cls(passage.number, " ".join(title.split()), plain_lines(passage.text), page, passage.chunk_index)
 
 
 @dataclass(eq=False, slots=False)
 class QuoteBlock:
     """Units of one passage that belong together, in order, with what stands above them.
 
-    `lead` is how many of the units introduce the others. `section` numbers the sections of the passage, and `first`
-    says that the block opens its section.
+    `lead` is how many of the units introduce the others. `section` numbers the sections of the run (see `runs`), and
+    `first` says that the block opens its section.
     """
 
     passage: NumberedPassage
     rank: int  # of the passage in the search, from 0
-    place: int  # of the block in its passage, from 0
+    place: int  # of the block in its run, from 0
     units: tuple[Unit, ...]
     form: Form
     lead: int
     headings: tuple[str, ...]
     section: int
     first: bool
+    run: int = 0  # of the runs, from 0
     said: bool = False  # an earlier answer quoted it
     held: float = 0.0  # weighted share of the question's terms, 0 to 1
     cosine: float = 0.0  # of the block and the question; 0 if not embedded
@@ -132,6 +139,39 @@ class QuoteBlock:
         """Whether it is in a section that answers nothing, such as exercises."""
         titles = [*self.passage.title.split(" > ")[-2:], *self.headings]
         return any(ASIDE.fullmatch(title.strip(" .:0123456789")) for title in titles)
+
+
+def runs(passages: Sequence[NumberedPassage]) -> list[list[QuoteBlock]]:
+    """The blocks of the passages, those of passages that follow each other on a page as one run, the best run first.
+
+    A section that is longer than a passage is one section again, as its author wrote it.
+    """
+    ranks = {(passage.page, passage.chunk): rank for rank, passage in enumerate(passages) if passage.page}
+    found: list[list[QuoteBlock]] = []
+    for passage in passages:
+        if (passage.page, passage.chunk - 1) in ranks:
+            continue
+        run = blocks(passage, passages.index(passage))
+        place = passage.chunk + 1
+        while (rank := ranks.get((passage.page, place))) is not None:
+            _append(run, blocks(passages[rank], rank))
+            place += 1
+        found.append(run)
+    found.sort(key=lambda run: min((block.rank for block in run), default=len(passages)))
+    for number, run in enumerate(found):
+        for place, block in enumerate(run):
+            block.run, block.place = number, place
+    return found
+
+
+def _append(run: list[QuoteBlock], more: Sequence[QuoteBlock]) -> None:
+    """Add the blocks of the next passage; one without a heading of its own goes on with the last section."""
+    last = run[-1].section if run else -1
+    goes_on = bool(run and more) and more[0].section == 0 and more[0].heading == run[-1].heading
+    for block in more:
+        block.first = block.first and not (goes_on and block.section == 0)
+        block.section += last if goes_on else last + 1
+    run += more
 
 
 def blocks(passage: NumberedPassage, rank: int) -> list[QuoteBlock]:
@@ -241,6 +281,8 @@ def faults(block: QuoteBlock, question: str) -> float:
         fault += 0.3
     if is_reference(block):
         fault += WALKING
+    if _begins_within(block):
+        fault += CUT
     if REMARK.match(text):
         fault += REMARKS
     if _tells_changes(block) and not _ABOUT_CHANGES.search(question):
@@ -323,6 +365,12 @@ def _platforms(text: str) -> set[int]:
     return {number for number, names in enumerate(PLATFORMS) if names.search(text)}
 
 
+def _begins_within(block: QuoteBlock) -> bool:
+    """Whether code begins with a line that is indented deeper than a later one, or that closes a bracket."""
+    body = textwrap.dedent(block.units[block.lead].text.partition("\n")[2]) if block.form == "code" else ""
+    return body[:1] in (" ", "}", ")", "]") and not body.startswith("```")
+
+
 def _is_label(block: QuoteBlock) -> bool:
     """Whether a text is too short to say something, such as "On Linux" or "That's it!".
 
@@ -337,8 +385,8 @@ def _is_label(block: QuoteBlock) -> bool:
 
 
 def _linked(text: str) -> float:
-    """The share of a text that links take, if they take more than half of it."""
-    taken = sum(len(link[0]) for link in _LINK.finditer(text)) / len(text)
+    """The share of a text that the words of links take, if they take more than half of it."""
+    taken = sum(len(link[1]) for link in _LINK.finditer(text)) / len(_LINK.sub(r"\1", text))
     return taken if taken > 0.5 else 0.0
 
 

@@ -35,6 +35,8 @@ COMMAND_LINES: Final = 6  # of commands without prompts and output that are quot
 OUTPUT_LINES: Final = 7  # quoted of a command and its output, if a longer block is cut
 
 _TITLE: Final = re.compile(r"\btitle=[\"']([\w.-]*[/\\]?[\w./-]*\.\w{1,8})[\"']")
+# A heading that is the name of a setting, a function or an option, and no word of a language.
+_NAME: Final = re.compile(r"(?=\S*(?:[a-z][A-Z]|\w_\w|\w\.\w|^--|\(\)))[\w.$-]{3,60}(?:\([\w, ]*\))?")
 _FENCE: Final = re.compile(r"([`~]+) *([\w#+.-]*)")
 _SHELL: Final = re.compile(r"bash|sh|shell|zsh|fish|console|powershell|pwsh|shell-session|pwsh-session|terminal|bat")
 _PROMPT: Final = re.compile(r"(?:\S{0,40}[\w\])~] ?)?[$%❯] \S|PS[^>\n]{0,40}> ?\S|[A-Z]:\\[^>\n]{0,60}> ?\S")
@@ -68,7 +70,7 @@ def lines(block: QuoteBlock, reading: Reading) -> list[Line]:
 
 
 def _has_antecedent(block: QuoteBlock, reading: Reading) -> bool:
-    before = reading.passages[block.rank][block.place - 1] if block.place else None
+    before = reading.runs[block.run][block.place - 1] if block.place else None
     return before is not None and before.section == block.section and not leans_back(before, before.units[0])
 
 
@@ -208,11 +210,22 @@ def laid_out(quoted: Sequence[Sequence[Line]], wanted: Sequence[Term]) -> list[s
     pieces: list[str] = []
     previous: Line | None = None
     for block in quoted:
+        separator = "\n\n" if pieces else ""
+        if block and (name := _named_above(block)) and not any(name in piece for piece in pieces):
+            pieces.append(f"{separator}`{name}` [{block[0].block.passage.number}]")
+            separator = "\n\n"
         for run in _runs(block):
             text = _table(run) if _is_row(run[0]) else _formatted(run[0], wanted, alone=len(block) == 1)
-            pieces.append(_separator(previous, run[0]) + text)
+            pieces.append((separator if run[0] is block[0] else _separator(previous, run[0])) + text)
             previous = run[-1]
     return pieces
+
+
+def _named_above(block: Sequence[Line]) -> str:
+    """The heading of a reference's entry, such as `bodyLimit`, if what is quoted below it does not name it; else ""."""
+    heading = block[0].block.heading.strip("`*: ")
+    named = _NAME.fullmatch(heading) and not any(line.unit and heading in line.unit.text for line in block)
+    return heading if named else ""
 
 
 def _is_row(line: Line) -> bool:

@@ -17,7 +17,7 @@ from itertools import accumulate
 from typing import Final
 
 from rag.ports import Embedder, TokenEmbedder, TokenVectors
-from rag.quoting.blocks import NumberedPassage, QuoteBlock, blocks, faults, is_quotable
+from rag.quoting.blocks import NumberedPassage, QuoteBlock, faults, is_quotable, runs
 from rag.text.english.directions import directions, leaves_out, wants_without
 from rag.text.english.phrases import COPULA, LEANING, LEANS_BACK, NO_DEFINITION, REASON
 from rag.text.english.speech_acts import QuestionShape, shape
@@ -65,7 +65,7 @@ class Reading:
     question: str
     shape: QuestionShape
     terms: list[Term]
-    passages: list[list[QuoteBlock]]  # all blocks of each passage
+    runs: list[list[QuoteBlock]]  # all blocks, by run
     ranked: list[QuoteBlock] = field(default_factory=list)  # quotable blocks, the best first
     everything: frozenset[str] = frozenset()  # keys of all passages
     missing: float = 0.0  # what the passages lack, 0 to 1: see `_missing`
@@ -75,7 +75,7 @@ class Reading:
 def read(question: str, passages: Sequence[NumberedPassage], embedder: Embedder | None, *, said: str = "") -> Reading:
     """Score the blocks of the passages. Blocks that the earlier answers in `said` quote are not ranked."""
     answered = " ".join(said.split())
-    cut = [blocks(passage, rank) for rank, passage in enumerate(passages)]
+    cut = runs(passages)
     every = [block for found in cut for block in found]
     everything = frozenset[str]().union(*(block.own | block.context for block in every))
     written = "\n".join(passage.text for passage in passages)
@@ -108,14 +108,14 @@ def _led(ranked: list[QuoteBlock], asked: QuestionShape) -> list[QuoteBlock]:
     """
     sections: dict[tuple[int, int], list[QuoteBlock]] = {}
     for block in ranked:
-        sections.setdefault((block.rank, block.section), []).append(block)
+        sections.setdefault((block.run, block.section), []).append(block)
     steps = asked.steps and not asked.definition
 
     def worth(section: Sequence[QuoteBlock]) -> float:
         shown = [SHOWS if steps and block.form == "code" else 0.0 for block in section]
-        best = max(block.score - bonus for block, bonus in zip(section, shown, strict=True))
-        rank = section[0].rank
-        return best + RANK * rank + FOUND / (1 + rank) + (SHOWS_SOME if any(shown) else 0.0)
+        found = (block.score + RANK * block.rank + FOUND / (1 + block.rank) for block in section)
+        best = max(score - bonus for score, bonus in zip(found, shown, strict=True))
+        return best + (SHOWS_SOME if any(shown) else 0.0)
 
     lead = max(sections.values(), key=worth, default=[])[:1]
     return lead + [block for block in ranked if block not in lead]

@@ -91,10 +91,8 @@ def _cohere_rerank(service: Service) -> Any:
     return CohereRerank(client=client, model=MODEL, cohere_api_key=service.key)
 
 
-def build_reranker(settings: Settings) -> Reranker | None:
-    """The reranker, None if it is off. Nothing is called. Raises `UsageError` if its key is not set."""
-    if settings.rerank == "off":
-        return None
+def build_reranker(settings: Settings) -> Reranker:
+    """The reranker. Nothing is called. Raises `UsageError` if its key is not set."""
     return CohereReranker(
         hosted.service_of("cohere", settings, needs="ASKBOOK_RERANK=cohere", variable="ASKBOOK_RERANK")
     )

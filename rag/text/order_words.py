@@ -164,8 +164,7 @@ INSIDE: Final[dict[int, re.Pattern[str]]] = {
 
 
 def _table(tables: Iterable[dict[int, str]]) -> tuple[dict[str, int], dict[str, int]]:
-    """The roles by whole word, and by beginning. A word of an earlier table is not marked as foreign by a later "
-    "one."""
+    """The roles by whole word, and by beginning; no word of an earlier table is marked as foreign by a later one."""
     words: dict[str, int] = {}
     beginnings: dict[str, int] = {}
     mark = Role.NONE

@@ -10,8 +10,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag.web.hosting import Hosting
-from rag.web.http_errors import RequestRefusedError, error_response
-from rag.web.http_requests import check_size
+from rag.web.http_requests import RequestRefusedError, check_size, error_response
 
 _OPEN: Final = ("/healthz", "/static/", "/favicon")  # hold nothing of a person, and no book
 

@@ -21,8 +21,7 @@ from rag.web import openai_api, threads_api
 from rag.web.access_control import AccessControl
 from rag.web.book_choice import own_book, own_books
 from rag.web.hosting import Hosting
-from rag.web.http_errors import RequestRefusedError, error_response
-from rag.web.http_requests import hosting_of, person_of
+from rag.web.http_requests import RequestRefusedError, error_response, hosting_of, person_of
 from rag.web.mcp_server import build_mcp
 from rag.web.metrics import Measured, metrics
 from rag.web.openapi import description

@@ -14,7 +14,7 @@ from rag.profiles.offered_profiles import Offer
 from rag.types import Event
 from rag.web.api_keys import Person
 from rag.web.hosting import HostedAgent, Hosting
-from rag.web.http_errors import RequestRefusedError
+from rag.web.http_requests import RequestRefusedError
 
 
 class BookChoice(NamedTuple):

@@ -23,8 +23,16 @@ from rag.web.api_keys import Person
 from rag.web.book_choice import ModelChoice, choose, events_of, model_choice, model_names, own_books
 from rag.web.client_tasks import TaskAnswer, task_answer
 from rag.web.hosting import HostedAgent
-from rag.web.http_errors import error_body, error_response, status_of
-from rag.web.http_requests import hosting_of, json_object, metadata_of, options_of, person_of
+from rag.web.http_requests import (
+    error_body,
+    error_response,
+    hosting_of,
+    json_object,
+    metadata_of,
+    options_of,
+    person_of,
+    status_of,
+)
 from rag.web.running_turns import streamed, turns_of
 
 _WITHDRAWN: Final = "\n\n(The text above was withdrawn.)\n\n"

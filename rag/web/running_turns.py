@@ -23,8 +23,7 @@ from rag.errors import AskbookError
 from rag.types import Event
 from rag.web.api_keys import Person
 from rag.web.hosting import Limits
-from rag.web.http_errors import RequestRefusedError, error_response
-from rag.web.http_requests import person_of
+from rag.web.http_requests import RequestRefusedError, error_response, person_of
 
 _END: Final = None
 _PING_SECONDS: Final = 15  # between two comments that keep a silent connection open

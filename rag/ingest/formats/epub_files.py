@@ -11,18 +11,17 @@ import posixpath
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from rag.ingest.data_values import unicode_text
-from rag.ingest.formats.file_format import LARGEST, LoadedText, need_extra, texts_apart
+from rag.ingest.formats.file_format import LARGEST, LoadedText
 from rag.ingest.html_markdown import html_text, parsed_html
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-SECONDS: Final = 180.0  # for one file; a novel takes about three
 UNPACKED: Final = 100_000_000  # bytes that are read of all chapters
 ENTRIES: Final = 10_000  # chapters, and entries of the table of contents
 DEPTH: Final = 20  # levels of the table of contents
@@ -31,21 +30,11 @@ _BROKEN: Final = "it is not an EPUB, or it is broken"
 _DAMAGES: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, EOFError, OSError, ValueError)
 
 
-class EpubLoader:
-    """Every chapter is a text of its own. Its headings have no anchors, since no browser opens an EPUB at one."""
-
-    suffixes = frozenset({".epub"})
-    largest = 300_000_000  # bytes: the pictures of a textbook are in the file
-
-    def load(self, raw: bytes) -> list[LoadedText]:
-        """One text for each chapter that has words."""
-        need_extra("bs4", "epub", "EPUB books")
-        need_extra("defusedxml", "epub", "EPUB books")
-        return texts_apart(__name__, "epub_texts", raw, seconds=SECONDS)
-
-
 def epub_texts(raw: bytes) -> list[LoadedText]:
-    """One text for each chapter that has words. Raises `ValueError` if the book cannot be read."""
+    """One text for each chapter that has words. Raises `ValueError` if the book cannot be read.
+
+    Its headings have no anchors, since no browser opens an EPUB at one.
+    """
     try:
         archive = zipfile.ZipFile(io.BytesIO(raw))
     except _DAMAGES as error:
@@ -97,16 +86,8 @@ class _Archive:
         return root
 
 
-@dataclass(slots=True)
-class _Contents:
-    """The titles of the table of contents: for each file of the book its own, and those above it."""
-
-    titles: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
-
-    def add(self, base: str, target: str, title: str, above: tuple[str, ...]) -> None:
-        name = _inside(base, target)
-        if name and title and len(self.titles) < ENTRIES:
-            self.titles.setdefault(name, (title, above))
+# The titles of the table of contents: for each file of the book its own, and those above it.
+_Contents = dict[str, tuple[str, tuple[str, ...]]]
 
 
 def _chapters(archive: _Archive) -> Iterator[LoadedText]:
@@ -127,7 +108,7 @@ def _chapters(archive: _Archive) -> Iterator[LoadedText]:
         page = parsed_html(archive.read(name))
         body = html_text(page.body, anchors=False) if page.body is not None else ""
         if body:
-            title, above = contents.titles.get(name, ("", ()))
+            title, above = contents.get(name, ("", ()))
             yield LoadedText(body, "plain", {"title": title}, part=name, above=(*([book] if book else []), *above))
 
 
@@ -151,7 +132,7 @@ def _refuse_protected(archive: _Archive, names: set[str]) -> None:
 
 def _table_of_contents(archive: _Archive, package_name: str, package: Element, items: dict[str, Any]) -> _Contents:
     """The titles in the navigation document of EPUB 3, or in the NCX of EPUB 2; none if it is missing or broken."""
-    contents = _Contents()
+    contents: _Contents = {}
     documents = [one for one in items.values() if "nav" in one.get("properties", "").split()]
     spine = next(_all(package, "spine"), None)
     tables = [items[ref] for ref in [spine.get("toc", "") if spine is not None else ""] if ref in items]
@@ -176,7 +157,7 @@ def _read_navigation(level: Any, name: str, contents: _Contents, above: tuple[st
         label = item.find(["a", "span"], recursive=False)
         title = " ".join(unicode_text(label.get_text()).split()) if label is not None else ""
         if label is not None:
-            contents.add(name, str(label.get("href") or ""), title, above)
+            _enter(contents, name, str(label.get("href") or ""), title, above)
         _read_navigation(item.find("ol", recursive=False), name, contents, (*above, title) if title else above)
 
 
@@ -186,8 +167,14 @@ def _read_ncx(level: Element, name: str, contents: _Contents, above: tuple[str, 
             continue
         label = next((_words(one) for one in point if _is(one, "navLabel")), "")
         target = next((one.get("src", "") for one in point if _is(one, "content")), "")
-        contents.add(name, target, label, above)
+        _enter(contents, name, target, label, above)
         _read_ncx(point, name, contents, (*above, label) if label else above)
+
+
+def _enter(contents: _Contents, base: str, target: str, title: str, above: tuple[str, ...]) -> None:
+    name = _inside(base, target)
+    if name and title and len(contents) < ENTRIES:
+        contents.setdefault(name, (title, above))
 
 
 def _inside(base: str, target: str) -> str:

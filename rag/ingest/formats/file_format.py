@@ -1,11 +1,11 @@
-"""The interface of loaders, which turn the bytes of a file into texts with fields."""
+"""Loaders, which turn the bytes of a file into texts with fields."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 from rag.ingest.formats.reader_process import read_apart
 from rag.system.process import PACKAGE
@@ -36,28 +36,36 @@ class LoadedText:
     page_lines: tuple[int, ...] = ()
 
 
-def texts_apart(module: str, function: str, raw: bytes, *, seconds: float, alone: bool = False) -> list[LoadedText]:
-    """The texts that a function makes of a file in a process of its own, see `read_apart`."""
-    found: list[dict[str, Any]] = read_apart(module, function, raw, seconds=seconds, alone=alone)
-    # JSON knows no tuples.
-    return [LoadedText(**one | {name: tuple(one[name]) for name in ("above", "page_lines")}) for one in found]
+@dataclass(frozen=True, slots=True)
+class Loader:
+    """Reads the files of one format.
 
+    `suffixes` are in lower case, with the dot. `read` makes the texts of a file, and raises `ValueError` with the
+    reason if it cannot. Files of more than `largest` bytes are not read. The libraries in `needs` come with `extra`;
+    `kind` is what such files are called. With `seconds`, each file is read in a process of its own, or in one for this
+    file `alone`, and may take so long.
+    """
 
-class Loader(Protocol):
-    """Reads the files of one format."""
+    suffixes: frozenset[str]
+    read: Callable[[bytes], list[LoadedText]]
+    largest: int = LARGEST
+    needs: tuple[str, ...] = ()
+    extra: str = ""
+    kind: str = ""
+    seconds: float = 0.0
+    alone: bool = False
 
-    suffixes: frozenset[str]  # in lower case, with the dot
-    largest: int  # bytes of a file; a larger one is not read
-
-    def load(self, raw: bytes) -> Sequence[LoadedText]:
+    def load(self, raw: bytes) -> list[LoadedText]:
         """The texts of a file. Raises `ValueError` with the reason if it cannot be read."""
-        ...
-
-
-def need_extra(library: str, extra: str, kind: str) -> None:
-    """Raise `ValueError` unless the library is installed that reads a kind of files."""
-    if find_spec(library) is None:
-        raise ValueError(f'{kind} need the extra {extra}; install it: pip install "{PACKAGE}[{extra}]"')
+        if not all(map(find_spec, self.needs)):
+            how = f'pip install "{PACKAGE}[{self.extra}]"'
+            raise ValueError(f"{self.kind} need the extra {self.extra}; install it: {how}")
+        if not self.seconds:
+            return self.read(raw)
+        module, function = self.read.__module__, self.read.__name__
+        found: list[dict[str, Any]] = read_apart(module, function, raw, seconds=self.seconds, alone=self.alone)
+        # JSON knows no tuples.
+        return [LoadedText(**one | {name: tuple(one[name]) for name in ("above", "page_lines")}) for one in found]
 
 
 def decoded(raw: bytes) -> str:

@@ -6,15 +6,13 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.ingest.data_values import unicode_text
-from rag.ingest.formats.file_format import LARGEST, LoadedText, need_extra, texts_apart
+from rag.ingest.formats.file_format import LoadedText
 from rag.ingest.html_markdown import html_text, is_published, main_element, page_title, parsed_html
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
     from bs4.element import Tag
 
-# For one page. Some steps of the libraries take time with the square of a page's tags, or with their depth.
-SECONDS: Final = 60.0
 SEARCHED: Final = 20_000  # tags of a page in which trafilatura looks for the text; with more it takes too long
 # What programs that write pages from source code or from one document add: they name themselves in the page's head.
 _FURNITURE: Final = {
@@ -35,19 +33,11 @@ _DOXYGEN_LISTS: Final = re.compile(
 )
 
 
-class HtmlLoader:
-    """The text in `article` or `main`. Where a page has neither, trafilatura finds it by its words."""
-
-    suffixes = frozenset({".html", ".htm", ".xhtml"})
-    largest = LARGEST
-
-    def load(self, raw: bytes) -> list[LoadedText]:
-        need_extra("bs4", "html", "HTML pages")
-        return texts_apart(__name__, "page_texts", raw, seconds=SECONDS)
-
-
 def page_texts(raw: bytes) -> list[LoadedText]:
-    """The text of a page; none if the page is not meant to be found. Raises `ValueError` if it cannot be read."""
+    """The text in `article` or `main`; where a page has neither, trafilatura finds it by its words.
+
+    None if the page is not meant to be found. Raises `ValueError` if it cannot be read.
+    """
     page = parsed_html(raw)
     if not is_published(page) or not without_furniture(page):
         return []

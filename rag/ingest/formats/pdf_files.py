@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from rag.ingest.data_values import unicode_text
-from rag.ingest.formats.file_format import LoadedText, need_extra, texts_apart
+from rag.ingest.formats.file_format import LoadedText
 from rag.ingest.formats.page_characters import (
     TELLING,
     FontWidths,
@@ -25,26 +25,17 @@ from rag.ingest.formats.page_characters import (
 from rag.ingest.formats.printed_lines import Bookmark, PrintedLine
 from rag.ingest.formats.printed_text import MARK, printed_text
 
-SECONDS: Final = 180.0  # for one file; a thousand pages take about ten
 PAGES: Final = 5_000
 CHARACTERS: Final = 20_000_000
 BOOKMARKS: Final = 20_000
 _NO_TITLES: Final = ("untitled", "microsoft word", "microsoft powerpoint", ".doc", ".tex", ".indd", ".dvi", ".qxd")
 
 
-class PdfLoader:
-    """The text of all pages as one, with headings from the outline and the line at which each page begins."""
-
-    suffixes = frozenset({".pdf"})
-    largest = 300_000_000  # bytes: the pictures of a textbook are in the file
-
-    def load(self, raw: bytes) -> list[LoadedText]:
-        need_extra("pypdfium2", "pdf", "PDF files")
-        return texts_apart(__name__, "pdf_texts", raw, seconds=SECONDS, alone=True)
-
-
 def pdf_texts(raw: bytes) -> list[LoadedText]:
-    """The text of all pages as one. Raises `ValueError` if it cannot be read."""
+    """The text of all pages as one, with headings from the outline and the line at which each page begins.
+
+    Raises `ValueError` if it cannot be read.
+    """
     from pypdfium2 import PdfDocument, PdfiumError
 
     try:

@@ -18,6 +18,7 @@ from rag.ingest.formats.page_furniture import ENTRIES, LARGER, text_lines
 from rag.ingest.formats.printed_lines import Bookmark, PrintedLine, right_margins, whole_lines
 from rag.ingest.titles import same_title, title_letters
 
+_PAGE: Final = "\0"  # stands where a page begins until the lines are counted; no text of a PDF has it
 HEADING: Final = 120  # most characters of a heading
 MARK: Final = re.compile(r"(?:[•‣▪▸●○◦·∙–—*-]|\d{1,3}[.)])\s+(?=\S)")  # of an item of a list
 _SECTION_NUMBER: Final = re.compile(r"\A(?:(?i:chapter|part|appendix)\s+)?(?:\d{1,3}|[A-Z])(?:\.\d{1,3})*[.:)]?\s+")
@@ -149,8 +150,9 @@ class _Writer:
         self._words = words
         self._block: list[tuple[PrintedLine, str]] = []  # the lines of the open block, and what they were joined with
         self._kind = ""
-        self._page_lines: dict[int, int] = {}
-        self._pages = pages
+        self._tight = False
+        self._count = pages
+        self._pages: list[int] = []  # those that have text, in order
 
     def add(self, line: PrintedLine, before: PrintedLine | None, margin: float) -> None:
         kind = "heading" if line.level else "code" if line.fixed else "text"
@@ -200,53 +202,43 @@ class _Writer:
 
     def _close(self, *, tight: bool = False) -> None:
         """Write the open block, with a blank line above it. Items of one list stand together."""
-        if not self._block:
-            return
-        if self._out and not (self._kind == "item" and self._tight):
-            self._out.append("")
-        start = len(self._out)
-        written = {"heading": self._heading, "code": self._code}.get(self._kind, self._text)()
-        self._out += written
-        for at, (line, _) in enumerate(self._block):
-            self._page_lines.setdefault(line.page, start + self._offsets[at])
+        if self._block:
+            if self._out and not (self._kind == "item" and self._tight):
+                self._out.append("")
+            self._out += {"heading": self._heading, "code": self._code}.get(self._kind, self._text)()
         self._tight = tight
         self._block = []
 
-    _tight = False
-    _offsets: Sequence[int] = ()
+    def _marked(self, line: PrintedLine) -> str:
+        """The text of a line; a mark is in front where a page begins."""
+        is_new = self._pages[-1:] != [line.page]
+        if is_new:
+            self._pages.append(line.page)
+        return _PAGE * is_new + line.text
 
     def _heading(self) -> list[str]:
-        self._offsets = [0] * len(self._block)
-        words = _unbroken(" ".join(line.text for line, _ in self._block))
+        words = _unbroken(" ".join(self._marked(line) for line, _ in self._block))
         return [f"{'#' * self._block[0][0].level} {words} {{#}}"]
 
     def _code(self) -> list[str]:
         """The lines with the indentation that they have on paper."""
         edge = min(line.left for line, _ in self._block)
         width = median(line.width for line, _ in self._block) or 1.0
-        rows = [" " * min(round((line.left - edge) / width), 80) + line.text for line, _ in self._block]
-        self._offsets = range(1, len(rows) + 1)
+        rows = [" " * min(round((line.left - edge) / width), 80) + self._marked(line) for line, _ in self._block]
         return fenced(_unbroken("\n".join(rows))).split("\n")
 
     def _text(self) -> list[str]:
-        text, self._offsets = "", []
+        text = ""
         for line, gap in self._block:
+            words = self._marked(line)
             if gap == "\n" and _PARTED.search(text) and line.text[:1].islower():  # the word goes to its first half
-                end, _, rest = line.text.partition(" ")
-                text = self._joined(text, end) + "\n"
-                self._offsets.append(text.count("\n"))
-                text += rest
-                continue
-            if gap == "\n":
-                text += "\n"
-            elif gap:
-                text = self._joined(text, line.text)
-                self._offsets.append(text.count("\n"))
-                continue
-            self._offsets.append(text.count("\n"))
-            text += line.text
-        text = _unbroken(text)
-        return [_as_text(row) if self._kind == "text" else row for row in text.split("\n")]
+                end, _, rest = words.partition(" ")
+                text = f"{self._joined(text, end.strip(_PAGE))}\n{_PAGE * (end[:1] == _PAGE)}{rest}"
+            elif gap == " ":
+                text = self._joined(text, words)
+            else:
+                text += gap + words
+        return [_as_text(row) if self._kind == "text" else row for row in _unbroken(text).split("\n")]
 
     def _joined(self, text: str, following: str) -> str:
         """Two lines of a paragraph as one. A hyphen goes unless the book writes the word with one."""
@@ -263,12 +255,15 @@ class _Writer:
         return f"{text} {following}"
 
     def finish(self) -> tuple[str, list[int]]:
+        """The text, and the line of it at which each page begins. One without text begins where the next one does."""
         self._close()
-        lines = [0] * self._pages
+        begins: dict[int, int] = {}
+        pages = iter(self._pages)
+        for n, row in enumerate(self._out):
+            begins |= {next(pages): n for _ in range(row.count(_PAGE))}
         following = len(self._out)
-        for page in reversed(range(self._pages)):  # a page without text begins where the next one does
-            following = lines[page] = self._page_lines.get(page, following)
-        return "\n".join(self._out), lines
+        lines = [following := begins.get(page, following) for page in reversed(range(self._count))]
+        return "\n".join(self._out).replace(_PAGE, ""), lines[::-1]
 
 
 def _near(line: PrintedLine, before: PrintedLine) -> bool:
@@ -288,6 +283,7 @@ def _unbroken(text: str) -> str:
 
 def _as_text(row: str) -> str:
     """A line of a paragraph that Markdown would take for something else, such as a heading or a rule."""
-    if re.fullmatch(r"[-=_*~\s]{3,}", row):
-        return "—"
-    return "\\" + row if re.match(r"#{1,6}\s|```|~~~|>", row) else row
+    mark, words = row[: len(row) - len(row.lstrip(_PAGE))], row.lstrip(_PAGE)
+    if re.fullmatch(r"[-=_*~\s]{3,}", words):
+        return f"{mark}—"
+    return f"{mark}\\{words}" if re.match(r"#{1,6}\s|```|~~~|>", words) else row

@@ -10,75 +10,55 @@ import yaml
 
 from rag.ingest.data_values import TextLoader, from_toml, unicode_text, unicode_values
 from rag.ingest.dialects import fenced
-from rag.ingest.formats.file_format import LARGEST, LoadedText, Syntax, decoded, need_extra
+from rag.ingest.formats.file_format import LoadedText, Syntax, decoded
 
 _YAML: Final = re.compile(r"---[ \t]*\n(?P<head>(?:.*\n)*?)---[ \t]*(?:\n|\Z)")
 _TOML: Final = re.compile(r"\+\+\+[ \t]*\n(?P<head>(?:.*\n)*?)\+\+\+[ \t]*(?:\n|\Z)")
 _TEXT_LINE: Final = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
 
 
-class MarkdownLoader:
+def markdown_texts(raw: bytes) -> list[LoadedText]:
     """CommonMark and its dialects; the generator knows which one."""
-
-    suffixes = frozenset({".md", ".markdown"})
-    largest = LARGEST
-    syntax: Syntax = "markdown"
-
-    def load(self, raw: bytes) -> list[LoadedText]:
-        text = decoded(raw)
-        fields, body = front_matter(text)
-        return [LoadedText(body, self.syntax, fields, has_head=len(body) < len(text))]
+    return _with_head(raw, "markdown")
 
 
-class MdxLoader(MarkdownLoader):
+def mdx_texts(raw: bytes) -> list[LoadedText]:
     """Markdown with components of React."""
-
-    suffixes = frozenset({".mdx"})
-    syntax: Syntax = "mdx"
+    return _with_head(raw, "mdx")
 
 
-class RstLoader:
+def rst_texts(raw: bytes) -> list[LoadedText]:
     """reStructuredText. The generator parses it, because labels and includes reach beyond the file."""
-
-    suffixes = frozenset({".rst"})
-    largest = LARGEST
-
-    def load(self, raw: bytes) -> list[LoadedText]:
-        return [LoadedText(decoded(raw), "rst")]
+    return [LoadedText(decoded(raw), "rst")]
 
 
-class PlainTextLoader:
+def plain_texts(raw: bytes) -> list[LoadedText]:
     """Plain text. Blank lines separate paragraphs, and underlined titles become headings."""
-
-    suffixes = frozenset({".txt", ".text"})
-    largest = LARGEST
-
-    def load(self, raw: bytes) -> list[LoadedText]:
-        return [LoadedText(decoded(raw), "plain")]
+    return [LoadedText(decoded(raw), "plain")]
 
 
-class NotebookLoader:
+def _with_head(raw: bytes, syntax: Syntax) -> list[LoadedText]:
+    text = decoded(raw)
+    fields, body = front_matter(text)
+    return [LoadedText(body, syntax, fields, has_head=len(body) < len(text))]
+
+
+def notebook_texts(raw: bytes) -> list[LoadedText]:
     """What the author wrote. Outputs are left out: they repeat data, images and the states of programs."""
+    import nbformat
 
-    suffixes = frozenset({".ipynb"})
-    largest = 50_000_000  # bytes: the images of the outputs are in the file
-
-    def load(self, raw: bytes) -> list[LoadedText]:
-        need_extra("nbformat", "notebooks", "notebooks")
-        import nbformat
-
-        try:
-            reads: Any = nbformat.reads
-            notebook = reads(decoded(raw), as_version=4)
-            language = _language(notebook)
-            cells = [_cell(cell.cell_type, _source(cell), language) for cell in notebook.cells]
-            title = notebook.metadata.get("title")
-        except (RecursionError, MemoryError):
-            raise ValueError("it is nested too deeply") from None
-        except Exception as error:  # nbformat passes on exceptions of its parsers and converters
-            raise ValueError("it is not a notebook of Jupyter, or it is broken") from error
-        fields = {"title": unicode_text(title)} if isinstance(title, str) else {}
-        return [LoadedText(unicode_text("\n\n".join(cell for cell in cells if cell)), "markdown", fields)]
+    try:
+        reads: Any = nbformat.reads
+        notebook = reads(decoded(raw), as_version=4)
+        language = _language(notebook)
+        cells = [_cell(cell.cell_type, _source(cell), language) for cell in notebook.cells]
+        title = notebook.metadata.get("title")
+    except (RecursionError, MemoryError):
+        raise ValueError("it is nested too deeply") from None
+    except Exception as error:  # nbformat passes on exceptions of its parsers and converters
+        raise ValueError("it is not a notebook of Jupyter, or it is broken") from error
+    fields = {"title": unicode_text(title)} if isinstance(title, str) else {}
+    return [LoadedText(unicode_text("\n\n".join(cell for cell in cells if cell)), "markdown", fields)]
 
 
 def _language(notebook: Any) -> str:

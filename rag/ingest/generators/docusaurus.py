@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
-import yaml
-
 from rag.ingest.anchors import HeadingText, docusaurus_anchors
-from rag.ingest.data_values import TextLoader, from_json
 from rag.ingest.formats.known_formats import MARKUP
-from rag.ingest.generators.config_files import as_text
+from rag.ingest.generators.config_files import as_text, config_options
 from rag.ingest.generators.docusaurus_config import DocsTree, SiteOptions, site_options
 from rag.ingest.generators.docusaurus_sidebars import SidebarEntry, Sidebars
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.page import MarkdownText
 from rag.ingest.patterns import matches_any
-from rag.ingest.source_files import is_file, is_folder, read_inside
+from rag.ingest.source_files import is_file, is_folder
 from rag.ingest.titles import without_number
 
 _CATEGORY: Final = ("_category_.json", "_category_.yml", "_category_.yaml")
@@ -161,7 +158,10 @@ class Docusaurus(Generator):
             while folder not in folders:
                 folders.add(folder)
                 folder = folder.parent
-        categories = {folder: _category(self.source, folder) for folder in sorted(folders)}
+        categories = {
+            folder: next(filter(None, (config_options(folder / name) for name in _CATEGORY)), {})
+            for folder in sorted(folders)
+        }
         labels = {folder: as_text(category.get("label")) for folder, category in categories.items()}
         for page in self.pages.values():
             folder, stem = page.file.parent, page.file.stem.lower()
@@ -176,18 +176,3 @@ class Docusaurus(Generator):
 
     def is_mdx(self, page: PageFile) -> bool:
         return page.syntax == "mdx" or (page.syntax == "markdown" and self.site.mdx == "mdx")
-
-
-def _category(root: Path, folder: Path) -> Mapping[str, Any]:
-    """What a folder's `_category_` file says; nothing where there is none."""
-    for name in _CATEGORY:
-        text = read_inside(root, folder / name)
-        if text is None:
-            continue
-        try:
-            loaded = from_json(text) if name.endswith(".json") else yaml.load(text, Loader=TextLoader)
-        except (ValueError, yaml.YAMLError, RecursionError):
-            continue
-        if isinstance(loaded, dict):
-            return loaded
-    return {}

@@ -42,7 +42,7 @@ class Sidebars:
     """The sidebars in a file, by their names. A file that cannot be read, or computes everything, has none."""
 
     def __init__(self, root: Path, file: Path) -> None:
-        self._entries = {name: list(_entries(items, ())) for name, items in mapping(_loaded(root, file, 0)).items()}
+        self._entries = {name: list(_entries(items, ())) for name, items in mapping(_loaded(root, file, {})).items()}
 
     def entry(self, doc_id: str, folder: str, displayed: str = "") -> SidebarEntry | None:
         """Where a page is. `displayed` names its sidebar; otherwise it is the last one that has the page."""
@@ -80,19 +80,27 @@ def _entry(item: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[SidebarE
         yield from _entries(item.get("items"), inside)
 
 
-def _loaded(root: Path, file: Path, depth: int) -> Any:
-    """The value of a file of JSON or JavaScript, which may be named without its ending. Nothing is run."""
+def _loaded(root: Path, file: Path, known: dict[Path, Any], depth: int = 0) -> Any:
+    """The value of a file of JSON or JavaScript, which may be named without its ending. Nothing is run.
+
+    `known` are the files that have been read already.
+    """
     for ending in _ENDINGS:
-        path = file.with_name(file.name + ending)
-        text = read_inside(root, path) if path.suffix in _ENDINGS[1:] else None
-        if text is None:
-            continue
-        try:
-            if path.suffix == ".json":
-                return from_json(text)
-        except (ValueError, RecursionError):
-            return None
-        return js_objects(
-            text, lambda name: _loaded(root, file.parent / name, depth + 1) if depth < _FILES_DEEP else None
-        ).get("default")
+        path = Path(posixpath.normpath(file.with_name(file.name + ending)))
+        text = read_inside(root, path) if path.suffix in _ENDINGS[1:] and path not in known else None
+        if text is not None:
+            known[path] = None  # while it is read: files may name each other
+            try:
+                known[path] = from_json(text) if path.suffix == ".json" else _exported(root, path, text, known, depth)
+            except (ValueError, RecursionError):
+                return None
+        if path in known:
+            return known[path]
     return None
+
+
+def _exported(root: Path, file: Path, text: str, known: dict[Path, Any], depth: int) -> Any:
+    def imported(name: str) -> Any:
+        return _loaded(root, file.parent / name, known, depth + 1) if depth < _FILES_DEEP else None
+
+    return js_objects(text, imported).get("default")

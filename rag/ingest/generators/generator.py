@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from abc import ABC
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from html import unescape
@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Final, Literal, get_args
 from urllib.parse import quote, unquote, urljoin
 
 from rag.ingest.anchors import AnchorRule, HeadingText, github_anchors
-from rag.ingest.cleaning import begin, finish, strip_html
 from rag.ingest.data_values import unicode_text
 from rag.ingest.dialects import admonitions, alerts
 from rag.ingest.formats.file_format import LoadedText, Loader
@@ -26,9 +25,9 @@ from rag.ingest.formats.known_formats import BY_SUFFIX, MARKUP
 from rag.ingest.generators.config_files import as_text, config_options, is_true, option
 from rag.ingest.includes import Includes
 from rag.ingest.links import page_url, relative_url, rewrite_links
-from rag.ingest.masking import PageDraft
 from rag.ingest.mdx import MdxPage, rewrite_mdx
 from rag.ingest.page import MarkdownText
+from rag.ingest.page_draft import PageDraft, begin, finish, strip_html
 from rag.ingest.rst_markdown import RstMarkdown
 from rag.ingest.rst_syntax import BookPlace, parse_rst
 from rag.ingest.source_files import is_folder, read_inside
@@ -335,7 +334,8 @@ class Generator(ABC):
             name = file + ending
             if found := self._by_file.get(name.removeprefix("./")):
                 return found
-        return self._by_address.get(_bare(urljoin(self.site_path(page) or "/", path)))
+        found = self._by_address.get(_bare(urljoin(self.site_path(page) or "/", path)))
+        return found or self._by_other_name.get(path.strip("/"))
 
     def _place(self, page: PageFile) -> str:
         """The path of a page below the content folder; that of a part goes on inside its file."""
@@ -348,6 +348,14 @@ class Generator(ABC):
     @cached_property
     def _by_file(self) -> dict[str, PageFile]:
         return {self._place(page): page for page in self.pages.values()}
+
+    def other_names(self, page: PageFile) -> Iterable[object]:
+        """Names by which links lead to a page, beside its file and its address."""
+        return ()
+
+    @cached_property
+    def _by_other_name(self) -> dict[str, PageFile]:
+        return {str(name).strip("/"): page for page in self.pages.values() for name in self.other_names(page)}
 
     @cached_property
     def _by_address(self) -> dict[str, PageFile]:

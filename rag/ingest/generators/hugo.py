@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import posixpath
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +23,7 @@ from rag.ingest.generators.config_files import (
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.shortcodes import ShortcodePage, expand_shortcodes
 from rag.ingest.includes import Includes
-from rag.ingest.masking import PageDraft
+from rag.ingest.page_draft import PageDraft
 from rag.ingest.source_files import is_file, is_folder, resolved
 
 _DROPPED: Final = re.compile(r"[^\w./\\#+~@ -]")
@@ -134,7 +134,6 @@ class Hugo(Generator):
         return not _is_unbuilt(page.fields)
 
     def enter(self, pages: Collection[PageFile], base_url: str | None) -> None:
-        super().enter(pages, base_url)
         hidden = [page.file.parent for page in pages if _is_cascading(page)]
         kept = [page for page in pages if not any(page.file.is_relative_to(folder) for folder in hidden)]
         super().enter(kept, base_url)
@@ -174,7 +173,7 @@ class Hugo(Generator):
 
     def target(self, page: PageFile, path: str) -> PageFile | None:
         """A page by its file, its address or an alias, in any case, from the page's place or the content folder."""
-        if (found := super().target(page, path)) or (found := self._aliases.get(path.strip("/"))):
+        if found := super().target(page, path):
             return found
         whole = posixpath.normpath(path.strip("/")).lower()
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(self._place(page)), path)).lower()
@@ -200,13 +199,8 @@ class Hugo(Generator):
         is_word = bool(re.fullmatch(r"[\w-]+", destination)) and self.target(page, destination) is None
         return "" if is_word else address
 
-    @cached_property
-    def _aliases(self) -> dict[str, PageFile]:
-        found = {}
-        for page in self.pages.values():
-            for alias in listed(page.fields.get("aliases")):
-                found[str(alias).strip("/")] = page
-        return found
+    def other_names(self, page: PageFile) -> Iterable[object]:
+        return listed(page.fields.get("aliases"))
 
     def site_title(self) -> str:
         return as_text(self.option("languages", self._language, "title")) or as_text(self.options.get("title"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import posixpath
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -17,14 +17,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rag.ingest.anchors import HeadingText, kramdown_anchors
 from rag.ingest.formats.file_format import Loader
-from rag.ingest.formats.html_files import HtmlLoader
-from rag.ingest.formats.text_files import MarkdownLoader
+from rag.ingest.formats.known_formats import HTML, MARKDOWN
 from rag.ingest.generators.config_files import as_text, is_false, is_true, listed, mapping, option
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.liquid import LiquidPage, expand_liquid, rewrite_kramdown
 from rag.ingest.includes import Includes
-from rag.ingest.masking import PageDraft
 from rag.ingest.page import MarkdownText
+from rag.ingest.page_draft import PageDraft
 from rag.ingest.patterns import is_ignored, matches_any
 from rag.ingest.source_files import resolved
 
@@ -84,11 +83,11 @@ class Jekyll(Generator):
     # Pages
 
     def reads(self, suffix: str) -> bool:
-        return super().reads(suffix) or (suffix in HtmlLoader.suffixes and find_spec("bs4") is not None)
+        return super().reads(suffix) or (suffix in HTML.suffixes and find_spec("bs4") is not None)
 
     def loader(self, suffix: str) -> Loader:
         """HTML too has front matter and Liquid here. It is read as text, and `convert` turns it into Markdown."""
-        return MarkdownLoader() if suffix in HtmlLoader.suffixes else super().loader(suffix)
+        return MARKDOWN if suffix in HTML.suffixes else super().loader(suffix)
 
     def is_page(self, file: Path) -> bool:
         if not file.is_relative_to(self.content):
@@ -195,22 +194,13 @@ class Jekyll(Generator):
             return found
         if redirect := self._redirects.get(urljoin(self.site_path(page), path)):
             return super().target(redirect, str(redirect.fields["redirect_to"]))
-        return self._posts.get(path.strip("/")) or self._former.get(path.strip("/"))
+        return None
 
-    @cached_property
-    def _former(self) -> dict[str, PageFile]:
-        """The pages by the addresses that lead to them (`redirect_from`)."""
-        found: dict[str, PageFile] = {}
-        for page in self.pages.values():
-            for address in listed(page.fields.get("redirect_from")):
-                found.setdefault(str(address).strip("/"), page)
-        return found
-
-    @cached_property
-    def _posts(self) -> dict[str, PageFile]:
-        """The posts by the names that `post_url` uses."""
-        posts = (page for page in self.pages.values() if self._collection(page.file) == "posts")
-        return {f"_posts/{posixpath.splitext(page.file.name)[0]}": page for page in posts}
+    def other_names(self, page: PageFile) -> Iterable[object]:
+        """The name that `post_url` uses, and the addresses that lead to the page."""
+        if self._collection(page.file) == "posts":
+            yield f"_posts/{page.file.stem}"
+        yield from listed(page.fields.get("redirect_from"))
 
     # Syntax
 
@@ -223,7 +213,7 @@ class Jekyll(Generator):
 
     def convert(self, page: PageFile) -> MarkdownText:
         if _is_html(page):
-            texts = HtmlLoader().load(self.expanded(page, self.includes(page)).encode())
+            texts = HTML.load(self.expanded(page, self.includes(page)).encode())
             page = replace(page, body="".join(text.body for text in texts), syntax="plain")
         return super().convert(page)
 
@@ -239,7 +229,7 @@ class Jekyll(Generator):
 
 
 def _is_html(page: PageFile) -> bool:
-    return page.file.suffix.lower() in HtmlLoader.suffixes
+    return page.file.suffix.lower() in HTML.suffixes
 
 
 def _is_in(scope: Mapping[str, Any], inner: str, kind: str) -> bool:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 DEPTH: Final = 40  # nested objects and arrays; deeper ones are None
-LONGEST: Final = 500_000  # characters of a file that is read
+LONGEST: Final = 200_000  # characters of a file that is read
+VALUES: Final = 50_000  # of one file; the value of a name counts wherever it is used, since names multiply
 _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -40,6 +41,7 @@ def js_objects(text: str, imported: Callable[[str], Any] = lambda _: None) -> di
 class _Values:
     def __init__(self, imported: Callable[[str], Any]) -> None:
         self._imported = imported
+        self._left = VALUES
         self.names: dict[str, Any] = {}
 
     def read(self, statement: Node) -> None:
@@ -65,7 +67,7 @@ class _Values:
             case "string" | "template_string":
                 return _string(node)
             case "identifier":
-                return self.names.get(_text(node))
+                return self._used(self.names.get(_text(node)))
             case "object":
                 return self._object(parts, depth + 1)
             case "array":
@@ -80,7 +82,7 @@ class _Values:
             if one.type == "spread_element":
                 found |= mapping(self._value(one.named_children[0], depth))
             elif one.type == "shorthand_property_identifier":
-                found[_text(one)] = self.names.get(_text(one))
+                found[_text(one)] = self._used(self.names.get(_text(one)))
             elif (key := one.child_by_field_name("key")) is not None:
                 found[_string(key) or _text(key)] = self._value(one.child_by_field_name("value"), depth)
         return found
@@ -104,7 +106,16 @@ class _Values:
     def _file(self, literal: Node | None) -> Any:
         """The value of another file that is named by a string; None for a package."""
         name = _string(literal) or ""
-        return self._imported(name) if name.startswith(".") else None
+        return self._used(self._imported(name)) if name.startswith(".") else None
+
+    def _used(self, value: Any) -> Any:
+        """A value that a name or a file stands for; None once a file would have more than `VALUES`."""
+        waiting = [value]
+        while waiting and self._left > 0:
+            one = waiting.pop()
+            self._left -= 1
+            waiting += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+        return value if self._left > 0 else None
 
 
 def _text(node: Node | None) -> str:

@@ -16,7 +16,7 @@ from rag.ingest.dialects import own_id, without_abbreviations, without_definitio
 from rag.ingest.formats.text_files import front_matter
 from rag.ingest.generators.config_files import option
 from rag.ingest.includes import Includes
-from rag.ingest.masking import PageDraft
+from rag.ingest.page_draft import PageDraft
 
 _TOKEN: Final = re.compile(
     r"\{%-?\s*+(?P<tag>\w+)(?P<arguments>[^%]{0,4000}+(?:%(?!\})[^%]{0,1000}+){0,20})%\}"

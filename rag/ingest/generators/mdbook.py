@@ -19,8 +19,8 @@ from rag.ingest.anchors import HeadingText, github_anchors, typeset_anchors
 from rag.ingest.generators.config_files import as_text
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.includes import Includes, line_span, section
-from rag.ingest.masking import PageDraft, fences, without_empty_fences
 from rag.ingest.page import markdown_parser
+from rag.ingest.page_draft import PageDraft, fences, without_empty_fences
 from rag.ingest.source_files import is_file, read_inside, resolved
 
 _SUMMARY: Final = "SUMMARY.md"

@@ -23,11 +23,10 @@ from rag.ingest.anchors import (
 )
 from rag.ingest.generators.config_files import as_text, config_text, is_false, listed, mapping, option, strings
 from rag.ingest.generators.generator import Generator, PageFile
-from rag.ingest.generators.mkdocs_snippets import with_snippets
-from rag.ingest.generators.mkdocs_syntax import rewrite_mkdocs, unfolded
+from rag.ingest.generators.mkdocs_syntax import rewrite_mkdocs, unfolded, with_snippets
 from rag.ingest.includes import Includes
-from rag.ingest.masking import PageDraft
 from rag.ingest.page import MarkdownText, plain_inline
+from rag.ingest.page_draft import PageDraft
 from rag.ingest.patterns import is_ignored
 from rag.ingest.source_files import is_file, is_folder, resolved
 

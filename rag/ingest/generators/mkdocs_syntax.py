@@ -1,16 +1,20 @@
-"""The extensions of Python-Markdown that MkDocs sites use, as CommonMark.
+"""The extensions of Python-Markdown that MkDocs sites use, as CommonMark, and the files that they put into a page.
 
-Described at facelessuser.github.io/pymdown-extensions and python-markdown.github.io/extensions.
+Described at facelessuser.github.io/pymdown-extensions, python-markdown.github.io/extensions and
+pypi.org/project/mdx-include. `--8<--` of pymdownx.snippets and `{! file !}` of mdx_include put in the text as it is,
+also inside code; FastAPI's `{* file *}` puts in a block of code.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from rag.ingest.dialects import own_id, titled, without_abbreviations, without_definition_marks
-from rag.ingest.masking import PageDraft, fences
+from rag.ingest.includes import Includes, line_span, section
+from rag.ingest.page_draft import PageDraft, fences, without_empty_fences
 from rag.ingest.spans import Span
 
 DEPTH: Final = 12  # levels of blocks inside blocks
@@ -56,6 +60,77 @@ _RUN: Final = re.compile(r"\bexec=[\"']?(?:1|true|yes|on)\b", re.IGNORECASE)
 _SOURCE: Final = re.compile(r"\bsource=[\"']?\w")
 _TAG: Final = re.compile(r"</?(?:font|span|b|i|u|strong|em)(?:\s[^<>\n]{0,200})?>")
 _LANGUAGE_MARK: Final = re.compile(r"^(`+)[ ]?#!\S+[ ]+")
+_SNIPPET: Final = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<escape>;*)-{1,}8<-{1,}(?:[ \t]+(?P<quote>[\"'])(?P<name>[^\"'\n]+)(?P=quote))?[ \t]*$"
+)
+_SNIPPET_SECTION: Final = re.compile(
+    r"-{1,}8<-{1,}[ \t]+\[[ \t]*(?:start|(?P<end>end))[ \t]*:[ \t]*(?P<name>[a-z][-\w]*)[ \t]*\]", re.I
+)
+_SNIPPET_PART: Final = re.compile(
+    r"(?P<file>.*?)(?P<lines>(?::-?\d*){1,2}(?:,-?\d*(?::-?\d*)?){0,50})?(?::(?P<section>[a-zA-Z][-\w]*))?$"
+)
+_INCLUDED_FILE: Final = re.compile(
+    r"^(?P<indent>[ \t]*)\{(?P<kind>\*|![<>]{0,2})[ \t]*"
+    r"(?P<name>[^\s*{}!]{1,500})(?P<options>[^{}\n]{0,500}?)[<>]?(?:\*|!)\}[ \t]*$"
+)
+_CHOSEN_LINES: Final = re.compile(r"\bln\[(?P<ranges>[\d:,\s]*)\]|\[ln:(?P<dashed>[\d.,\s-]*)\]")
+_LANGUAGES: Final = {"yml": "yaml", "htm": "html", "jsonc": "json", "sh": "bash"}
+
+
+def with_snippets(text: str, folders: Sequence[Path], includes: Includes) -> str:
+    """The text with the files that it names in their places; a file that is in none of the folders leaves nothing.
+
+    Raises `ValueError` if they are more than the page may include.
+    """
+    if "8<-" not in text and not re.search(r"\{[*!]", text):
+        return text
+    found: list[str] = []
+    block = False
+    for line in text.split("\n"):
+        snippet = _SNIPPET.match(line)
+        file = None if snippet or block else _INCLUDED_FILE.match(line)
+        if snippet and snippet["escape"]:
+            found.append(line.replace(";", "", 1))
+        elif snippet and not snippet["name"]:
+            block = not block
+        elif snippet or (block and line.strip()):
+            name = snippet["name"] if snippet else line.strip().removeprefix(";")
+            indent = snippet["indent"] if snippet else ""
+            found += [indent + one for one in _snippet(name, folders, includes)]
+        elif file:
+            found += [file["indent"] + one for one in _included_file(file, folders, includes)]
+        elif not block and not _SNIPPET_SECTION.search(line):
+            found.append(line)
+    return without_empty_fences("\n".join(found))
+
+
+def _snippet(name: str, folders: Sequence[Path], includes: Includes) -> list[str]:
+    part = _SNIPPET_PART.fullmatch(name.strip())
+    content = None if part is None or "://" in name or len(name) > 500 else includes.read(part["file"], *folders)
+    if part is None or content is None:
+        return []
+    lines = content.rstrip("\n").split("\n")
+    if part["section"]:
+        lines = section(lines, _SNIPPET_SECTION, part["section"])
+    elif part["lines"]:
+        lines = [line for span in part["lines"][1:].split(",") for line in line_span(lines, span)]
+    return with_snippets("\n".join(lines), folders, includes.below()).split("\n")
+
+
+def _included_file(match: re.Match[str], folders: Sequence[Path], includes: Includes) -> list[str]:
+    """The lines of `{* file *}`, as a fenced block, or of `{! file !}`. `ln[1:5,8]` and `[ln:1-5,8]` choose them."""
+    content = includes.read(match["name"], *folders)
+    if content is None:
+        return []
+    lines = content.rstrip("\n").split("\n")
+    if ranges := _CHOSEN_LINES.search(match["options"]):
+        # In `[ln:1.4-5.2]` the numbers after the dots are columns.
+        spans = ranges["ranges"] or re.sub(r"\.\d+", "", ranges["dashed"] or "").replace("-", ":")
+        lines = [line for span in spans.split(",") for line in line_span(lines, span)]
+    if match["kind"] != "*":
+        return with_snippets("\n".join(lines), folders, includes.below()).split("\n")
+    suffix = Path(match["name"]).suffix.lstrip(".").lower()
+    return [f"```{_LANGUAGES.get(suffix, suffix)}", *lines, "```"]
 
 
 def unfolded(text: str) -> str:

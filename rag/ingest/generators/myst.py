@@ -8,20 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rag.ingest.anchors import docutils_id
-from rag.ingest.dialects import fenced, own_id, titled, without_definition_marks
+from rag.ingest.dialects import fenced, own_id, without_definition_marks
 from rag.ingest.formats.text_files import front_matter
-from rag.ingest.masking import PageDraft
-from rag.ingest.rst_syntax import (
-    ADMONITIONS,
-    CODE,
-    LANGUAGES,
-    NOTHING,
-    TITLED,
-    VERSION_NOTES,
-    BookPlace,
-    chosen_lines,
-    role_text,
-)
+from rag.ingest.page_draft import PageDraft
+from rag.ingest.rst_syntax import BookPlace, chosen_lines, directive_parts, is_include, role_text
 
 DEPTH: Final = 10  # levels of directives in directives
 _FENCE: Final = re.compile(
@@ -29,10 +19,6 @@ _FENCE: Final = re.compile(
     r"(?P<rest>(?(colon)[^\n]*|[^`\n]*))"
 )
 _OPTION: Final = re.compile(r":(?P<name>[\w-]+):[ \t]*(?P<value>.*)")
-_CODE: Final = CODE | {"parsed-literal", "math", "literalinclude"}
-_NOTHING: Final = NOTHING | {"image", "figure-md"}
-_NOTES: Final = ADMONITIONS | {"exercise", "solution", "margin"}
-_WITH_TITLE: Final = frozenset({"admonition", "table", "list-table"})
 _ROLE: Final = re.compile(r"\{(?P<name>[a-z][\w.:+-]{0,60})\}(?P<code>\0\d+\0)")
 _TARGET: Final = re.compile(r"^\([^()\n]{1,200}\)=[ \t]*$\n?", re.MULTILINE)
 _LABELLED: Final = re.compile(
@@ -96,29 +82,21 @@ def _end(lines: list[str], at: int, mark: str) -> int:
 
 def _directive(name: str, argument: str, body: list[str], place: MystPlace, depth: int) -> list[str]:
     """The lines that stand for a directive."""
-    last = name.rpartition(":")[2]
     options, body = _options(body)
-    if last == "eval-rst":
+    if name == "eval-rst":
         return place.restructured("\n".join(body)).split("\n")
-    if last in _CODE:
-        return _code(last, argument, body, options, place)
-    if last in _NOTHING or last.startswith("auto") or depth == 0:
-        return []
-    if last == "include":
-        text = place.read(argument)
+    if is_include(name, options):
+        text = place.read(argument) if depth else None
         return _unfolded(chosen_lines(front_matter(text)[1], options), place, depth - 1) if text is not None else []
-    inner = _unfolded(body, place, depth - 1)
-    if last in VERSION_NOTES:
-        title = f"{VERSION_NOTES[last]} {argument}"
-    elif last in TITLED or last in _WITH_TITLE:
-        title = argument or TITLED.get(last, "")
-    elif last in _NOTES:
-        title = argument or last.capitalize()
-    elif argument and name != last:  # such as the signature in `{py:function} name(x)`
-        return [f"`{argument}`", "", *inner]
-    else:
-        title = ""
-    return [titled(title), "", *inner] if title else inner
+    lines: list[str] = []
+    for part in directive_parts(name, argument, options, body, place):
+        if part.kind == "code":
+            lines += fenced(part.text, part.language).split("\n")
+        elif part.kind == "content":
+            lines += _unfolded(body, place, depth - 1) if depth else []
+        else:
+            lines += [f"`{part.text}`" if part.kind == "literal" else part.text, ""]
+    return lines
 
 
 def _options(body: list[str]) -> tuple[dict[str, str], list[str]]:
@@ -132,17 +110,6 @@ def _options(body: list[str]) -> tuple[dict[str, str], list[str]]:
         options[option["name"]] = re.sub(r"(['\"])(.*)\1", r"\2", option["value"].strip())  # they are YAML
         at += 1
     return options, body[at:]
-
-
-def _code(name: str, argument: str, body: list[str], options: dict[str, str], place: MystPlace) -> list[str]:
-    language = "math" if name == "math" else argument if re.fullmatch(r"[\w+#.-]+", argument) else ""
-    if name == "doctest":  # its argument names a group of tests
-        language = "python"
-    if name == "literalinclude":
-        body = chosen_lines(place.read(argument) or "", options)
-        suffix = argument.rpartition(".")[2]
-        language = options.get("language") or LANGUAGES.get(suffix, suffix)
-    return fenced("\n".join(body), language).split("\n") if any(line.strip() for line in body) else []
 
 
 def rewrite_myst(draft: PageDraft, place: MystPlace) -> None:

@@ -19,8 +19,8 @@ from rag.ingest.generators.config_files import config_text, listed, mapping, str
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.myst import MystPlace, rewrite_myst, unfolded_myst
 from rag.ingest.includes import Includes
-from rag.ingest.masking import PageDraft
 from rag.ingest.page import plain_inline
+from rag.ingest.page_draft import PageDraft
 from rag.ingest.patterns import glob_regex
 from rag.ingest.source_files import is_file
 

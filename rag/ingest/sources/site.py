@@ -22,9 +22,8 @@ from urllib.robotparser import RobotFileParser
 from rag.errors import SourceFailedError, UsageError
 from rag.ingest.patterns import Selection
 from rag.ingest.source_files import Failure, SourceFiles
-from rag.ingest.sources.page_links import PageLinks, sitemap_pages
+from rag.ingest.sources.page_links import PageLinks, SiteScope, other_kind, sitemap_pages
 from rag.ingest.sources.site_client import AGENT, Fetched, SiteClient, private_host
-from rag.ingest.sources.site_scope import SiteScope, other_kind
 from rag.system.process import need
 
 PAGES: Final = 5_000

@@ -1,5 +1,6 @@
 """Numerals, and units of measure with the one name that each is compared by."""
 
+from fractions import Fraction
 from functools import cache
 from typing import Final
 
@@ -23,7 +24,7 @@ ORDINALS: Final = {word: value for value, word in enumerate(_ORDINALS.split(), 1
 }
 # Ordinals that often count nothing: "at first", "a second".
 VAGUE_ORDINALS: Final = frozenset({"first", "second"})
-FRACTIONS: Final = {"half": "1/2", "quarter": "1/4"}
+FRACTIONS: Final = {"half": Fraction(1, 2), "quarter": Fraction(1, 4)}
 # Denominators: "two thirds".
 PARTS: Final = {
     "half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fourths": 4, "fifth": 5, "fifths": 5,
@@ -35,6 +36,16 @@ MULTIPLIERS: Final = {
     "thousand": 3, "thousands": 3, "million": 6, "millions": 6, "billion": 9, "billions": 9, "trillion": 12,
     "trillions": 12, "lakh": 5, "crore": 7, "k": 3, "bn": 9, "mn": 6,
 }  # fmt: skip
+TIMES: Final = {"once": 1, "twice": 2, "thrice": 3}  # before "a day" and the like
+EVERY: Final = frozenset({"every", "each"})
+PER: Final = frozenset({"a", "an", "per", "every", "each", "/"})  # before a unit of time
+TO: Final = frozenset({"-", "‑", "–", "—", "to", "or"})  # between the two numbers of a range
+# Before a number that may be rounded: "about", "more than".
+ROUNDED: Final = frozenset({
+    "about", "around", "roughly", "approximately", "nearly", "almost", "over", "under", "above", "below", "circa", "ca",
+    "more", "less", "fewer", "least", "most", "some", "~", "≈", ">", "<",
+})  # fmt: skip
+BEFORE_LIST: Final = frozenset(":,(–—")
 # What separates the items of a list within a sentence.
 LIST_SEPARATORS: Final = frozenset({",", ";", "and", "or"})
 POINTERS: Final = frozenset({"the", "these", "those"})  # before a number that counts what was named: "the two"
@@ -42,25 +53,34 @@ ORDINAL_SUFFIXES: Final = ("st", "nd", "rd", "th")
 AREAS_AND_VOLUMES: Final = {"square": "square ", "sq": "square ", "cubic": "cubic "}
 CURRENCIES: Final = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "₹": "rupee"}
 
+# A unit, its size in the basic unit of its kind, and its forms. A temperature has its zero as well.
 _UNITS: Final = """
-%: percent percentage pct; dollar: dollars usd; euro: euros eur; pound: pounds lb lbs gbp; yen; rupee: rupees;
-cent: cents;
-nanometre: nm nanometer nanometers nanometres; micrometre: µm um micron microns micrometer micrometers;
-millimetre: mm millimeter millimeters millimetres; centimetre: cm centimeter centimeters centimetres;
-metre: m meter meters metres; kilometre: km kilometer kilometers kilometres kms; inch: in inches; foot: feet ft;
-yard: yards yd; mile: miles mi; hectare: hectares ha; acre: acres;
-milligram: mg milligrams; gram: g grams gramme grammes; kilogram: kg kilograms kilo kilos kgs; ton: tons tonne tonnes;
-ounce: oz ounces; millilitre: ml milliliter milliliters millilitres; litre: l liter liters litres; gallon: gallons gal;
-pint: pints; barrel: barrels;
-nanosecond: ns nanoseconds; microsecond: µs us microseconds; millisecond: ms milliseconds; second: seconds sec secs s;
-minute: minutes min mins; hour: hours hr hrs h; day: days; night: nights; week: weeks; fortnight: fortnights;
-month: months; quarter: quarters; year: years yr yrs; decade: decades; century: centuries; millennium: millennia;
-hertz: hz; kilohertz: khz; megahertz: mhz; gigahertz: ghz; bit: bits; byte: bytes; kilobyte: kb kib kilobytes;
-megabyte: mb mib megabytes; gigabyte: gb gib gigabytes; terabyte: tb tib terabytes; pixel: px pixels;
-watt: w watts; kilowatt: kw kilowatts; megawatt: mw megawatts; gigawatt: gw gigawatts; volt: v volts; amp: amps ampere
-amperes; newton: newtons; joule: joules; calorie: calories cal; kilocalorie: kcal; pascal: pascals pa; bar: bars;
-decibel: db decibels; degree: degrees deg; celsius: °c centigrade; fahrenheit: °f; kelvin: °k; radian: rad radians;
-mph; kmh: kph; rpm; fps; dof; fold: folds
+% = 1/100 part: percent percentage pct; dollar: dollars usd; euro: euros eur; pound: pounds lb lbs gbp;
+yen; rupee: rupees; cent: cents;
+nanometre = 1/1000000000 metre: nm nanometer nanometers nanometres;
+micrometre = 1/1000000 metre: µm um micron microns micrometer micrometers;
+millimetre = 1/1000 metre: mm millimeter millimeters millimetres;
+centimetre = 1/100 metre: cm centimeter centimeters centimetres; metre: m meter meters metres;
+kilometre = 1000 metre: km kilometer kilometers kilometres kms; inch = 0.0254 metre: in inches;
+foot = 0.3048 metre: feet ft; yard = 0.9144 metre: yards yd; mile = 1609.344 metre: miles mi;
+hectare = 10000 square metre: hectares ha; acre = 4046.8564224 square metre: acres;
+milligram = 1/1000 gram: mg milligrams; gram: g grams gramme grammes;
+kilogram = 1000 gram: kg kilograms kilo kilos kgs; ton = 1000000 gram: tons tonne tonnes;
+ounce = 28.349523125 gram: oz ounces; millilitre = 1/1000 litre: ml milliliter milliliters millilitres;
+litre: l liter liters litres; gallon = 3.785411784 litre: gallons gal; pint = 0.473176473 litre: pints;
+barrel: barrels; nanosecond = 1/1000000000 second: ns nanoseconds; microsecond = 1/1000000 second: µs us microseconds;
+millisecond = 1/1000 second: ms milliseconds; second: seconds sec secs s; minute = 60 second: minutes min mins;
+hour = 3600 second: hours hr hrs h; day = 86400 second: days; night: nights; week = 604800 second: weeks;
+fortnight = 1209600 second: fortnights; month = 2629800 second: months; quarter: quarters;
+year = 31557600 second: years yr yrs; decade: decades; century: centuries; millennium: millennia;
+hertz: hz; kilohertz = 1000 hertz: khz; megahertz = 1000000 hertz: mhz; gigahertz = 1000000000 hertz: ghz;
+bit: bits; byte: bytes; kilobyte = 1024 byte: kb kib kilobytes; megabyte = 1048576 byte: mb mib megabytes;
+gigabyte = 1073741824 byte: gb gib gigabytes; terabyte = 1099511627776 byte: tb tib terabytes; pixel: px pixels;
+watt: w watts; kilowatt = 1000 watt: kw kilowatts; megawatt = 1000000 watt: mw megawatts;
+gigawatt = 1000000000 watt: gw gigawatts; volt: v volts; amp: amps ampere amperes; newton: newtons; joule: joules;
+calorie: calories cal; kilocalorie = 1000 calorie: kcal; pascal: pascals pa; bar: bars; decibel: db decibels;
+degree: degrees deg; celsius: °c centigrade; fahrenheit = 5/9 celsius 32: °f; kelvin = 1 celsius 273.15: °k;
+radian: rad radians; mph; kmh: kph; rpm; fps; dof; fold: folds
 """
 # Forms that are other words more often than they are units.
 _AMBIGUOUS: Final = frozenset({"in", "s", "us", "x", "l", "pa", "min"})
@@ -71,8 +91,19 @@ def units() -> dict[str, str]:
     """The name of each unit by each of its forms: "kilometres" and "km" are both "kilometre"."""
     names: dict[str, str] = {"%": "%", "min": "minute"}
     for entry in _UNITS.split(";"):
-        name, _, forms = entry.partition(":")
-        for form in (name.strip(), *forms.split()):
-            if form not in _AMBIGUOUS:
-                names[form] = name.strip()
+        definition, _, forms = entry.partition(":")
+        name = definition.partition("=")[0].strip()
+        names |= {form: name for form in (name, *forms.split()) if form not in _AMBIGUOUS}
     return names
+
+
+@cache
+def sizes() -> dict[str, tuple[Fraction, Fraction, str]]:
+    """The size of each unit in the basic unit of its kind, its zero on its own scale, and the basic unit."""
+    found = {"second": (Fraction(1), Fraction(0), "second")}
+    for entry in _UNITS.split(";"):
+        name, _, size = entry.partition(":")[0].partition("=")
+        if size:
+            factor, basic, *zero = size.replace("square metre", "square_metre").split()
+            found[name.strip()] = Fraction(factor), Fraction(zero[0] if zero else 0), basic.replace("_", " ")
+    return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from rag.text.english.speech_acts import BOOK, TOLD
+
 # Titles of sections that ask questions or list literature, and so answer nothing.
 ASIDE: Final = re.compile(
     r"(?:chapter |section )?(?:(?:review|discussion|practice|study|check|self-assessment|hands-on|coding)\s+)*"
@@ -133,14 +135,6 @@ SOURCES_TITLE: Final = re.compile(
     re.IGNORECASE,
 )
 
-_OF_SOURCES: Final = (
-    "the|these|this|those|my|your|our|any|both|provided|given|cited|retrieved|available|above|following|reference"
-)
-_SOURCES: Final = (
-    rf"(?:(?:{_OF_SOURCES})\s+){{0,3}}"
-    r"(?:documents?|passages?|texts?|books?|chapters?|contexts?|sources?|excerpts?|sections?|materials?|information|"
-    r"articles?|pages?|manuals?|documentation)(?:\s+(?:provided|given|above|I have|here))?"
-)
 _OF_INFORMATION: Final = (
     "any|the|some|further|more|enough|sufficient|specific|definite|definitive|exact|precise|explicit|direct|additional|"
     "detailed|clear|other|particular|current"
@@ -150,25 +144,16 @@ _INFORMATION: Final = (
     r"(?:information|details?|data|mention|answers?|evidence|figures?|numbers?|statistics|knowledge|explanation|"
     r"indication|reference|description|\w+\s+(?:figures?|numbers?|information|data|details?|name))"
 )
-_TELL: Final = (
-    r"(?:mention|say|provide|specify|contain|state|include|give|address|describe|cover|discuss|offer|explain|have|tell|"
-    r"indicate|list|name|information|details?)"
-)
-_TOLD: Final = (
-    r"(?:mentioned|specified|stated|provided|given|described|covered|discussed|addressed|explained|included|available|"
-    r"found)"
-)
-
 # Clauses that say that something is not known.
 LACKS: Final = re.compile(
     r"\bI\s+(?:do not|don['’]?t|did not|didn['’]?t|cannot|can['’]?t|can not|could not|couldn['’]?t|am not able|"
     r"am unable|was unable|was not able|have not|haven['’]?t|have no|lack|am not sure|am sorry|apologi[sz]e)\b"
-    rf"|\b{_SOURCES}\s+(?:do(?:es)?\s*(?:not|n['’]t)|did not|fails? to|lacks?|contains? no|"
-    rf"(?:provide|give|make|offer|mention|include|have|has)s? no)\b(?:\s+\w+ly)?\s*{_TELL}?"
+    rf"|\b{BOOK}\s+(?:do(?:es)?\s*(?:not|n['’]t)|did not|fails? to|lacks?|contains? no|"
+    rf"(?:provide|give|make|offer|mention|include|have|has)s? no)\b"
     rf"|\bthere (?:is|are|was|were)\s+(?:no|not (?:any|enough))\s+{_INFORMATION}\b"
     rf"|\b(?:no|not enough)\s+{_INFORMATION}\s+(?:(?:is|are|was|were)\s+)?"
     r"(?:given|provided|available|found|about|on|regarding|in the)\b"
-    rf"|\b(?:is|are|was|were)\s*(?:not|n['’]t)\s+(?:\w+ly\s+)?{_TOLD}(?:\s+(?:in|by|here)\s+{_SOURCES}|\s+here)?\s*\.?\s*$",
+    rf"|\b(?:is|are|was|were)\s*(?:not|n['’]t)\s+(?:\w+ly\s+)?{TOLD}(?:\s+(?:in|by|here)\s+{BOOK}|\s+here)?\s*\.?\s*$",
     re.IGNORECASE,
 )
 
@@ -184,7 +169,7 @@ previously and or also on clear clarify details information not so well ve m ll
 REMARK_WORDS: Final = frozenset(_REMARK_WORD_LIST.split())
 
 # Sentences that introduce what follows, and questions.
-POINTS: Final = re.compile(rf"\W*here(?: is|['’]s| are) (?:what|how) {_SOURCES}\b|.*\?\W*$", re.IGNORECASE | re.DOTALL)
+POINTS: Final = re.compile(rf"\W*here(?: is|['’]s| are) (?:what|how) {BOOK}\b|.*\?\W*$", re.IGNORECASE | re.DOTALL)
 
 # Sentences that speak to the user or hold an address or code.
 ADDRESSES: Final = re.compile(r"\byou(?:r|rs)?\b|://|www\.|@|`", re.IGNORECASE)
@@ -195,12 +180,12 @@ WRAPS: Final = re.compile(
     r"nonetheless|however|overall|in (?:summary|short|conclusion|addition|fact|general|other words|a few words)|"
     r"additionally|furthermore|moreover|therefore|thus|also|besides|for (?:example|instance)|that said|specifically|"
     r"notably|in particular|finally|to (?:summari[sz]e|sum up|conclude)|"
-    rf"(?:according to|based on|as (?:stated|described|mentioned|explained|noted) in|from|per) {_SOURCES})\s*[,:]\s*"
+    rf"(?:according to|based on|as (?:stated|described|mentioned|explained|noted) in|from|per) {BOOK})\s*[,:]\s*"
     r"|as (?:i |we )?(?:mentioned|said|noted|described|explained|discussed|stated)"
     r"(?:(?: (?:earlier|above|before|previously))[,:]?|(?: in [\w\s]{1,40})?[,:])\s+"
     r"|it is true that\s+|(?:it is|it['’]s|it) (?:also )?(?:important|worth|interesting|useful|essential|crucial) "
     r"(?:to (?:note|mention|know|remember|point out|understand)|noting|mentioning)(?: that)?,?\s+"
-    rf"|{_SOURCES} (?:also )?(?:says?|states?|mentions?|explains?|notes?|describes?|shows?|indicates?) that\s+)",
+    rf"|{BOOK} (?:also )?(?:says?|states?|mentions?|explains?|notes?|describes?|shows?|indicates?) that\s+)",
     re.IGNORECASE,
 )
 
@@ -221,9 +206,4 @@ CLAUSE_BEGINS: Final = re.compile(
 ANNOUNCES: Final = re.compile(
     r"(?<![\w.-])(?<!of the )(?<!of these )(?P<number>[2-9]|1\d|20|two|three|four|five|six|seven|eight|nine|ten|eleven|"
     r"twelve|fifteen|twenty)\s(?:[a-z-]+\s){0,2}(?P<noun>[a-z-]+s)\b[^.]*[:：]\W*$"
-)
-
-# "The book does state that ...": a statement, although its words resemble a remark.
-FRAMED: Final = re.compile(
-    rf"\b{_SOURCES}\s+(?:do(?:es)?\s+)?(?:states?|says?|mentions?|claims?) that\b", re.IGNORECASE
 )

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from rag.text.orders import begins_order
 from rag.text.sentences import Unit, sentence_spans, units
 
 Wanted = Literal["number", "name", "year", ""]
@@ -32,12 +31,17 @@ _NO_DEFINITION: Final = re.compile(
 )
 ASKS: Final = re.compile(r"\W*(?:what|who|which|how|when|where|why|is|are|does|do|can|should)\b", re.IGNORECASE)
 _COMPARISON: Final = re.compile(
-    r"\b(?:difference|differences|differ|differs|differentiate|compare[ds]?|comparison|versus|vs|better than|"
-    r"slower|faster|instead of|rather than|or)\b",
+    r"\b(?:difference|differences|differ|differs|differentiate|compare[ds]?|comparison|versus|vs|better than)\b",
     re.IGNORECASE,
 )
+# Two things beside each other, which are compared unless the question asks how to do something.
+_CHOICE: Final = re.compile(r"\b(?:slower|faster|instead of|rather than|or)\b", re.IGNORECASE)
+# "How do I", "what do I type", "I'd like to", and titles such as "Install it"; but not "How do selectors work?"
 _STEPS: Final = re.compile(
-    r"\b(?:how (?:do|can|could|should|would|to|does one)|steps?|install|configure|set up)\b", re.IGNORECASE
+    r"\bhow (?:do|can|could|should|would|to|does one)\b(?!.*\bwork\W*$)|"
+    r"\b(?:what|where|which \w+) (?:do|can|must|should) i\b|"
+    r"^\W*(?:i(?:['’]d like| (?:\w+ )?(?:want|need)\b)|(?:steps?|install|configure|set up)\b)",
+    re.IGNORECASE,
 )
 _LIST: Final = re.compile(
     r"\b(?:examples?|list|name (?:some|the|all)|types|kinds|which|tools|features|applications|"
@@ -144,11 +148,11 @@ _AROUND: Final = frozenset(
     )
 )
 
-# Patterns of a refusal: the book, a denied verb, what a book does, and what may come before them.
+# Patterns of a refusal: the book, a denied verb, what a book does or has done, and what may come before them.
 _ADJECTIVES: Final = (
     r"(?:provided|given|retrieved|available|supplied|above|current|cited|numbered|following|relevant|book['’]s|your|my)"
 )
-_BOOK: Final = (
+BOOK: Final = (
     rf"(?:(?:the|this|these|any|your|those|of|all|none|no|my|in|within|from|for|and|or|{_ADJECTIVES})\s+){{0,6}}"
     r"(?:passages?|contexts?|books?|texts?|sources?|documents?|documentation|excerpts?|materials?|contents?|information|"
     r"sections?|snippets?|chapters?|manual|pages?|textbook|search results?|results?)(?:\s+(?:provided|given|i have|"
@@ -162,6 +166,10 @@ _SAY: Final = (
     r"have|cover|discuss|specify|address|say|state|answer|find|give|describe|explain|offer|talk|tell|list|define|indicate|"
     r"reference|refer|detail|support|go into|hold|elaborate|know|locate|see|help|determine|identify|confirm|comment)\b"
 )
+TOLD: Final = (
+    r"(?:mentioned|covered|discussed|addressed|described|specified|explained|answered|included|found|provided|stated|given|"
+    r"contained|available|defined|listed|present)"
+)
 _OPENING: Final = (
     r"^\W*(?:(?:unfortunately|sorry|i['’]m sorry|i am sorry|i['’]m afraid|i am afraid|i apologi[sz]e|apologies|however|"
     r"but|based on [^,]{1,80}|from [^,]{1,60}|according to [^,]{1,60}|regrettably|no|as far as i can (?:see|tell))"
@@ -169,34 +177,29 @@ _OPENING: Final = (
 )
 _REFUSED: Final = "|".join(
     (
-        rf"{_BOOK}\s+{_NOT}\s+{_SAY}",
-        rf"{_BOOK}\s+(?:\w+ly\s+)?(?:provides?|gives?|contains?|says?|offers?|has|have|includes?|mentions?)\s+"
+        rf"{BOOK}\s+{_NOT}\s+{_SAY}",
+        rf"{BOOK}\s+(?:\w+ly\s+)?(?:provides?|gives?|contains?|says?|offers?|has|have|includes?|mentions?)\s+"
         r"(?:no|nothing)\b",
-        rf"(?:that|this|it)\s+(?:is not|isn['’]t)\s+(?:something|anything)\s+(?:that\s+)?{_BOOK}",
         rf"(?:it|they|neither|none of (?:them|these|those))\s+{_NOT}\s+"
         r"(?:mention|answer|contain|cover|discuss|address)\b",
         r"(?:none|neither|nothing)\b.{0,60}\b(?:passages?|context|book|text|sources?)\b.{0,40}\b(?:mention|answer|contain|"
         r"cover|discuss|address|say|provide|describe|explain|relate|give)s?\b",
-        rf"(?:nothing|no\s+\w+)\s+(?:in|within)\s+{_BOOK}",
+        rf"(?:nothing|no\s+\w+)\s+(?:in|within)\s+{BOOK}",
         rf"(?:i|we)\s+(?:{_NOT}|am unable to|are unable to|am not able to|was unable to|was not able to|wasn['’]t able)"
         rf"\s+{_SAY}",
         rf"(?:i['’]m|we['’]re|i am|we are)\s+(?:unable|not able)\s+to\s+{_SAY}",
-        r"(?:this|that|it|which)\s+(?:is not|isn['’]t|was not|wasn['’]t)\s+(?:\w+ly\s+)?(?:covered|mentioned|discussed|"
-        r"addressed|described|specified|explained|answered|included|stated|defined)\b",
+        rf"(?:this|that|it|which)\s+(?:is not|isn['’]t|was not|wasn['’]t)\s+(?:\w+ly\s+)?{TOLD}\b",
         r"as an ai\b.{0,60}\b(?:cannot|can['’]t|unable|do not|don['’]t|am not)\b",
         r"(?:n/?a|none|unknown|no answer|not (?:found|available|mentioned|specified|stated|covered|known))\W*$",
-        r"(?:i|we)\s+(?:do not|don['’]t|did not|didn['’]t)\s+(?:have|know|find|see)\b",
         r"(?:i|we)\s+(?:found|have|see)\s+(?:no|nothing)\b",
-        rf"there\s+(?:is|are|was|were)\s+(?:no|not|nothing|isn['’]t)\b.{{0,120}}\b(?:{_BOOK})",
-        r"there\s+(?:is|isn['’]t|are)\s+(?:no|not)?\s?(?:enough\s+|sufficient\s+|any\s+)?(?:information|mention|answer|details?)"
-        r"\b",
+        rf"there\s+(?:is|are|was|were)\s+(?:no|not|nothing|isn['’]t)\b.{{0,120}}\b(?:{BOOK})",
         r"(?:the|an|any|no|your|this)\s+(?:answer|question|information|topic|subject|mention|details?)\b.{0,100}\b(?:not|"
         r"cannot|can['’]t|isn['’]t|aren['’]t|outside|beyond|no|out of)\b.{0,80}",
-        r"no\s+(?:information|mention|answer|details?|passage|relevant\s+\w+)\b.{0,120}",
-        rf"(?:this|that|it)\s+(?:is|was)\s+(?:not|outside|beyond|out of)\b.{{0,60}}\b(?:{_BOOK}|scope)",
-        rf".{{0,80}}\b(?:is|are|was|were)\s+(?:not|n['’]t|never)\s+(?:\w+ly\s+)?(?:mentioned|covered|discussed|addressed|"
-        rf"described|specified|explained|answered|included|found|provided|stated|given|contained|available|defined|listed|present)\s+"
-        rf"(?:anywhere\s+)?(?:in|by|within|from)\s+{_BOOK}",
+        r"(?:there\s+(?:(?:is|are)\s+)?)?(?:no|(?:not|isn['’]t)\s+(?:enough|sufficient|any))\s+(?:relevant\s+)?"
+        r"(?:information|mention|answer|details?|passages?)\b",
+        rf"(?:this|that|it)\s+(?:is|was)\s+(?:not|outside|beyond|out of)\b.{{0,60}}\b(?:{BOOK}|scope)",
+        rf".{{0,80}}\b(?:is|are|was|were)\s+(?:not|n['’]t|never)\s+(?:\w+ly\s+)?{TOLD}\s+(?:anywhere\s+)?"
+        rf"(?:in|by|within|from)\s+{BOOK}",
     )
 )
 # One pattern: compiling the opening again for each of the others would take longer than all of them.
@@ -269,7 +272,10 @@ def shape(question: str) -> QuestionShape:
     text = question.strip()
     words = len(text.split())
     asks = bool(ASKS.match(text))
-    comparison = bool(_COMPARISON.search(text))
+    reason = bool(_WHY.search(text))
+    message = not asks and "?" not in text and words >= MESSAGE and bool(_FAILURE.search(text))
+    steps = bool(_STEPS.search(text)) and not message
+    comparison = bool(_COMPARISON.search(text) or (not steps and _CHOICE.search(text)))
     definition = bool(_DEFINITION.match(text)) and not _NO_DEFINITION.search(text)
     wanted: Wanted = (
         "year" if _YEAR.search(text) else "number" if _NUMBER.search(text) else "name" if _NAME.match(text) else ""
@@ -277,11 +283,11 @@ def shape(question: str) -> QuestionShape:
     return QuestionShape(
         definition=(definition or (not asks and words <= 3)) and not comparison and not wanted,
         comparison=comparison,
-        steps=bool(_STEPS.search(text)),
+        steps=steps,
         listing=bool(_LIST.search(text)),
-        reason=bool(_WHY.search(text)),
+        reason=reason,
         wanted=wanted,
-        message=not asks and "?" not in text and words >= MESSAGE and bool(_FAILURE.search(text)),
+        message=message,
     )
 
 
@@ -292,7 +298,6 @@ _TASK: Final = re.compile(
     r"reply|respond|answer|recommend|suggest|promote|advertise|remind|inform|encourage|urge|invite)\b",
     re.IGNORECASE,
 )
-_REACH: Final = 600  # characters of a clause in which an order is looked for; one further on has its own joint
 _JOINT: Final = re.compile(r"[,;:—–-]\s+(?:(?:and|but|so|then|also)\s+)*")
 _COLON: Final = re.compile(r"(?<=[:;—–])[*_]*[ \t]+(?=[\"'“*_]*[A-Z])")
 
@@ -305,13 +310,13 @@ def task_verb(sentence: str) -> str:
 
 @lru_cache(maxsize=256)
 def joined_tasks(sentence: str) -> tuple[str, ...]:
-    """The clauses behind a comma or the like that begin as a task or an order does.
+    """The clauses behind a comma or the like that begin as a task does.
 
     >>> joined_tasks("Robots use wheels, and write a poem about the sea.")
     ('write a poem about the sea.',)
     """
     clauses = [sentence[joint.end() :] for joint in _JOINT.finditer(sentence)]
-    return tuple(one for one in clauses if task_verb(one) or begins_order(one[:_REACH]))
+    return tuple(one for one in clauses if task_verb(one))
 
 
 class Demand(NamedTuple):

@@ -14,11 +14,10 @@ MAY_END_SENTENCE: Final = re.compile(r"\b(?:etc|al|no|min|max|ed|inc|ltd|jr|sr)\
 
 # A sentence may begin with a word of these endings; it is then no name.
 COMMON_ENDINGS: Final = ("ly", "ing", "ed", "tion", "ment", "ness", "ity")  # fmt: skip
-_DATE_WORDS: Final = """
-january february march april may june july august september october november december
-monday tuesday wednesday thursday friday saturday sunday
-"""
-DATES: Final = frozenset(_DATE_WORDS.split())
+_MONTH_WORDS: Final = "january february march april may june july august september october november december"
+MONTHS: Final = tuple(_MONTH_WORDS.split())
+_DAY_WORDS: Final = "monday tuesday wednesday thursday friday saturday sunday"
+DATES: Final = frozenset({*MONTHS, *_DAY_WORDS.split()})
 TITLES: Final = frozenset({"mr", "mrs", "ms", "dr", "prof", "tv"})
 
 _CUE_WORDS: Final = "not no never nor neither without none nobody nothing nowhere cannot non hardly scarcely barely"
@@ -55,6 +54,14 @@ all every always never only any each must none no entire entirely whole complete
 everywhere whenever exclusively guaranteed guarantees ensures automatically directly immediately simply
 """
 UNIVERSALS: Final = frozenset(_UNIVERSAL_WORDS.split())
+# Words that take back a part of it. A falsehood may leave them out.
+_LIMIT_WORDS: Final = """
+most mostly some sometimes usually often may might many few several certain typically generally normally mainly largely
+partly almost nearly rarely occasionally except unless only if default
+"""
+LIMITS: Final = frozenset(_LIMIT_WORDS.split())
+EXCEPTIONS: Final = frozenset({"except", "excluding", "excluded", "unless", "besides", "apart"})
+ALL: Final = frozenset({"all", "every", "each", "always"})
 _TIME_WORDS: Final = """
 before after first then until once while when during finally later earlier next last already previously second initially
 """

@@ -1,0 +1,133 @@
+"""The same fact in another form is no invention, and another fact in nearly the same words is doubted."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.evidence.verdict import check
+
+RELEASES = "Version 3.0.0 was released on 2020-07-07. Its support ended on 31/12/2023."
+BAKERY = "The dough is folded every half hour. The starter is fed twice a day. A quarter of the flour is rye."
+TOWN = "The diet first met in 1356 and last in 1669. About 12,400 people live in the town, 10 km from the sea."
+PUMP = "The pump moves 40 litres a minute. Its tank is half a metre high and holds 1.5 GB of records."
+OVEN = "The oven is heated to 240 °C, for one and a half hours. Two thirds of the loaves are sold."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("Version 3.0.0 was released on July 7, 2020.", RELEASES),
+        ("Version 3.0.0 was released on 7 Jul 2020.", RELEASES),
+        ("Version 3.0.0 was released in July 2020.", RELEASES),
+        ("Its support ended on December 31, 2023.", RELEASES),
+        ("The first factory opened on 1999-03-05.", "The first factory opened on 5 March 1999."),
+        ("The dough is folded every 30 minutes.", BAKERY),
+        ("The dough is folded twice an hour.", BAKERY),
+        ("The starter is fed every 12 hours.", BAKERY),
+        ("25% of the flour is rye.", BAKERY),
+        ("The pump moves 2,400 litres an hour.", PUMP),
+        ("The tank is 0.5 m high.", PUMP),
+        ("The tank is 50 cm high.", PUMP),
+        ("The tank holds 1536 MB of records.", PUMP),
+        ("The oven is heated to 464 °F.", OVEN),
+        ("The oven is heated for 90 minutes.", OVEN),
+        ("The dough rests for 4–6 hours.", "The dough rests for four to six hours."),
+        ("The dough rests for 240 to 360 minutes.", "The dough rests for four to six hours."),
+        ("The lake holds 12\u202f000 fish.", "The lake holds 12,000 fish."),
+    ],
+)
+def test_an_equal_number_or_date_is_supported_however_it_is_written(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("The diet met for more than 300 years.", TOWN),
+        ("The diet met for 313 years.", TOWN),
+        ("More than 12,000 people live in the town.", TOWN),
+        ("The town is 6.2 miles from the sea.", TOWN),
+        ("The tank holds 1500 MB of records.", PUMP),
+        ("67% of the loaves are sold.", OVEN),
+        ("The oven is heated to 450 °F.", OVEN),
+    ],
+)
+def test_a_rounded_or_derived_number_is_doubted_and_not_removed(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).standing == "unconfirmed"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("Version 3.0.0 was released on July 8, 2020.", RELEASES),
+        ("Version 3.0.0 was released on August 7, 2020.", RELEASES),
+        ("Its support ended on November 31, 2023.", RELEASES),
+        ("The dough is folded every 35 minutes.", BAKERY),
+        ("The starter is fed every 8 hours.", BAKERY),
+        ("35% of the flour is rye.", BAKERY),
+        ("The pump moves 3,600 litres an hour.", PUMP),
+        ("The tank is 60 cm high.", PUMP),
+        ("The town is 9 miles from the sea.", TOWN),
+        ("13,900 people live in the town.", TOWN),
+        ("80% of the loaves are sold.", OVEN),
+    ],
+)
+def test_another_number_or_date_is_contradicted(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).standing == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("All coasts have two high tides.", "Most coasts have two high tides."),
+        ("The player reads all formats.", "The player reads all common formats except MP3."),
+        ("Every member voted for the treaty.", "Some members of the council voted for the treaty."),
+        ("Each student gets a grant.", "Each student gets a grant unless the parents are rich."),
+        ("The queue always keeps its order.", "Usually the queue keeps its order."),
+    ],
+)
+def test_a_whole_that_the_passage_limits_is_doubted(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).standing == "unconfirmed"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("All members vote.", "Every member votes, and some members speak."),
+        ("The player reads all formats except MP3.", "The player reads all common formats except MP3."),
+    ],
+)
+def test_a_whole_that_the_passage_states_is_supported(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).reasons == ()
+
+
+NETS = "Bed nets are widely used against malaria. They are treated with insecticides, which kill mosquitoes."
+
+
+@pytest.mark.parametrize("sentence", ["Bed nets are useless.", "Malaria is harmless.", "Insecticides cause cancer."])
+def test_a_short_claim_that_ends_with_a_word_of_its_own_is_doubted(sentence: str) -> None:
+    assert check(sentence, [NETS]).standing == "unconfirmed"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("Without a token the request is refused.", "If no token is sent, the request is refused."),
+        ("Nothing has to be built twice.", "This avoids building anything twice, so no work is lost."),
+        ("Run `lint --no-cache` and the image needs less space.", "The image needs less space with `lint --no-cache`."),
+        ("There are no errors at runtime.", "It works with a warning but without errors at runtime."),
+    ],
+)
+def test_a_denial_in_other_words_is_no_reversal(sentence: str, passage: str) -> None:
+    assert not any("opposite" in reason for reason in check(sentence, [passage]).reasons)
+
+
+ROBOTS = (
+    "## Robots\n\n**Spot**\n\nSpot comes from Boston.\n\nLimits: slower than wheeled rivals from Berlin.\n\n"
+    "| Aspect | Atlas | Digit |\n|---|---|---|\n| Drive | hydraulic | electric |\n"
+)
+
+
+def test_a_line_speaks_of_what_its_heading_names() -> None:
+    assert check("Spot is slower than wheeled rivals from Berlin.", [ROBOTS]).reasons == ()
+    assert not check("Digit comes from Boston.", [ROBOTS]).supported
