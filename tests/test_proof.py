@@ -265,3 +265,19 @@ def test_a_marker_below_code_goes_where_the_lead_in_cites_the_same_passage() -> 
     proof = prove("Run this [1]:\n\n```\na <= b\n```\n[1]", FACTS)
     assert proof.text == "Run this [1]:\n\n```\na <= b\n```"
     assert [one.passages for one in proof.sentences] == [(1,), (1,)]
+
+
+def test_a_sentence_that_is_checked_by_the_marker_before_it_names_its_passage() -> None:
+    proof = prove("A node is a process that performs computation [2]. Nodes talk over topics.", PASSAGES)
+    assert [(one.standing, one.passages) for one in proof.sentences] == [("supported", (2,))] * 2
+
+
+def test_rows_name_the_passage_of_the_marker_below_their_table() -> None:
+    proof = prove("| Topic | Bus |\n|---|---|\n| A topic | is a bus |\n| Topics | are anonymous |\n\n[3]", PASSAGES)
+    assert proof.text.endswith("| Topics | are anonymous |\n\n[3]")
+    assert [one.passages for one in proof.sentences if one.standing != "frame"] == [(3,), (3,)]
+
+
+@pytest.mark.parametrize(("passage", "kept"), [("Write list<int> for a list.", "list<int>"), ("Write list.", "list")])
+def test_a_tag_is_kept_where_the_cited_passage_has_it(passage: str, kept: str) -> None:
+    assert prove("Write list<int> for a list [1].", [passage]).text.startswith(f"Write {kept} for a list [1].")

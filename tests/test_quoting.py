@@ -288,6 +288,22 @@ def test_a_follow_up_is_answered_where_nothing_else_of_the_earlier_question_stan
     assert ask("And its colour?", ATLAS, before) == REFUSAL
 
 
+def test_a_follow_up_to_a_definition_may_name_another_thing() -> None:
+    sims = [
+        passage(1, "Gazebo is a simulator of physics.", "Gazebo"),
+        passage(2, "Isaac Sim runs on GPUs.", "Isaac Sim"),
+    ]
+    before = [("What is Gazebo?", "Gazebo is a simulator of physics. [1]")]
+    assert ask("And Isaac Sim?", sims, before) == "Isaac Sim runs on GPUs. [2]"
+
+
+def test_a_quoted_sentence_with_the_words_of_a_follow_up_is_quoted_again() -> None:
+    said = "ROS2 is a middleware. It uses DDS for communication."
+    book = [passage(1, said, "ROS2"), passage(2, "Services provide communication by requests.", "ROS2 > Services")]
+    before = [("What is ROS2?", "ROS2 is a middleware. [1] It uses DDS for communication. [1]")]
+    assert "It uses DDS for communication. [1]" in ask("What does it use for communication?", book, before)
+
+
 def test_a_follow_up_is_answered_by_what_was_quoted_with_the_earlier_answer() -> None:
     answered = ask("What is the default port?", ATLAS)
     assert "Set `PORT` to change it." in answered

@@ -37,8 +37,8 @@ class Signals(NamedTuple):
     limited: float
 
 
-WEIGHTS: Final = Signals(tail=-3.44, missing=-0.52, short=-1.46, denial=0.71, added=0.98, limited=1.32)
-BIAS: Final = 2.01
+WEIGHTS: Final = Signals(tail=-3.47, missing=-0.54, short=-1.48, denial=0.77, added=0.93, limited=1.33)
+BIAS: Final = 2.14
 
 
 def score(claim: WordContexts) -> float:

@@ -13,7 +13,6 @@ from rag.evidence.negation import cues, opposites
 from rag.evidence.numbers import Quantity, counts_items, points_back, years_apart
 from rag.evidence.word_contexts import WordContexts
 from rag.text.english.word_lists import ALL, CUES, DATES, EXCEPTIONS, LIMITS
-from rag.text.vocabulary import is_english
 
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
 OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of the passages stands in this place
@@ -55,11 +54,6 @@ class Comparison:
 
     def doubts(self) -> Iterator[str]:
         """Reasons of a `Verdict`, beside the numbers that are absent."""
-        for index in self._name_tokens():
-            token = self._said.tokens[index]
-            held = token.key in self._sources.holders or token.key in self._sources.known
-            if not held and not (token.first and is_english(token.word)):
-                yield f"name: {token.word} is not in the passages"
         for one in (*self._numbers(), *self._names(), *self._turns(), *self._denials()):
             if self._is_doubtful(one):
                 yield _REASONS[one.kind].format(self._said.tokens[one.first].word)
@@ -126,9 +120,6 @@ class Comparison:
         ]
         return [(number, q.first) for number, q in same], [(n, q.first) for n, q in same if quantity.fits(q)], rivals
 
-    def _name_tokens(self) -> list[int]:
-        return [index for index in self._said.names if index not in self._said.counted]
-
     def _names(self) -> Iterator[Compared]:
         """The names. A name of the titles alone has no place that could be compared.
 
@@ -136,7 +127,7 @@ class Comparison:
         """
         contexts, lines, sources = self._contexts, self._sources.lines, self._sources
         held = [(number, at, lines[number].tokens[at]) for number in contexts.lines for at in lines[number].names]
-        for index in self._name_tokens():
+        for index in (at for at in self._said.names if at not in self._said.counted):
             token = self._said.tokens[index]
             if token.key in sources.holders and not (token.first and any(token.word in t.small for t in sources.texts)):
                 dated = token.word in DATES

@@ -21,7 +21,6 @@ from itertools import islice
 from typing import Final
 
 from rag.evidence.reading import DIGITS, LETTERS, ReadText, plain_number, read
-from rag.evidence.words import key_of
 from rag.text.english.stopwords import STOP_WORDS
 from rag.text.vocabulary import is_english
 from rag.types import Standing
@@ -59,7 +58,7 @@ _FENCE: Final = re.compile(r"\s*(?:`{3,}|~{3,})[^\n]*")
 _PROMPT: Final = re.compile(r"^(?:\$|>|#|>>>|PS>|\w*[$#])\s+")
 _COMMENT: Final = re.compile(r"(?:#|//|/\*|--|<!--)")
 _BEGINS: Final = frozenset("|*_:;–—\"'“‘([>")  # a word after one of these may have its capital from there
-_FIRST_NAME: Final = re.compile(r"([^\W\d_]+)(?:['’]s)?")
+_NAME: Final = re.compile(r"([^\W\d_]+)(?:['’]s)?")
 # Verbs behind a single word that is a subject: "Smith says". An imperative has no verb behind it.
 _VERBS: Final = re.compile(
     r"is|was|has|had|does|did|can|could|will|would|may|might|must|should|says|said|wrote|writes|argue[sd]|thinks|"
@@ -81,10 +80,10 @@ class Mentions:
         >>> list(Mentions([read("In spring a node used DDS.")], []).reasons(read("In spring a node used Zenoh.")))
         [('contradicted', 'name: Zenoh is not in the passages')]
         """
-        for name in _names(sentence):
-            if not _has_name(self._cited, name):
+        for name, (key, certain) in _names(sentence).items():
+            if all(one.keys.isdisjoint((key, key.removesuffix("s"))) for one in self._cited):
                 near = _has_name(self._all, name) or any(name in one.acronyms for one in self._all)
-                yield _absent("name", name, near=near)
+                yield _absent("name", name, near=near or not certain)
         if subject := self._strange_subject(sentence):
             yield _absent("name", subject, near=True)
         yield from self.code(sentence.text)
@@ -98,7 +97,7 @@ class Mentions:
         if len(words) < 2:
             return ""
         first, second = words
-        found = _FIRST_NAME.fullmatch(sentence.text, first.start, first.end)
+        found = _NAME.fullmatch(sentence.text, first.start, first.end)
         word = found[1] if found else ""
         fits = first.capital and first.content and len(word) >= SHORTEST_NAME
         if not fits or _has_name(self._cited, word) or any(first.key in one.keys for one in self._cited):
@@ -155,8 +154,8 @@ def _absent(kind: str, text: str, *, near: bool) -> tuple[Standing, str]:
 
 
 def _has_name(texts: Sequence[ReadText], name: str) -> bool:
-    forms, key = (name.casefold(), name.casefold().removesuffix("s")), key_of(name.casefold())
-    return any(form in one.folded for one in texts for form in forms) or any(key in one.keys for one in texts)
+    forms = (name.casefold(), name.casefold().removesuffix("s"))
+    return any(form in one.folded for one in texts for form in forms)
 
 
 def _addresses(sentence: str) -> list[str]:
@@ -171,21 +170,25 @@ def _addresses(sentence: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _names(sentence: ReadText) -> list[str]:
-    """The words with a capital that no beginning of a sentence, cell or quotation explains, each once."""
+def _names(sentence: ReadText) -> dict[str, tuple[str, bool]]:
+    """The words with a capital, each with its key, and whether it is no beginning of a sentence, cell or quotation.
+
+    At such a beginning, English words are left out.
+    """
     text = sentence.text
     spans = [match.span() for match in _SPAN.finditer(text)]
-    found: dict[str, None] = {}
+    found: dict[str, tuple[str, bool]] = {}
     for token in sentence.whole.tokens:
-        word = text[token.start : token.end]
-        if not token.capital or len(word) < SHORTEST_NAME or not LETTERS.fullmatch(word):
+        match = _NAME.fullmatch(text, token.start, token.end)
+        if not token.capital or not match or len(match[1]) < SHORTEST_NAME:
             continue
-        before = text[: token.start].rstrip()[-1:]
+        before, word = text[: token.start].rstrip()[-1:], match[1]
         begins = token.first or not before or before in _BEGINS or before in ".!?"
         in_code = any(start <= token.start < end for start, end in spans)
-        if not in_code and not (begins and (is_english(word.casefold()) or word.istitle())):
-            found[word] = None
-    return list(found)
+        explained = begins and word.istitle()
+        if not in_code and not (begins and is_english(word.casefold())) and (token.is_name or not explained):
+            found[word] = token.key, found.get(word, ("", False))[1] or not explained
+    return found
 
 
 def code_words(sentence: str) -> list[str]:

@@ -69,27 +69,15 @@ def _contents(tokens: Sequence[Token], reach: Sequence[int]) -> list[int]:
 @cache
 def opposites() -> dict[str, tuple[frozenset[str], frozenset[str]]]:
     """For each key of the file of opposites, the keys of its own side and those of the other side."""
-    sides = _sides()
-    members: dict[tuple[int, int], set[str]] = {}
-    for key, pairs in sides.items():
-        for pair, side in pairs.items():
-            members.setdefault((pair, side), set()).add(key)
-    result = {}
-    for key, pairs in sides.items():
-        same = set().union(*(members[pair, side] for pair, side in pairs.items()))
-        other = set().union(*(members[pair, -side] for pair, side in pairs.items()))
-        result[key] = (frozenset(same), frozenset(other - same))
-    return result
-
-
-def _sides() -> dict[str, dict[int, int]]:
-    """For each key, the lines of the file that hold it, with the side of the line: 1 (left) or -1 (right)."""
-    sides: dict[str, dict[int, int]] = {}
-    for number, pair in enumerate(_FILE.read_text(encoding="utf-8").splitlines()):
-        for side, words in zip((1, -1), pair.split(" - "), strict=True):
-            for word in words.split():
-                sides.setdefault(key_of(word), {}).setdefault(number, side)
-    return sides
+    same: dict[str, set[str]] = {}
+    other: dict[str, set[str]] = {}
+    for pair in _FILE.read_text(encoding="utf-8").splitlines():
+        left, right = ({key_of(word) for word in side.split()} for side in pair.split(" - "))
+        for side, facing in ((left, right), (right - left, left)):
+            for key in side:
+                same.setdefault(key, set()).update(side)
+                other.setdefault(key, set()).update(facing)
+    return {key: (frozenset(same[key]), frozenset(other[key] - same[key])) for key in same}
 
 
 @cache

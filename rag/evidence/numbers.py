@@ -22,7 +22,6 @@ _DIGITS: Final = re.compile(r"(\d+(?:[.,:]\d+)*)(.*)", re.DOTALL)
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _PLAIN: Final = re.compile(r"\d{1,18}(?:\.\d{1,18})?")  # a longer number is compared as written
 _YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
-_MOST_POWERS: Final = 18
 _Number = tuple[Fraction | str, int, str, bool]  # value, number of tokens, unit, vague
 _SECOND: Final = "second"
 _NO_TOKEN: Final = Token(0, 0, " ", "", 0.0, False, False, False)
@@ -110,6 +109,7 @@ def _quantity(tokens: Sequence[Token], at: int) -> Quantity | None:
     power, last = _power(tokens, at + length - 1)
     if unit in ("", "part"):
         last, measure = _unit(tokens, at, last)
+        measure = measure or _unit_of_range(tokens, last)
         vague, unit = vague and not (unit and measure), measure or unit
     if isinstance(number, str):
         return Quantity(at, last, number, unit, vague)
@@ -150,7 +150,7 @@ def _digits(word: str) -> _Number | None:
 
 def _spelt(tokens: Sequence[Token], at: int) -> _Number | None:
     """A number in words, such as "twenty-five", "third", "half an" or "twice" before "a day"."""
-    word, next_word = tokens[at].word, _at(tokens, at + 1).word
+    word, next_word = _at(tokens, at).word, _at(tokens, at + 1).word
     if word in numerals.ORDINALS:
         return Fraction(numerals.ORDINALS[word]), 1, "", word in numerals.VAGUE_ORDINALS
     if word in numerals.FRACTIONS:
@@ -190,29 +190,25 @@ def _summed(tokens: Sequence[Token], at: int) -> tuple[int, int]:
 
 
 def _power(tokens: Sequence[Token], last: int) -> tuple[int, int]:
-    """The power of ten of the multipliers after a number ("1.2 million", "5-billion"), and their last token."""
-    power = 0
-    while power < _MOST_POWERS:
-        step = 1 + (_at(tokens, last + 1).word == "-")
-        word = _at(tokens, last + step).word
-        if word not in numerals.MULTIPLIERS or len(word) < 3:
-            break
-        power += numerals.MULTIPLIERS[word]
-        last += step
-    return power, last
+    """The power of ten of the multiplier after a number ("1.2 million", "5-billion"), and its last token."""
+    at = last + 1 + (_at(tokens, last + 1).word == "-")
+    word = _at(tokens, at).word
+    return (numerals.MULTIPLIERS[word], at) if word in numerals.MULTIPLIERS and len(word) > 2 else (0, last)
+
+
+def _unit_of_range(tokens: Sequence[Token], last: int) -> str:
+    """The unit of the second number of a range, which the first has too: "4 to 6 hours"; "" for none."""
+    second = _at(tokens, last + 2)
+    if _at(tokens, last + 1).word not in numerals.TO:
+        return ""
+    read = _digits(second.word) if second.digits else _spelt(tokens, last + 2)
+    return _unit(tokens, last + 2, last + 1 + read[1])[1] or read[2] if read else ""
 
 
 def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
-    """The last token of the quantity at `first..last`, and its unit of measure, "" without one.
-
-    The first number of a range has the unit of the second: "4 to 6 hours".
-    """
+    """The last token of the quantity at `first..last`, and its unit of measure, "" without one."""
     if unit := numerals.CURRENCIES.get(_at(tokens, first - 1).word):
         return last, unit
-    second = _at(tokens, last + 2)
-    if _at(tokens, last + 1).word in numerals.TO and (second.digits or second.word in numerals.SMALL):
-        following = _quantity(tokens, last + 2)
-        return last, following.unit if following else ""
     at = last + 1 + (_at(tokens, last + 1).word in ("-", "‑", "–"))
     dimension = numerals.AREAS_AND_VOLUMES.get(_at(tokens, at).word, "")
     at += bool(dimension)

@@ -109,11 +109,6 @@ class ReadText:
         return frozenset(token.key for line in self.lines for token in line.tokens)
 
     @cached_property
-    def title(self) -> frozenset[str]:
-        """The keys of its headings."""
-        return frozenset(key for line in self.lines if line.heading for key in line.places)
-
-    @cached_property
     def folded(self) -> str:
         return self.text.translate(_HYPHENS).casefold()
 

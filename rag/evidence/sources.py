@@ -29,16 +29,15 @@ class Word:
 class Sources:
     """The lines of all passages, numbered, with an index of the lines that hold a key.
 
-    `known` are the keys of the text `above` the passages, such as titles. `titles` are the keys of each passage's
-    headings, `homes` the index of each line's passage, `holders` the numbers of the lines by key. `above` are the keys
-    of the heading or lead that introduces each line.
+    `known` are the keys of the text `above` the passages, such as titles. `homes` are the indices of the
+    lines' passages, `holders` the numbers of the lines by key, `above` the keys of the heading or lead that introduces
+    each line.
     """
 
     def __init__(self, passages: Sequence[str], above: str) -> None:
         texts = [read(passage) for passage in passages]
         self.texts = [read(text) for text in (*passages, above) if text]
         self.known = frozenset(read(above).whole.places)
-        self.titles = [text.title for text in texts]
         self.lines: list[TextLine] = []
         self.homes: list[int] = []
         self.holders: dict[str, list[int]] = {}

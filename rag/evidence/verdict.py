@@ -220,11 +220,9 @@ def _pieces(text: str, claim: TextLine, sources: Sources) -> list[WordContexts]:
 
 def _judged(text: str, claim: WordContexts, mentions: Mentions) -> tuple[WordContexts, list[Reason]]:
     """A claim, and the reasons against it."""
-    sources = claim.sources
     comparison = Comparison(claim)
     doubts = list(comparison.doubts())
-    distant = _is_distant(claim.words, CLOSE) or _ends_elsewhere(claim)
-    if distant or not sources.lines or _speaks_of_itself(claim.said, sources):
+    if _is_distant(claim.words, CLOSE) or _ends_elsewhere(claim) or not claim.sources.lines:
         doubts.append("distant: the passages say nothing like it")
     elif any(_is_distant(clause, CLAUSE_CLOSE) for clause in _clauses(text, claim)):
         doubts.append("distant: the passages say nothing like one of its clauses")
@@ -260,11 +258,6 @@ def _clauses(text: str, claim: WordContexts) -> list[list[Word]]:
         else:
             clauses.append(inside)
     return clauses
-
-
-def _speaks_of_itself(claim: TextLine, sources: Sources) -> bool:
-    """Whether the claim says "I" and no passage does."""
-    return any(token.word == "i" and token.capital for token in claim.tokens) and "i" not in sources.holders
 
 
 def _with_evidence(verdict: Verdict, claim: WordContexts, share: float) -> Verdict:

@@ -55,7 +55,7 @@ class WordContexts:
         if number not in self._places:
             sources, held = self.sources, self.sources.lines[number].places
             around: list[Container[str]] = [line.places for line in sources.around(number)]
-            around += [sources.titles[sources.homes[number]], sources.known]
+            around += [sources.above[number], sources.known]
             self._places[number] = {
                 which: held.get(word.key, ())[:SAME]
                 for which, word in enumerate(self.words)
