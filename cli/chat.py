@@ -8,7 +8,7 @@ import copy
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, aclosing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from cli.commands import COMMANDS, Leave
@@ -71,16 +71,13 @@ class _Shelf:
         await before.aclose()
         return agent
 
-    async def __aenter__(self) -> _Shelf:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
+    async def aclose(self) -> None:
         await self._open.aclose()
 
 
 async def _chat(options: argparse.Namespace, settings: Settings) -> int:
     first = is_first_run(settings)
-    async with _Shelf(options, settings) as shelf:
+    async with aclosing(_Shelf(options, settings)) as shelf:
         agent = await shelf.take(options.collection)
         profile = options.profile or settings.profile
         session = ChatSession(agent, settings, profile, options.filter, reopen=shelf.take)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from cli.session import ChatSession
 
 
-class Choice(NamedTuple):
-    """A value that a command takes, and its description."""
-
-    value: str
-    about: str = ""
-
-
 class ChatCompleter(Completer):
     """Completes the line of a chat. Books and conversations are looked up when they are asked for."""
 
@@ -34,7 +27,7 @@ class ChatCompleter(Completer):
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """The names of files; prompt_toolkit asks for all completions with `get_completions_async`."""
         word = document.text_before_cursor.rpartition(" ")[2]
-        yield from self._files(word.removeprefix("@"), complete_event)
+        return self._paths.get_completions(Document(word.removeprefix("@")), complete_event)
 
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
@@ -47,26 +40,15 @@ class ChatCompleter(Completer):
                 yield path
         elif text.startswith("/"):
             begun = rest if space else name
-            for choice in await self._choices(name[1:]) if space else _commands():
-                if choice.value.startswith(begun):
-                    yield _completion(choice, begun)
+            commands = [(f"/{one}", command.does) for one, command in COMMANDS.items()]
+            for value, about in await self._choices(name[1:]) if space else commands:
+                if value.startswith(begun):
+                    yield Completion(value, -len(begun), display_meta=clipped(in_line(about), 60))
 
-    async def _choices(self, name: str) -> list[Choice]:
-        """The values that a command takes; none if their list cannot be read."""
+    async def _choices(self, name: str) -> list[tuple[str, str]]:
+        """The values that a command takes, each with what it is; none if their list cannot be read."""
         command = COMMANDS.get(name)
-        if command is None or command.choices is None:
-            return []
-        with suppress(AskbookError):
-            return [Choice(*pair) for pair in await command.choices(self._session)]
+        if command is not None and command.choices is not None:
+            with suppress(AskbookError):
+                return await command.choices(self._session)
         return []
-
-    def _files(self, begun: str, event: CompleteEvent) -> Iterator[Completion]:
-        yield from self._paths.get_completions(Document(begun), event)
-
-
-def _commands() -> list[Choice]:
-    return [Choice(f"/{name}", command.does) for name, command in COMMANDS.items()]
-
-
-def _completion(choice: Choice, begun: str) -> Completion:
-    return Completion(choice.value, -len(begun), display_meta=clipped(in_line(choice.about), 60))

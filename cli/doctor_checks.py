@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -36,8 +37,8 @@ async def check_book(
 
     if isinstance(collection, AskbookError):
         raise collection
-    index, owner = collection_index(settings, collection, profile), owner_of(collection, profile)
-    try:
+    owner = owner_of(collection, profile)
+    async with aclosing(collection_index(settings, collection, profile)) as index:
         info = await index.info()
         if info is None and collection == MANUAL:
             return None, f"the manual; it will be indexed {_place(settings)} at the first question", ""
@@ -47,8 +48,6 @@ async def check_book(
             embedder = build_embedder(settings, profile, MANUAL)
         if embedder is not None:
             await _check_search(index, info, embedder, owner)
-    finally:
-        await index.aclose()
     made = ", not created by askbook" if info.foreign else ""
     detail = f'"{collection}"{made}, {counted(info.chunks, "passage")}, {_place(settings)}'
     read_by = "; ".join(dict.fromkeys(info.generators.values()))

@@ -260,14 +260,12 @@ async def _stored(
     chosen = profile_of(settings, profile)
     found: list[Chunk] = []
     for name in books:
-        index = collection_index(settings, name, chosen)
-        try:
-            found += await index.fetch(sorted(entry.id for entry in await index.entries()))
-        except AskbookError:
-            if not broken_too:
-                raise
-        finally:
-            await index.aclose()
+        async with aclosing(collection_index(settings, name, chosen)) as index:
+            try:
+                found += await index.fetch(sorted(entry.id for entry in await index.entries()))
+            except AskbookError:
+                if not broken_too:
+                    raise
     return found
 
 

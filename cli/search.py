@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 from collections.abc import Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -115,11 +116,8 @@ def passages(options: argparse.Namespace) -> int:
 
         profile = profile_of(settings)
         book = await choose_collection(settings, profile, options.collection)
-        index = collection_index(settings, book, profile)
-        try:
+        async with aclosing(collection_index(settings, book, profile)) as index:
             return [chunk.as_data() for chunk in await index.fetch(options.ids)]
-        finally:
-            await index.aclose()
 
     found = asyncio.run(run())
     known = {chunk["chunk_id"] for chunk in found}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from contextlib import aclosing
 from typing import Final
 
 from cli.terminal import clipped, counted, in_line, print_json, printable
@@ -78,11 +79,8 @@ async def _chunks(settings: Settings, name: str, profile: Profile, ids: list[str
     """The chunks of a collection by id, without those that do not exist."""
     from rag.books.book_settings import collection_index
 
-    index = collection_index(settings, name, profile)
-    try:
+    async with aclosing(collection_index(settings, name, profile)) as index:
         return {chunk.id: chunk for chunk in await index.fetch(ids)}
-    finally:
-        await index.aclose()
 
 
 def _show(result: Verification) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -151,8 +151,5 @@ async def open_book_agents(
     """The agents beside `main`, closed at exit. `main` must have services of its own, as `open_agent` builds them."""
     if not isinstance(main.services, LiveServices):
         raise UsageError("These services have no index that other books could be opened from.", code="given")
-    agents = BookAgents(settings, main, main.services, profiles, suggest=suggest)
-    try:
+    async with aclosing(BookAgents(settings, main, main.services, profiles, suggest=suggest)) as agents:
         yield agents
-    finally:
-        await agents.aclose()

@@ -18,8 +18,9 @@ from graph.build import STEPS, CompiledMachine
 from graph.conversations import unanswered
 from graph.memory import Memory
 from graph.storage import thread_config
+from nodes.turn import chosen_model
 from rag.conversation.turns import check_question, failed_response, next_number
-from rag.errors import AskbookError, InvalidQuestionError, MemoryFailureError, UsageError
+from rag.errors import AskbookError, MemoryFailureError, UsageError
 from rag.ports import Services
 from rag.types import Event, Response, new_id
 from state import Context, InputState
@@ -110,11 +111,12 @@ class TurnRuns:
     async def ask(
         self, request: Request, question: str, before: Sequence[AnyMessage] = (), *, stored: bool = True
     ) -> Events:
-        """The events of a turn, or only the response that says why its question is refused."""
-        profile = self._services.parts(request.context.profile).profile
+        """The events of a turn, or only the response that says why its question or its model is refused."""
+        parts = self._services.parts(request.context.profile)
         try:
-            check_question(question, profile.limits.max_question_characters)
-        except InvalidQuestionError as error:
+            check_question(question, parts.profile.limits.max_question_characters)
+            chosen_model(parts, request.context)
+        except UsageError as error:
             yield response_event(await self._failed(error, request))
             return
         run = self.run(request, request.asking(question, before), stored=stored)
@@ -194,7 +196,7 @@ class TurnRuns:
         """The response to a question that the machine never saw or could not finish."""
         parts = self._services.parts(request.context.profile)
         number = 1
-        if isinstance(failure, InvalidQuestionError):
+        if isinstance(failure, UsageError):
             with suppress(MemoryFailureError):  # report the invalid question; its number matters less
                 values = (await self._graph.aget_state(thread_config(request.thread_id))).values
                 number = next_number(values.get("messages", []), values.get("turn_number"))

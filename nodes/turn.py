@@ -114,11 +114,14 @@ def parts_of_run(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
     context = context_of(runtime)
     parts = parts_of(context.profile)
     overrides = context.model_dump(exclude={"profile", "filter", "model"}, exclude_none=True)
-    return replace(parts, profile=parts.profile.overridden(**overrides), chosen=_chosen_model(parts, context))
+    return replace(parts, profile=parts.profile.overridden(**overrides), chosen=chosen_model(parts, context))
 
 
-def _chosen_model(parts: Parts, context: Context) -> str:
-    """The model that the run asks for, if the operator offers it; empty for the profile's own, and without a model."""
+def chosen_model(parts: Parts, context: Context) -> str:
+    """The model that the run asks for, if the operator offers it; empty for the profile's own, and without a model.
+
+    Raises `UsageError` for one that is not on offer.
+    """
     own = {parts.model_name, parts.profile.model.name} if parts.quotes else {parts.model_name}
     if context.model is None or context.model in own:
         return ""

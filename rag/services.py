@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -209,10 +209,8 @@ async def open_services(
 ) -> AsyncIterator[LiveServices]:
     """The services from `build_services`, closed on exit."""
     services = await build_services(settings, profile=profile, collection=collection, progress=progress, given=given)
-    try:
+    async with aclosing(services):
         yield services
-    finally:
-        await services.aclose()
 
 
 async def build_services(
@@ -291,12 +289,9 @@ async def _index_manual(settings: Settings, services: LiveServices, progress: Pr
     if await is_current(services.index, services.embedder, services.sparse, stamp):
         return
     # Does not wait for the lock: a process that gets it after another one would index the manual again.
-    index = collection_index(settings, MANUAL, wait=0)
-    try:
+    async with aclosing(collection_index(settings, MANUAL, wait=0)) as index:
         vectors = ShippedVectors(VECTORS, vector_cache(settings))
         await index_manual(index, services.embedder, services.sparse, vectors, progress, stamp=stamp)
-    finally:
-        await index.aclose()
 
 
 def observers_of(settings: Settings) -> list[RunObserver]:

@@ -347,3 +347,11 @@ async def test_a_value_of_another_type_is_wrong_usage(question: Any, options: di
             await machine.agent.ask(question, **options)
         assert caught.value.code == code
     assert await machine.agent.threads() == []
+
+
+async def test_a_question_to_a_model_that_is_not_offered_stores_nothing() -> None:
+    machine = Machine(ANSWER)
+    response = await machine.agent.ask("What is a node?", thread_id="t", context=Context(model="expensive"))
+    assert response.error is not None
+    assert response.error.code == "unknown_model"
+    assert await machine.agent.threads() == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.books_on_disk import pages
+from tests.books_on_disk import BASE, pages
 
 PARTS = """# Summary
 
@@ -40,13 +40,21 @@ def test_the_parts_of_the_table_of_contents_stand_above_their_chapters(tmp_path:
     }
 
 
+RULES = "[preprocessor.spec]\ncommand = 'x'"
+
+
 @pytest.mark.parametrize(
-    ("body", "expected"),
+    ("config", "body", "expected"),
     [
-        ("A\n\n{{lint-table}}\n\nB `{{x}}`", "A\n\nB `{{x}}`"),
-        ("> [!EDITION-2024]\n> New.", "> Edition-2024:\n> New."),
+        (RULES, "r[page.intro]\n\nA [rule][other.one] of [`Fn`] and [x][no.rule].\n\n[`Fn`]: std::ops::Fn",
+         f"A [rule]({BASE}/other.html#r-other.one) of `Fn` and [x][no.rule]."),
+        (RULES, "[it](mod@test), [p](pointer#method.offset), [o](other.md#x)", f"it, p, [o]({BASE}/other.html#x)"),
+        ("", "r[page.intro]", "r[page.intro]"),
+        ("", "A\n\n{{lint-table}}\n\nB `{{x}}`", "A\n\nB `{{x}}`"),
+        ("", "> [!EDITION-2024]\n> New.", "> Edition-2024:\n> New."),
     ],
 )  # fmt: skip
-def test_what_preprocessors_make_is_text_and_links(body: str, expected: str, tmp_path: Path) -> None:
-    book = {"book.toml": "", "src/SUMMARY.md": "- [Page](page.md)", "src/page.md": body}
+def test_what_preprocessors_make_is_text_and_links(config: str, body: str, expected: str, tmp_path: Path) -> None:
+    summary = "- [Page](page.md)\n- [Other](other.md)"
+    book = {"book.toml": config, "src/SUMMARY.md": summary, "src/page.md": body, "src/other.md": "r[other.one]\n\nO"}
     assert pages(tmp_path, book)["src/page.md"].text == expected

@@ -181,3 +181,12 @@ def test_a_page_for_contributors_comes_behind_one_for_users() -> None:
     using = NumberedPassage(2, "Usage > Pages", "Build pages with the command `build`.")
     assert "build`." in first("How do I build pages?", contributing, using)
     assert "make" in first("How do I build pages as a contributor?", contributing, using)
+
+
+def test_a_definition_with_links_comes_before_what_is_only_said_of_the_thing() -> None:
+    said = NumberedPassage(1, "Rules", "Middleware is composable by means of functions of the store.")
+    links = (
+        "[dispatch function](understanding/of/the/dispatching-function.md) and [actions](understanding/of/actions.md)"
+    )
+    defined = NumberedPassage(2, "Glossary", f"A middleware is a function that wraps a {links}.")
+    assert "is a function" in first("What is middleware?", said, defined)

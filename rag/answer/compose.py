@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -48,19 +47,6 @@ _KEPT_TAGS: Final = re.compile(
 _OPENS_TAG: Final = re.compile(r"<(?:[/!?]?[A-Za-z]|!--)")
 
 
-@dataclass(frozen=True, slots=True)
-class Composed:
-    """`plain` has known markers as `[n]`. `unknown` counts markers that name no passage, `links` removed addresses.
-
-    `holes` are the addresses, and the inline code with an address, that left a gap among the words.
-    """
-
-    plain: MarkedText
-    unknown: int = 0
-    links: int = 0
-    holes: tuple[str, ...] = ()
-
-
 class Composer:
     """Makes text fit to be shown. It knows the passages of one turn: their texts and addresses by number."""
 
@@ -80,15 +66,16 @@ class Composer:
         """
         sources = {*self.numbers(text), *cited}
         allowed = self.allowed(sources)
-        first = once = _Pass(self, allowed, sources)
-        plain = text.changed(once.run(text.segments))
+        first = once = Composed(self, allowed, sources)
+        first.plain = text.changed(first.run(text.segments))
         for _ in range(4):
-            if _is_settled(plain, once.shown, allowed):
-                return Composed(plain, first.unknown, first.links, tuple(first.holes))
-            segments = text.segments if once is first else plain.segments
-            once = _Pass(self, allowed, sources, strip=True)
-            plain = MarkedText(once.run(segments))
-        return Composed(MarkedText(""), first.unknown, first.links, tuple(first.holes))
+            if _is_settled(first.plain, once.shown, allowed):
+                return first
+            segments = text.segments if once is first else first.plain.segments
+            once = Composed(self, allowed, sources, strip=True)
+            first.plain = MarkedText(once.run(segments))
+        first.plain = MarkedText("")
+        return first
 
     def bare(self, plain: MarkedText) -> str:
         """What a composed text claims: without its markers, and without "According to [1]," before it."""
@@ -159,14 +146,19 @@ class Allowed:
         return frozenset(found)
 
 
-class _Pass:
-    """One reading of a text. `strip` also drops the brackets between what is kept."""
+class Composed:
+    """One reading of a text, and what it found. `strip` also drops the brackets between what is kept.
+
+    `plain` has known markers as `[n]`. `unknown` counts markers that name no passage, `links` removed addresses.
+    `holes` are the addresses, and the inline code with an address, that left a gap among the words.
+    """
 
     def __init__(self, composer: Composer, allowed: Allowed, cited: AbstractSet[int], *, strip: bool = False):
         self._known = composer._texts
         self._sources = [composer._texts[number] for number in cited]
         self._allowed = allowed
         self._strip = strip
+        self.plain = MarkedText("")
         self.shown: list[tuple[int, ...]] = []
         self.holes: list[str] = []
         self._group: set[int] = set()  # the markers that stand before this place, next to one another

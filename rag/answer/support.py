@@ -12,7 +12,7 @@ from rag.evidence.reading import read
 from rag.evidence.verdict import check
 from rag.text.english.speech_acts import Demand, asked, joined_tasks
 from rag.text.english.stopwords import LIGHT
-from rag.text.orders import Order, blanked, orders, reports, without_orders
+from rag.text.orders import Order, blanked, is_order, orders, reports, without_orders
 from rag.text.sentences import code_spans, units
 from rag.text.vocabulary import is_garbled
 from rag.types import OMISSION, Passage, Quote, Standing
@@ -64,6 +64,7 @@ class CitedPassage:
             passage.url,
         )
         self.known = " \n".join(one for one in around if one)
+        self._titles = {_worded(title) for one in around if one for title in (one, *one.split(" > "))}
 
     @cached_property
     def evidence(self) -> str:
@@ -125,8 +126,10 @@ class CitedPassage:
         return found
 
     def stretch_of(self, sentence: str) -> Quote | None:
-        """The stretch that has the words of the sentence, in order."""
+        """The stretch that has the words of the sentence, in order. A title stands for the whole text."""
         words = _worded(sentence)
+        if words in self._titles and not is_order(sentence):
+            return clip(self.text, 0, len(self.text))
         found = self._verbatim.get(words) if words else None
         return clip(self.text, *found) if found else None
 
@@ -151,11 +154,10 @@ class SupportCheck:
         alone = {number: quote for one in checked for number, quote in one.quotes.items()}
         if alone:
             verbatim = any(one.verbatim for one in checked)
-            wanted = read(sentence).whole.telling.keys()
             beside = {
                 one.number: best_quote(sentence, one.text)
                 for one in sources
-                if one.number not in alone and len(wanted & one.stated) >= _RELATED * max(1, len(wanted))
+                if one.number not in alone and _is_related(sentence, one)
             }
             return Finding("supported", tuple(alone), alone | beside, verbatim)
         found = _checked(sentence, sources, self._turn) if len(sources) > 1 else checked[0]
@@ -240,6 +242,12 @@ class SupportCheck:
         if verbatim := source.stretch_of(sentence):
             return Finding("supported", (source.number,), {source.number: verbatim}, verbatim=True)
         return _checked(sentence, [source], self._turn)
+
+
+def _is_related(sentence: str, source: CitedPassage) -> bool:
+    """Whether a passage that does not say the sentence has enough of its words to be quoted beside one that does."""
+    wanted = read(sentence).whole.telling.keys()
+    return len(wanted & source.stated) >= _RELATED * max(1, len(wanted))
 
 
 def _checked(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str]) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import Any, Final, Literal
 
 from pydantic import Field
@@ -104,11 +104,8 @@ async def delete_book(settings: Settings, name: str) -> BookRecord:
     Raises `UsageError` for an unknown name and for a collection that another program made.
     """
     found = await _ours(settings, name, "deleted")
-    index = collection_index(settings, name)
-    try:
+    async with aclosing(collection_index(settings, name)) as index:
         await index.drop()
-    finally:
-        await index.aclose()
     return found
 
 

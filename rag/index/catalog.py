@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Collection
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Final
 
@@ -76,11 +77,8 @@ async def rename_collection(*, home: Path, collection: str, new: str, server: Se
 
     for name in (collection, new):
         _check_server_name(name)
-    index = ServerIndex(server.asynchronous(), collection, address=server.address)
-    try:
+    async with aclosing(ServerIndex(server.asynchronous(), collection, address=server.address)) as index:
         await index.rename(new)
-    finally:
-        await index.aclose()
 
 
 async def require_matching_models(

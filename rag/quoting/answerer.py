@@ -77,9 +77,6 @@ MOST: Final = 4  # blocks that are chosen by their scores
 CLOSE: Final = 0.85  # least share of the best score that a further block needs
 CLOSE_MANY: Final = 0.70  # the same, for a question that asks how or compares, and for an error message
 GAIN: Final = 0.5  # score of a further block for all the terms that no chosen block has
-NEXT: Final = 0.12  # score of a block that goes on where a chosen one ends
-ENOUGH: Final = 250  # characters; a shorter answer takes further blocks with LOOSE less
-LOOSE: Final = 0.05
 REPEATED: Final = 0.6  # share of the shorter block's keys from which on two blocks say the same
 FAULTY: Final = 0.25  # faults from which on a block beside a chosen one is not quoted
 OPENING: Final = 3  # blocks of the start page that say what the book is about
@@ -208,16 +205,15 @@ def whole_book(passages: Sequence[NumberedPassage], *, with_text: bool) -> list[
 def choose(reading: Reading) -> list[QuoteBlock]:
     """The blocks to quote, by passage in the order of their choice, then in the order of the text.
 
-    One at a time: the block with the best score, where a term that no chosen block has counts more, and so does a block
-    that goes on where a chosen one ends. After the first, a block must fit into what is left of the budget. What
-    follows the first in its section fills the rest; for a how-to question it comes before blocks from elsewhere.
+    One at a time, the best first. After the first, a block must fit into what is left of the budget. What follows the
+    first in its section fills the rest; for a how-to question it comes before blocks from elsewhere.
     """
     chosen: list[QuoteBlock] = []
     first: list[QuoteBlock] = []
     how_to = reading.shape.steps and not reading.shape.definition
     room = BUDGET
     for picked in range(MOST):
-        found = _next(reading, chosen, enough=BUDGET - room >= ENOUGH)
+        found = _next(reading, chosen)
         fitting = (group for block in found if (group := _with_antecedent(block, reading, chosen)))
         group = next((g for g in fitting if not picked or sum(map(_length, g)) <= room), [])
         if not group:
@@ -295,29 +291,18 @@ def _following(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock]
     return [other for other in found if lines(other, reading)]
 
 
-def _next(reading: Reading, chosen: Sequence[QuoteBlock], *, enough: bool) -> list[QuoteBlock]:
+def _next(reading: Reading, chosen: Sequence[QuoteBlock]) -> list[QuoteBlock]:
     """The blocks that may be quoted next, the best first."""
-    if not reading.ranked:
-        return []
     if not chosen:
         return reading.ranked
     asked = reading.shape
     close = CLOSE_MANY if asked.steps or asked.comparison or asked.message else CLOSE
-    least = max(block.score for block in reading.ranked) * (close if enough else close - LOOSE)
+    least = close * max(block.score for block in reading.ranked)
     have = frozenset[str]().union(*(block.own for block in chosen))
     before = share(reading.terms, have)
-    scored = []
-    for block in reading.ranked:
-        if block in chosen or _is_repeated(block, chosen):
-            continue
-        gain = GAIN * (share(reading.terms, have | block.own) - before)
-        follows = any(
-            block.run == other.run and block.section == other.section and block.place == other.place + 1
-            for other in chosen
-        )
-        if (score := block.score + gain + (NEXT if follows else 0.0)) >= least:
-            scored.append((score, block))
-    return [block for _, block in sorted(scored, key=lambda pair: -pair[0])]
+    gains = {block: block.score + GAIN * (share(reading.terms, have | block.own) - before) for block in reading.ranked}
+    near = sorted((block for block in gains if gains[block] >= least and block not in chosen), key=lambda b: -gains[b])
+    return [block for block in near if not _is_repeated(block, chosen)]
 
 
 def _is_repeated(block: QuoteBlock, chosen: Sequence[QuoteBlock]) -> bool:

@@ -38,9 +38,8 @@ PATH: Final = 0.8  # cosine of the headings above the block and the question
 DEFINES: Final = 2.0  # of what `defines` finds, for a question that asks what something is
 LATER: Final = 0.75  # of a defining sentence behind the second of its block
 OPENS: Final = 0.4  # of the block that opens its passage, for such a question
-STEPS: Final = 0.4  # of numbered steps, for a question that asks how
-SHOWS: Final = 1.0  # of code, for such a question
-CODE: Final = 0.2  # of code, for any other question
+SHOWS: Final = 1.0  # of code, for a question that asks how
+CODE: Final = 0.2  # of code, for any other question, in any language
 SHOWS_SOME: Final = 0.4  # of a section with code among others, for a question that asks how
 FOUND: Final = 0.5  # of a section of the first passage among others; of the second half of it, and so on
 GIVES_REASON: Final = 0.25
@@ -149,14 +148,9 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
         fit += DEFINES * max(definitions(block, reading.terms)) + (OPENS if block.place == 0 else 0.0)
     elif block.form == "code":
         fit += SHOWS if asked.steps else CODE
-    elif asked.steps and block.form == "steps":
-        fit += STEPS
     if asked.comparison:
-        fit += 0.2 if block.form == "table" else 0.0
         sides = [term for term in reading.terms if term.named]
         fit += COMPARES if len(sides) > 1 and all(term.within(block.own) for term in sides) else 0.0
-    if asked.listing and block.form in ("list", "table"):
-        fit += 0.1
     if asked.reason and REASON.search(block.text):
         fit += GIVES_REASON
     if asked.wanted in ("number", "year"):
@@ -284,7 +278,7 @@ def add_meaning(
     if tokens and isinstance(embedder, TokenEmbedder):
         _compare(candidates, embedder.embed_tokens(texts), tokens, wanted, token_places(question, tokens, wanted))
     else:
-        for block, cosine in zip(candidates, _cosines(query, texts, embedder), strict=True):
+        for block, cosine in zip(candidates, _cosines(query, embedder.embed_documents(texts)), strict=True):
             block.cosine = cosine
     for block in candidates:
         block.score += COSINE * block.cosine
@@ -294,7 +288,7 @@ def _add_paths(query: Sequence[float], passages: Sequence[Sequence[QuoteBlock]],
     """Add the cosines of the headings to the scores of the blocks below them."""
     paths = {block: " ".join(block.path) for found in passages for block in found}
     texts = list(dict.fromkeys(paths.values()))
-    cosine = dict(zip(texts, _cosines(query, texts, embedder), strict=True))
+    cosine = dict(zip(texts, _cosines(query, embedder.embed_documents(texts)), strict=True))
     for block, path in paths.items():
         block.score += PATH * cosine[path]
 
@@ -310,20 +304,19 @@ def _compare(
 
     A term that a block holds is matched at least by `HELD`, also where it stands behind what is embedded.
     """
-    for block, each, matches in zip(candidates, vectors, term_matches(asked, places, vectors), strict=True):
-        block.cosine = _cosine(asked.vector, each.vector)
+    cosines = _cosines(asked.vector, [each.vector for each in vectors])
+    for block, cosine, matches in zip(candidates, cosines, term_matches(asked, places, vectors), strict=True):
+        block.cosine = cosine
         every = block.own | block.context
         least = (max(match, HELD) if term.within(every) else match for term, match in zip(wanted, matches, strict=True))
         block.weakest = min(least, default=0.0)
 
 
-def _cosines(query: Sequence[float], texts: list[str], embedder: Embedder) -> list[float]:
-    """The cosine of the question's vector and that of each text. Vectors have length 1."""
-    return [_cosine(query, vector) for vector in embedder.embed_documents(texts)]
+def _cosines(query: Sequence[float], vectors: Sequence[Sequence[float]]) -> list[float]:
+    """The cosines of the question's vector and others. All have length 1."""
+    import numpy as np
 
-
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    return sum(a * b for a, b in zip(one, other, strict=True))
+    return (np.asarray(vectors) @ np.asarray(query)).tolist() if vectors else []
 
 
 def term_matches(

@@ -1,13 +1,15 @@
-"""The HTTP application: routes, errors and headers, around an agent that comes in as a port."""
+"""The HTTP application: routes, errors, headers and who is let in, around an agent that comes in as a port."""
 
 from __future__ import annotations
 
 import logging
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -15,13 +17,13 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Match, Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag.errors import AskbookError
 from rag.web import openai_api, threads_api
-from rag.web.access_control import AccessControl
 from rag.web.book_choice import own_book, own_books
 from rag.web.hosting import Hosting
-from rag.web.http_requests import RequestRefusedError, error_response, hosting_of, person_of
+from rag.web.http_requests import RequestRefusedError, check_size, error_response, hosting_of, person_of
 from rag.web.mcp_server import build_mcp
 from rag.web.metrics import Measured, metrics
 from rag.web.openapi import description
@@ -159,3 +161,68 @@ async def _unexpected(_request: Request, error: Exception) -> Response:
     response = error_response(failure)
     response.status_code = 500
     return response
+
+
+_OPEN: Final = ("/healthz", "/static/", "/favicon")  # hold nothing of a person, and no book
+
+_HEADERS: Final = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
+
+
+class AccessControl:
+    """ASGI middleware. Puts the person into `request.state.person`, or answers with an error."""
+
+    def __init__(self, app: ASGIApp, hosting: Hosting) -> None:
+        self._app = app
+        self._hosting = hosting
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            self._admit(scope)
+        except RequestRefusedError as refusal:
+            await error_response(refusal)(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
+
+    def _admit(self, scope: Scope) -> None:
+        request, headers = Request(scope), Headers(scope=scope)
+        length = headers.get("content-length", "")
+        if length.isdigit():
+            check_size(int(length[:18]), self._hosting.limits.body_bytes)
+        people = self._hosting.people
+        if not people.have_keys:
+            self._check_place(headers)
+        scheme, _, key = headers.get("authorization", "").partition(" ")
+        key = key.strip() if scheme.lower() == "bearer" else ""
+        person = people.of(key)
+        if person is None and request.url.path != "/" and not request.url.path.startswith(_OPEN):
+            problem = "The key is wrong." if key else "A key is needed."
+            raise RequestRefusedError(401, "unknown_key", problem, hint="Send it as Authorization: Bearer KEY.")
+        request.state.person = person
+
+    def _check_place(self, headers: Headers) -> None:
+        """Raise unless the request names this machine. A page elsewhere may know our port, and may rename our host."""
+        if _name(headers.get("host", "")) not in self._hosting.hosts:
+            raise RequestRefusedError(
+                403, "wrong_host", "This server answers only requests to 127.0.0.1 and localhost."
+            )
+        origin, host = headers.get("origin"), headers.get("host", "").lower()
+        allowed = origin is None or origin in self._hosting.origins
+        if not allowed and (origin or "").lower() not in (f"http://{host}", f"https://{host}"):
+            raise RequestRefusedError(403, "wrong_origin", "Pages of other sites may not use this server.")
+
+
+def _name(host: str) -> str:
+    """The host without its port; empty for an unreadable one."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""

@@ -30,7 +30,7 @@ from rag.ingest.page import MarkdownText
 from rag.ingest.page_draft import PageDraft, begin, finish, strip_html
 from rag.ingest.rst_markdown import RstMarkdown
 from rag.ingest.rst_syntax import BookPlace, parse_rst
-from rag.ingest.source_files import is_folder, read_inside
+from rag.ingest.source_files import is_folder
 from rag.ingest.tags import strip_tags
 from rag.ingest.titles import readable, without_number
 
@@ -86,17 +86,6 @@ class Generator(ABC):
         self.pages: dict[str, PageFile] = {}
         self.base_url: str | None = None
         self._included: list[tuple[str, Includes]] = []  # by the path of the page
-
-    @classmethod
-    def recognises(cls, source: Path, files: Sequence[Path]) -> str:
-        """Why a source without a configuration file is this generator's; empty if nothing says so."""
-        if (own := cls.own_file(source, files)) is not None:
-            return own.relative_to(source).as_posix()
-        for file in files if cls.sign is not None else ():
-            what, pattern = cls.sign or ("", re.compile(""))
-            if file.suffix.lower() in cls.signed and pattern.search(read_inside(source, file) or ""):
-                return f"{what} in {file.relative_to(source).as_posix()}"
-        return ""
 
     @classmethod
     def own_file(cls, source: Path, files: Sequence[Path]) -> Path | None:

@@ -21,7 +21,7 @@ from rag.ingest.generators.mdbook import MdBook
 from rag.ingest.generators.mkdocs import MkDocs
 from rag.ingest.generators.plain import PlainFolder
 from rag.ingest.generators.sphinx import Sphinx
-from rag.ingest.source_files import is_file, is_folder
+from rag.ingest.source_files import is_file, is_folder, read_inside
 
 KNOWN: Final[tuple[type[Generator], ...]] = (Docusaurus, MkDocs, MdBook, Hugo, Jekyll, Sphinx)
 _ALL: Final[tuple[type[Generator], ...]] = (*KNOWN, PlainFolder)
@@ -82,6 +82,17 @@ def _shown(config: Path, source: Path) -> str:
 
 def _by_contents(source: Path, files: Sequence[Path]) -> Generator | None:
     for kind in KNOWN:
-        if reason := kind.recognises(source, files):
+        if reason := _sign(kind, source, files):
             return kind(source, config=None, reason=reason)
     return None
+
+
+def _sign(kind: type[Generator], source: Path, files: Sequence[Path]) -> str:
+    """Why a source without a configuration file is of a kind: a file of its own, or a sign in a page; else empty."""
+    if (own := kind.own_file(source, files)) is not None:
+        return own.relative_to(source).as_posix()
+    what, pattern = kind.sign or ("", None)
+    for file in files if pattern is not None else ():
+        if pattern and file.suffix.lower() in kind.signed and pattern.search(read_inside(source, file) or ""):
+            return f"{what} in {file.relative_to(source).as_posix()}"
+    return ""

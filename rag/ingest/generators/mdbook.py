@@ -28,6 +28,8 @@ _INCLUDE: Final = re.compile(
     r"(?<!\\)\{\{#(?P<kind>include|rustdoc_include|playground|playpen|title)\s++(?P<target>[^{}\s]++)[^{}]*+\}\}"
 )
 _ANCHOR: Final = re.compile(r"ANCHOR(?P<end>_END)?:\s*(?P<name>[\w-]+)")
+_RULE: Final = re.compile(r"^r\[(?P<id>[\w.-]{1,200})\][ \t]*+$\n?", re.MULTILINE)
+_ITEM: Final = re.compile(r"[\w:@]+(?:#[\w.]+)?")  # an item of Rust's libraries, such as `std::ops::Fn` or `mod@test`
 _UNFILLED: Final = re.compile(r"^[ \t]*\{\{[\w-]{1,100}\}\}[ \t]*$\n?", re.MULTILINE)
 _RUST: Final = re.compile(r"^[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?(?:```+|~~~+)[ \t]*rust\b", re.MULTILINE)
 _HIDDEN: Final = re.compile(r"(?P<indent>\s*)#(?P<mark>[ #]|$)(?P<rest>.*)")
@@ -56,6 +58,16 @@ class MdBook(Generator):
         if self.config is None or is_file(self.source / _SUMMARY):
             return self.source if is_file(self.source / _SUMMARY) else self.source / "src"
         return resolved(self.config.parent / (as_text(self.option("book", "src")) or "src"))
+
+    @cached_property
+    def _has_rules(self) -> bool:
+        """Whether the preprocessor of the Rust Reference is on: `r[items.fn]` marks a rule, and links name items."""
+        return self.option("preprocessor", "spec") is not None
+
+    @cached_property
+    def _rules(self) -> dict[str, PageFile]:
+        """The page of each rule."""
+        return {rule["id"]: page for page in self.pages.values() for rule in _RULE.finditer(page.body)}
 
     @cached_property
     def _entries(self) -> dict[str, _Entry]:
@@ -91,7 +103,15 @@ class MdBook(Generator):
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
         """What a program fills in when the book is built, `{{table}}`, is not in its sources."""
-        draft.text = _UNFILLED.sub("", draft.text)
+        draft.text = _UNFILLED.sub("", _RULE.sub("", draft.text) if self._has_rules else draft.text)
+
+    def link(self, page: PageFile, destination: str) -> str:
+        is_item = self._has_rules and "." not in destination.partition("#")[0] and _ITEM.fullmatch(destination)
+        return "" if is_item else super().link(page, destination)
+
+    def unknown_reference(self, text: str, label: str) -> str | None:
+        rule = self._rules.get(label) if self._has_rules else None
+        return f"[{text}]({self.url(rule)}#r-{label})" if rule else None
 
 
 def _enter(block: SyntaxTreeNode, above: tuple[str, ...], entries: dict[str, _Entry]) -> None:

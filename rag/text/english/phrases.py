@@ -52,10 +52,7 @@ COPULA: Final = re.compile(
     r"lets?|combines?|denotes?|defines?)\b"
 )
 # After "X is", these words say something about X but not what it is.
-NO_DEFINITION: Final = re.compile(
-    r"\s+(?:also|often|generally|usually|typically|only|not|just|now|already|still|used|called|made|needed|required|"
-    r"useful|possible|important|available|supported|\w+(?:ly|ed))\b"
-)
+NO_DEFINITION: Final = re.compile(r"\s+(?:also|often|not|just|now|already|still|made|important|\w+(?:ly|ed|ble|ful))\b")
 # First words of a sentence that needs the one before it. "It is possible to" stands for nothing.
 LEANS_BACK: Final = re.compile(
     r"(?!It(?:['’]s| is) (?:\w+ly |also |often |not )?[*_]*(?:possible|impossible|important|necessary|recommended|"
@@ -94,27 +91,13 @@ POINTS_BACK: Final = re.compile(
     r"|(?:all|any|some|because|instead) of (?:this|that|it)|in (?:this|that) (?:way|manner))\b(?! (?:who|that|which))"
 )
 
-# Words of a sentence that only points at an address: "Visit the page now". Without the address it says nothing.
 # Words by which a heading leans on what stands before it, so that nobody understands it alone.
 LEANING: Final = re.compile(r"\b(?:such|this|that|these|those|it|its|they|them|their|above|below)\b", re.IGNORECASE)
+# Words of a sentence that only points at an address: "Visit the page now". Without the address it says nothing.
 POINTING: Final = frozenset(
-    {
-        "address",
-        "check",
-        "click",
-        "download",
-        "find",
-        "go",
-        "here",
-        "install",
-        "learn",
-        "link",
-        "linking",
-        "more",
-        "now",
-    }
-    | {"open", "page", "read", "see", "site", "today", "visit", "website"}
-)
+    ["address", "check", "click", "download", "find", "go", "here", "install", "learn", "link", "linking", "more",
+     "now", "open", "page", "read", "see", "site", "today", "visit", "website"]
+)  # fmt: skip
 # "(see )", "(cf.)" and the like, left over when their markers are removed.
 SEE: Final = re.compile(r"[ \t]*\((?:see|cf\.?|(?:source|passage|ref|reference)s?:?)[ \t,;]*\)", re.IGNORECASE)
 _SAYS: Final = (
