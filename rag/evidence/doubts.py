@@ -85,10 +85,11 @@ class Comparison:
             return True
         return rival - own > AHEAD[one.kind] or usual - own > SHORT
 
-    def absent(self) -> Iterator[tuple[int, str, Literal["", "unit", "number"]]]:
+    def absent(self) -> Iterator[tuple[int, str, Literal["", "unit", "measure", "number"]]]:
         """The numbers that no passage has: where each begins, its words, and what alone may differ, "" for nothing.
 
-        A passage may have it with another "unit", or another "number" that it rounds, or two years so far apart.
+        A passage may have it with another "unit", as a "measure" of another size, 89 kg where the claim has 89 pounds,
+        or another "number" that it rounds, or two years so far apart.
         """
         held = [quantity for line in self._sources.lines for quantity in line.quantities]
         for quantity in self._said.quantities:
@@ -96,7 +97,9 @@ class Comparison:
             titled = any(key in self._sources.known for key in quantity.keys)
             if not (fitting or titled or quantity.vague or self._counts(quantity, rivals)):
                 near = years_apart(quantity, held) or any(quantity.nearly(other) for other in held)
-                differs: Literal["", "unit", "number"] = "unit" if same else "number" if near else ""
+                differs: Literal["", "unit", "measure", "number"] = "unit" if same else "number" if near else ""
+                if same and all(quantity.measures_as(other) for other in held if quantity.same(other)):
+                    differs = "measure"
                 yield self._said.tokens[quantity.first].start, self._said.words(quantity), differs
 
     def _counts(self, quantity: Quantity, rivals: Places) -> bool:

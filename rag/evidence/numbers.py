@@ -32,8 +32,8 @@ class Quantity:
     """A number with its unit, at tokens `first..last`. `unit` is "" without one.
 
     `vague` marks "one" and the like, which often are no numbers. `size` is the number in the basic unit of
-    its kind, with that unit: (1800, "second") for half an hour, and (1/1800, "/second") for "every half hour". It is
-    None for a version or another number that is not plain. `rounded`: "about" or the like stands before it.
+    its kind, with that unit: (1800, "second") for half an hour and for "twice an hour". It is None for a version or
+    another number that is not plain. `rounded`: "about" or the like stands before it.
     """
 
     first: int
@@ -57,6 +57,10 @@ class Quantity:
 
     def _as_large(self, other: Quantity) -> bool:
         return self.size is not None and self.size == other.size
+
+    def measures_as(self, other: Quantity) -> bool:
+        """Whether both have units of one kind, such as kilograms and pounds."""
+        return bool(self.unit and other.unit and self.size and other.size and self.size[1] == other.size[1])
 
     def nearly(self, other: Quantity) -> bool:
         """Whether the other, rounded or converted to another unit, may be this number."""
@@ -115,17 +119,17 @@ def _quantity(tokens: Sequence[Token], at: int) -> Quantity | None:
         return Quantity(at, last, number, unit, vague)
     number *= 10**power
     rounded = any(_at(tokens, at - step).word in numerals.ROUNDED for step in (1, 2))
-    size = _size(number, unit, _per(tokens, last), every=_at(tokens, at - 1).word in numerals.EVERY)
-    return Quantity(at, last, str(number), unit, vague and not power, size, rounded)
+    return Quantity(at, last, str(number), unit, vague and not power, _size(number, unit, _per(tokens, last)), rounded)
 
 
-def _size(number: Fraction, unit: str, per: str, *, every: bool) -> tuple[Fraction, str]:
-    """The number in the basic unit; with `per`, that of a time, in a second; after "every", how often in a second."""
+def _size(number: Fraction, unit: str, per: str) -> tuple[Fraction, str]:
+    """The number in the basic unit, or with `per`, that of a time, in a second; "twice a day" is every 12 hours."""
     factor, zero, basic = numerals.sizes().get(unit, (Fraction(1), 0, unit))
     size = (number - zero) * factor
-    if every and basic == _SECOND and size:
-        return 1 / size, f"/{_SECOND}"
-    return (size / numerals.sizes()[per][0], f"{basic}/{_SECOND}") if per else (size, basic)
+    if not per:
+        return size, basic
+    time = numerals.sizes()[per][0]
+    return (size / time, f"{basic}/{_SECOND}") if basic or not size else (time / size, _SECOND)
 
 
 def _per(tokens: Sequence[Token], last: int) -> str:

@@ -147,7 +147,9 @@ def _judged_foreign(text: str, contexts: WordContexts, mentions: Mentions) -> Ve
 def _missing(text: str, comparison: Comparison, mentions: Mentions) -> Iterator[Reason]:
     """The numbers of a claim that no passage has, or none so or with this unit."""
     for start, number, differs in comparison.absent():
-        if differs:
+        if differs == "measure":
+            yield "contradicted", f"unit: {number} is not in the passages"
+        elif differs:
             yield "unconfirmed", f"{differs}: {number} is not in the passages"
         else:
             yield mentions.number(text, start, number)

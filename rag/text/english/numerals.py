@@ -37,7 +37,6 @@ MULTIPLIERS: Final = {
     "trillions": 12, "lakh": 5, "crore": 7, "k": 3, "bn": 9, "mn": 6,
 }  # fmt: skip
 TIMES: Final = {"once": 1, "twice": 2, "thrice": 3}  # before "a day" and the like
-EVERY: Final = frozenset({"every", "each"})
 PER: Final = frozenset({"a", "an", "per", "every", "each", "/"})  # before a unit of time
 TO: Final = frozenset({"-", "‑", "–", "—", "to", "or"})  # between the two numbers of a range
 # Before a number that may be rounded: "about", "more than".
