@@ -131,3 +131,21 @@ ROBOTS = (
 def test_a_line_speaks_of_what_its_heading_names() -> None:
     assert check("Spot is slower than wheeled rivals from Berlin.", [ROBOTS]).reasons == ()
     assert not check("Digit comes from Boston.", [ROBOTS]).supported
+
+
+ATLAS = "Atlas is a humanoid robot. It weighs 89 kg and has 28 joints. The state is saved every interval, which is 30 minutes."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "standing"),
+    [
+        ("Atlas weighs 89 kg and has 28 joints.", "supported"),
+        ("The state is saved every half hour.", "supported"),
+        ("Atlas weighs 89 tons.", "contradicted"),
+        ("Spot weighs 89 kg.", "unconfirmed"),
+        ("Spot has 28 joints.", "unconfirmed"),
+    ],
+)
+def test_a_statement_is_about_what_the_passage_speaks_of(sentence: str, standing: str) -> None:
+    """The word "it" stands for what the sentence before it names, and a measure of another size is another measure."""
+    assert check(sentence, [ATLAS]).standing == standing

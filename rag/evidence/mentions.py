@@ -91,7 +91,8 @@ class Mentions:
     def _strange_subject(self, sentence: ReadText) -> str:
         """The word at the beginning, if the cited texts lack it and it is a name or the subject of a plain statement.
 
-        Its own capital says nothing there. It is a name if a text beside has it, and none in lower case.
+        Its own capital says nothing there. It is a name if a text beside has it, and none in lower case. It is a
+        subject before a common verb, or before one that has a subject in the texts too: "Spot weighs 89 kg".
         """
         words = [one for one in sentence.whole.tokens if one.word[0].isalnum()][:2]
         if len(words) < 2:
@@ -104,7 +105,8 @@ class Mentions:
             return ""
         forms = {first.word, first.word.removesuffix("s"), f"{first.word}s"}
         is_name = any(word in one.capitals for one in self._all) and not any(forms & one.small for one in self._all)
-        is_subject = _VERBS.fullmatch(second.word) and not first.word.endswith(("s", "ing"))
+        is_verb = _VERBS.fullmatch(second.word) or any(_says_of(one, second.word) for one in self._cited)
+        is_subject = is_verb and not first.word.endswith(("s", "ing"))
         return word if is_name or is_subject else ""
 
     def code(self, sentence: str) -> Iterator[tuple[Standing, str]]:
@@ -151,6 +153,12 @@ class Mentions:
 
 def _absent(kind: str, text: str, *, near: bool) -> tuple[Standing, str]:
     return "unconfirmed" if near else "contradicted", f"{kind}: {text} is not in the passages"
+
+
+def _says_of(text: ReadText, verb: str) -> bool:
+    """Whether the text has a name or "it" before a verb such as "weighs"."""
+    before = rf"\b(?:[A-Z]\w*|it|that|which|who) {re.escape(verb)}\b"
+    return verb.endswith("s") and re.search(before, text.text) is not None
 
 
 def _has_name(texts: Sequence[ReadText], name: str) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from rag.evidence.reading import TextLine, read
+from rag.text.english.word_lists import PRONOUNS
 from rag.text.vocabulary import is_foreign, words_of_text
 
 NUMBER_WEIGHT: Final = 0.8
@@ -30,8 +31,8 @@ class Sources:
     """The lines of all passages, numbered, with an index of the lines that hold a key.
 
     `known` are the keys of the text `above` the passages, such as titles. `homes` are the indices of the
-    lines' passages, `holders` the numbers of the lines by key, `above` the keys of the heading or lead that introduces
-    each line.
+    lines' passages, `holders` the numbers of the lines by key, `above` the keys of what introduces each
+    line: a heading or lead, and before "It weighs 89 kg" the line that names it.
     """
 
     def __init__(self, passages: Sequence[str], above: str) -> None:
@@ -41,12 +42,15 @@ class Sources:
         self.lines: list[TextLine] = []
         self.homes: list[int] = []
         self.holders: dict[str, list[int]] = {}
-        self.above: list[Container[str]] = []
+        self.above: list[frozenset[str]] = []
         for passage, text in enumerate(texts):
-            introduction: Container[str] = ()
+            introduction: Iterable[str] = ()
+            subject: Iterable[str] = ()
             for line in text.lines:
-                self.above.append(introduction)
+                continues = bool(line.tokens) and line.tokens[0].word in PRONOUNS
+                self.above.append(frozenset((*introduction, *(subject if continues else ()))))
                 introduction = line.places if line.introduces else introduction
+                subject = subject if continues else line.places
             for number, line in enumerate(text.lines, len(self.lines)):
                 for key in line.places:
                     self.holders.setdefault(key, []).append(number)

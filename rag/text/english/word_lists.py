@@ -20,6 +20,9 @@ _DAY_WORDS: Final = "monday tuesday wednesday thursday friday saturday sunday"
 DATES: Final = frozenset({*MONTHS, *_DAY_WORDS.split()})
 TITLES: Final = frozenset({"mr", "mrs", "ms", "dr", "prof", "tv"})
 
+# A sentence that begins with one of these is about what the sentence before it names.
+PRONOUNS: Final = frozenset({"it", "its", "they", "their", "he", "his", "she", "her"})
+
 _CUE_WORDS: Final = "not no never nor neither without none nobody nothing nowhere cannot non hardly scarcely barely"
 CUES: Final = frozenset(_CUE_WORDS.split())
 
