@@ -176,7 +176,8 @@ def _settle(config: pytest.Config, worker: int) -> None:
     for name in filter(config.pluginmanager.has_plugin, ("terminalreporter", "terminalprogress")):
         config.pluginmanager.unregister(name=name)
     capture: Any = config.pluginmanager.getplugin("capturemanager")
-    capture.stop_global_capturing()
+    capture.suspend_global_capture(in_=True)
+    capture._global_capturing = None  # not closed, since libraries have kept the streams of the time of their import
     capture.start_global_capturing()
     folders: Any = config._tmp_path_factory  # type: ignore[attr-defined]
     shared_folder = folders.getbasetemp()
