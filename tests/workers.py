@@ -176,7 +176,9 @@ def _settle(config: pytest.Config, worker: int) -> None:
     for name in filter(config.pluginmanager.has_plugin, ("terminalreporter", "terminalprogress")):
         config.pluginmanager.unregister(name=name)
     capture: Any = config.pluginmanager.getplugin("capturemanager")
-    capture.stop_global_capturing()
+    capture.suspend_global_capture(in_=True)
+    # Not closed, and not forgotten: libraries have kept the streams of the time when they were imported.
+    capture.before_the_fork, capture._global_capturing = capture._global_capturing, None
     capture.start_global_capturing()
     folders: Any = config._tmp_path_factory  # type: ignore[attr-defined]
     shared_folder = folders.getbasetemp()
