@@ -133,7 +133,7 @@ def test_a_line_speaks_of_what_its_heading_names() -> None:
     assert not check("Digit comes from Boston.", [ROBOTS]).supported
 
 
-ATLAS = "Atlas is a humanoid robot. It weighs 89 kg and has 28 joints. The state is saved every interval, which is 30 minutes."
+ATLAS = "Atlas is a humanoid robot. It weighs 89 kg and has 28 joints. Every interval of 30 minutes the state is saved."
 
 
 @pytest.mark.parametrize(
