@@ -7,7 +7,6 @@ so its result is kept. Compiling the machine takes a third of the time with them
 from __future__ import annotations
 
 import dis
-import sys
 import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ def used() -> Iterator[None]:
     """Keep these results until the block ends."""
     from langgraph.graph import _branch, state
     from langgraph.pregel import _utils
+    from qdrant_client.embed import type_inspector
 
     with pytest.MonkeyPatch.context() as patch:
         # LangGraph looks for graphs in the bytecode of each node.
@@ -30,8 +30,7 @@ def used() -> Iterator[None]:
         for module in (state, _branch):
             patch.setattr(module, "get_type_hints", partial(_type_hints, cache(typing.get_type_hints)))
         # A client copies the schema of all requests, to look for texts that it should embed.
-        if inspector := sys.modules.get("qdrant_client.embed.type_inspector"):  # no test should wait for its import
-            patch.setattr(inspector, "ModelSchemaParser", cache(inspector.ModelSchemaParser))
+        patch.setattr(type_inspector, "ModelSchemaParser", cache(type_inspector.ModelSchemaParser))
         yield
 
 
