@@ -25,7 +25,7 @@ from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.ingest.ingestion import ingest
 from rag.ingest.report import IngestReport
 from rag.settings import Settings, variables
-from tests import fakes, fork_server, library_caches, made_vectors, wire
+from tests import fakes, fork_server, made_vectors, wire
 from tests.command_line import QUESTION, CommandLine, Done
 from tests.homes import copied
 from tests.openai_server import OPENAI_KEY, Endpoint, openai_server
@@ -160,12 +160,6 @@ def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     file.write_text(Path(certifi.where()).read_text(encoding="utf-8").partition(end)[0] + end, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", str(file))
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _libraries_compute_once() -> Iterator[None]:
-    with library_caches.used():
         yield
 
 
