@@ -59,9 +59,9 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def count(config: pytest.Config) -> int:
-    """How many workers: by default one more than processors, as some tests wait for another process or for a clock."""
+    """How many workers: by default two more than processors, as some tests wait for another process or for a clock."""
     asked: str = config.getoption("workers")
-    return min((os.cpu_count() or 1) + 1, MOST) if asked == "auto" else int(asked)
+    return min((os.cpu_count() or 1) + 2, MOST) if asked == "auto" else int(asked)
 
 
 # --- the process that has collected ---------------------------------------------------------------------------------
