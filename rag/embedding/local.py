@@ -80,8 +80,11 @@ class OnnxEmbeddings(Embeddings):
         return self._load()
 
     def count_tokens(self, text: str) -> int:
-        """The word pieces of the text, without [CLS] and [SEP]; the model sees the first `max_tokens` of them."""
-        return len(_counter(self._vocabulary).encode(text, add_special_tokens=False).ids)
+        """The word pieces of the text, without [CLS] and [SEP]; the model sees the first `max_tokens` of them.
+
+        No word piece reaches over the end of a line, so a text has as many as its lines.
+        """
+        return sum(_count(self._vocabulary, line) for line in text.split("\n"))
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """One unit vector per text, the mean of its tokens' states. Texts of about one length share a run."""
@@ -182,6 +185,12 @@ class _File(NamedTuple):
     def of(cls, path: Path) -> _File:
         status = path.stat()
         return cls(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=1024)
+def _count(vocabulary: _File, line: str) -> int:
+    """The word pieces of a line. They are kept: cutting a page measures a line again with each block that is added."""
+    return len(_counter(vocabulary).encode(line, add_special_tokens=False).ids)
 
 
 @lru_cache(maxsize=2)
