@@ -63,13 +63,15 @@ def signals(claim: WordContexts) -> Signals:
 
 
 def _tail(claim: WordContexts) -> float:
-    """The share of the last words that one line holds; 1 without words."""
-    held: dict[int, float] = {}
-    for word in claim.words[-TAIL:]:
-        for number in claim.sources.holders.get(word.key, ()):
-            held[number] = held.get(number, 0.0) + word.weight
-    whole = sum(word.weight for word in claim.words[-TAIL:])
-    return max(held.values(), default=0.0) / whole if whole else 1.0
+    """The share of the last words that one line holds with what introduces it; 1 without words."""
+    sources, words = claim.sources, claim.words[-TAIL:]
+    lines = {number for word in words for number in sources.holders.get(word.key, ())}
+    held = (
+        sum(word.weight for word in words if word.key in sources.lines[n].places or word.key in sources.above[n] | sources.known)
+        for n in lines
+    )
+    whole = sum(word.weight for word in words)
+    return max(held, default=0.0) / whole if whole else 1.0
 
 
 def _added(said: Set[str], near: Set[str]) -> int:

@@ -216,8 +216,9 @@ def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
     at = last + 1 + (_at(tokens, last + 1).word in ("-", "‑", "–"))
     dimension = numerals.AREAS_AND_VOLUMES.get(_at(tokens, at).word, "")
     at += bool(dimension)
-    if _at(tokens, at).word == "°":
-        return at + 1, numerals.units().get("°" + _at(tokens, at + 1).word, "degree")
+    if _at(tokens, at).word in ("°", "degrees"):
+        scale = numerals.units().get("°" + _at(tokens, at + 1).word[:1], "")
+        return (at + 1, scale) if scale and _at(tokens, at + 1).word in (scale, scale[0]) else (at, "degree")
     if _at(tokens, at).word == "per" and _at(tokens, at + 1).word == "cent":
         return at + 1, "%"
     unit = numerals.units().get(_at(tokens, at).word)

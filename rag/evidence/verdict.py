@@ -27,7 +27,6 @@ LONGEST_TEXT: Final = 4000  # code points; a longer text is no sentence
 LONGEST_WRAPPED: Final = 2000  # code points; a longer sentence is taken as it is
 MOST_WRAPS: Final = 4  # phrases before a claim that are removed
 STRANGE: Final = 1  # words of a heading or a lead that may be missing in the passages
-SHORT_WORDS: Final = 6  # words of a claim whose last content word must stand in the passages
 CLOSE: Final = 0.4  # least share of a claim, by weight, that the passages hold
 CLAUSE_CLOSE: Final = 0.3  # the same of each of its clauses
 FEW_WORDS: Final = 3  # content words of a claim or clause of which the passages must hold half
@@ -226,7 +225,8 @@ def _judged(text: str, claim: WordContexts, mentions: Mentions) -> tuple[WordCon
     doubts = list(comparison.doubts())
     said, held = claim.said.tokens, claim.sources.holders
     of_itself = "i" not in held and any(token.word == "i" and token.capital for token in said)  # and no passage does
-    if _is_distant(claim.words, CLOSE) or _ends_elsewhere(claim) or of_itself or not claim.sources.lines:
+    ends_elsewhere = 1 < len(claim.words) <= FEW_WORDS and not claim.words[-1].key  # "Widgets are harmful"
+    if _is_distant(claim.words, CLOSE) or ends_elsewhere or of_itself or not claim.sources.lines:
         doubts.append("distant: the passages say nothing like it")
     elif any(_is_distant(clause, CLAUSE_CLOSE) for clause in _clauses(text, claim)):
         doubts.append("distant: the passages say nothing like one of its clauses")
@@ -244,14 +244,8 @@ def _is_distant(words: Sequence[Word], least: float) -> bool:
     return share_held(words) < least or (len(words) <= FEW_WORDS and 2 * held < len(words))
 
 
-def _ends_elsewhere(claim: WordContexts) -> bool:
-    """Whether a short claim ends with a word that no passage has: "Widgets are harmful" of a text about widgets."""
-    short = sum(token.word[0].isalnum() for token in claim.said.tokens) <= SHORT_WORDS
-    return short and len(claim.words) > 1 and not claim.words[-1].key
-
-
 def _clauses(text: str, claim: WordContexts) -> list[list[Word]]:
-    """The words of each clause. A clause of few words belongs to the one before it."""
+    """The words of each main clause. A clause of few words belongs to the one before it."""
     said = claim.said
     cuts = [match.end() for match in CLAUSE_BEGINS.finditer(text, said.start, said.end)]
     clauses: list[list[Word]] = []

@@ -179,9 +179,8 @@ CLAUSE_JOINT: Final = re.compile(
 
 # Where a clause begins that states something by itself: "A node runs, and it sends messages", "because it is old".
 CLAUSE_BEGINS: Final = re.compile(
-    r"(?:[,;:]|\s[–—-])\s+(?=(?:and|but|so|which|because|while|whereas|although|since|as|or|then|where|who|\w+ing)\b)|;\s+"
-    r"|\s+(?=(?:because|whereas|although|which|so that|while|since|unless|if|when|before|after|until|"
-    r"and (?:it|they|the|a|this|you|he|she|its|therefore|then|so))\b)",
+    r"(?:[,:]|\s[–—-])\s+(?=(?:and|but|or)\b)|;\s+"
+    r"|\s+(?=and (?:it|they|the|a|this|you|he|she|its|therefore|then|so)\b)",
     re.IGNORECASE,
 )
 
