@@ -7,7 +7,7 @@ this is certain alone. The weights are those of a logistic regression on labelle
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Container, Set
 from typing import Final, NamedTuple
 
 from rag.evidence.negation import cues
@@ -15,17 +15,19 @@ from rag.evidence.word_contexts import WordContexts
 from rag.text.english.word_lists import CAUSES, LIMITS, TIMES, UNIVERSALS
 
 TAIL: Final = 4  # content words at the end of a claim
+BESIDE: Final = 0.5  # share that a word counts in a line before or after
 MOST_MISSING: Final = 4  # missing words that count; more are no paraphrase
 
 
 class Signals(NamedTuple):
     """What tells a falsehood that is made of the words of the passages from a paraphrase.
 
-    `tail` is the share of the last four content words, by weight, that one line holds, 0 to 1. `missing` counts the
-    words that no passage has, 0 to 4: whoever writes in his own words has some. `short` is 1 for a claim of four
-    content words or fewer, which is nothing but its tail. `denial` is 1 if the nearest line denies something and the
-    claim denies nothing. `added` counts the claim's words for a whole, a cause or an order in time that have no
-    counterpart around the nearest line. `limited` is 1 if it adds a word for a whole, and leaves out a
+    `tail` is the share of the last four content words, by weight, that one line holds with its heading, 0 to 1; words
+    of the lines beside it count half.
+    `missing` counts the words that no passage has, 0 to 4: whoever writes in his own words has some. `short` is 1 for a
+    claim of four content words or fewer, which is nothing but its tail. `denial` is 1 if the nearest line denies
+    something and the claim denies nothing. `added` counts the claim's words for a whole, a cause or an order in time
+    that have no counterpart around the nearest line. `limited` is 1 if it adds a word for a whole, and leaves out a
     "most", "may" or "except" of the nearest line.
     """
 
@@ -37,8 +39,8 @@ class Signals(NamedTuple):
     limited: float
 
 
-WEIGHTS: Final = Signals(tail=-3.45, missing=-0.53, short=-1.44, denial=0.80, added=0.95, limited=1.21)
-BIAS: Final = 2.03
+WEIGHTS: Final = Signals(tail=-4.54, missing=-0.69, short=-1.50, denial=0.82, added=0.85, limited=1.54)
+BIAS: Final = 3.30
 
 
 def score(claim: WordContexts) -> float:
@@ -63,15 +65,17 @@ def signals(claim: WordContexts) -> Signals:
 
 
 def _tail(claim: WordContexts) -> float:
-    """The share of the last words that one line holds with what introduces it; 1 without words."""
+    """The share of the last words that one line holds with what introduces it, the lines beside it half; or 1."""
     sources, words = claim.sources, claim.words[-TAIL:]
-    lines = {number for word in words for number in sources.holders.get(word.key, ())}
-    held = (
-        sum(word.weight for word in words if word.key in sources.lines[n].places or word.key in sources.above[n] | sources.known)
-        for n in lines
-    )
+    most = 0.0
+    for number in {number for word in words for number in sources.holders.get(word.key, ())}:
+        own: list[Container[str]] = [sources.lines[number].places, sources.above[number], sources.known]
+        beside = [line.places for line in sources.around(number)]
+        kept = [word for word in words if any(word.key in keys for keys in own)]
+        half = [word for word in words if word not in kept and any(word.key in keys for keys in beside)]
+        most = max(most, sum(word.weight for word in kept) + BESIDE * sum(word.weight for word in half))
     whole = sum(word.weight for word in words)
-    return max(held, default=0.0) / whole if whole else 1.0
+    return most / whole if whole else 1.0
 
 
 def _added(said: Set[str], near: Set[str]) -> int:

@@ -17,14 +17,13 @@ from rag.text.english.word_lists import ALL, CUES, DATES, EXCEPTIONS, LIMITS
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
 OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of the passages stands in this place
 OF_NONE: Final = 0.25  # fit up to which a denial is about something else
-OF_DENIAL: Final = 0.65  # share of the usual fit up to which a denial is about something else
+OF_DENIAL: Final = 0.75  # share of the usual fit up to which a denial is about something else
 QUOTED: Final = 0.8  # usual fit above which the claim says nearly the words of a passage
 _NONE: Final[frozenset[str]] = frozenset()
 
 Places = list[tuple[int, int]]
 Kind = Literal["name", "number", "comparison", "negation", "denial"]
-# By how much a rival may fit better. A passage denies many a word that it affirms elsewhere.
-AHEAD: Final[dict[Kind, float]] = {"name": 0.15, "number": 0.0, "comparison": 0.0, "negation": 0.1, "denial": 0.0}
+AHEAD: Final = 0.35  # by which another name may fit better in a claim of other words; less as the usual fit grows
 # Fit up to which a rival is about something else. A paraphrase often denies in other words.
 LEAST: Final[dict[Kind, float]] = {"comparison": 0.25, "negation": 0.65}
 _REASONS: Final[dict[Kind, str]] = {
@@ -81,11 +80,12 @@ class Comparison:
         best = self._contexts.best
         own, rival = best(one.first, one.last, one.own), best(one.first, one.last, one.rivals)
         usual = self._contexts.usual(one.first)
-        if one.kind in LEAST and rival <= max(LEAST[one.kind], OF_ANOTHER * usual):
+        if rival <= LEAST.get(one.kind, -1.0):
             return False
         if one.kind == "denial" and own < max(OF_NONE, OF_DENIAL * usual):
             return True
-        return rival - own > AHEAD[one.kind] or usual - own > SHORT
+        ahead = AHEAD * (1.0 - usual) if one.kind == "name" else 0.0
+        return rival - own > ahead or usual - own > SHORT
 
     def absent(self) -> Iterator[tuple[int, str, Literal["", "unit", "measure", "number"]]]:
         """The numbers that no passage has: where each begins, its words, and what alone may differ, "" for nothing.

@@ -18,7 +18,7 @@ _MONTH_WORDS: Final = "january february march april may june july august septemb
 MONTHS: Final = tuple(_MONTH_WORDS.split())
 _DAY_WORDS: Final = "monday tuesday wednesday thursday friday saturday sunday"
 DATES: Final = frozenset({*MONTHS, *_DAY_WORDS.split()})
-TITLES: Final = frozenset({"mr", "mrs", "ms", "dr", "prof", "tv"})
+TITLES: Final = frozenset({"mr", "mrs", "ms", "dr", "prof", "tv", "ad", "bc", "bce", "ce"})  # no names
 
 # A sentence that begins with one of these is about what the sentence before it names.
 PRONOUNS: Final = frozenset({"it", "its", "they", "their", "he", "his", "she", "her"})
