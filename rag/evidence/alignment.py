@@ -7,7 +7,7 @@ this is certain alone. The weights are those of a logistic regression on labelle
 
 from __future__ import annotations
 
-from collections.abc import Container, Set
+from collections.abc import Set
 from typing import Final, NamedTuple
 
 from rag.evidence.negation import cues
@@ -40,7 +40,7 @@ class Signals(NamedTuple):
 
 
 WEIGHTS: Final = Signals(tail=-4.54, missing=-0.69, short=-1.50, denial=0.82, added=0.85, limited=1.54)
-BIAS: Final = 3.30
+BIAS: Final = 3.22
 
 
 def score(claim: WordContexts) -> float:
@@ -67,14 +67,11 @@ def signals(claim: WordContexts) -> Signals:
 def _tail(claim: WordContexts) -> float:
     """The share of the last words that one line holds with what introduces it, the lines beside it half; or 1."""
     sources, words = claim.sources, claim.words[-TAIL:]
-    most = 0.0
-    for number in {number for word in words for number in sources.holders.get(word.key, ())}:
-        own: list[Container[str]] = [sources.lines[number].places, sources.above[number], sources.known]
-        beside = [line.places for line in sources.around(number)]
-        kept = [word for word in words if any(word.key in keys for keys in own)]
-        half = [word for word in words if word not in kept and any(word.key in keys for keys in beside)]
-        most = max(most, sum(word.weight for word in kept) + BESIDE * sum(word.weight for word in half))
-    whole = sum(word.weight for word in words)
+    most, whole = 0.0, sum(word.weight for word in words)
+    for line in {line for word in words for line in sources.holders.get(word.key, ())}:
+        own = {*sources.lines[line].places, *sources.above[line], *sources.known}
+        beside = {key for other in sources.around(line) for key in other.places}
+        most = max(most, sum(one.weight * ((one.key in own) or BESIDE * (one.key in beside)) for one in words))
     return most / whole if whole else 1.0
 
 

@@ -236,10 +236,7 @@ def _judged(text: str, claim: WordContexts, mentions: Mentions) -> tuple[WordCon
 
 
 def _is_distant(words: Sequence[Word], least: float) -> bool:
-    """Whether the passages hold less than the least share of the words, or of few words less than half.
-
-    One rare word weighs more than half of a short claim: the subject of "Widgets sing in the morning".
-    """
+    """Whether they hold less than this share of the words, or less than half of few: a rare subject weighs most."""
     held = sum(bool(word.key) for word in words)
     return share_held(words) < least or (len(words) <= FEW_WORDS and 2 * held < len(words))
 

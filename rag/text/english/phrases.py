@@ -177,7 +177,7 @@ CLAUSE_JOINT: Final = re.compile(
     r"[,;]?\s+(?:but|however|although|though|nevertheless)\b[,;]?\s*|;\s+|\s*,\s*(?=(?:the|there|it|they|he|she|this|these)\b)"
 )
 
-# Where a clause begins that states something by itself: "A node runs, and it sends messages", "because it is old".
+# Where a main clause begins: "A node runs, and it sends messages". A reason or a condition often has words of its own.
 CLAUSE_BEGINS: Final = re.compile(
     r"(?:[,:]|\s[–—-])\s+(?=(?:and|but|or)\b)|;\s+"
     r"|\s+(?=and (?:it|they|the|a|this|you|he|she|its|therefore|then|so)\b)",
