@@ -268,10 +268,12 @@ def _take_place(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
 
 
 def _opened(number: int) -> IO[str]:
-    """A standard stream as Python opens it."""
+    """A standard stream as Python opens it in the environment of this process."""
     mode, errors = "w" if number else "r", "backslashreplace" if number == 2 else "surrogateescape"
+    if encoding := os.environ.get("PYTHONIOENCODING"):
+        errors = errors if number == 2 else "strict"
     lines = 1 if number == 2 or os.isatty(number) else -1
-    return open(number, mode, lines, encoding="utf-8", errors=errors, closefd=False)
+    return open(number, mode, lines, encoding=encoding or "utf-8", errors=errors, closefd=False)
 
 
 def _made(file: str) -> AbstractContextManager[None]:
