@@ -1,7 +1,8 @@
 """Processes of `run.py` that import nothing, since each is forked from one that has imported everything.
 
 Importing is most of what a process costs, and is the same in all of them. Everything else is real: a process with its
-own environment, streams, terminal and signals, which executes `run.py` from its first line and ends as Python ends.
+own environment, streams, terminal and signals, which executes `run.py`, or another program, from its first line and
+ends as Python ends.
 Tests of the start itself, of imports, encodings and closed streams start Python: see `tests/command_line.py`.
 """
 
@@ -86,7 +87,7 @@ class Forked:
         assert self.stdin is not None
         assert self.stdout is not None
         assert self.stderr is not None
-        with ThreadPoolExecutor() as readers:
+        with self, ThreadPoolExecutor() as readers:
             out, err = readers.submit(self.stdout.read), readers.submit(self.stderr.read)
             try:
                 self.stdin.write(data)
@@ -131,12 +132,14 @@ class ForkServer:
         stderr: int = PIPE,
         terminal: bool = False,
         shell: str = "",
+        program: Path = ROOT / "run.py",
     ) -> Forked:
-        """`run.py` with arguments, or a line of the shell. A stream is `PIPE`, `CLOSED` or a file descriptor.
+        """A program in Python with arguments, or a line of the shell. A stream is `PIPE`, `CLOSED` or a descriptor.
 
         With `terminal` the process leads a session of its own, whose terminal is its standard error.
         """
         request = {"arguments": arguments, "cwd": str(cwd), "env": dict(env), "terminal": terminal, "shell": shell}
+        request["program"] = str(program)
         request["vectors"] = str(vectors or "")
         request["closed"] = [number for number, one in enumerate((stdin, stdout, stderr)) if one == CLOSED]
         reading, writing = os.pipe()
@@ -180,8 +183,16 @@ def _import_everything() -> None:
                 importlib.import_module(module.name)
     for name in ("run", *_LIBRARIES):
         importlib.import_module(name)
+    atexit.register(_keep, set(sys.modules) - {"builtins", "sys"})
     gc.collect()
     gc.freeze()  # or a collection in a forked process would copy most of the memory
+
+
+def _keep(names: set[str]) -> None:
+    """Hide these modules from the end of a forked process. Python would free them, and so copy all their memory."""
+    kept: list[object] = [module for name in names if (module := sys.modules.pop(name, None))]
+    kept.append(kept)  # a cycle, which holds itself, and which no collection looks at
+    gc.freeze()
 
 
 def _requests(server: socket.socket) -> Iterator[tuple[dict[str, Any], list[int]]]:
@@ -249,7 +260,7 @@ def _take_place(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
         os.execve("/bin/sh", ["sh", "-c", request["shell"]], request["env"])
     os.environ.clear()
     os.environ.update(request["env"])
-    sys.argv = [str(ROOT / "run.py"), *request["arguments"]]
+    sys.argv = [request["program"], *request["arguments"]]
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = None if number in request["closed"] else _opened(number)
         setattr(sys, name, stream)
@@ -257,10 +268,12 @@ def _take_place(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
 
 
 def _opened(number: int) -> IO[str]:
-    """A standard stream as Python opens it."""
+    """A standard stream as Python opens it in the environment of this process."""
     mode, errors = "w" if number else "r", "backslashreplace" if number == 2 else "surrogateescape"
+    if encoding := os.environ.get("PYTHONIOENCODING"):
+        errors = errors if number == 2 else "strict"
     lines = 1 if number == 2 or os.isatty(number) else -1
-    return open(number, mode, lines, encoding="utf-8", errors=errors, closefd=False)
+    return open(number, mode, lines, encoding=encoding or "utf-8", errors=errors, closefd=False)
 
 
 def _made(file: str) -> AbstractContextManager[None]:
