@@ -25,7 +25,8 @@ from graph.private_apis import change_class
 from nodes.error import error, last_resort, make_to_fallback, to_error
 from nodes.generate import make_generate
 from nodes.idle import make_idle
-from nodes.retrieve import REWRITE_SECONDS, make_retrieve, make_rewrite, make_tools, without_rewrite
+from nodes.retrieve import make_retrieve, make_tools
+from nodes.rewrite import REWRITE_SECONDS, make_rewrite, without_rewrite
 from nodes.turn import USUAL, Patience
 from rag.conversation.turns import check_thread_id
 from rag.errors import AskbookError, UsageError
