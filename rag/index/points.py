@@ -174,7 +174,8 @@ class Scores:
     def __init__(self, rankings: Sequence[Hits]) -> None:
         import numpy as np
 
-        self.ids = np.unique(np.concatenate([ranking.ids for ranking in rankings]))
+        ids = [ranking.ids for ranking in rankings]
+        self.ids = np.unique(np.concatenate(ids)) if ids else np.empty(0, dtype=np.int64)
         self.matrix = np.zeros((len(self.ids), len(rankings)))
         self.rankings = [self.add(leg, ranking) for leg, ranking in enumerate(rankings)]
 
