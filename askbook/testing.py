@@ -23,8 +23,7 @@ from pydantic import Field
 from nodes.error import error
 from nodes.generate import make_generate
 from nodes.idle import make_idle
-from nodes.retrieve import make_retrieve, make_tools
-from nodes.rewrite import make_rewrite
+from nodes.retrieve import make_retrieve, make_rewrite, make_tools
 from rag.book import Found, Trace, Where
 from rag.errors import AskbookError, UsageError
 from rag.ports import ChunkIndex, Parts, PartsOf

@@ -68,7 +68,7 @@ async def _rewritten(parts: Parts, query: str, past: Sequence[AnsweredQuestion])
     if not past:  # spares the imports of a model call
         return ""
     from nodes.error import as_failure
-    from nodes.rewrite import REWRITE_SECONDS, ask_rewrite, no_rewrite, rewrite_prompt, wants_rewrite, written_in
+    from nodes.retrieve import REWRITE_SECONDS, ask_rewrite, no_rewrite, rewrite_prompt, wants_rewrite, written_in
 
     if not wants_rewrite(parts, past):
         return ""

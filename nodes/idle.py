@@ -18,7 +18,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
 from nodes.archive import NOTHING, archive_old_turns
-from nodes.rewrite import wants_rewrite
+from nodes.retrieve import wants_rewrite
 from nodes.turn import AsyncNode, Update, context_of, has_new_question, last_message, parts_of_run, tell_phase
 from rag.conversation.turns import (
     check_question,

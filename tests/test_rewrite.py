@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nodes.rewrite import LONGEST_REWRITE, read_rewrite, rewrite_prompt
+from nodes.retrieve import LONGEST_REWRITE, read_rewrite, rewrite_prompt
 from rag.profiles.profile import load_profile
 from rag.profiles.schema import BudgetSection
 from rag.types import AnsweredQuestion
