@@ -299,17 +299,22 @@ async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    """A scripted endpoint of OpenAI's wire format, in an environment that names it, its key, and nothing else.
+    """A scripted endpoint of OpenAI's wire format, in an environment that names it."""
+    with openai_server() as opened:
+        only_endpoint(opened, monkeypatch)
+        yield opened
+
+
+def only_endpoint(endpoint: Endpoint, patch: pytest.MonkeyPatch) -> None:
+    """An environment that names the endpoint, its key, and nothing else.
 
     Its scripts hold the answers only, so no judge is asked.
     """
     for name in (*variables(), "OPENAI_ORG_ID", "OPENAI_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    with openai_server() as opened:
-        monkeypatch.setenv("OPENAI_API_KEY", OPENAI_KEY)
-        monkeypatch.setenv("OPENAI_BASE_URL", opened.address)
-        monkeypatch.setenv("ASKBOOK_JUDGE", "none")
-        yield opened
+        patch.delenv(name, raising=False)
+    patch.setenv("OPENAI_API_KEY", OPENAI_KEY)
+    patch.setenv("OPENAI_BASE_URL", endpoint.address)
+    patch.setenv("ASKBOOK_JUDGE", "none")
 
 
 @pytest.fixture(scope="module")
