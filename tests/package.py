@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.fork_server import ForkServer
+
 ROOT: Final = Path(__file__).parent.parent
 _UV: Final = (sys.executable, "-m", "uv")
 
@@ -55,23 +57,31 @@ class Stranger:
 
     package: Package
     folder: Path
+    server: ForkServer | None = None
+
+    @property
+    def command(self) -> Path:
+        return self.package.python.parent / "askbook"
 
     def run(self, *command: str, module: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
         """The command `askbook`, or Python with `module`, in that folder and in an empty environment."""
-        bin_folder = self.package.python.parent
-        program = [str(self.package.python), "-m", module] if module else [str(bin_folder / "askbook")]
+        program = [str(self.package.python), "-m", module] if module else [str(self.command)]
         return self.python_run([*program, *command], **environment)
 
-    def script(self, name: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """A Python file of that folder."""
-        return self.python_run([str(self.package.python), name, *arguments], **environment)
+    def forked(self, program: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """The command or a Python file of that folder, without the time that importing the package takes."""
+        assert self.server is not None
+        forked = self.server.start(*arguments, program=program, cwd=self.folder, env=self._environment(environment))
+        out, err = forked.communicate()
+        return subprocess.CompletedProcess([program, *arguments], forked.wait(), out.decode(), err.decode())
 
     def python_run(self, command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+        variables = self._environment(environment)
+        return subprocess.run(command, cwd=self.folder, env=variables, capture_output=True, text=True, check=False)
+
+    def _environment(self, more: dict[str, str]) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "SSL_CERT_FILE") if name in os.environ}
-        own = {"HOME": str(self.folder), "ASKBOOK_HOME": str(self.folder / "home")}
-        return subprocess.run(
-            command, cwd=self.folder, env=kept | own | environment, capture_output=True, text=True, check=False
-        )
+        return kept | {"HOME": str(self.folder), "ASKBOOK_HOME": str(self.folder / "home")} | more
 
     def mypy(self, *files: str) -> subprocess.CompletedProcess[str]:
         """`mypy --strict` over files of that folder, with the package as any other library.
@@ -83,7 +93,7 @@ class Stranger:
         return self.python_run([sys.executable, "-m", "mypy", *options, *files])
 
 
-def project(package: Package, folder: Path) -> Stranger:
+def project(package: Package, folder: Path, server: ForkServer | None = None) -> Stranger:
     """A program in that folder, with a `state.py` and a `graph` of its own beside it."""
     (folder / "state.py").write_text('BEFORE = "Answer:"\n')
     (folder / "graph").mkdir()
@@ -91,7 +101,7 @@ def project(package: Package, folder: Path) -> Stranger:
     (folder / "mine.py").write_text(PROGRAM)
     # Thousands of files that only libraries use, and whose types the program does not see.
     (folder / "mypy.ini").write_text(f"[mypy-{','.join(_skipped())}]\nfollow_imports = skip\n")
-    return Stranger(package, folder)
+    return Stranger(package, folder, server)
 
 
 def _skipped() -> list[str]:

@@ -95,33 +95,23 @@ def test_what_is_known_of_turns_adds_up_and_comes_off_again() -> None:
 # --- in a conversation ----------------------------------------------------------------------------------------------
 
 
-async def test_the_state_stays_small_and_the_conversation_whole(memory: Memory) -> None:
+async def test_a_long_conversation_stays_whole_while_the_state_stays_small(memory: Memory) -> None:
     machine = Machine(memory=memory)
     asked = await converse(machine, MANY)
     assert len(turns((await machine.state())["messages"])) < WINDOW + BLOCK
     assert await questions(machine) == asked
-
-
-async def test_an_archived_turn_keeps_its_citations(memory: Memory) -> None:
-    machine = Machine(memory=memory)
-    await converse(machine, MANY)
+    # An archived turn keeps its citations.
     found = (await machine.agent.conversation("t"))["turns"]
     assert all(one["citations"][0]["quote"] == found[-1]["citations"][0]["quote"] for one in found)
-
-
-async def test_a_list_knows_of_archived_turns_without_reading_them(memory: Memory) -> None:
-    machine = Machine(memory=memory)
-    await converse(machine, MANY)
+    # A list knows of archived turns without reading them.
     short, whole = await memory.summary("t"), await memory.conversation("t")
     assert short is not None
     assert whole is not None
     assert (short["turns"], short["first_question"]) == (MANY, "Question 1?")
     assert whole["turn_count"] == MANY
-
-
-async def test_a_conversation_can_be_taken_back_to_its_beginning(memory: Memory) -> None:
-    machine = Machine(memory=memory)
-    asked = await converse(machine, MANY)
+    # A prompt sees no turn twice.
+    assert all(machine.prompt().count(f"Question {number}?") <= 1 for number in range(1, MANY + 1))
+    # The conversation can be taken back to its beginning.
     while asked:
         assert await machine.agent.undo("t") == asked.pop()
         assert await questions(machine) == asked
@@ -138,12 +128,6 @@ async def test_after_undo_a_conversation_goes_on_with_the_right_number(memory: M
     left = len(asked) - WINDOW - 1
     assert numbers == list(range(left + 1, left + 1 + MANY))
     assert await questions(machine) == [*asked[:left], *(f"Again {n}?" for n in range(MANY))]
-
-
-async def test_a_prompt_sees_no_turn_twice(memory: Memory) -> None:
-    machine = Machine(memory=memory)
-    await converse(machine, MANY)
-    assert all(machine.prompt().count(f"Question {number}?") <= 1 for number in range(1, MANY + 1))
 
 
 async def test_messages_are_counted_with_those_in_the_archive(memory: Memory) -> None:

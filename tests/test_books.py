@@ -10,7 +10,7 @@ import pytest
 from tokenizers import BertWordPieceTokenizer
 
 from rag.book import Chunk, Document
-from rag.embedding.local import VOCABULARY
+from rag.embedding.local import VOCABULARY, OnnxEmbeddings
 from rag.ingest.chunking import MAX_TOKENS, chunk
 from rag.ingest.loaders import load_source
 
@@ -38,7 +38,8 @@ def book(name: str) -> tuple[tuple[Document, ...], tuple[Chunk, ...]]:
         pytest.skip(f"the book {name} is not beside the repository")
     result = load_source(BOOKS / name, base_url="https://example.org/docs")
     assert result.failures == ()
-    chunks = (c for document in result.documents for c in chunk(document, count_tokens=pieces))
+    count = OnnxEmbeddings().count_tokens  # as an ingestion does
+    chunks = (c for document in result.documents for c in chunk(document, count_tokens=count))
     return result.documents, tuple(chunks)
 
 

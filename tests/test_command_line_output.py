@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -68,18 +67,17 @@ def test_output_that_cannot_be_written_is_one_line_and_code_1(arguments: list[st
     assert done == (1, "The disk is full. Free some space, then try again.\n")
 
 
-def test_a_narrow_encoding_costs_a_character_and_not_the_answer(tmp_path: Path) -> None:
-    done = _run(["threads", "show", "ü → 1", "--json"], subprocess.PIPE, tmp_path, PYTHONIOENCODING="ascii")
-    assert done.returncode == 2
-    assert b"There is no conversation" in done.stderr
-    assert done.stderr.count(b"\n") == 1
+def test_a_narrow_encoding_costs_a_character_and_not_the_answer(run: CommandLine) -> None:
+    done = run.process("threads", "show", "ü → 1", "--json", PYTHONIOENCODING="ascii")
+    assert done.code == 2
+    assert "There is no conversation" in done.err
+    assert done.err.count("\n") == 1
 
 
-def test_json_stays_exact_in_a_narrow_encoding(tmp_path: Path) -> None:
-    arguments = ["ask", "", "--thread", "ü → 1", "--json"]
-    done = _run(arguments, subprocess.PIPE, tmp_path, PYTHONIOENCODING="ascii")
-    assert done.returncode == 2
-    assert json.loads(done.stdout)["thread_id"] == "ü → 1"
+def test_json_stays_exact_in_a_narrow_encoding(run: CommandLine) -> None:
+    done = run.process("ask", "", "--thread", "ü → 1", "--json", PYTHONIOENCODING="ascii")
+    assert done.code == 2
+    assert done.data["thread_id"] == "ü → 1"
 
 
 def test_json_is_printed_when_the_memory_cannot_be_opened(tmp_path: Path, tiny_book: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
@@ -15,14 +16,16 @@ from rag.errors import RetrievalError
 from rag.profiles.profile import load_profile
 from rag.settings import Settings
 from rag.types import Response
+from tests.conftest import only_endpoint
 from tests.fakes import passage
 from tests.message_rules import problems
-from tests.openai_server import OPENAI_KEY, Endpoint, answer, refuses
+from tests.openai_server import OPENAI_KEY, Endpoint, answer, openai_server, refuses
 from tests.profile_designs import DESIGNS, FAILED_SEARCHES, REFUSAL, WITH_TOOL, WRONG_CALLS, Design
 from tests.profile_wire import OWN_KEY, QUESTION, Wire, calls
 
 SAID = "A node is a process [1]."
 GOOD = answer("A node is ", "a process [1", "].")
+METADATA = {"course": "robotics", "week": 3}
 
 
 def named(value: Any) -> str | None:
@@ -40,6 +43,23 @@ def wire(design: Design, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest
     return design.wire(endpoint, tmp_path, monkeypatch)
 
 
+class Answered(NamedTuple):
+    """One question that each design has answered, for the tests that only look at what was sent, shown and told."""
+
+    design: Design
+    wire: Wire
+    response: Response
+
+
+@pytest.fixture(scope="module", params=DESIGNS, ids=named)
+def answered(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Answered:
+    design: Design = request.param
+    with pytest.MonkeyPatch.context() as patch, openai_server() as endpoint:
+        only_endpoint(endpoint, patch)
+        wire = design.wire(endpoint, tmp_path_factory.mktemp("answered"), patch)
+        return Answered(design, wire, asyncio.run(wire.ask(GOOD, metadata=METADATA)))
+
+
 only_with_tool = pytest.mark.parametrize("design", WITH_TOOL, ids=named)
 
 
@@ -50,15 +70,15 @@ def phases(wire: Wire, field: str = "phase") -> list[str]:
 # --- configuration --------------------------------------------------------------------------------------------------
 
 
-async def test_the_request_has_the_designs_model_and_temperature(design: Design, wire: Wire) -> None:
-    response = await wire.ask(GOOD)
+def test_the_request_has_the_designs_model_and_temperature(answered: Answered) -> None:
+    design, wire, response = answered
     (body,) = wire.bodies
     assert (body["model"], response.model, body["temperature"]) == (design.model, design.model, design.temperature)
     assert body["stream"] is True
 
 
-async def test_the_length_of_an_answer_is_limited_only_where_the_design_says_so(design: Design, wire: Wire) -> None:
-    await wire.ask(GOOD)
+def test_the_length_of_an_answer_is_limited_only_where_the_design_says_so(answered: Answered) -> None:
+    design, wire, _ = answered
     assert bool({"max_tokens", "max_completion_tokens"} & wire.bodies[0].keys()) == design.limits_answers
 
 
@@ -69,10 +89,8 @@ async def test_openai_model_names_another_model(model: str, wire: Wire, monkeypa
     assert wire.bodies[0]["model"] == response.model == model
 
 
-async def test_the_key_goes_to_its_endpoint_in_the_header_alone_and_no_other_key_does(
-    design: Design, wire: Wire
-) -> None:
-    await wire.ask(GOOD)
+def test_the_key_goes_to_its_endpoint_in_the_header_alone_and_no_other_key_does(answered: Answered) -> None:
+    design, wire, _ = answered
     (request,) = wire.endpoint.requests
     assert request.headers["authorization"] == f"Bearer {design.key}"
     others = {name: value for name, value in request.headers.items() if name != "authorization"}
@@ -87,8 +105,8 @@ async def test_the_passages_of_the_designs_number_and_score_are_retrieved(design
     assert [chunk.rank for chunk in response.retrieved_chunks] == [1]
 
 
-async def test_the_instructions_say_every_rule_of_the_design(design: Design, wire: Wire) -> None:
-    await wire.ask(GOOD)
+def test_the_instructions_say_every_rule_of_the_design(answered: Answered) -> None:
+    design, wire, _ = answered
     system = wire.sent()[0]
     assert system["role"] == "system"
     assert system["content"].startswith(design.says[0])
@@ -123,8 +141,8 @@ async def test_a_follow_up_is_sent_with_the_question_and_answer_before_it(wire: 
     assert [past.question for past in wire.searcher.asked[1][4]] == ["What is ROS 2?"]
 
 
-async def test_what_was_retrieved_is_sent_before_the_question(wire: Wire) -> None:
-    await wire.ask(GOOD)
+def test_what_was_retrieved_is_sent_before_the_question(answered: Answered) -> None:
+    wire = answered.wire
     content = wire.sent()[-1]["content"]
     assert all(one.text in content and one.url in content for one in wire.searcher.passages)
     assert content.endswith(QUESTION)
@@ -152,8 +170,8 @@ async def test_any_other_message_is_refused_before_anything_is_searched_or_sent(
 # --- the search tool ------------------------------------------------------------------------------------------------
 
 
-async def test_the_tool_is_offered_exactly_as_the_design_has_it(design: Design, wire: Wire) -> None:
-    await wire.ask(GOOD)
+def test_the_tool_is_offered_exactly_as_the_design_has_it(answered: Answered) -> None:
+    design, wire, _ = answered
     (body,) = wire.bodies
     if design.function is None:
         assert not {"tools", "tool_choice", "functions"} & body.keys()
@@ -209,8 +227,8 @@ async def test_the_response_lists_the_calls_and_the_searches(design: Design, wir
 # --- the answer -----------------------------------------------------------------------------------------------------
 
 
-async def test_a_citation_is_shown_in_the_form_of_the_design(design: Design, wire: Wire) -> None:
-    response = await wire.ask(GOOD)
+def test_a_citation_is_shown_in_the_form_of_the_design(answered: Answered) -> None:
+    design, _, response = answered
     assert (response.status, response.content, response.plain_content) == ("success", design.one, SAID)
 
 
@@ -239,8 +257,8 @@ async def test_the_models_own_refusal_is_the_sentence_of_the_design_without_sour
     assert (response.status, response.content, response.citations) == ("fallback", REFUSAL, [])
 
 
-async def test_the_tokens_and_the_time_of_a_turn_are_told(wire: Wire) -> None:
-    response = await wire.ask(GOOD)
+def test_the_tokens_and_the_time_of_a_turn_are_told(answered: Answered) -> None:
+    response = answered.response
     assert response.tokens_used.total == 18
     assert datetime.fromisoformat(response.created_at).tzinfo is not None
 
@@ -248,8 +266,8 @@ async def test_the_tokens_and_the_time_of_a_turn_are_told(wire: Wire) -> None:
 # --- phases ---------------------------------------------------------------------------------------------------------
 
 
-async def test_a_turn_goes_from_retrieving_through_generating_to_idle(wire: Wire) -> None:
-    response = await wire.ask(GOOD)
+def test_a_turn_goes_from_retrieving_through_generating_to_idle(answered: Answered) -> None:
+    _, wire, response = answered
     assert phases(wire) == ["RETRIEVING", "GENERATING", "IDLE"]
     assert phases(wire, "processing_state") == ["processing", "processing", "response_generated"]
     assert response.processing_state == "response_generated"
@@ -310,8 +328,8 @@ async def test_after_clear_only_the_systems_message_is_left_of_the_conversation(
     assert wire.roles == ["system", "user"]
 
 
-async def test_the_metadata_of_a_request_comes_back_with_its_response(wire: Wire) -> None:
-    response = await wire.ask(GOOD, metadata={"course": "robotics", "week": 3})
+def test_the_metadata_of_a_request_comes_back_with_its_response(answered: Answered) -> None:
+    response = answered.response
     assert response.metadata == {"course": "robotics", "week": 3}
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -18,9 +16,9 @@ import pytest
 from rag.book import Point
 from rag.errors import RetrievalError, UsageError
 from rag.index.edge import EdgeIndex
+from tests.fork_server import Forked, fork_server
 from tests.index_cases import INFO, chunk_id, make_point, rankings, terms
 
-ROOT = Path(__file__).parent.parent
 NORTH = [1.0, 0.0, 0.0, 0.0]
 GENERATION = "[0-9a-f]" * 32
 
@@ -78,18 +76,18 @@ def index(tmp_path: Path) -> EdgeIndex:
     return EdgeIndex(tmp_path, "book")
 
 
-def start(code: str, folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", OTHER + code, str(folder)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+def start(code: str, folder: Path) -> Forked:
+    if not (program := folder / "other.py").exists():
+        program.write_text(OTHER + code)
+    return fork_server().start(str(folder), program=program, cwd=folder, env=os.environ)
 
 
-def kill(process: subprocess.Popen[str]) -> None:
+def line(process: Forked) -> bytes:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def kill(process: Forked) -> None:
     process.kill()
     process.communicate()
 
@@ -104,8 +102,7 @@ async def test_an_ingestion_that_is_killed_leaves_a_whole_index_and_its_rubbish_
 ) -> None:
     await index.replace(INFO, add=[make_point("old")], remove=[])
     process = start(DEATHS[moment], tmp_path)
-    assert process.stdout is not None
-    assert await asyncio.to_thread(process.stdout.readline) == "here\n"
+    assert await asyncio.to_thread(line, process) == b"here\n"
     kill(process)
     survivor = "new" if moment == "after the switch" else "old"
     assert len(generations(tmp_path)) == 2
@@ -119,9 +116,9 @@ async def test_an_ingestion_that_is_killed_leaves_a_whole_index_and_its_rubbish_
 async def test_eight_processes_search_one_book_at_once(index: EdgeIndex, tmp_path: Path) -> None:
     await index.replace(INFO, add=[make_point("a")], remove=[])
     processes = [start(READER, tmp_path) for _ in range(8)]
-    assert [process.stdout and process.stdout.readline() for process in processes] == ["here\n"] * 8
-    answers = await asyncio.gather(*(asyncio.to_thread(process.communicate, "go\n") for process in processes))
-    assert [out for out, _ in answers] == ["read\n"] * 8
+    assert [line(process) for process in processes] == [b"here\n"] * 8
+    answers = await asyncio.gather(*(asyncio.to_thread(process.communicate, b"go\n") for process in processes))
+    assert [out for out, _ in answers] == [b"read\n"] * 8
 
 
 def test_twenty_threads_search_one_book_at_once(index: EdgeIndex, tmp_path: Path) -> None:
@@ -141,8 +138,7 @@ def test_twenty_threads_search_one_book_at_once(index: EdgeIndex, tmp_path: Path
 async def test_a_search_and_the_record_do_not_wait_for_an_ingestion(index: EdgeIndex, tmp_path: Path) -> None:
     await index.replace(INFO, add=[make_point("old")], remove=[])
     process = start(BUILDER, tmp_path)
-    assert process.stdout is not None
-    assert await asyncio.to_thread(process.stdout.readline) == "here\n"
+    assert await asyncio.to_thread(line, process) == b"here\n"
     reader = EdgeIndex(tmp_path, "book", wait=0)
     assert await reader.info() == replace(INFO, chunks=1)
     assert (await rankings(reader, [NORTH], limit=1))[0][0].chunk.id == chunk_id("old")
@@ -151,8 +147,7 @@ async def test_a_search_and_the_record_do_not_wait_for_an_ingestion(index: EdgeI
 
 async def test_a_second_ingestion_gives_up_after_a_moment_and_says_who_is_at_it(tmp_path: Path) -> None:
     process = start(BUILDER, tmp_path)
-    assert process.stdout is not None
-    assert await asyncio.to_thread(process.stdout.readline) == "here\n"
+    assert await asyncio.to_thread(line, process) == b"here\n"
     with pytest.raises(RetrievalError) as caught:
         await EdgeIndex(tmp_path, "book", wait=0.05).replace(INFO, add=[make_point("a")], remove=[])
     kill(process)

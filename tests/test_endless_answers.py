@@ -32,6 +32,12 @@ from tests.wired_services import WiredServices
 PIECE = 'data: {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [%s]}\n\n'
 
 
+@pytest.fixture(autouse=True)
+def short_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of the real limit: LangChain reads all arguments once more when it is stopped, in quadratic time."""
+    monkeypatch.setattr(received_answer, "ARGUMENTS", received_answer.ARGUMENTS // 10)
+
+
 class Endless(ScriptedModel):
     """A model whose answer is one chunk, again and again."""
 

@@ -11,6 +11,7 @@ import pytest
 
 from rag.errors import UsageError
 from rag.ingest.chunking import chunk
+from rag.ingest.formats.text_files import front_matter
 from rag.ingest.loaders import load_source
 from rag.ingest.tags import strip_tags
 from rag.text.sentences import code_spans
@@ -91,6 +92,18 @@ def levels(folder: Path, uses: int) -> Path:
         (folder / f"{'page' if level == 0 else f'_{level}'}.mdx").write_text(below, encoding="utf-8")
     (folder / "_4.mdx").write_text("Some words.", encoding="utf-8")
     return folder
+
+
+@pytest.mark.parametrize("nested", ["[" * 100_000, "{a: " * 100_000, "\n" + "- " * 100_000, "\n" + "? " * 100_000])
+def test_front_matter_that_is_nested_too_deeply_is_read_line_by_line(nested: str) -> None:
+    """The parser in C would need more of the stack than there is."""
+    fields, text = front_matter(f"---\ntitle: Widgets\na: {nested}\n---\nSome words.")
+    assert (fields["title"], text) == ("Widgets", "Some words.")
+
+
+def test_front_matter_that_is_nested_is_read() -> None:
+    fields, _ = front_matter(f"---\na: {'[' * 200}b{']' * 200}\n---\n")
+    assert str(fields["a"]) == f"{'[' * 200}'b'{']' * 200}"
 
 
 def test_partials_that_multiply_are_refused_and_the_other_pages_are_read(tmp_path: Path) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
 
 import pytest
 
+from tests.fork_server import fork_server
 from tests.manual import ROOT
 from tests.postgres import programs
 
@@ -17,10 +17,10 @@ def test_nothing_is_lost_or_doubled_by_a_kill_and_the_conversation_goes_on(datab
     if database == "postgres" and programs() is None:
         pytest.skip("PostgreSQL is not on this machine (Debian: apt-get install postgresql)")
     options = ["--kills", "8", "--turns", "10", *(["--postgres"] if database == "postgres" else [])]
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.memory_kill", *options], cwd=ROOT, capture_output=True, timeout=120, check=False
-    )
-    counts = json.loads(done.stdout)
+    program = ROOT / "bench" / "memory_kill.py"
+    with fork_server().start(*options, program=program, cwd=ROOT, env=os.environ) as process:
+        out, err = process.communicate(timeout=120)
+    counts = json.loads(out or err.decode())
     assert {name: counts[name] for name in ("kills", "lost", "doubled", "out_of_order", "failed")} == {
         "kills": 8,
         "lost": 0,
@@ -29,4 +29,4 @@ def test_nothing_is_lost_or_doubled_by_a_kill_and_the_conversation_goes_on(datab
         "failed": 0,
     }
     assert counts["turns"] >= 10
-    assert done.returncode == 0
+    assert process.returncode == 0

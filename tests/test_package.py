@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import shutil
 import subprocess
 import sys
 import tarfile
 import tomllib
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,16 +17,43 @@ import pytest
 from build_backend.backend import rewritten
 from rag.errors import UsageError
 from rag.system.process import need
+from tests.fork_server import ForkServer
 from tests.homes import copied
 from tests.manual import DOCS, examples
 from tests.package import ROOT, Package, Stranger, build, project
 from tests.rooms import product_files
 
+LONGEST = {"fastapi_app": 12, "flask_app": 12, "subgraph": 10}  # lines that are neither empty nor the docstring
+ASKS = {
+    "fastapi_app": """
+from fastapi.testclient import TestClient
+with TestClient(app) as client:
+    answers = [client.post("/ask", params={"question": QUESTION, "thread": "t"}).json() for _ in range(2)]
+""",
+    "flask_app": """
+client = app.test_client()
+answers = [client.post("/ask", json={"question": QUESTION, "thread": "t"}).get_json() for _ in range(2)]
+""",
+}
+SAYS = """
+print([(answer["status"], answer["turn_number"], answer["citations"][0]["title"]) for answer in answers])
+"""
+
 
 @pytest.fixture(scope="module")
-def stranger(package: Package, tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Stranger:
+def server(package: Package) -> Iterator[ForkServer]:
+    """Has imported the installed package, in an environment without the repository."""
+    opened = ForkServer(str(package.python), package=True)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def stranger(
+    package: Package, server: ForkServer, tiny_book: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Stranger:
     """A project that has a `state.py` and a `graph` of its own, and a book."""
-    made = project(package, tmp_path_factory.mktemp("stranger"))
+    made = project(package, tmp_path_factory.mktemp("stranger"), server)
     copied(tiny_book, made.folder / "home")
     return made
 
@@ -54,7 +84,9 @@ def test_the_command_asks_the_manual(stranger: Stranger) -> None:
 
 
 def test_the_manual_in_the_package_names_its_command(stranger: Stranger) -> None:
-    found = stranger.run("search", "How do I ask from a script?", "--collection", "manual", "--json")
+    found = stranger.forked(
+        stranger.command, "search", "How do I ask from a script?", "--collection", "manual", "--json"
+    )
     assert 'askbook ask \\"What is a passage?\\"' in found.stdout
     assert "run.py" not in found.stdout
 
@@ -63,13 +95,14 @@ def test_the_manual_in_the_package_names_its_command(stranger: Stranger) -> None
     ("module", "said"), [("", "askbook"), ("askbook", "python -m askbook")], ids=["command", "module"]
 )
 def test_messages_name_the_program_as_it_was_started(stranger: Stranger, module: str, said: str) -> None:
-    unknown = stranger.run("threads", "show", "nobody", module=module)
+    run = partial(stranger.run, module=module) if module else partial(stranger.forked, stranger.command)
+    unknown = run("threads", "show", "nobody")
     assert (unknown.returncode, f'See "{said} threads list"' in unknown.stderr) == (2, True)
-    assert stranger.run("--help", module=module).stdout.startswith(f"usage: {said} [")
+    assert run("--help").stdout.startswith(f"usage: {said} [")
 
 
 def test_doctor_finds_everything_in_the_package(stranger: Stranger) -> None:
-    done = stranger.run("doctor")
+    done = stranger.forked(stranger.command, "doctor")
     assert (done.returncode, done.stderr) == (0, "")
     assert [line.split()[:2] for line in done.stdout.splitlines() if line[0] != " "] == [
         ["ok", part] for part in ("profile", "embedding", "book", "model", "memory")
@@ -77,7 +110,7 @@ def test_doctor_finds_everything_in_the_package(stranger: Stranger) -> None:
 
 
 def test_a_program_uses_the_package_beside_its_own_modules(stranger: Stranger) -> None:
-    done = stranger.script("mine.py")
+    done = stranger.forked(stranger.folder / "mine.py")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Answer: A widget is a small part")
 
@@ -88,7 +121,8 @@ def test_a_stranger_runs_the_tests_of_the_page_about_testing(stranger: Stranger)
     for number, block in enumerate(examples(DOCS / "testing.md")):
         (folder / f"test_{number}.py").write_text(block)
     options = ["-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", "--rootdir", "."]
-    done = stranger.script("-m", "pytest", *options, "tests")
+    (program := stranger.folder / "run_tests.py").write_text("import sys, pytest\n\nsys.exit(pytest.main())\n")
+    done = stranger.forked(program, *options, "tests")
     assert (done.returncode, "3 passed" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
@@ -144,7 +178,8 @@ def test_the_extras_that_messages_name_exist() -> None:
     named = {
         str(ast.literal_eval(node.args[1]))
         for path in product_files()
-        for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+        if "need(" in (text := (ROOT / path).read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "need"
     }
     assert named
@@ -156,3 +191,35 @@ def test_the_package_runs_in_a_checkout_as_a_module(tmp_path: Path) -> None:
         [sys.executable, "-m", "askbook", "--help"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.stdout.startswith("usage: python -m askbook")
+
+
+# --- the examples of embedding ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def embedding(package: Package, server: ForkServer, tiny_book: Path, tmp_path: Path) -> Stranger:
+    """A folder with the examples and a book."""
+    copied(tiny_book, tmp_path / "home")
+    for name in LONGEST:
+        shutil.copy(ROOT / "examples" / f"{name}.py", tmp_path)
+    return Stranger(package, tmp_path, server)
+
+
+@pytest.mark.parametrize("name", LONGEST)
+def test_an_example_is_short(name: str) -> None:
+    source = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8")
+    docstring = ast.parse(source).body[0].end_lineno or 0
+    assert len([line for line in source.splitlines()[docstring:] if line.strip()]) <= LONGEST[name]
+
+
+@pytest.mark.parametrize("name", ASKS)
+def test_an_example_is_an_application_that_answers(embedding: Stranger, name: str) -> None:
+    script = f"from {name} import *\nQUESTION = 'How many teeth does a widget have?'\n{ASKS[name]}{SAYS}"
+    (program := embedding.folder / "use.py").write_text(script)
+    done = embedding.forked(program)
+    assert (done.stdout, done.stderr) == ("[('success', 1, 'Widgets'), ('success', 2, 'Widgets')]\n", "")
+
+
+def test_the_graph_is_a_node_of_another(embedding: Stranger) -> None:
+    done = embedding.forked(embedding.folder / "subgraph.py", QDRANT_COLLECTION_NAME="manual")
+    assert (done.returncode, "A passage is a piece of a page" in done.stdout) == (0, True), done.stderr

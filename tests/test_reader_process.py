@@ -57,6 +57,10 @@ def environment(raw: bytes) -> dict[str, str]:
     return dict(os.environ)
 
 
+def modules(raw: bytes) -> list[str]:
+    return [*sys.modules]
+
+
 @pytest.fixture
 def reader() -> Iterator[FileReader]:
     reader = FileReader()
@@ -115,6 +119,16 @@ def test_the_process_has_no_environment(reader: FileReader, monkeypatch: pytest.
     found = asked(reader, "environment")
     assert isinstance(found, dict)
     assert "sk-secret" not in found.values()
+
+
+def test_for_a_pdf_it_loads_nothing_that_only_pages_of_markdown_and_models_need(reader: FileReader) -> None:
+    """Each PDF has a process of its own, whose start is most of the time that a short one takes."""
+    with pytest.raises(ValueError, match="PDF"):
+        reader.read("rag.ingest.formats.pdf_files", "pdf_texts", b"none", seconds=60.0)
+    loaded = asked(reader, "modules")
+    assert isinstance(loaded, list)
+    assert "pypdfium2" in loaded
+    assert not {"markdown_it", "pydantic"} & set(loaded)
 
 
 def test_the_process_ends_with_the_program_that_started_it() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 from mcp import Client
 
 import run
-from cli.serve import keep_what_is_loaded
+from cli.serve import keep_what_is_loaded, listening_on
 from tests.serving import serving
 from tests.web import events
 
@@ -114,3 +116,19 @@ def test_garbage_collection_leaves_out_what_was_loaded_before_the_first_request(
     finally:
         gc.unfreeze()
     assert any(one is loaded for one in gc.get_objects())
+
+
+async def test_no_piece_of_a_response_waits_until_the_one_before_it_has_arrived() -> None:
+    found: asyncio.Queue[int] = asyncio.Queue()
+
+    async def accepted(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = writer.get_extra_info("socket")
+        await found.put(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    listening = listening_on("127.0.0.1", 0)
+    async with await asyncio.start_server(accepted, sock=listening):
+        _, writer = await asyncio.open_connection(*listening.getsockname())
+        assert await asyncio.wait_for(found.get(), 10) == 1
+        writer.close()
+        await writer.wait_closed()

@@ -82,6 +82,7 @@ class Server:
             "headers": of_http["headers"] | ({"api-key": self.key} if self.key else {}),
             "follow_redirects": of_http["follow_redirects"],
             "event_hooks": of_http["event_hooks"],
+            "verify": of_http["verify"],
             "https": self.key is not None,  # for an address without a scheme
             "prefer_grpc": self.grpc_port is not None,
             "grpc_port": self.grpc_port or 6334,

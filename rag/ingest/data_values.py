@@ -8,9 +8,16 @@ from __future__ import annotations
 
 import json
 import tomllib
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
+
+if TYPE_CHECKING:
+    _Yaml = yaml.BaseLoader
+else:  # the parser in C is six times as fast; PyYAML has it wherever it was built with libyaml
+    _Yaml = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+DEEPEST: Final = 300  # levels of lists and mappings in YAML
 
 
 def unicode_text(text: str) -> str:
@@ -29,12 +36,22 @@ def unicode_values(value: Any) -> Any:
     return value
 
 
-class TextLoader(yaml.BaseLoader):
+class TextLoader(_Yaml):
     """YAML with every value a string, a list or a mapping: `title: 2024` is a title."""
 
     def construct_scalar(self, node: yaml.ScalarNode) -> str:
         # Here, not in the loaded value: aliases can make that one endless.
         return unicode_text(str(super().construct_scalar(node)))
+
+
+def from_yaml(text: str, loader: type[TextLoader] = TextLoader) -> Any:
+    """Raises ValueError, yaml.YAMLError, and RecursionError if it is nested too deeply: the parser in C would crash."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Yaml):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise RecursionError
+    return yaml.load(text, Loader=loader)
 
 
 def from_json(text: str) -> Any:

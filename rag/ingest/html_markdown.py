@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rag.ingest.data_values import unicode_text
 from rag.ingest.dialects import fenced, pictured
+from rag.ingest.html_elements import choice, class_names
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
@@ -27,13 +28,20 @@ TAGS: Final = 100_000  # each takes about a kilobyte of memory; a book on one pa
 _MANY_BLANKS: Final = re.compile(rf"[ \t]{{{BLANKS}}}[ \t]+")
 _AROUND_IMAGES: Final = frozenset({"p", "figure", "div", "main", "article", "section", "body"})
 _INDENTED: Final = ("blockquote", "li", "dd")
-_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
-_DROPPED: Final = (
+_DROPPED: Final = choice(
     "script, style, noscript, template, svg, iframe, form, button, input, select, textarea, nav, [role=navigation], "
-    "[role=search], [aria-hidden=true], [hidden]:not([role=tabpanel]), .linenos, .gutter, .boring, .visually-hidden"
+    "[role=search], .linenos, .gutter, .boring, .visually-hidden",
+    hidden=True,
 )
-_AROUND: Final = "nav, header, footer, aside, [role=navigation], [role=banner], [role=contentinfo]"
-_NOTE_TITLES: Final = ".admonition-title, .markdown-alert-title, [class*=admonitionHeading]"
+_AROUND: Final = choice("nav, header, footer, aside, [role=navigation], [role=banner], [role=contentinfo]")
+_MAIN: Final = choice("main, [role=main]")
+_FORMULAS: Final = choice(".katex, mjx-container, math")
+_TABS: Final = choice(".tabbed-labels, [role=tablist]")
+_PANELS: Final = choice(".tabbed-block, [role=tabpanel]")
+_LINES: Final = choice(".token-line, .line")
+_HEADINGS: Final = choice("h1, h2, h3, h4, h5, h6")
+_FOOTERS: Final = choice("footer")
+_NOTE_TITLES: Final = frozenset(["admonition-title", "markdown-alert-title"])
 _LANGUAGE: Final = re.compile(r"(?:language|lang|highlight|highlight-source|brush:)-?([\w+#.-]{1,20})$")
 _NO_LANGUAGE: Final = frozenset({"default", "none", "text", "plaintext", "notranslate", "source", "highlight"})
 _CHARSET: Final = re.compile(rb"<(?:meta[^>]{0,200}charset|\?xml[^>]{0,100}encoding)\s*=\s*[\"']?([\w-]{2,30})", re.I)
@@ -73,14 +81,15 @@ def main_element(page: BeautifulSoup) -> Tag | None:
 
     `article` and `main` are meant for it. A page without navigation around its text is all text.
     """
-    articles = [one for one in page.select("article") if not one.find_parent("article")]
+    articles = [one for one in page.find_all("article") if not one.find_parent("article")]
     if len(articles) == 1:
         return articles[0]
-    mains = page.select("main, [role=main]")
+    mains = list(_MAIN.inside(page))
     if len(mains) == 1:
         return mains[0]
     body = page.body
-    return body if body is not None and not articles and not mains and body.select_one(_AROUND) is None else None
+    is_text = body is not None and not articles and not mains and not any(_AROUND.inside(body))
+    return body if is_text else None
 
 
 def html_text(element: Tag, *, anchors: bool = True) -> str:
@@ -88,18 +97,16 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
 
     The element is changed. Raises `ValueError` if it is nested too deeply.
     """
-    for dropped in _selected(element, _DROPPED):
+    for dropped in _DROPPED.inside(element):
         dropped.decompose()
-    for formula in _selected(element, ".katex, mjx-container, math"):
+    for formula in _FORMULAS.inside(element):
         _typeset(formula)
-    for labels in islice(_selected(element, ".tabbed-labels, [role=tablist]"), TAB_GROUPS):
+    for labels in islice(_TABS.inside(element), TAB_GROUPS):
         _label_tabs(labels)
-    for title in _selected(element, _NOTE_TITLES):
-        if any(c.isalnum() for c in title.get_text()) and not title.get_text().rstrip().endswith((":", ".", "!", "?")):
-            title.append(":")
-    for heading in _selected(element, ", ".join(_HEADINGS)):
+    _end_note_titles(element)
+    for heading in _HEADINGS.inside(element):
         _mark_heading(heading, anchors=anchors)
-    for footer in _selected(element, "footer"):
+    for footer in _FOOTERS.inside(element):
         footer.decompose()
     _flatten(element)
     _number_items(element)
@@ -113,31 +120,13 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
     return re.sub(r"\n{3,}", "\n\n", unicode_text(text)).strip("\n")
 
 
-def _selected(element: Tag, selector: str) -> Iterator[Tag]:
-    """The elements that a selector finds, without those that the caller removes during the iteration."""
-    return (one for one in element.select(selector) if not one.decomposed)
-
-
-def page_title(page: BeautifulSoup) -> str:
-    """The title in the head of a page, without the name of the site after it."""
-    title = page.title.get_text() if page.title is not None else ""
-    named = page.select_one('meta[property="og:site_name"]')
-    site = str(named.get("content") or "") if named is not None else ""
-    title = " ".join(unicode_text(title).split())
-    parts = re.split(r"\s+[|—·«]\s+|\s+[-–]\s+(?=[^-–]*$)", title)
-    if len(parts) > 1 and parts[-1] == site:
-        return title[: title.rindex(site)].rstrip(" |—·«-–")
-    return parts[0] if "|" in title or "—" in title else title
-
-
-def is_published(page: BeautifulSoup) -> bool:
-    """Whether the page is meant to be found: it is no redirect, and search engines may list it."""
-    for meta in page.find_all("meta", limit=200):
-        if str(meta.get("http-equiv") or "").lower() == "refresh":
-            return False
-        if str(meta.get("name") or "").lower() == "robots" and "noindex" in str(meta.get("content") or "").lower():
-            return False
-    return True
+def _end_note_titles(element: Tag) -> None:
+    """Put a colon behind the title of each note."""
+    for title in element.find_all(True):
+        if any(name in _NOTE_TITLES or "admonitionHeading" in name for name in class_names(title)):
+            words = title.get_text().rstrip()
+            if any(map(str.isalnum, words)) and not words.endswith((":", ".", "!", "?")):
+                title.append(":")
 
 
 def _label_tabs(labels: Tag) -> None:
@@ -145,7 +134,7 @@ def _label_tabs(labels: Tag) -> None:
     names = [" ".join(one.get_text().split()) for one in labels.find_all(["label", "li", "a"], recursive=False)]
     if labels.parent is None:
         return
-    panels = labels.parent.select(".tabbed-block, [role=tabpanel]")
+    panels = list(_PANELS.inside(labels.parent))
     known = {id(one) for one in panels}
     outer = [one for one in panels if not any(id(parent) in known for parent in one.parents)]
     if len(names) != len(outer):
@@ -236,8 +225,7 @@ def _classes(element: Tag) -> Iterator[str]:
     inner = element.find("code")
     around = [element, *([inner] if inner is not None else []), *list(element.parents)[:3]]
     for one in around:
-        found: str | list[str] = one.get("class") or []
-        yield from [found] if isinstance(found, str) else found
+        yield from class_names(one)
 
 
 def _language(element: Tag) -> str:
@@ -253,7 +241,7 @@ def _code(element: Tag) -> str:
     for line in element.find_all("br"):
         line.replace_with("\n")
     text = element.get_text()
-    lines = element.select(".token-line, .line") if "\n" not in text.strip() else []
+    lines = list(_LINES.inside(element)) if "\n" not in text.strip() else []
     if len(lines) > 1:
         text = "\n".join(line.get_text() for line in lines)
     return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")

@@ -118,7 +118,7 @@ def fingerprint(info: IndexInfo, entries: Sequence[IndexEntry]) -> str:
     """A fingerprint of the pages, of the code that ingests them, and of their collection."""
     digest = hashlib.sha256(f"{DOCS} {info} {sorted(map(repr, entries))}".encode("utf-8", "surrogateescape"))
     pages = (page for page in DOCS.rglob("*.md") if page.relative_to(DOCS).parts[0] not in SKIPPED)
-    for file in (*sorted(pages), *sorted(Path(__file__).parent.glob("*.py"))):
+    for file in (*sorted(pages), *sorted(Path(__file__).parent.rglob("*.py"))):
         content = file.read_bytes()
         digest.update(f"{file} {len(content)} ".encode("utf-8", "surrogateescape") + content)
     return digest.hexdigest()

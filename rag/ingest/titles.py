@@ -1,14 +1,17 @@
-"""Titles: how they are compared, made of the names of files, and chosen for a whole book."""
+"""Titles: how they are compared, made of the names of files, and chosen for a whole book.
+
+The process that reads a PDF compares titles too, so what only a whole book needs is imported where it is used.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from rag.book import Document
-from rag.ingest.page import plain_inline
+if TYPE_CHECKING:
+    from rag.book import Document
 
 _LONGEST: Final = 300  # characters of a title
 _NUMBER: Final = re.compile(r"\d+\s*[-_.]+\s*(?=[^-_.\s])")
@@ -71,6 +74,7 @@ def book_title(source: str, documents: Sequence[Document], site: str = "") -> st
 
     A title that names no book, such as `Documentation`, is passed over.
 
+    >>> from rag.book import Document
     >>> page = Document("/books/uv/docs", "index.md", "index.md", "uv", "", "")
     >>> book_title(page.source, [page])
     'uv'
@@ -79,6 +83,8 @@ def book_title(source: str, documents: Sequence[Document], site: str = "") -> st
     >>> book_title("https://docs.example/sitemap.xml", [])
     'docs.example'
     """
+    from rag.ingest.page import plain_inline
+
     if (configured := plain_inline(site)) and configured.casefold() not in _GENERAL:
         return configured[:LONGEST]
     pages = {PurePosixPath(document.path): document for document in documents}

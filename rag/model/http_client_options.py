@@ -1,15 +1,18 @@
 """Options for the HTTP clients of services: a response has a largest size, and no redirect is followed.
 
 A redirect could carry the question, the passages and the texts of a book to a host that the user did not name. httpx
-and its successor httpx2, which the openai library uses, have the same interface; neither is imported here.
+and its successor httpx2, which the openai library uses, have the same interface; neither is imported here. All clients
+of one library share the certificates that they trust: to read them takes longer than everything else in a client.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import time
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cache
 from typing import Any, Final
 
 from rag.model.received_answer import WIRE_BYTES, EndlessResponseError, UnreadableResponseError
@@ -34,7 +37,7 @@ def client_options(library: Any, line: int | None = None, seconds: float | None 
     `line` is the most bytes in one line, and `seconds` the longest time from the status of a response to its end: a
     server that sends a byte now and then never exceeds the client's own timeout.
     """
-    return _options(_limiting(library, line, seconds))
+    return _options(library, _limiting(library, line, seconds))
 
 
 def async_client_options(library: Any, line: int | None = None, seconds: float | None = None) -> dict[str, Any]:
@@ -44,11 +47,18 @@ def async_client_options(library: Any, line: int | None = None, seconds: float |
     async def hook(response: Any) -> None:
         limit(response)
 
-    return _options(hook)
+    return _options(library, hook)
 
 
-def _options(hook: Callable[[Any], Any]) -> dict[str, Any]:
-    return {"follow_redirects": False, "headers": _HEADERS, "event_hooks": {"response": [hook]}}
+def _options(library: Any, hook: Callable[[Any], Any]) -> dict[str, Any]:
+    trusted = _trusted(library, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+    return {"follow_redirects": False, "headers": _HEADERS, "event_hooks": {"response": [hook]}, "verify": trusted}
+
+
+@cache
+def _trusted(library: Any, _file: str | None, _folder: str | None) -> Any:
+    """The library's own choice of certificates, which heeds these two variables."""
+    return library.create_ssl_context()
 
 
 def _limiting(library: Any, line: int | None, seconds: float | None) -> Callable[[Any], None]:

@@ -139,7 +139,7 @@ def _table_of_contents(archive: _Archive, package_name: str, package: Element, i
     try:
         if documents:
             name = _inside(package_name, documents[0].get("href", ""))
-            for navigation in parsed_html(archive.read(name)).select("nav"):
+            for navigation in parsed_html(archive.read(name)).find_all("nav"):
                 if "toc" in str(navigation.get("epub:type") or navigation.get("role") or "toc"):
                     _read_navigation(navigation.find("ol"), name, contents, ())
         elif tables:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rag.ingest.data_values import unicode_text
 from rag.ingest.formats.file_format import LoadedText
-from rag.ingest.html_markdown import html_text, is_published, main_element, page_title, parsed_html
+from rag.ingest.html_elements import choice, class_names, is_published, meta, page_title
+from rag.ingest.html_markdown import html_text, main_element, parsed_html
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
@@ -26,6 +27,7 @@ _FURNITURE: Final = {
 _LISTS_OF_SECTIONS: Final = ", ".join(
     f"ul.{name}, ul.{name} > li" for name in ("summary-list", "details-list", "member-list")
 )
+_TEXTS: Final = choice("article, main, [role=main]")
 _NAME: Final = re.compile(r"[a-z]+")
 _JAVADOC_LISTS: Final = re.compile(r"javadoc/\w*(?:Index|Tree|Help|Search|AllClasses|AllPackages)\w*Writer")
 _DOXYGEN_LISTS: Final = re.compile(
@@ -41,13 +43,19 @@ def page_texts(raw: bytes) -> list[LoadedText]:
     page = parsed_html(raw)
     if not is_published(page) or not without_furniture(page):
         return []
-    heading = page.select_one("article h1, main h1, [role=main] h1, .headertitle > h1")
-    fields: dict[str, Any] = {} if heading is not None else {"title": page_title(page)}
+    has_title = any(_is_title(one) for one in page.find_all("h1"))
+    fields: dict[str, Any] = {} if has_title else {"title": page_title(page)}
     element = main_element(page)
     if element is None and raw.count(b"<") > SEARCHED:
         element = page.body
     body = html_text(element) if element is not None else _found_by_words(page)
     return [LoadedText(body, "plain", fields)]
+
+
+def _is_title(heading: Tag) -> bool:
+    """Whether a heading of the first level stands in the text, or where Doxygen has the title."""
+    above = heading.parent
+    return any(one in _TEXTS for one in heading.parents) or (above is not None and "headertitle" in class_names(above))
 
 
 def _found_by_words(page: BeautifulSoup) -> str:
@@ -70,7 +78,7 @@ def _found_by_words(page: BeautifulSoup) -> str:
 
 def without_furniture(page: BeautifulSoup) -> bool:
     """Remove what the program that wrote a page put there. False for a page that has nothing else."""
-    written_by = _generator(page)
+    written_by = meta(page, "name", "generator").strip()
     name = _NAME.match(written_by.lower())
     furniture = _FURNITURE.get(name[0]) if name else None
     if furniture is None:
@@ -87,11 +95,6 @@ def without_furniture(page: BeautifulSoup) -> bool:
     for code in page.select("div.fragment"):
         _write_code(page, code)
     return True
-
-
-def _generator(page: BeautifulSoup) -> str:
-    meta = page.select_one("meta[name=generator]")
-    return str(meta.get("content") or "").strip() if meta is not None else ""
 
 
 def _only_lists(page: BeautifulSoup, written_by: str) -> bool:

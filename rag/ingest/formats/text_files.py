@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import yaml
 
-from rag.ingest.data_values import TextLoader, from_toml, unicode_text, unicode_values
+from rag.ingest.data_values import from_toml, from_yaml, unicode_text, unicode_values
 from rag.ingest.dialects import fenced
 from rag.ingest.formats.file_format import LoadedText, Syntax, decoded
 
@@ -113,7 +113,7 @@ def front_matter(text: str) -> tuple[dict[str, Any], str]:
 
 def _yaml_fields(head: str) -> dict[str, Any]:
     try:
-        loaded = yaml.load(head, Loader=TextLoader)
+        loaded = from_yaml(head)
     except (yaml.YAMLError, ValueError, RecursionError):
         lines = (line.partition(":") for line in head.split("\n"))
         return {key.strip(): value.strip(" '\"") for key, colon, value in lines if colon and key.strip().isidentifier()}

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from rag.ingest.data_values import TextLoader, from_json, from_toml
+from rag.ingest.data_values import TextLoader, from_json, from_toml, from_yaml
 from rag.ingest.source_files import read_inside
 
 
@@ -38,7 +38,7 @@ def config_options(file: Path | None) -> dict[str, Any]:
     try:
         if suffix == ".toml":
             return from_toml(text)
-        loaded = from_json(text) if suffix == ".json" else yaml.load(text, Loader=TaglessLoader)
+        loaded = from_json(text) if suffix == ".json" else from_yaml(text, TaglessLoader)
     except (ValueError, yaml.YAMLError, RecursionError):
         return {}
     return loaded if isinstance(loaded, dict) else {}

@@ -6,7 +6,9 @@ Words of opposite directions speak of the same things, so that neither shared wo
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Final
 
 # One pair of directions a line, parted by "|". "..." stands for up to three words in between: "turn that off".
@@ -48,17 +50,29 @@ def _expression(words: str) -> str:
     return rf"(?:{re.escape(first)}|{re.escape(first.removesuffix('e'))}{endings})" + (gap + more if rest else "")
 
 
-def _side(words: str) -> re.Pattern[str]:
-    found = "|".join(_expression(one) for one in words.split(","))
-    return re.compile(rf"(?P<turn>{_TURNS})?(?<!\w)(?:{found})(?!\w)", re.IGNORECASE)
+@dataclass(frozen=True)
+class _Side:
+    """One direction of a pair. Its pattern takes a moment to compile, so it waits for a text that has such a word."""
+
+    words: str
+
+    @cached_property
+    def beginnings(self) -> tuple[str, ...]:
+        return tuple(one.split()[0].removesuffix("e") for one in self.words.split(","))
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        found = "|".join(_expression(one) for one in self.words.split(","))
+        return re.compile(rf"(?P<turn>{_TURNS})?(?<!\w)(?:{found})(?!\w)", re.IGNORECASE)
 
 
-@cache
-def _sides() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    """The patterns of the pairs, which take a moment to compile."""
-    lines = re.sub(r",\s*\n\s+", ", ", _PAIRS).strip().split("\n")
-    return tuple((_side(one), _side(other)) for one, _, other in (line.partition("|") for line in lines))
+def _sides() -> Iterator[tuple[_Side, _Side]]:
+    for line in re.sub(r",\s*\n\s+", ", ", _PAIRS).strip().split("\n"):
+        one, _, other = line.partition("|")
+        yield _Side(one), _Side(other)
 
+
+_SIDES: Final = tuple(_sides())
 
 # A question about what shall not be, or be no more.
 _UNWANTED: Final = re.compile(
@@ -97,7 +111,9 @@ def directions(text: str) -> frozenset[int]:
     True
     """
     found: set[int] = set()
-    for number, sides in enumerate(_sides(), 1):
+    small = text.lower()
+    for number, sides in enumerate(_SIDES, 1):
         for sign, side in zip((number, -number), sides, strict=True):
-            found.update(-sign if match["turn"] else sign for match in side.finditer(text))
+            if any(one in small for one in side.beginnings):
+                found.update(-sign if match["turn"] else sign for match in side.pattern.finditer(text))
     return frozenset(found)
