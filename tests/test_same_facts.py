@@ -30,10 +30,12 @@ OVEN = "The oven is heated to 240 °C, for one and a half hours. Two thirds of t
         ("The tank is 50 cm high.", PUMP),
         ("The tank holds 1536 MB of records.", PUMP),
         ("The oven is heated to 464 °F.", OVEN),
+        ("The oven is heated to 240 degrees Celsius.", OVEN),
         ("The oven is heated for 90 minutes.", OVEN),
         ("The dough rests for 4–6 hours.", "The dough rests for four to six hours."),
         ("The dough rests for 240 to 360 minutes.", "The dough rests for four to six hours."),
         ("The lake holds 12\u202f000 fish.", "The lake holds 12,000 fish."),
+        ("The jam is boiled at 105 °C.", "The jam is boiled at 105 degrees Celsius."),
     ],
 )
 def test_an_equal_number_or_date_is_supported_however_it_is_written(sentence: str, passage: str) -> None:
@@ -107,6 +109,24 @@ NETS = "Bed nets are widely used against malaria. They are treated with insectic
 @pytest.mark.parametrize("sentence", ["Bed nets are useless.", "Malaria is harmless.", "Insecticides cause cancer."])
 def test_a_short_claim_that_ends_with_a_word_of_its_own_is_doubted(sentence: str) -> None:
     assert check(sentence, [NETS]).standing == "unconfirmed"
+
+
+STARTER = (
+    "# Sourdough\n\nA pink streak is a sign of spoilage, and such a starter should be discarded. Copper pans must not be used, "
+    "because the acid reacts with the metal; enamel is safe.\n\nSalt slows it down. The yeasts produce a gas."
+)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Throw the starter out if you see a pink streak, because it shows that it has gone off.",
+        "Use enamel, and stay away from copper, because the acid attacks it.",
+        "Salt slows sourdough down.",
+    ],
+)
+def test_a_paraphrase_with_words_of_its_own_for_a_reason_or_a_denial_is_supported(sentence: str) -> None:
+    assert check(sentence, [STARTER]).reasons == ()
 
 
 @pytest.mark.parametrize(

@@ -186,9 +186,9 @@ def _names(sentence: ReadText) -> dict[str, tuple[str, bool]]:
     text = sentence.text
     spans = [match.span() for match in _SPAN.finditer(text)]
     found: dict[str, tuple[str, bool]] = {}
-    for token in sentence.whole.tokens:
+    for at, token in enumerate(sentence.whole.tokens):
         match = _NAME.fullmatch(text, token.start, token.end)
-        if not token.capital or not match or len(match[1]) < SHORTEST_NAME:
+        if at in sentence.whole.counted or not token.capital or not match or len(match[1]) < SHORTEST_NAME:
             continue
         before, word = text[: token.start].rstrip()[-1:], match[1]
         begins = token.first or not before or before in _BEGINS or before in ".!?"
