@@ -72,10 +72,8 @@ class Letters(Embeddings):
 
 @asynccontextmanager
 async def an_agent(folder: Path, **options: Any) -> AsyncIterator[Agent]:
-    options = {"retriever": Pages(), "patience": AT_ONCE} | options
-    async with open_agent(
-        Settings.model_validate({"ASKBOOK_HOME": folder, "ASKBOOK_JUDGE": "none"}), **options
-    ) as agent:
+    given: dict[str, Any] = {"retriever": Pages(), "patience": AT_ONCE, **options}
+    async with open_agent(Settings.model_validate({"ASKBOOK_HOME": folder, "ASKBOOK_JUDGE": "none"}), **given) as agent:
         yield agent
 
 
