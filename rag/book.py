@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from rag.types import Passage, Retrieval
 
 if TYPE_CHECKING:
-    from numpy import float64
+    from numpy import float64, intp
     from numpy.typing import NDArray
 
 # Names how `embedded_text` and `worded_text` are made. A collection records it and is embedded again when it changes,
@@ -145,9 +145,9 @@ class Matches:
 
     legs: Sequence[Leg]
     scores: NDArray[float64]
-    rankings: Sequence[Sequence[int]]
+    rankings: Sequence[NDArray[intp]]
     prose: NDArray[float64]
-    read: Callable[[Sequence[int]], list[Chunk]]
+    read: Callable[[Sequence[int] | NDArray[intp]], list[Chunk]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,8 +268,7 @@ def nothing_found(query: str, prefix: str | None) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """One chunk found by a leg, and its outcome.
 
     `cosine` is compared with the threshold. `scores` has one score per leg: a cosine, or BM25 for the sparse leg, where
@@ -285,8 +284,5 @@ class Candidate:
     outcome: Outcome
 
     def as_data(self) -> dict[str, Any]:
-        """The candidate as JSON data, without the copies of every value that `dataclasses.asdict` makes."""
-        return {name: getattr(self, name) for name in _CANDIDATE}
-
-
-_CANDIDATE: Final = tuple(field.name for field in fields(Candidate))
+        """The candidate as JSON data."""
+        return self._asdict()

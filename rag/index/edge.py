@@ -33,6 +33,8 @@ from rag.index.points import (
 from rag.system.private_files import check_room, private_folder
 
 if TYPE_CHECKING:
+    from numpy import integer
+    from numpy.typing import NDArray
     from qdrant_edge import EdgeShard
 
     from rag.ports import Ranked
@@ -199,12 +201,12 @@ class EdgeIndex:
             scores = engine.search(opened, self.collection, legs, limit, where)
             prose = opened.table.words(scores.ids)
 
-        def read(rows: Sequence[int]) -> list[Chunk]:
-            return self._chunks(opened, [scores.ids[row] for row in rows])
+        def read(rows: Sequence[int] | NDArray[integer[Any]]) -> list[Chunk]:
+            return self._chunks(opened, scores.ids.take(rows))
 
         return rank(Matches(legs, scores.matrix, scores.rankings, prose, read))
 
-    def _chunks(self, opened: OpenGeneration, rows: Sequence[int]) -> list[Chunk]:
+    def _chunks(self, opened: OpenGeneration, rows: Sequence[int] | NDArray[integer[Any]]) -> list[Chunk]:
         """The chunks in these rows of the table, in their order."""
         with _files(self.collection), self._faults():
             points = opened.table.points(rows)

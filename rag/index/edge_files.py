@@ -107,7 +107,7 @@ class Generations:
 
     def is_current(self, version: Version) -> bool:
         """Whether a version is the current one. Reads no file: every change replaces the pointer by a new file."""
-        return _stamp(self._pointer) == version.pointer and _stamp(version.folder / _CARD) == version.card
+        return _stamp(self._pointer) == version.pointer and _stamp(f"{version.folder}/{_CARD}") == version.card
 
     def new(self) -> Path:
         """Make a folder for the next generation."""
@@ -209,10 +209,10 @@ class NamedLock:
         return RetrievalError("index_locked", message, hint=hint, retryable=True)
 
 
-def _stamp(path: Path) -> Stamp | None:
+def _stamp(path: Path | str) -> Stamp | None:
     """What distinguishes a file from another one of the same name; None if there is no file."""
     try:
-        status = path.stat()
+        status = os.stat(path)  # noqa: PTH116  # each search asks twice, and making a `Path` takes longer
     except OSError:
         return None
     return status.st_ino, status.st_mtime_ns, status.st_ctime_ns

@@ -29,10 +29,10 @@ from rag.index.points import (
     SPARSE,
     TABLE,
     TIE_SLACK,
+    Hits,
     PointTable,
     Scores,
     StoredText,
-    best,
     chunk_id,
     is_empty,
     to_payload,
@@ -155,9 +155,7 @@ def texts(shard: EdgeShard) -> Iterator[StoredText]:
         more = offset is not None
 
 
-def search(
-    opened: OpenGeneration, collection: str, legs: Sequence[Leg], limit: int, where: Where | None
-) -> Scores[int]:
+def search(opened: OpenGeneration, collection: str, legs: Sequence[Leg], limit: int, where: Where | None) -> Scores:
     """The best `limit` points of each leg, without payloads, and the scores of all of them in every leg, by row.
 
     Two batches: one finds the points, the other asks each leg for its scores of what the other legs found.
@@ -166,7 +164,7 @@ def search(
 
     queries = {leg: _nearest(vector) for leg, vector in enumerate(legs) if not is_empty(vector)}
     scores = Scores(_rankings(opened, collection, legs, queries, limit, where))
-    lacking = {leg: opened.table.points(rows) for leg in queries if (rows := scores.lacking(leg))}
+    lacking = {leg: points for leg in queries if (points := opened.table.points(scores.lacking(leg)))}
     requests = [
         QueryRequest(limit=len(points), query=queries[leg], filter=Filter(must=[HasIdCondition(set(points))]))
         for leg, points in lacking.items()
@@ -184,22 +182,22 @@ def _rankings(
     queries: Mapping[int, Query],
     limit: int,
     where: Where | None,
-) -> list[list[tuple[int, float]]]:
+) -> list[Hits]:
     """The scored rows of each leg. A leg with a tie at its end is queried again with a larger limit."""
     from qdrant_edge import QueryBatchRequest, QueryRequest
 
-    found: list[list[tuple[int, float]]] = [[] for _ in legs]
+    found = [_scored(opened, ())] * len(legs)
     asked = {leg: limit + TIE_SLACK for leg in queries if limit > 0}
-    total = opened.shard.info().points_count
     restriction = _restriction(where)
     while asked:
         requests = [QueryRequest(limit=size, query=queries[leg], filter=restriction) for leg, size in asked.items()]
         answers = opened.shard.query_batch(QueryBatchRequest(requests))
         open_legs = {}
         for (leg, size), points in zip(asked.items(), answers, strict=True):
-            if restriction is None and not isinstance(legs[leg], SparseVector) and len(points) < min(size, total):
-                raise broken(collection, "vectors are missing")  # otherwise every chunk has a cosine
-            ranking = best(_scored(opened, points), limit=limit, asked=size)
+            is_whole = restriction is None and not isinstance(legs[leg], SparseVector)  # then every chunk has a cosine
+            if is_whole and len(points) < min(size, opened.info.chunks):
+                raise broken(collection, "vectors are missing")
+            ranking = _scored(opened, points).best(limit=limit, asked=size)
             if ranking is None:
                 open_legs[leg] = size * 4
             else:
@@ -208,10 +206,12 @@ def _rankings(
     return found
 
 
-def _scored(opened: OpenGeneration, points: Sequence[Any]) -> list[tuple[int, float]]:
+def _scored(opened: OpenGeneration, points: Sequence[Any]) -> Hits:
     """The row and the score of each point."""
+    import numpy as np
+
     rows = opened.table.rows([point.id for point in points])
-    return list(zip(rows, [point.score for point in points], strict=True))
+    return Hits(rows, np.array([point.score for point in points], dtype=float))
 
 
 def _nearest(leg: Leg) -> Any:

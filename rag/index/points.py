@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID, uuid4
 
 from rag.book import Chunk, IndexEntry, SparseVector
@@ -24,8 +24,6 @@ from rag.book import Chunk, IndexEntry, SparseVector
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-Id = TypeVar("Id", int, str)  # of a point, as a number or as text, by which UUIDs have the same order
 
 DENSE: Final = "dense"
 SPARSE: Final = "sparse"
@@ -144,47 +142,56 @@ def is_empty(leg: object) -> bool:
     return isinstance(leg, SparseVector) and not leg.indices
 
 
-def best(points: Sequence[tuple[Id, float]], *, limit: int, asked: int) -> list[tuple[Id, float]] | None:
-    """The best `limit` of scored ids, ties by id; None if more than the `asked` points must be requested to decide.
+class Hits(NamedTuple):
+    """The ids of points and their scores, two arrays of one length."""
 
-    `points` are in the engine's order, best first. Engines return equal scores in any order. If the last place is tied
-    with the last point of a full answer, a point beyond the answer may belong into the ranking. With limit=2 and
-    asked=3, the scores 9, 7, 7 are undecided: a fourth point could score 7 too and have a smaller id. The scores 9, 7,
-    6 are decided.
-    """
-    ordered = points
-    if len({score for _, score in points}) < len(points):
-        ordered = sorted(points, key=lambda point: (-point[1], point[0]))
-    if 0 < limit < len(ordered) and len(ordered) >= asked and ordered[limit - 1][1] == ordered[-1][1]:
-        return None
-    return list(ordered[:limit])
+    ids: NDArray[Any]
+    scores: NDArray[np.float64]
 
+    def best(self, *, limit: int, asked: int) -> Hits | None:
+        """The best `limit`, ties by id; None if more than the `asked` points must be requested to decide.
 
-class Scores(Generic[Id]):
-    """The scores of every point that a search found, in every leg, from which its `Matches` are made.
-
-    `rankings` are the scored ids of each leg, best first. Points that a leg did not find have a score of 0 there until
-    `add` gives another.
-    """
-
-    def __init__(self, rankings: Sequence[Sequence[tuple[Id, float]]]) -> None:
+        Engines return equal scores in any order. If the last place is tied with the last point of a full answer, a
+        point beyond the answer may belong into the ranking. With limit=2 and asked=3, the scores 9, 7, 7 are
+        undecided: a fourth point could score 7 too and have a smaller id. The scores 9, 7, 6 are decided.
+        """
         import numpy as np
 
-        self.ids: list[Id] = sorted(set().union(*(dict(ranking) for ranking in rankings)))
-        self._row: dict[Id, int] = {id: row for row, id in enumerate(self.ids)}
+        order = np.lexsort((self.ids, -self.scores))
+        ids, scores = self.ids[order], self.scores[order]
+        if 0 < limit < len(ids) and len(ids) >= asked and scores[limit - 1] == scores[-1]:
+            return None
+        return Hits(ids[:limit], scores[:limit])
+
+
+class Scores:
+    """The scores of every point that a search found, in every leg, from which its `Matches` are made.
+
+    `rankings` are the rows of each leg's points, best first. Points that a leg did not find have a score of 0 there
+    until `add` gives another.
+    """
+
+    def __init__(self, rankings: Sequence[Hits]) -> None:
+        import numpy as np
+
+        ids = [ranking.ids for ranking in rankings]
+        self.ids = np.unique(np.concatenate(ids)) if ids else np.empty(0, dtype=np.int64)
         self.matrix = np.zeros((len(self.ids), len(rankings)))
         self.rankings = [self.add(leg, ranking) for leg, ranking in enumerate(rankings)]
 
-    def add(self, leg: int, points: Sequence[tuple[Id, float]]) -> list[int]:
+    def add(self, leg: int, hits: Hits) -> NDArray[np.intp]:
         """Set the scores of points in a leg. Returns their rows."""
-        rows = [self._row[id] for id, _ in points]
-        self.matrix[rows, leg] = [score for _, score in points]
+        rows = self.ids.searchsorted(hits.ids)
+        self.matrix[rows, leg] = hits.scores
         return rows
 
-    def lacking(self, leg: int) -> list[Id]:
+    def lacking(self, leg: int) -> NDArray[Any]:
         """The points that the leg did not find, but another one did."""
-        own = {self.ids[row] for row in self.rankings[leg]}
-        return [id for id in self.ids if id not in own]
+        import numpy as np
+
+        others = np.ones(len(self.ids), dtype=bool)
+        others[self.rankings[leg]] = False
+        return self.ids[others]
 
 
 def cosines(rows: Sequence[Sequence[float]], columns: Sequence[Sequence[float]]) -> NDArray[np.float64]:
@@ -243,7 +250,7 @@ class PointTable:
         write_table(folder, rows)
         return cls(rows)
 
-    def rows(self, points: Sequence[int | UUID]) -> list[int]:
+    def rows(self, points: Sequence[int | UUID]) -> NDArray[np.int64]:
         """The row of each point. Raises `ValueError` for a point that is not in the table."""
         import numpy as np
 
@@ -251,14 +258,13 @@ class PointTable:
             found = self._places([point for point in points if isinstance(point, UUID)])
             if len(found) < len(points) or None in found:
                 raise ValueError("a point is missing in the table beside its shard")
-            return [row for row in found if row is not None]
+            return np.array(found, dtype=np.int64)
         try:
-            rows: list[int] = self._rows.take(np.array(points, dtype=np.int64)).tolist()
+            return self._rows.take(np.array(points, dtype=np.int64))
         except (IndexError, TypeError, OverflowError) as error:
             raise ValueError("a point is missing in the table beside its shard") from error
-        return rows
 
-    def points(self, rows: Sequence[int]) -> list[int | UUID]:
+    def points(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> list[int | UUID]:
         """The point of each row."""
         if self._rows is None:
             return list(map(UUID, self.chunk_ids(rows)))
@@ -269,12 +275,12 @@ class PointTable:
         """The rows of the chunks with these ids, which are UUIDs, in their order; unknown ones are left out."""
         return [row for row in self._places([UUID(id) for id in ids]) if row is not None]
 
-    def chunk_ids(self, rows: Sequence[int]) -> list[str]:
+    def chunk_ids(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> list[str]:
         """The id of the chunk in each row."""
         # numpy leaves out zero bytes at the end
         return [str(UUID(bytes=id.ljust(16, b"\0"))) for id in self._ids.take(rows).tolist()]
 
-    def words(self, rows: Sequence[int]) -> NDArray[np.float64]:
+    def words(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.float64]:
         """The words of prose of the chunks in these rows."""
         return self._words.take(rows)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from rag.book import Chunk, Leg, Matches, SparseVector, Where
 from rag.errors import RetrievalError
 from rag.index.collection_schema import UNNAMED, CollectionSchema, FieldMap
-from rag.index.points import METADATA, TIE_SLACK, Scores, best, cosines, from_payload, is_empty, prose_of, server_ids
+from rag.index.points import METADATA, TIE_SLACK, Hits, Scores, cosines, from_payload, is_empty, prose_of, server_ids
 from rag.system.process import program
 
 if TYPE_CHECKING:
@@ -192,15 +192,22 @@ def quantization(kind: str) -> Any:
 DEEPEST: Final = 1000  # limit from which on a query that finds points without text is not repeated
 
 
+def scored_points(points: Sequence[tuple[str, float]]) -> Hits:
+    """Scored ids as arrays. As text, UUIDs have the order that the embedded index gives them."""
+    import numpy as np
+
+    return Hits(np.array([id for id, _ in points], dtype=str), np.array([score for _, score in points], dtype=float))
+
+
 class ServerHits(NamedTuple):
     """The scores of everything that the legs found, and the hits by id."""
 
-    scores: Scores[str]
+    scores: Scores
     known: Mapping[str, Hit]
 
     def matches(self, schema: CollectionSchema, legs: Sequence[Leg]) -> Matches:
         """The hits as `Matches`. A dense leg's scores become cosines, whatever its distance."""
-        scores, found = self.scores, [self.known[id] for id in self.scores.ids]
+        scores, found = self.scores, [self.known[id] for id in self.scores.ids.tolist()]
         dense = {column: leg for column, leg in enumerate(legs) if not isinstance(leg, SparseVector)}
         if not gives_cosines(schema):
             scores.matrix[:, list(dense)] = cosines([hit.dense for hit in found], list(dense.values()))
@@ -224,9 +231,9 @@ class ServerSearch:
         await self._complete(scores)
         return ServerHits(scores, known)
 
-    async def _rankings(self, limit: int, where: Where | None, known: dict[str, Hit]) -> list[list[tuple[str, float]]]:
+    async def _rankings(self, limit: int, where: Where | None, known: dict[str, Hit]) -> list[Hits]:
         """The scored ids of each leg. The hits are added to `known`, by id."""
-        found: list[list[tuple[str, float]]] = [[] for _ in self.legs]
+        found = [scored_points(())] * len(self.legs)
         unread: Any = None  # a point of a foreign collection in which no text was found
         asked = {i: limit + TIE_SLACK for i, leg in enumerate(self.legs) if limit > 0 and self._finds(leg)}
         while asked:
@@ -237,8 +244,8 @@ class ServerSearch:
                 points = answer.points
                 read = hits(self.schema, self.legs[i], points, self.legs)
                 unread = unread or (points[0] if points and not read else None)
-                scored = [(hit.chunk.id, hit.score) for hit in read]
-                ranking = best(scored, limit=limit, asked=size - len(points) + len(read))
+                scored = scored_points([(hit.chunk.id, hit.score) for hit in read])
+                ranking = scored.best(limit=limit, asked=size - len(points) + len(read))
                 crowded = len(read) < min(limit, len(points)) and len(points) >= size < DEEPEST
                 if ranking is None or crowded:
                     deeper[i] = size * 4
@@ -246,24 +253,24 @@ class ServerSearch:
                     found[i] = ranking
                     known.update((hit.chunk.id, hit) for hit in read)
             asked = deeper
-        if unread is not None and self.schema.fields is not None and not any(found):
+        if unread is not None and self.schema.fields is not None and not any(len(each.ids) for each in found):
             raise unmapped(self.collection, self.schema.fields, unread.payload)
         return found
 
-    async def _complete(self, scores: Scores[str]) -> None:
+    async def _complete(self, scores: Scores) -> None:
         """Ask for the scores of what other legs found; for those of dense legs only where they are cosines."""
         lacking = {
             leg: ids
             for leg, vector in enumerate(self.legs)
             if (gives_cosines(self.schema) or isinstance(vector, SparseVector))
             and self._finds(vector)
-            and (ids := scores.lacking(leg))
+            and (ids := scores.lacking(leg).tolist())
         }
         if lacking:
             requests = [rescoring(self.schema, self.legs[leg], server_ids(ids)) for leg, ids in lacking.items()]
             answers = await self.client.query_batch_points(self.collection, requests=requests)
             for leg, answer in zip(lacking, answers, strict=True):
-                scores.add(leg, [(str(point.id), point.score) for point in answer.points])
+                scores.add(leg, scored_points([(str(point.id), point.score) for point in answer.points]))
 
     def _finds(self, leg: Leg) -> bool:
         """Whether a leg can find something: it is not empty, and the collection has vectors of its kind."""

@@ -13,7 +13,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.book import Candidate, Chunk, Matches, Outcome, QueryKind
@@ -87,7 +86,7 @@ def weighed(texts: Sequence[tuple[QueryKind, str]], matches: Matches) -> list[Qu
 
     columns = [column for column in range(len(matches.legs)) if column != WORDS]
     vectors = np.array([matches.legs[column] for column in columns], dtype=float)
-    best = [float(matches.scores[rows[0], i]) if (rows := matches.rankings[i]) else 0.0 for i in columns]
+    best = [float(matches.scores[rows[0], i]) if len(rows := matches.rankings[i]) else 0.0 for i in columns]
     positions = [i for i, (kind, _) in enumerate(texts) if kind != "rewrite"]
     near = [_cosine(vectors[0], vectors[i]) for i in positions[1:]]
     context = context_weight(near, [best[i] for i in positions])
@@ -186,16 +185,15 @@ def ranked(matches: Matches, queries: Sequence[Query]) -> Ranking:
     weights = np.array([query.weight for query in queries])
     vectors = np.array([query.vector for query in queries])
     counts = [True, True, *(weights[1:] > 0)]
-    rows = np.arange(len(matches.scores))
-    if not all(counts):
-        searched = (ranking for ranking, one in zip(matches.rankings, counts, strict=True) if one)
-        rows = np.array(sorted(set(chain.from_iterable(searched))), dtype=int)
+    searched = [ranking for ranking, one in zip(matches.rankings, counts, strict=True) if one]
+    rows = np.arange(len(matches.scores)) if all(counts) else np.unique(np.concatenate(searched))
     scores = matches.scores[rows]
     dense = scores[:, [column for column in range(len(counts)) if column != WORDS]]
     most = float(matches.scores[:, WORDS].max(initial=0.0)) or 1.0
     fused = fuse(dense, weights, scores[:, WORDS] / most, matches.prose[rows])
-    length = float(np.linalg.norm(weights @ vectors)) or 1.0
-    cosines = (dense @ (weights * np.linalg.norm(vectors, axis=1)) / length).clip(0.0, 1.0).round(6)
+    products = vectors @ vectors.T
+    length = math.sqrt(weights @ products @ weights) or 1.0
+    cosines = (dense @ (weights * np.sqrt(products.diagonal())) / length).clip(0.0, 1.0).round(6)
     order = np.argsort(-fused, kind="stable")  # rows are in the order of ids
     return Ranking(rows[order].tolist(), cosines[order].tolist(), fused[order].tolist(), scores[order])
 
@@ -203,20 +201,14 @@ def ranked(matches: Matches, queries: Sequence[Query]) -> Ranking:
 class Fingerprint:
     """What a text is compared by: its words, its shingles (runs of three words), and its marks.
 
-    A mark is a word with a digit or more than one capital. All are worked out when a comparison needs them.
+    A mark is a word with a digit or more than one capital. Shingles and marks are worked out when a comparison needs
+    them, which it seldom does.
     """
 
     def __init__(self, text: str) -> None:
         self._text = text
-
-    @cached_property
-    def _small(self) -> list[str]:
-        words: list[str] = _ANY_WORD.findall(self._text.lower())
-        return words
-
-    @cached_property
-    def _distinct(self) -> frozenset[str]:
-        return frozenset(self._small)
+        self._small: list[str] = _ANY_WORD.findall(text.lower())
+        self._distinct = frozenset(self._small)
 
     @cached_property
     def _marks(self) -> frozenset[str]:
@@ -235,7 +227,8 @@ class Fingerprint:
         # Each word of its own is in a shingle of its own, and a shingle has three words. So a text that resembles
         # another one can have only so many; most texts differ by more, which spares their shingles.
         most = SHINGLE * (1 / RESEMBLANCE - 1) * min(len(self._small), len(other._small))
-        if len(self._distinct ^ other._distinct) > most or self._marks != other._marks:
+        own = len(self._distinct) + len(other._distinct) - 2 * len(self._distinct & other._distinct)
+        if own > most or self._marks != other._marks:
             return False
         common = len(self._shingles & other._shingles)
         return common >= RESEMBLANCE * len(self._shingles | other._shingles)
@@ -261,7 +254,7 @@ def joined(candidates: Sequence[Candidate], chunks: Mapping[str, Chunk], most: i
             fingerprint = Fingerprint(chunk.text)
             if not any(fingerprint.same(other) for other in prints):
                 prints.append(fingerprint)
-                found[i] = replace(candidate, outcome="neighbour")
+                found[i] = candidate._replace(outcome="neighbour")
     return found
 
 

@@ -6,7 +6,6 @@ import asyncio
 import math
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.book import Chunk
@@ -38,9 +37,9 @@ async def reranked(
     asked, rest = asked[:MOST], asked[MOST:]
     order = await asyncio.to_thread(reranker.rerank, question, [chunks[c.chunk_id].embedded_text for c in asked])
     ordered = [asked[i] for i in order] + rest
-    kept = [replace(c, outcome="kept" if rank < k else "beyond_k") for rank, c in enumerate(ordered)]
+    kept = [c._replace(outcome="kept" if rank < k else "beyond_k") for rank, c in enumerate(ordered)]
     others = [candidate for candidate in candidates if candidate not in passed.values()]
-    return kept + [replace(c, outcome="duplicate") if c.outcome == "beyond_k" else c for c in others]
+    return kept + [c._replace(outcome="duplicate") if c.outcome == "beyond_k" else c for c in others]
 
 
 class CohereReranker:

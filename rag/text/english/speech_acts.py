@@ -98,26 +98,26 @@ _THIS_BOOK: Final = (
 _PARTS: Final = r"(?:chapters|parts|sections|pages|topics|subjects|contents)"
 _OVERVIEW: Final = r"(?:an? |the )?(?:(?:short|brief|quick) )?(?:overview|summary|introduction)"
 # Whole questions about the book itself, in lower case, without punctuation.
-_ABOUT_BOOK: Final = (
-    rf"what(?:['’]?s| is| are) {_THIS_BOOK}(?: all)?(?: about)?",
-    rf"what do(?:es)? {_THIS_BOOK} (?:cover|contain|describe|teach|explain|say|discuss|talk about|deal with)",
-    rf"what can (?:i|you) (?:ask|learn|find|read)(?: \w+)?(?: (?:here|{_THIS_BOOK}))?",
-    rf"(?:(?:can|could) you )?(?:summari[sz]e|describe|introduce|explain) {_THIS_BOOK}",
-    rf"(?:give|show|tell) me {_OVERVIEW}(?: (?:of|to) {_THIS_BOOK})?",
-    rf"{_OVERVIEW} of {_THIS_BOOK}",
-    rf"(?:tell me )?about {_THIS_BOOK}",
+_ABOUT_BOOK: Final = re.compile(
+    rf"what(?:['’]?s| is| are) {_THIS_BOOK}(?: all)?(?: about)?|"
+    rf"what do(?:es)? {_THIS_BOOK} (?:cover|contain|describe|teach|explain|say|discuss|talk about|deal with)|"
+    rf"what can (?:i|you) (?:ask|learn|find|read)(?: \w+)?(?: (?:here|{_THIS_BOOK}))?|"
+    rf"(?:(?:can|could) you )?(?:summari[sz]e|describe|introduce|explain) {_THIS_BOOK}|"
+    rf"(?:give|show|tell) me {_OVERVIEW}(?: (?:of|to) {_THIS_BOOK})?|"
+    rf"{_OVERVIEW} of {_THIS_BOOK}|"
+    rf"(?:tell me )?about {_THIS_BOOK}|"
     # To the answerer, which knows nothing but the book:
-    r"what can you (?:do|answer|explain|tell me|do for me|help(?: me)? with)",
-    r"what (?:do you know|are you able to answer|kind of questions can (?:i ask|you answer))(?: about)?",
-    r"(?:how can you help(?: me)?|who are you|what are you)",
+    r"what can you (?:do|answer|explain|tell me|do for me|help(?: me)? with)|"
+    r"what (?:do you know|are you able to answer|kind of questions can (?:i ask|you answer))(?: about)?|"
+    r"(?:how can you help(?: me)?|who are you|what are you)"
 )
-_CONTENTS: Final = (
+_CONTENTS: Final = re.compile(
     r"(?:(?:show|give|list|print|tell)(?: me)? |what(?:['’]?s| is) )?(?:the |a )?"
-    rf"(?:table of contents|toc|contents|outline)(?: (?:of|for|in) {_THIS_BOOK})?",
-    rf"(?:(?:show|give|list|print|tell)(?: me)? |what are )?(?:all )?(?:the )?{_PARTS}(?: (?:of|in) {_THIS_BOOK})",
-    rf"(?:what|which) {_PARTS} are (?:there|covered)?(?: ?in {_THIS_BOOK})?",
-    rf"(?:what|which) {_PARTS} do(?:es)? {_THIS_BOOK} (?:have|cover|contain|include)",
-    r"(?:(?:show|give|list|print|tell)(?: me)? |what are )(?:all )?(?:the )?chapters",
+    rf"(?:table of contents|toc|contents|outline)(?: (?:of|for|in) {_THIS_BOOK})?|"
+    rf"(?:(?:show|give|list|print|tell)(?: me)? |what are )?(?:all )?(?:the )?{_PARTS}(?: (?:of|in) {_THIS_BOOK})|"
+    rf"(?:what|which) {_PARTS} are (?:there|covered)?(?: ?in {_THIS_BOOK})?|"
+    rf"(?:what|which) {_PARTS} do(?:es)? {_THIS_BOOK} (?:have|cover|contain|include)|"
+    r"(?:(?:show|give|list|print|tell)(?: me)? |what are )(?:all )?(?:the )?chapters"
 )
 _MOST_WORDS: Final = 10  # of small talk; a longer message has content
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -246,9 +246,9 @@ def about_book(question: str) -> Literal["about", "contents", ""]:
     plain = " ".join(re.sub(r"[^\w\s'’]", " ", question.lower()).removeprefix("please ").split()).removesuffix(
         " please"
     )
-    if any(re.fullmatch(pattern, plain) for pattern in _CONTENTS):
+    if _CONTENTS.fullmatch(plain):
         return "contents"
-    return "about" if any(re.fullmatch(pattern, plain) for pattern in _ABOUT_BOOK) else ""
+    return "about" if _ABOUT_BOOK.fullmatch(plain) else ""
 
 
 @dataclass(frozen=True, slots=True)
