@@ -34,27 +34,33 @@ from tests.postgres import Cluster, cluster, empty, programs
 
 pytest_plugins = ["tests.workers"]
 
-# Workers share the tests by files. These take longest, so they begin, and none of them is left over for the end.
+# Workers share the tests by files. These take longest, so they begin, and none of them is left over for the end. Those
+# that mostly compute alternate with those that mostly wait for a server, a terminal or a clock.
 LONGEST: Final = (
     "test_types.py",
     "test_serve_many.py",
-    "test_terminal.py",
+    "test_books.py",
     "test_memory_postgres.py",
+    "test_hostile_pages.py",
+    "test_terminal.py",
     "test_package.py",
     "test_screens.py",
-    "test_quoting_languages.py",
-    "test_real_book.py",
-    "test_fault_matrix_model.py",
-    "test_hosted_turns.py",
-    "test_studio.py",
-    "test_archive.py",
-    "test_contract_index.py",
     "test_citations.py",
-    "test_server_turns.py",
-    "test_command_line.py",
+    "test_browser.py",
+    "test_quoting_languages.py",
+    "test_studio.py",
+    "test_real_book.py",
     "test_memory_kill.py",
-    "test_books.py",
+    "test_contract_profile.py",
+    "test_hosted_turns.py",
+    "test_injection.py",
+    "test_fault_matrix_model.py",
+    "test_archive.py",
+    "test_server_turns.py",
+    "test_contract_index.py",
+    "test_ingest_kill.py",
     "test_injection_turns.py",
+    "test_command_line.py",
 )
 
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
