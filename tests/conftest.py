@@ -30,31 +30,37 @@ from tests.command_line import QUESTION, CommandLine, Done
 from tests.homes import copied
 from tests.openai_server import OPENAI_KEY, Endpoint, openai_server
 from tests.package import Package, build, install
-from tests.postgres import Cluster, cluster, programs
+from tests.postgres import Cluster, cluster, empty, programs
 
 pytest_plugins = ["tests.workers"]
 
-# Workers share the tests by files. These take longest, so they begin, and none of them is left over for the end.
+# Workers share the tests by files. These take longest, so they begin, and none of them is left over for the end. Those
+# that mostly compute alternate with those that mostly wait for a server, a terminal or a clock.
 LONGEST: Final = (
     "test_types.py",
     "test_serve_many.py",
-    "test_terminal.py",
+    "test_books.py",
     "test_memory_postgres.py",
+    "test_hostile_pages.py",
+    "test_terminal.py",
     "test_package.py",
     "test_screens.py",
-    "test_quoting_languages.py",
-    "test_real_book.py",
-    "test_fault_matrix_model.py",
-    "test_hosted_turns.py",
-    "test_studio.py",
-    "test_archive.py",
-    "test_contract_index.py",
     "test_citations.py",
-    "test_server_turns.py",
-    "test_command_line.py",
+    "test_browser.py",
+    "test_quoting_languages.py",
+    "test_studio.py",
+    "test_real_book.py",
     "test_memory_kill.py",
-    "test_books.py",
+    "test_contract_profile.py",
+    "test_hosted_turns.py",
+    "test_injection.py",
+    "test_fault_matrix_model.py",
+    "test_archive.py",
+    "test_server_turns.py",
+    "test_contract_index.py",
+    "test_ingest_kill.py",
     "test_injection_turns.py",
+    "test_command_line.py",
 )
 
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
@@ -283,8 +289,23 @@ def postgres() -> Iterator[Cluster]:
 
 @pytest.fixture
 def database_url(postgres: Cluster, request: pytest.FixtureRequest) -> SecretStr:
-    """The address of an empty PostgreSQL database."""
+    """The address of a new PostgreSQL database, which has no tables yet."""
     return postgres.new_database(f"t{abs(hash(request.node.nodeid))}")
+
+
+@pytest.fixture(scope="session")
+def _database(postgres: Cluster) -> SecretStr:
+    return postgres.new_database("of-all")
+
+
+@pytest.fixture
+def emptied_url(_database: SecretStr) -> SecretStr:
+    """The address of a database without conversations, which has its tables as soon as a test has used it.
+
+    A new database takes PostgreSQL a tenth of a second of a processor, and LangGraph's migrations another.
+    """
+    empty(_database)
+    return _database
 
 
 @pytest.fixture(params=["sqlite", "postgres", "in memory"])
@@ -292,7 +313,7 @@ async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     """An empty memory of each kind."""
     options = None
     if request.param == "postgres":
-        options = MemoryOptions(database_url=request.getfixturevalue("database_url"))
+        options = MemoryOptions(database_url=request.getfixturevalue("emptied_url"))
     async with open_memory(tmp_path, persistent=request.param != "in memory", options=options) as opened:
         yield opened
 

@@ -317,13 +317,13 @@ def test_a_page_that_takes_too_long_gives_one_line_and_the_others_are_read(
 ) -> None:
     def hasty(module: str, function: str, raw: bytes, *, seconds: float, alone: bool) -> Any:
         assert seconds == HTML.seconds
-        return read_apart(module, function, raw, seconds=2.0 if b"katex" in raw else seconds)
+        return read_apart(module, function, raw, seconds=1.0 if b"katex" in raw else seconds)
 
     monkeypatch.setattr(file_format, "read_apart", hasty)
     (tmp_path / "a.html").write_text(f"<main>{'<span class=katex>' * 9_000}")  # each is looked through to its end
     (tmp_path / "b.html").write_text("<main><p>Words of the other page.</p></main>")
     result = load_source(tmp_path)
-    assert [(one.path, one.reason) for one in result.failures] == [("a.html", "reading it takes longer than 2 seconds")]
+    assert [(one.path, one.reason) for one in result.failures] == [("a.html", "reading it takes longer than 1 seconds")]
     assert [document.path for document in result.documents] == ["b.html"]
 
 

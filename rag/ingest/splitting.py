@@ -56,32 +56,31 @@ class Packer:
         self.text = text
         self.fits = fits
         self._open: list[SplitPiece] = []
+        self._open_text = ""
         self._done: list[tuple[int, str]] = []
 
     def add(self, piece: SplitPiece) -> None:
         """Append a piece that fits by itself."""
-        if self.takes(piece):
-            self._open.append(piece)
-            return
-        carried = self._lead_in()
-        self.flush(keep=carried)
         if not self.takes(piece):
-            self.flush()
+            self.flush(keep=self._lead_in())
+            if not self.takes(piece):
+                self.flush()
+        self._open_text = self._with(piece)
         self._open.append(piece)
 
     def parts(self, piece: SplitPiece) -> bool:
         """Whether adding this piece whole would part it from the lead-in before it."""
         lead_in = self._lead_in()
-        return bool(lead_in) and not self.fits(self._joined([*lead_in, piece]))
+        return bool(lead_in) and not self.fits(self._joined([*lead_in, piece]).strip("\n"))
 
     def beside(self) -> Fits:
         """Whether a text fits below the lead-in that ends the open text."""
-        lead_in = self._joined(self._lead_in())
+        lead_in = self._joined(self._lead_in()).strip("\n")
         return lambda text: self.fits(f"{lead_in}\n\n{text}")
 
     def takes(self, piece: SplitPiece) -> bool:
         """Whether the open text still fits with this piece added."""
-        return self.fits(self._joined([*self._open, piece]))
+        return self.fits(self._with(piece).strip("\n"))
 
     def open_large(self) -> None:
         """Make room for a block that will be cut: only a lead-in stays in the open text."""
@@ -91,8 +90,8 @@ class Packer:
         """End the open text. `keep`, its last pieces, begin the next one."""
         ready = self._open[: len(self._open) - len(keep)]
         if ready:
-            self._done.append((ready[0].begin, self._joined(ready)))
-        self._open = list(keep)
+            self._done.append((ready[0].begin, self._joined(ready).strip("\n")))
+        self._open, self._open_text = list(keep), self._joined(keep)
 
     def finish(self) -> list[tuple[int, str]]:
         """End the open text and return all texts, each with the offset at which it begins."""
@@ -106,15 +105,21 @@ class Packer:
             first -= 1
         return self._open[first:]
 
-    def _joined(self, pieces: list[SplitPiece]) -> str:
+    def _with(self, piece: SplitPiece) -> str:
+        return self._extended(self._open_text, self._open[-1] if self._open else None, piece)
+
+    def _joined(self, pieces: Sequence[SplitPiece]) -> str:
         joined = ""
-        for n, piece in enumerate(pieces):
-            if n:
-                gap = self.text[pieces[n - 1].end : piece.begin]
-                whole = pieces[n - 1].after or piece.before or not joined
-                joined += "\n\n" if whole else gap
-            joined += piece.of(self.text)
-        return joined.strip("\n")
+        for before, piece in zip([None, *pieces], pieces, strict=False):
+            joined = self._extended(joined, before, piece)
+        return joined
+
+    def _extended(self, joined: str, last: SplitPiece | None, piece: SplitPiece) -> str:
+        """The text of some pieces with that of a further one, parted as on the page where neither is a part of code."""
+        if last is None:
+            return piece.of(self.text)
+        whole = last.after or piece.before or not joined
+        return joined + ("\n\n" if whole else self.text[last.end : piece.begin]) + piece.of(self.text)
 
 
 def is_lead_in(text: str) -> bool:

@@ -1,0 +1,57 @@
+"""Choosing elements of an HTML page gives what CSS selectors give."""
+
+from __future__ import annotations
+
+import pytest
+from bs4 import BeautifulSoup
+
+from rag.ingest import html_markdown
+from rag.ingest.formats.html_files import page_texts
+from rag.ingest.html_elements import Choice, choice
+
+NAMES = ("nav", "main", "div", "h2", "math", "svg")
+ATTRIBUTES = (
+    "", "hidden", "hidden=until-found", "role=navigation", "role=main", "role=Main", "role=tablist", "role=tabpanel",
+    "role=tabpanel hidden", "aria-hidden=true", "aria-hidden=false", "class=gutter", "class='a katex'", "class=katex-b",
+    "class", "class=' line  boring '", "class=tabbed-block id=x",
+)  # fmt: skip
+INNER = [f"<{name} {one}>{n}</{name}>" for n, name in enumerate(NAMES) for one in ATTRIBUTES]
+PAGE = BeautifulSoup(
+    f"<body><main>{''.join(INNER)}</main>{''.join(f'<div>{one}</div>' for one in INNER)}</body>", "lxml"
+)
+DROPPED = (
+    "script, style, noscript, template, svg, iframe, form, button, input, select, textarea, nav, [role=navigation], "
+    "[role=search], .linenos, .gutter, .boring, .visually-hidden, [aria-hidden=true], [hidden]:not([role=tabpanel])"
+)
+
+
+@pytest.mark.parametrize(
+    "selector", ["nav", ".katex", "[role=main]", "main, [role=main]", ".tabbed-block, [role=tabpanel]", "h1, h2, math"]
+)
+def test_a_choice_finds_what_the_selector_finds(selector: str) -> None:
+    found = PAGE.select(selector)
+    assert found
+    assert [id(one) for one in choice(selector).inside(PAGE)] == [id(one) for one in found]
+
+
+def test_what_is_dropped_is_what_no_reader_sees_as_text() -> None:
+    dropped: Choice = html_markdown._DROPPED
+    assert [id(one) for one in dropped.inside(PAGE)] == [id(one) for one in PAGE.select(DROPPED)]
+
+
+def test_what_is_removed_meanwhile_is_left_out() -> None:
+    page = BeautifulSoup("<div class=a><div class=a></div></div>", "lxml")
+    found = choice(".a").inside(page)
+    next(found).decompose()
+    assert list(found) == []
+
+
+def test_the_title_of_a_note_ends_with_a_colon_in_every_theme() -> None:
+    titles = ("class=admonition-title", "class='x markdown-alert-title'", "class=admonitionHeading_Gvgb", "class=title")
+    (text,) = page_texts(f"<main>{''.join(f'<p {one}>Note</p>' for one in titles)}</main>".encode())
+    assert text.body.split() == ["Note:", "Note:", "Note:", "Note"]
+
+
+def test_a_page_whose_text_has_only_a_role_is_that_text() -> None:
+    (text,) = page_texts(b"<nav>Menu</nav><div role=main><h1>Title</h1>Words.</div><p>Around.</p>")
+    assert (text.body, dict(text.fields)) == ("# Title {#}\n\nWords.", {})
