@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 from langchain_core.runnables.graph import Graph as Drawing
-from langgraph.graph import START
+from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.types import RetryPolicy, StateUpdate, TimeoutPolicy
 
@@ -78,17 +78,17 @@ def build_graph(
     graph.add_node("tools", tools, retry_policy=retry, timeout=SEARCH, destinations=failed)
     graph.add_node("ERROR", _opaque(error), error_handler=_opaque(last_resort))
     graph.add_edge(START, "IDLE")
-    graph.add_conditional_edges("IDLE", after_idle)
+    graph.add_conditional_edges("IDLE", _opaque(after_idle), ["rewrite", "RETRIEVING", "GENERATING", END])
     graph.add_edge("rewrite", "RETRIEVING")
     graph.add_edge("RETRIEVING", "GENERATING")
-    graph.add_conditional_edges("GENERATING", after_generate)
+    graph.add_conditional_edges("GENERATING", _opaque(after_generate), ["tools", "IDLE"])
     graph.add_edge("tools", "GENERATING")
     graph.add_edge("ERROR", "IDLE")
     return graph
 
 
 def _opaque(step: Callable[..., Any]) -> Any:
-    """A node or an error handler in a form that LangGraph takes as it is.
+    """A node, an error handler or a router in a form that LangGraph takes as it is.
 
     Each time a graph is compiled, LangGraph reads the type hints and the bytecode of functions, in search of input
     schemas and subgraphs. Ours have neither, and this takes half of the time.
@@ -96,7 +96,7 @@ def _opaque(step: Callable[..., Any]) -> Any:
     return partial(step)
 
 
-async def after_idle(state: AgentState) -> Literal["rewrite", "RETRIEVING", "GENERATING", "__end__"]:
+async def after_idle(state: AgentState) -> str:
     """Search for an opened question, answer small talk, or rest. Must not raise: no error handler covers a router.
 
     Routers are asynchronous because LangGraph runs others in a thread, and a switch to it takes longer than they do.
@@ -108,10 +108,10 @@ async def after_idle(state: AgentState) -> Literal["rewrite", "RETRIEVING", "GEN
         case "GENERATING":
             return "GENERATING"
         case _:
-            return "__end__"
+            return END
 
 
-async def after_generate(state: AgentState) -> Literal["tools", "IDLE"]:
+async def after_generate(state: AgentState) -> str:
     """Run the searches that the model asked for, or close the turn."""
     return "tools" if state.get("phase") == "RETRIEVING" else "IDLE"
 

@@ -30,7 +30,7 @@ from tests.command_line import QUESTION, CommandLine, Done
 from tests.homes import copied
 from tests.openai_server import OPENAI_KEY, Endpoint, openai_server
 from tests.package import Package, build, install
-from tests.postgres import Cluster, cluster, programs
+from tests.postgres import Cluster, cluster, empty, programs
 
 pytest_plugins = ["tests.workers"]
 
@@ -289,8 +289,23 @@ def postgres() -> Iterator[Cluster]:
 
 @pytest.fixture
 def database_url(postgres: Cluster, request: pytest.FixtureRequest) -> SecretStr:
-    """The address of an empty PostgreSQL database."""
+    """The address of a new PostgreSQL database, which has no tables yet."""
     return postgres.new_database(f"t{abs(hash(request.node.nodeid))}")
+
+
+@pytest.fixture(scope="session")
+def _database(postgres: Cluster) -> SecretStr:
+    return postgres.new_database("of-all")
+
+
+@pytest.fixture
+def emptied_url(_database: SecretStr) -> SecretStr:
+    """The address of a database without conversations, which has its tables as soon as a test has used it.
+
+    A new database takes PostgreSQL a tenth of a second of a processor, and LangGraph's migrations another.
+    """
+    empty(_database)
+    return _database
 
 
 @pytest.fixture(params=["sqlite", "postgres", "in memory"])
@@ -298,7 +313,7 @@ async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     """An empty memory of each kind."""
     options = None
     if request.param == "postgres":
-        options = MemoryOptions(database_url=request.getfixturevalue("database_url"))
+        options = MemoryOptions(database_url=request.getfixturevalue("emptied_url"))
     async with open_memory(tmp_path, persistent=request.param != "in memory", options=options) as opened:
         yield opened
 

@@ -3,7 +3,7 @@
 Importing is most of what a process costs, and is the same in all of them. Everything else is real: a process with its
 own environment, streams, terminal and signals, which executes `run.py`, or another program, from its first line and
 ends as Python ends.
-Tests of the start itself, of imports, encodings and closed streams start Python: see `tests/command_line.py`.
+Tests of the start itself and of imports start Python: see `tests/command_line.py`.
 """
 
 from __future__ import annotations

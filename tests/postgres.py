@@ -44,6 +44,15 @@ class Cluster:
         _run(self.programs / "pg_ctl", "-D", self.folder, "-m", "immediate", "-w", "stop")
 
 
+def empty(database: SecretStr) -> None:
+    """Delete the rows of all tables but those in which LangGraph records its migrations."""
+    with psycopg.connect(database.get_secret_value()) as connection:
+        kept = "schemaname <> 'public' or tablename like '%migrations'"
+        tables = connection.execute(f"select tablename from pg_tables where not ({kept})").fetchall()
+        for (table,) in tables:
+            connection.execute(f'delete from "{table}"')
+
+
 def programs() -> Path | None:
     """Where the server's programs are: on the path, or where Debian puts the newest of them."""
     found = shutil.which("initdb")

@@ -31,7 +31,7 @@ def question(text: str = "What is a node?") -> InputState:
 @pytest.fixture(params=["sqlite", "postgres"])
 async def two(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[tuple[Memory, Memory]]:
     """Two memories over one database, as two processes have them."""
-    url = request.getfixturevalue("database_url") if request.param == "postgres" else None
+    url = request.getfixturevalue("emptied_url") if request.param == "postgres" else None
     options = MemoryOptions(url)
     async with open_memory(tmp_path, options=options) as one, open_memory(tmp_path, options=options) as other:
         yield one, other

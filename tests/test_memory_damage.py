@@ -134,6 +134,7 @@ async def test_a_value_of_another_type_in_a_checkpoint_harms_only_its_own_conver
     async with open_memory(home) as memory:
         saver: Any = memory.database.saver
         newest = await saver.aget_tuple(thread_config("t"))
+        machine = Machine(memory=memory)
         for changed in _changes(newest.checkpoint):
             row_of_it = (*saver.serde.dumps_typed(changed), newest.checkpoint["id"])
             await saver.conn.execute(
@@ -141,5 +142,6 @@ async def test_a_value_of_another_type_in_a_checkpoint_harms_only_its_own_conver
             )
             listed = {one["thread_id"]: row(one) for one in await summaries(memory)}
             assert set(listed) == {"t", "u"}
-            response = await Machine(ANSWER, memory=memory).agent.ask("And then?", thread_id="t")
+            machine.model.script[:] = [ANSWER]
+            response = await machine.agent.ask("And then?", thread_id="t")
             assert response.error is None or response.error.code in ("conversation_broken", "internal"), changed

@@ -22,7 +22,7 @@ HASTY = 0.02  # seconds that a test waits in vain
 @pytest.fixture(params=["sqlite", "postgres"])
 async def two(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[tuple[Memory, Memory]]:
     """Two memories over one database, as two processes have them; the second is in a hurry."""
-    url = request.getfixturevalue("database_url") if request.param == "postgres" else None
+    url = request.getfixturevalue("emptied_url") if request.param == "postgres" else None
     patient, hasty = MemoryOptions(url), MemoryOptions(url, wait_seconds=HASTY)
     async with open_memory(tmp_path, options=patient) as one, open_memory(tmp_path, options=hasty) as other:
         yield one, other

@@ -117,7 +117,7 @@ async def test_a_memory_that_was_closed_leaves_no_task_behind(memory_tasks: set[
 async def memory_tasks(request: pytest.FixtureRequest, tmp_path: Path) -> set[asyncio.Task[Any]]:
     """The tasks that a memory has begun and not ended when it is closed."""
     before = asyncio.all_tasks()
-    url = request.getfixturevalue("database_url") if request.param == "postgres" else None
+    url = request.getfixturevalue("emptied_url") if request.param == "postgres" else None
     async with open_memory(tmp_path, options=MemoryOptions(url)) as memory:
         await Machine(ANSWER, memory=memory).ask("What is a node?")
         assert asyncio.all_tasks() - before

@@ -21,6 +21,7 @@ from qdrant_client import AsyncQdrantClient, models
 from graph.agent import Agent, open_agent
 from rag.errors import MemoryFailureError, UsageError
 from rag.settings import Settings
+from tests.fakes import AT_ONCE
 
 PAGES = [
     Document(
@@ -71,10 +72,8 @@ class Letters(Embeddings):
 
 @asynccontextmanager
 async def an_agent(folder: Path, **options: Any) -> AsyncIterator[Agent]:
-    options = {"retriever": Pages()} | options
-    async with open_agent(
-        Settings.model_validate({"ASKBOOK_HOME": folder, "ASKBOOK_JUDGE": "none"}), **options
-    ) as agent:
+    given: dict[str, Any] = {"retriever": Pages(), "patience": AT_ONCE, **options}
+    async with open_agent(Settings.model_validate({"ASKBOOK_HOME": folder, "ASKBOOK_JUDGE": "none"}), **given) as agent:
         yield agent
 
 
