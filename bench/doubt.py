@@ -5,8 +5,8 @@
 Takes the claims of `bench.claims` that no other rule marks: true ones and falsehoods, with the signals of
 `rag.evidence.alignment`. A logistic regression is fitted on all books but one, and scores the claims of that one. The
 bias is the one that marks `MARKED` of the true natural claims of the first set, all rules together. `held_out` takes no
-part in the fit. Prints the weights of a fit on all other books, and what they and the weights of the program mark; those
-are fitted on more sentences (decision 0152).
+part in the fit. Prints the weights of a fit on all other books, and what they and the weights of the program mark;
+those are fitted on more sentences (decision 0152).
 """
 
 from __future__ import annotations

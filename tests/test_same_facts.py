@@ -112,8 +112,8 @@ def test_a_short_claim_that_ends_with_a_word_of_its_own_is_doubted(sentence: str
 
 
 STARTER = (
-    "# Sourdough\n\nA pink streak is a sign of spoilage, and such a starter should be discarded. Copper pans must not be "
-    "used, because the acid reacts with the metal; enamel is safe.\n\nSalt slows it down. The yeasts produce a gas."
+    "# Sourdough\n\nA pink streak is a sign of spoilage, and such a starter should be discarded. Copper pans must not "
+    "be used, because the acid reacts with the metal; enamel is safe.\n\nSalt slows it down. The yeasts produce a gas."
 )
 
 
