@@ -243,6 +243,7 @@ def test_a_chat_whose_answers_go_into_a_file_prompts_on_the_terminal(home: Path)
         chat.prompt()
         chat.type(f"{QUESTION}\r")
         chat.until(lambda _: "four teeth" in answers.read_text())
+        chat.prompt()
         chat.type(CTRL_D)
         assert chat.end() == 0
     assert "\x1b" not in answers.read_text()

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import json
 import tomllib
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import suppress
+from typing import Any, Final
 
 import yaml
 
-if TYPE_CHECKING:
-    _Yaml = yaml.BaseLoader
-else:  # the parser in C is six times as fast; PyYAML has it wherever it was built with libyaml
-    _Yaml = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-
 DEEPEST: Final = 300  # levels of lists and mappings in YAML
+_FAST: Final[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # PyYAML has it where it was built with libyaml
 
 
 def unicode_text(text: str) -> str:
@@ -36,7 +33,7 @@ def unicode_values(value: Any) -> Any:
     return value
 
 
-class TextLoader(_Yaml):
+class TextLoader(yaml.BaseLoader):
     """YAML with every value a string, a list or a mapping: `title: 2024` is a title."""
 
     def construct_scalar(self, node: yaml.ScalarNode) -> str:
@@ -45,12 +42,17 @@ class TextLoader(_Yaml):
 
 
 def from_yaml(text: str, loader: type[TextLoader] = TextLoader) -> Any:
-    """Raises ValueError, yaml.YAMLError, and RecursionError if it is nested too deeply: the parser in C would crash."""
+    """Raises yaml.YAMLError, ValueError, and RecursionError if it is nested too deeply.
+
+    The parser in C counts the levels, since PyYAML's own takes a second for 100,000 brackets. It does not load the
+    values: it refuses some escapes that PyYAML reads.
+    """
     depth = 0
-    for event in yaml.parse(text, Loader=_Yaml):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise RecursionError
+    with suppress(yaml.YAMLError):  # raised again by the loader
+        for event in yaml.parse(text, Loader=_FAST):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST:
+                raise RecursionError
     return yaml.load(text, Loader=loader)
 
 
