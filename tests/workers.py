@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias
 
 import pytest
 
-MOST: Final = 6  # each takes up to a gigabyte
+MOST: Final = 4  # each takes up to a gigabyte
 _FORK: Final = multiprocessing.get_context("fork")
 _STOP: Final = 0  # the place in the shared numbers that tells all workers to stop; behind it each has its test's number
 
@@ -59,9 +59,9 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def count(config: pytest.Config) -> int:
-    """How many workers: by default four more than processors, as many tests wait for another process or for a clock."""
+    """How many workers: by default two more than processors, as some tests wait for another process or for a clock."""
     asked: str = config.getoption("workers")
-    return min((os.cpu_count() or 1) + 4, MOST) if asked == "auto" else int(asked)
+    return min((os.cpu_count() or 1) + 2, MOST) if asked == "auto" else int(asked)
 
 
 # --- the process that has collected ---------------------------------------------------------------------------------
