@@ -18,7 +18,9 @@ from rag.errors import AskbookError
 
 WIRE_BYTES: Final = 64 * 2**20  # of a whole response, unpacked; an event takes about 300 bytes for a token
 LINE_BYTES: Final = 2 * 2**20  # of one event of a stream, which the client keeps in memory
-ARGUMENTS: Final = 20_000  # characters of a tool call's arguments; LangChain's parser takes quadratic time
+# Characters of the arguments of an answer's tool calls, about three of the longest queries. LangChain's parser takes
+# quadratic time for arguments that are not JSON, a quarter of a second for so many.
+ARGUMENTS: Final = 6_000
 _CALL: Final = 100  # a tool call counts as so many characters, however short it is
 
 
@@ -73,7 +75,9 @@ class AnswerMeter:
             what = f"{limits.characters:,} characters or {limits.chunks:,} parts"
             raise _endless(f"The model's answer was longer than {what} and was stopped.")
         if self._arguments > ARGUMENTS:
-            raise _endless(f"The model wrote more than {ARGUMENTS:,} characters for one search and was stopped.")
+            raise _endless(
+                f"The model wrote more than {ARGUMENTS:,} characters of arguments for its searches and was stopped."
+            )
 
 
 def _endless(message: str) -> AskbookError:
