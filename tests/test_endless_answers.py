@@ -116,15 +116,18 @@ async def test_an_endless_answer_is_stopped_and_not_tried_again(chunk: AIMessage
 
 async def test_endless_arguments_are_stopped_at_their_own_limit() -> None:
     error = await stopped(Endless(chunk=arguments("more and more " * 20)))
-    assert f"{received_answer.ARGUMENTS:,} characters of arguments" in error.message
+    assert f"{received_answer.ARGUMENTS:,} characters for one search" in error.message
 
 
-def test_the_limit_of_arguments_is_for_all_calls_of_an_answer_together() -> None:
+@pytest.mark.parametrize(("indexes", "characters"), [((0, 0), 2001), ((0, 1, 2), 4000), ((None, None, None), 4000)])
+def test_the_arguments_of_one_call_and_of_all_calls_are_limited(
+    indexes: tuple[int | None, ...], characters: int
+) -> None:
     meter = AnswerMeter(clock=lambda: 0.0)
-    meter.count(tool_call("x" * 2000, index=0))
-    meter.count(tool_call("x" * 2000, index=1))
-    with pytest.raises(AskbookError, match="of arguments"):
-        meter.count(tool_call("x" * 2000, index=2))
+    for index in indexes[:-1]:
+        meter.count(tool_call(name=None, args="x" * characters, index=index))
+    with pytest.raises(AskbookError, match="for one search"):
+        meter.count(tool_call(name=None, args="x" * characters + "x", index=indexes[-1]))
 
 
 def test_the_longest_answer_that_is_allowed_is_allowed() -> None:
