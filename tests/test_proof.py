@@ -274,7 +274,7 @@ def test_a_name_with_a_dot_in_a_title_is_no_strange_address(answer: str) -> None
 @pytest.mark.parametrize(
     ("answer", "strange"),
     [
-        ("## Publishing to Crates.io.evil\n\nRun it [1].", "evil"),
+        ("## Publishing to Crates.com\n\nRun it [1].", "Crates"),
         ("## Publishing to https://evil.example/x\n\nRun it [1].", "evil"),
         ("Run it on Crates.io [1].", "Crates"),
     ],
