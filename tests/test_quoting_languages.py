@@ -50,7 +50,7 @@ def is_right(case: dict[str, Any], response: Response) -> bool:
     return on_page and bool(re.search(case["answer"], response.plain_content))
 
 
-@pytest.mark.parametrize("language", ["es", "de"])
+@pytest.mark.parametrize("language", ["es", "de", "zh"])
 async def test_a_book_in_another_language_answers_and_refuses_like_an_english_one(
     tmp_path: Path, language: str
 ) -> None:
