@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -25,17 +25,16 @@ _DELIMITER: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*"
 _OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[A-Za-z/!][^<>\n]{0,500}$")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class AnswerLine:
     """One piece on its way into the answer.
 
     `prefix` is the list sign or quotation mark before the text, `gap` the white space before that. `block` numbers
-    paragraphs, items and the like; `run` numbers whole lists, tables and paragraphs. `standing` is None until the
-    line was checked; `reasons` say why it is not supported. `waits` says that a second judge is still to be heard,
-    `asked` that it was asked, and `under` which line introduces this one. A `frame` states nothing and stands or
-    falls with the lines around it; `refusal` says that it denies that the book has an answer; `unresolved` that it
-    has a citation by which no passage is meant. `level` is a heading's. `announces` is the number of items that a
-    lead-in says will follow, 0 for none.
+    paragraphs, items and the like; `run` numbers whole lists, tables and paragraphs. `level` is a heading's.
+    `announces` is the number of items that a lead-in says will follow, 0 for none. A `frame` states nothing and stands
+    or falls with the lines around it; `refusal` says that it denies that the book has an answer; `unresolved` that it
+    has a citation by which no passage is meant. `standing` is None until the line was checked; `reasons` say why it is
+    not supported. `waits` says that a second judge is still to be heard, and `under` which line introduces this one.
     """
 
     kind: Kind
@@ -52,7 +51,6 @@ class AnswerLine:
     standing: Standing | None = None
     reasons: tuple[str, ...] = ()
     waits: bool = False
-    asked: bool = False
     under: str = ""
     quotes: dict[int, Quote] = field(default_factory=dict)
 
@@ -136,19 +134,24 @@ def is_delimiter(row: MarkedText) -> bool:
     return _DELIMITER.fullmatch(row.bare.strip()) is not None
 
 
-def with_markers(text: str, numbers: tuple[int, ...]) -> str:
+def with_markers(text: str, numbers: Iterable[int]) -> str:
     """The sentence with markers before its full stop, the row of a table with markers in its last cell.
 
     >>> with_markers("A node runs.", (1, 3)), with_markers("| Pump | 12 kg |", (2,))
     ('A node runs [1][3].', '| Pump | 12 kg [2] |')
     """
-    if text.startswith("|") and text.rstrip().endswith("|"):
-        cells = text.rstrip()[:-1].rstrip()
-        return f"{cells} {''.join(f'[{n}]' for n in numbers)} |"
     end = len(text.rstrip(".!?…:。！？"))
     if end == 0 or text[end - 1] in "\"'”’)]】*_`":
         end = len(text)
-    return f"{text[:end]} {''.join(f'[{n}]' for n in numbers)}{text[end:]}"
+    return with_sign(text, "".join(f"[{n}]" for n in numbers), end)
+
+
+def with_sign(text: str, sign: str, at: int) -> str:
+    """The text with a sign at a place, the row of a table with it in its last cell."""
+    row = text.rstrip()
+    if row.startswith("|") and row.endswith("|"):
+        return f"{row[:-1].rstrip()} {sign} |"
+    return f"{text[:at]} {sign}{text[at:]}"
 
 
 def announced(lead: str) -> tuple[int, str]:
