@@ -15,11 +15,13 @@ from rag.evidence.reading import read
 from rag.evidence.verdict import check
 from rag.text.english.speech_acts import Demand, asked, joined_tasks
 from rag.text.english.stopwords import LIGHT
+from rag.text.markup import addresses_in, same_address, written_addresses
 from rag.text.orders import Order, blanked, is_order, orders, reports, without_orders
 from rag.text.sentences import code_spans, units
 from rag.text.vocabulary import is_garbled
 from rag.types import Passage, Quote, Standing
 
+ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")  # `request.app`, which reads as a host name
 _LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _WORDING: Final = re.compile(r"\w+(?:[^\w\s*_`]+\w+)*|[^\w\s*_`\"'“”‘’.,;:!()\[\]]")
 ASKED_FOR: Final = "order: only an order, a task or a question says it"
@@ -57,6 +59,7 @@ class CitedPassage:
         names = (passage.title, passage.heading, passage.breadcrumb, passage.chapter)
         around = [one for one in (*names, passage.source_file_path, passage.url) if one]
         self.known = " \n".join(around)
+        self._own = {same_address(passage.url), same_address(passage.link)}
         self._titles = {_worded(title) for one in around for title in (one, *one.split(" > "))}
 
     @cached_property
@@ -103,6 +106,21 @@ class CitedPassage:
         lines = self.text.split("\n")
         inner = [line.lstrip()[2:] for line in lines if line.lstrip().startswith("> ")]
         return frozenset(" ".join(line.split()) for line in [*lines, *inner, *spans])
+
+    @cached_property
+    def addresses(self) -> frozenset[str]:
+        """The addresses that an answer may show which cites it: its own, and those of its text outside orders."""
+        return addresses_in(self.text) | self._own
+
+    @cached_property
+    def plain_words(self) -> frozenset[str]:
+        """The words outside addresses: the "com" of "shop.com" is no word. In code, `request.app` is no address."""
+        prose = blanked(self.text, code_spans(self.text))
+        foreign = [one for one in written_addresses(self.text) if not ATTRIBUTE.fullmatch(one)]
+        shown = self.text.casefold()
+        for address in [*written_addresses(prose), *foreign]:
+            shown = shown.replace(address.casefold(), " ")
+        return frozenset(re.findall(r"\w+", shown))
 
     @cached_property
     def _verbatim(self) -> dict[tuple[str, ...], tuple[int, int]]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from rag.answer.citations import best_quote
 from rag.answer.cited_passage import CitedPassage, Finding, finding
-from rag.answer.compose import Composed, Composer
+from rag.answer.compose import Composed, Composer, strange_addresses
 from rag.answer.lines import AnswerLine, announced, with_markers
 from rag.evidence.reading import read
 from rag.evidence.verdict import check
@@ -38,10 +38,10 @@ class LineCheck:
     """
 
     def __init__(self, passages: Sequence[Passage], question: str, counts: Grounding, *, judged: bool) -> None:
-        self.composer = Composer({p.number: p.text for p in passages}, {p.number: (p.url, p.link) for p in passages})
         self.links = 0
         self.said_no = False
         self._sources = {passage.number: CitedPassage(passage) for passage in passages}
+        self.composer = Composer(self._sources)
         self._question = question
         self._counts = counts
         self._judged = judged
@@ -157,7 +157,7 @@ class LineCheck:
         wanted = {one for one in lines if one and one != OMISSION and not re.fullmatch(r"[`~]{3,}", one)}
         by = next((one.number for one in cited if wanted and wanted <= one.lines), None)
         quotes = {one.number: best_quote(block, one.text) for one in cited if by in (None, one.number)}
-        if strange := self.composer.allowed(quotes.keys()).strange(block):
+        if strange := strange_addresses(block, [self._sources[number] for number in quotes]):
             self.links += len(strange)
             line.marked = MarkedText("")
             return Finding("contradicted", quotes, reasons=_foreign(strange))
@@ -207,7 +207,7 @@ class LineCheck:
 
     def compose(self, line: AnswerLine, cited: Sequence[int]) -> Composed:
         """Make the line fit to be shown, and count what was taken out of it."""
-        composed = self.composer.compose(line.marked, frozenset(cited))
+        composed = self.composer.compose(line.marked, cited)
         self._counts.unknown_markers += composed.unknown
         self.links += composed.links
         line.marked = composed.plain
