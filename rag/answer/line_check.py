@@ -177,7 +177,7 @@ class LineCheck:
 
         In the mode "exact" each of its words must come from the book or the user.
         """
-        composed = self.compose(line, ())
+        composed = self.compose(line)
         bare, numbers = line.marked.bare, self.composer.numbers(line.marked)
         if _only_pointed(bare, composed):
             line.standing, line.reasons = "contradicted", ("address: it only pointed at an address",)
@@ -205,7 +205,7 @@ class LineCheck:
         """Whether a lead-in with a marker holds nothing that its passages do not; else it is checked as a claim."""
         return self._said_of(announced(self.composer.bare(lead.marked))[1], numbers).supported
 
-    def compose(self, line: AnswerLine, cited: Sequence[int]) -> Composed:
+    def compose(self, line: AnswerLine, cited: Sequence[int] = ()) -> Composed:
         """Make the line fit to be shown, and count what was taken out of it."""
         composed = self.composer.compose(line.marked, cited)
         self._counts.unknown_markers += composed.unknown

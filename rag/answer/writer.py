@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from rag.answer.citations import CitationForms
 from rag.answer.judging import Claim
 from rag.answer.line_check import LineCheck
-from rag.answer.lines import AnswerLine, Intake, is_delimiter, with_markers
+from rag.answer.lines import DELIMITER, AnswerLine, Intake, with_markers
 from rag.answer.shown_answer import HeldLines, ShownAnswer, notices, unconfirmed_answer
 from rag.text.english.speech_acts import is_refusal, is_talk, words
 from rag.text.markup import MarkedText
@@ -64,7 +64,6 @@ class AnswerWriter:
         self._manner = manner
         self._passages = passages
         self._forms = CitationForms(manner.accepts, passages)
-        self._asked = frozenset(words(manner.question))
         self._refusal = [words(manner.refusal[a:b]) for a, b in sentence_spans(manner.refusal)]
         self._intake = Intake(self._forms)
         self._held = HeldLines(manner.mode)
@@ -74,8 +73,7 @@ class AnswerWriter:
         self._lead: AnswerLine | None = None  # the last lead-in
         self._head: AnswerLine | None = None  # the head of the last table
         self._at_judge: list[AnswerLine] = []  # each by its key
-        self._ended = False
-        self._has_words = False
+        self._ended = self._has_words = False
         self.refused: FallbackReason | None = None
         self.grounding = Grounding(mode=manner.mode)
         self._check = LineCheck(passages, manner.question, self.grounding, judged=manner.judged)
@@ -155,23 +153,18 @@ class AnswerWriter:
                 return
             self._has_words = self._has_words or line.kind != "markers"
             if self._last is None or line.block != self._last.block:
-                self._lead_to(line)
-                self._end_block()
-                self._enter(line)
+                self._end_block(line)
             self._last = line
-            line.under = self._above(line)
-            self._decide(line)
+            lead = self._lead_of(line) if line.kind == "item" else None
+            line.under = self._composer.bare(lead.marked) if lead else ""
+            if line.kind == "row" and self._head and self._head.block == line.block:
+                line.under = self._head.marked.bare.strip()
+            if self._is_held(line):
+                self._held.lines.append(line)
             self._let_go()
 
-    def _lead_to(self, below: AnswerLine) -> None:
-        """An item without a marker above a nested list introduces that list."""
-        for line in self._held.open_lines:
-            if line.kind == "item" and below.in_list and below.indent > line.indent:
-                line.kind = "lead"
-                self._frame(line)
-
-    def _decide(self, line: AnswerLine) -> None:
-        """Check the line and the lines that wait for its markers, or let it wait."""
+    def _is_held(self, line: AnswerLine) -> bool:
+        """Check the line and those that wait for its markers, or let it wait. Whether it may be shown."""
         if line.marked.bare.strip() == OMISSION:
             line.frame = True
         elif line.kind != "code" and line.is_open:
@@ -182,27 +175,33 @@ class AnswerWriter:
             numbers = self._composer.numbers(line.marked)
             if line.kind in ("markers", "definition"):
                 self._cite_open(line, numbers if line.kind == "markers" else ())
-                return
-            if self._is_beside_the_book(line, numbers):
-                return
-            self._judge_text(line, numbers)
-        self._held.lines.append(line)
+                return False
+            if not self._is_beside_the_book(line, numbers):
+                self._judge(line, numbers)
+        return not self.refused
 
-    def _judge_text(self, line: AnswerLine, numbers: Sequence[int]) -> None:
+    def _judge(self, line: AnswerLine, numbers: tuple[int, ...]) -> None:
+        above = self._held.open_lines
         if line.kind in ("heading", "rule") or (line.kind == "lead" and not numbers):
             self._frame(line)
-        elif line.kind == "row":
-            self._row(line, numbers)
-        elif numbers:
-            for one in self._held.open_lines:
-                self._check.check(one, numbers)
-            if line.kind == "lead" and self._manner.mode != "exact" and self._check.introduces(line, numbers):
-                self._frame(line)
-            else:
+        elif line.kind == "row":  # its own markers count, or those below the table
+            if DELIMITER.fullmatch(line.marked.bare.strip()) and len(above) <= 1:
+                for one in above:
+                    self._frame(one)
+                    self._head = one
+                line.frame = True
+            elif numbers:
                 self._check.check(line)
-            self._cited = tuple(numbers)
+        elif numbers:
+            for one in above:
+                self._check.check(one, numbers)
             if line.kind == "lead":
                 self._lead = line
+            if line.kind == "lead" and self._manner.mode != "exact" and self._check.introduces(line, numbers):
+                self._check.frame(line)
+            else:
+                self._check.check(line)
+            self._cited = numbers
 
     def _is_beside_the_book(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
         """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer.
@@ -211,42 +210,23 @@ class AnswerWriter:
         """
         bare = line.marked.bare.strip()
         exact = words(bare) in self._refusal
-        may_be = line.kind in ("sentence", "lead", "item") or (line.kind == "heading" and self._denies(bare))
-        if (numbers and not exact) or not (exact or may_be):
-            return False
         if exact and not self.grounding.sentences and all(one.frame for one in self._held.lines):
             self.refused = "model_refused"
             return True
-        line.refusal = exact or is_refusal(bare)
-        if not line.refusal and not is_talk(bare, self._asked):
+        plain = bare.strip("*_ ") if line.kind == "heading" else ""
+        denies = is_refusal(plain) and not self._check.has_written(plain)
+        may_be = not numbers and (denies or line.kind in ("sentence", "lead", "item"))
+        line.refusal = exact or (may_be and is_refusal(bare))
+        if not line.refusal and not (may_be and is_talk(bare, frozenset(words(self._manner.question)))):
             return False
         self._check.said_no = self._check.said_no or line.refusal
         line.frame, line.kind = True, "sentence"
-        self._check.compose(line, ())
-        self._held.lines.append(line)
+        self._check.compose(line)
         return True
-
-    def _denies(self, heading: str) -> bool:
-        plain = heading.strip("*_ ")
-        return is_refusal(plain) and not self._check.has_written(plain)
-
-    def _enter(self, line: AnswerLine) -> None:
-        """A new block begins. A list, table or code block under a lead-in inherits the lead-in's citations."""
-        self._cited_above = self._cited
-        lead = self._lead_of(line)
-        self._cited = self._composer.numbers(lead.marked) if lead else ()
 
     def _lead_of(self, line: AnswerLine) -> AnswerLine | None:
         """The lead-in above a list, table or code block, or in the same list."""
-        lead = self._lead
-        return lead if lead is not None and line.run in (lead.run, lead.run + 1) else None
-
-    def _above(self, line: AnswerLine) -> str:
-        """The line that introduces an item or a row, without markers; a judge could not tell what it is about."""
-        if line.kind == "row":
-            return self._head.marked.bare.strip() if self._head and self._head.block == line.block else ""
-        lead = self._lead_of(line) if line.kind == "item" else None
-        return self._composer.bare(lead.marked) if lead else ""
+        return self._lead if self._lead and line.run in (self._lead.run, self._lead.run + 1) else None
 
     def _frame(self, line: AnswerLine) -> None:
         """Check a heading or lead-in. What stands under a lead-in inherits its citations."""
@@ -255,20 +235,9 @@ class AnswerWriter:
             self._lead = line
             self._cited = self._composer.numbers(line.marked)
 
-    def _row(self, line: AnswerLine, numbers: Sequence[int]) -> None:
-        """The head of a table is a frame; a row is checked by its own markers or by those below the table."""
-        above = self._held.open_lines
-        if is_delimiter(line.marked) and len(above) <= 1:
-            for one in above:
-                self._frame(one)
-                self._head = one
-            line.frame = True
-        elif numbers:
-            self._check.check(line)
-
     def _cite_open(self, markers: AnswerLine, numbers: Sequence[int]) -> None:
         """Markers on a line of their own, as below a code block, belong to the lines of the block before them."""
-        self._check.compose(markers, ())
+        self._check.compose(markers)
         waiting = self._held.open_lines if numbers else []
         for one in waiting:
             self._check.check(one, numbers, own_place=one is waiting[-1] or one.kind == "row")
@@ -277,12 +246,22 @@ class AnswerWriter:
             gap = "\n" if waiting[-1].kind == "code" and "\n" not in markers.gap else markers.gap
             self._cite_below(waiting[-1], numbers, gap)
 
-    def _end_block(self) -> None:
-        """Check the lines that got no marker, by the citations of their paragraph or lead-in, else by any passage."""
+    def _end_block(self, below: AnswerLine | None = None) -> None:
+        """Check the lines that got no marker, by the citations of their paragraph or lead-in, else by any passage.
+
+        `below` begins the next block. An item without a marker above a nested list introduces it. A list, table or
+        code block under a lead-in inherits its citations.
+        """
+        for line in self._held.open_lines:
+            if below and line.kind == "item" and below.in_list and below.indent > line.indent:
+                line.kind = "lead"
+                self._frame(line)
         for line in self._held.open_lines:
             self._check.check(line, self._cited, own_place=bool(self._cited))
             if line.kind == "code" and line.standing == "supported":
                 self._cite_below(line, ())
+        lead = self._lead_of(below) if below else None
+        self._cited_above, self._cited = self._cited, self._composer.numbers(lead.marked) if lead else ()
 
     def _cite_below(self, last: AnswerLine, numbers: Sequence[int], gap: str = "\n") -> None:
         """Put markers below a block.
@@ -290,13 +269,12 @@ class AnswerWriter:
         Code that the passages have is cited in its lead-in where that still waits, and not again where the text above
         cites the same passages.
         """
-        lead = self._lead_of(last)
         if last.kind == "code" and last.standing == "supported":
-            numbers = list(last.quotes)
+            numbers, lead = list(last.quotes), self._lead_of(last)
             if set(numbers) <= {*self._cited, *self._cited_above}:
                 return
             if lead and lead in self._held.lines and not self._composer.numbers(lead.marked):
-                lead.marked = MarkedText(with_markers(lead.text, tuple(numbers)))
+                lead.marked = MarkedText(with_markers(lead.text, numbers))
                 return
         marked = MarkedText("".join(f"[{number}]" for number in numbers))
         self._held.lines.append(AnswerLine("markers", marked, gap=gap, block=last.block, run=last.run, frame=True))
