@@ -56,10 +56,11 @@ class CitedPassage:
     def __init__(self, passage: Passage) -> None:
         self.number = passage.number
         self.text = passage.text
-        names = (passage.title, passage.heading, passage.breadcrumb, passage.chapter)
-        around = [one for one in (*names, passage.source_file_path, passage.url) if one]
+        names = [one for one in (passage.title, passage.heading, passage.breadcrumb, passage.chapter) if one]
+        around = [*names, *(one for one in (passage.source_file_path, passage.url) if one)]
         self.known = " \n".join(around)
         self._own = {same_address(passage.url), same_address(passage.link)}
+        self._names = " \n".join(names)
         self._titles = {_worded(title) for one in around for title in (one, *one.split(" > "))}
 
     @cached_property
@@ -109,8 +110,13 @@ class CitedPassage:
 
     @cached_property
     def addresses(self) -> frozenset[str]:
-        """The addresses that an answer may show which cites it: its own, and those of its text outside orders."""
-        return addresses_in(self.text) | self._own
+        """The addresses that an answer may show which cites it: of its text outside orders, of itself, of titles."""
+        return addresses_in(self.text) | self._own | self.dotted_names
+
+    @cached_property
+    def dotted_names(self) -> frozenset[str]:
+        """The names in its titles that read as an address, such as "Crates.io"."""
+        return frozenset(filter(ATTRIBUTE.fullmatch, addresses_in(self._names)))
 
     @cached_property
     def plain_words(self) -> frozenset[str]:

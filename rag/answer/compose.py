@@ -60,14 +60,14 @@ class Composer:
         >>> Composer({}).compose(MarkedText("A node <b>runs (Source 9).")).plain.text
         'A node runs.'
         """
-        sources = [self._sources[number] for number in {*self.numbers(text), *cited}]
-        first = once = Composed(self._sources.keys(), sources)
+        allowed = self.allowed({*self.numbers(text), *cited})
+        first = once = Composed(self._sources, allowed)
         first.plain = text.changed(first.run(text.segments))
         for _ in range(4):
-            if _is_settled(first.plain, once.shown, sources):
+            if _is_settled(first.plain, once.shown, allowed):
                 return first
             segments = text.segments if once is first else first.plain.segments
-            once = Composed(self._sources.keys(), sources, strip=True)
+            once = Composed(self._sources, allowed, strip=True)
             first.plain = MarkedText(once.run(segments))
         first.plain = MarkedText("")
         return first
@@ -101,6 +101,32 @@ class Composer:
         parts = [_HOLE if one.kind == "marker" and one.numbers[0] not in kept else one.raw for one in plain.segments]
         return plain.changed(_HELD.sub("", _LISTED.sub("", "".join(parts))))
 
+    def allowed(self, cited: Iterable[int]) -> Allowed:
+        """The addresses that a text may show which cites these passages."""
+        return Allowed([self._sources[number] for number in cited], self._sources.values())
+
+
+class Allowed:
+    """The addresses that a text may show: those of the passages that it cites.
+
+    A name such as `request.app` is an attribute when they have each of its words. What cites none, such as a heading,
+    may show names like "Crates.io" in all titles.
+    """
+
+    def __init__(self, cited: Sequence[CitedPassage], turn: Iterable[CitedPassage]) -> None:
+        self.cited = cited
+        found = (one.addresses for one in cited) if cited else (one.dotted_names for one in turn)
+        self._addresses = frozenset[str]().union(*found)
+
+    def __contains__(self, url: str) -> bool:
+        words = re.findall(r"\w+", url.casefold()) if ATTRIBUTE.fullmatch(url) else ()
+        of_words = words and all(any(word in one.plain_words for one in self.cited) for word in words)
+        return same_address(url) in self._addresses or bool(of_words)
+
+    def strange(self, text: str) -> list[str]:
+        """The addresses in a text that are not allowed."""
+        return [url for url in written_addresses(text) if url not in self]
+
 
 class Composed:
     """One reading of a text, and what it found. `strip` also drops the brackets between what is kept.
@@ -109,9 +135,9 @@ class Composed:
     `holes` are the addresses, and the inline code with an address, that left a gap among the words.
     """
 
-    def __init__(self, known: Collection[int], sources: Sequence[CitedPassage], *, strip: bool = False):
+    def __init__(self, known: Collection[int], allowed: Allowed, *, strip: bool = False):
         self._known = known
-        self._sources = sources
+        self._allowed = allowed
         self._strip = strip
         self.plain = MarkedText("")
         self.shown: list[tuple[int, ...]] = []
@@ -138,7 +164,7 @@ class Composed:
             case "tag":
                 if self._stands(segment.raw) and _KEPT_TAGS.fullmatch(segment.raw):
                     return self._text(segment.raw)
-                self.links += len(strange_addresses(segment.raw, self._sources))
+                self.links += len(self._allowed.strange(segment.raw))
                 return _BREAK if _BLOCK_TAG.match(segment.raw) else _TAG
             case "strange" | "author":
                 is_the_book_s = self._stands(segment.raw)
@@ -148,7 +174,7 @@ class Composed:
                 self.links += 1
                 return _HOLE
             case "code":
-                strange = strange_addresses(segment.raw, self._sources)
+                strange = self._allowed.strange(segment.raw)
                 self.links += len(strange)
                 self.holes += [segment.raw] if strange else []
                 return _HOLE if strange else segment.raw
@@ -172,7 +198,7 @@ class Composed:
     def _link(self, segment: Segment) -> str:
         if not segment.url:  # words with a marker behind them
             return f"{self._nested(segment.words)} "
-        if _is_allowed(segment.url, self._sources):
+        if segment.url in self._allowed:
             if not segment.words:
                 return segment.raw
             return f"[{self._nested(segment.words)}]({safe_address(segment.url)})"
@@ -186,21 +212,7 @@ class Composed:
         return "".join(map(self._one, parse(words))) if words else ""
 
     def _stands(self, raw: str) -> bool:
-        return any(raw in source.text for source in self._sources)
-
-
-def strange_addresses(text: str, sources: Sequence[CitedPassage]) -> list[str]:
-    """The addresses in a text that none of the passages has."""
-    return [url for url in written_addresses(text) if not _is_allowed(url, sources)]
-
-
-def _is_allowed(url: str, sources: Sequence[CitedPassage]) -> bool:
-    """Whether the passages have an address, or each word of a name such as `request.app`, which is an attribute."""
-    if any(same_address(url) in one.addresses for one in sources):
-        return True
-    return ATTRIBUTE.fullmatch(url) is not None and all(
-        any(word in one.plain_words for one in sources) for word in re.findall(r"\w+", url.casefold())
-    )
+        return any(raw in source.text for source in self._allowed.cited)
 
 
 def _without_tags(tags: re.Match[str]) -> str:
@@ -232,11 +244,11 @@ def _flat(segments: Sequence[Segment]) -> list[Segment]:
     return found
 
 
-def _is_settled(plain: MarkedText, shown: Sequence[tuple[int, ...]], sources: Sequence[CitedPassage]) -> bool:
+def _is_settled(plain: MarkedText, shown: Sequence[tuple[int, ...]], allowed: Allowed) -> bool:
     """Whether a reader finds the markers that are meant, nothing that looks like another, and no foreign address."""
     found = _flat(plain.segments)
     if [one.numbers for one in found if one.kind == "marker"] != list(shown):
         return False
     if any(one.kind == "text" and _LOOKS.search(one.raw) for one in found):
         return False
-    return all(_is_allowed(one.url, sources) for one in found if one.url) and not strange_addresses(plain.text, sources)
+    return all(one.url in allowed for one in found if one.url) and not allowed.strange(plain.text)

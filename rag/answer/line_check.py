@@ -9,7 +9,7 @@ from typing import Final
 
 from rag.answer.citations import best_quote
 from rag.answer.cited_passage import CitedPassage, Finding, finding
-from rag.answer.compose import Composed, Composer, strange_addresses
+from rag.answer.compose import Composed, Composer
 from rag.answer.lines import AnswerLine, announced, with_markers
 from rag.evidence.reading import read
 from rag.evidence.verdict import check
@@ -157,7 +157,7 @@ class LineCheck:
         wanted = {one for one in lines if one and one != OMISSION and not re.fullmatch(r"[`~]{3,}", one)}
         by = next((one.number for one in cited if wanted and wanted <= one.lines), None)
         quotes = {one.number: best_quote(block, one.text) for one in cited if by in (None, one.number)}
-        if strange := strange_addresses(block, [self._sources[number] for number in quotes]):
+        if strange := self.composer.allowed(quotes).strange(block):
             self.links += len(strange)
             line.marked = MarkedText("")
             return Finding("contradicted", quotes, reasons=_foreign(strange))
