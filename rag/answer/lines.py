@@ -163,8 +163,8 @@ class Intake:
     def close(self, *, cut: bool = False) -> Iterator[AnswerLine]:
         """The last line. With `cut` the model was stopped, and a line is left out that does not end as one does."""
         last = self._cutter.close()
-        text = without_markers(last.text).rstrip()
-        self.cut = cut and bool(text) and (last.kind != "text" or not _FINISHED.search(text))
+        if cut and (text := without_markers(last.text).rstrip()):
+            self.cut = last.kind != "text" or not _FINISHED.search(text)
         if not self.cut:
             yield from self._line(last)
 
