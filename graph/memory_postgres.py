@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import select
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
@@ -27,10 +28,11 @@ _POOL_SIZE: Final = 10  # connections of one process at most; a statement takes 
 _POOL_SECONDS: Final = 10.0  # wait for a connection of the pool
 _LOCK_SECONDS: Final = 10.0  # wait for a table or row that another transaction has locked
 _ANSWER_SECONDS: Final = 15.0  # wait for the server to answer a statement, longer than it waits for a lock itself
+_CANCEL_SECONDS: Final = 1.0  # wait for the server to cancel a statement that was given up
 _PAUSE: Final = 0.05  # seconds between two attempts at the setup lock
 _SETUP: Final = "askbook setup"
-# The pool warns of every attempt to connect, and the failure of the turn says it once. With a handler of its own, its
-# lines go only where a program has asked for logs, and not to standard error.
+# psycopg warns of every attempt to connect and to cancel, and the failure of the turn says it once. With a handler of
+# its own, its lines go only where a program has asked for logs, and not to standard error.
 _UNASKED: Final = logging.NullHandler()
 _KEEPALIVE: Final = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 # Servers before version 14 have no such limit.
@@ -59,19 +61,19 @@ Pool = AsyncConnectionPool[Connection]
 async def open_postgres(address: SecretStr, serde: Serializers, keep: int) -> AsyncIterator[PostgresDatabase]:
     """The database, with its tables created or migrated. Raises `MemoryFailureError`."""
     place = place_of(address)
-    logging.getLogger("psycopg.pool").addHandler(_UNASKED)
+    logging.getLogger("psycopg").addHandler(_UNASKED)
     locks = AdvisoryLocks(address, place)
-    options: Any = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
     pool: Pool = AsyncConnectionPool(
         address.get_secret_value(),
-        kwargs=options | {"connect_timeout": CONNECT_SECONDS},
+        connection_class=ClosingConnection,
+        kwargs=_options() | {"prepare_threshold": 0},
         min_size=1,
         max_size=_POOL_SIZE,
         timeout=_POOL_SECONDS,
         reconnect_timeout=_POOL_SECONDS,  # the next statement tries again, however long the server was away
         open=False,
         configure=_configure,
-        check=AsyncConnectionPool.check_connection,  # drops connections that died while the server was away
+        check=_check,
     )
     saver, store = PostgresSaver(pool, serde=serde.steps), AsyncPostgresStore(pool)
     try:
@@ -155,6 +157,20 @@ class PostgresSaver(KeptSaver, AsyncPostgresSaver):
         return len(gone)
 
 
+class ClosingConnection(Connection):
+    """A connection that is closed when the server does not even cancel a statement that was given up.
+
+    psycopg would wait ten seconds more: five for the cancellation, five for the end of the statement.
+    """
+
+    async def cancel_safe(self, *, timeout: float = 30.0) -> None:  # noqa: ASYNC109  # as psycopg names it
+        try:
+            await super().cancel_safe(timeout=min(timeout, _CANCEL_SECONDS))
+        except psycopg.Error:
+            await self.close()
+            raise
+
+
 class AdvisoryLocks:
     """PostgreSQL's advisory locks. One connection of this process holds them all; when it ends the server frees them.
 
@@ -199,6 +215,8 @@ class AdvisoryLocks:
             old = self._connection
             try:
                 return await self._call_once(query, number)
+            except psycopg.errors.ConnectionTimeout:
+                raise  # another attempt would make the turn wait twice as long
             except psycopg.OperationalError:
                 if old is None or old is not self._connection:
                     raise  # a new connection failed too, so the server is away
@@ -219,8 +237,11 @@ class AdvisoryLocks:
 
 
 async def connect(address: SecretStr) -> Connection:
-    options: Any = {"autocommit": True, "row_factory": dict_row, "connect_timeout": CONNECT_SECONDS} | _KEEPALIVE
-    return await psycopg.AsyncConnection.connect(address.get_secret_value(), **options)
+    return await ClosingConnection.connect(address.get_secret_value(), **_options())
+
+
+def _options() -> dict[str, Any]:
+    return {"autocommit": True, "row_factory": dict_row, "connect_timeout": CONNECT_SECONDS} | _KEEPALIVE
 
 
 def _check_encoding(connection: Connection, place: str) -> None:
@@ -242,6 +263,18 @@ async def _checkpoints(connection: Connection) -> int:
     query = "select reltuples::bigint as many from pg_class where oid = 'checkpoints'::regclass"
     row = await (await connection.execute(query)).fetchone()
     return row["many"] if row else 0
+
+
+async def _check(connection: Connection) -> None:
+    """Raise `psycopg.Error` for a connection that died while the server was away.
+
+    The server sends an idle connection nothing but its end, or a rare notice. So the server is asked, which costs a
+    round trip, only when there is something to read.
+    """
+    waiting = select.poll()
+    waiting.register(connection.fileno(), select.POLLIN)
+    if waiting.poll(0):
+        await AsyncConnectionPool.check_connection(connection)
 
 
 async def _configure(connection: Connection) -> None:

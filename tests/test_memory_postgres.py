@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
+from psycopg_pool import AsyncConnectionPool
 from pydantic import SecretStr
 
 from graph.memory import MemoryOptions, open_memory
@@ -50,11 +52,16 @@ async def test_a_locked_table_is_told_and_the_conversation_goes_on(
         await goes_on(machine, earlier)
 
 
-async def test_the_pool_warns_only_where_a_program_has_asked_for_logs(
-    database_url: SecretStr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", ["psycopg", "psycopg.pool"])
+async def test_psycopg_warns_only_where_a_program_has_asked_for_logs(
+    database_url: SecretStr,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    name: str,
 ) -> None:
     async with open_memory(tmp_path, options=MemoryOptions(database_url)):
-        warned = logging.getLogger("psycopg.pool")
+        warned = logging.getLogger(name)
         monkeypatch.setattr(logging.root, "handlers", [])
         warned.warning("error connecting")
         assert capfd.readouterr().err == ""
@@ -148,18 +155,41 @@ def frozen(postgres: Cluster) -> Iterator[None]:
 async def test_a_server_that_no_longer_answers_is_told_and_the_conversation_goes_on(
     postgres: Cluster, database_url: SecretStr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("_ANSWER_SECONDS", "CONNECT_SECONDS"):
-        monkeypatch.setattr(f"graph.memory_postgres.{name}", 1)
+    for name, seconds in {"_ANSWER_SECONDS": 1, "CONNECT_SECONDS": 1, "_CANCEL_SECONDS": 0.1}.items():
+        monkeypatch.setattr(f"graph.memory_postgres.{name}", seconds)
     async with open_memory(tmp_path, options=MemoryOptions(database_url)) as memory:
         machine = Machine(memory=memory)
         await talked(machine, 1)
         with frozen(postgres):
-            async with asyncio.timeout(40):
-                error = await failing(machine)
+            before = time.monotonic()
+            error = await failing(machine)
             assert (error.code, "does not answer" in error.message) == ("memory_unreachable", True)
             with pytest.raises(MemoryFailureError, match="does not answer"):
                 await memory.threads()
+            assert time.monotonic() - before < 8, "each failure waits for longer than its limit"
         await goes_on(machine, 1)
+
+
+async def test_a_connection_is_asked_whether_it_lives_only_when_the_server_has_sent_something(
+    database_url: SecretStr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    asks = AsyncConnectionPool.check_connection
+
+    async def check(connection: Any) -> None:
+        asked.append(connection)
+        await asks(connection)
+
+    monkeypatch.setattr(AsyncConnectionPool, "check_connection", staticmethod(check))
+    async with open_memory(tmp_path, options=MemoryOptions(database_url)) as memory:
+        machine = Machine(memory=memory)
+        await talked(machine, 1)
+        assert asked == []
+        with psycopg.connect(database_url.get_secret_value()) as other:
+            gone = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where pid <> pg_backend_pid()"
+            other.execute(f"{gone} and datname = current_database()")
+        await goes_on(machine, 1)
+        assert asked
 
 
 @pytest.mark.parametrize(
