@@ -24,9 +24,8 @@ from bench.claims_data import LabelledAnswer, LabelledClaim, answers
 from bench.logistic import Floats, fit_logistic
 from rag.evidence.alignment import BIAS, WEIGHTS, Signals, signals
 from rag.evidence.reading import read
-from rag.evidence.sources import Sources
 from rag.evidence.verdict import SCATTERED, check, claim_of
-from rag.evidence.word_contexts import WordContexts
+from rag.evidence.word_contexts import Sources, WordContexts
 
 MARKED: Final = 0.195
 RIDGE: Final = 1.0

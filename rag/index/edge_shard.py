@@ -76,12 +76,13 @@ def created(folder: Path, collection: str, dimension: int) -> Iterator[EdgeShard
     """A new shard in `folder`. Its points are on the disk once the block ends without an exception.
 
     It has no write-ahead log: nobody adds to a finished shard, and the log has a lock that lets only one opener in. It
-    is searched by one thread, since all points are in one segment; a pool of threads cost more than it gained.
+    is searched by one thread, since all points are in one segment; a pool of threads cost more than it gained. Vectors
+    are read when they are first searched: with `Memory.Cached`, opening reads 32 MB of even the smallest book.
     """
-    from qdrant_edge import Distance, EdgeConfig, EdgeShard, EdgeSparseVectorParams, EdgeVectorParams, Modifier
+    from qdrant_edge import Distance, EdgeConfig, EdgeShard, EdgeSparseVectorParams, EdgeVectorParams, Memory, Modifier
 
     config = EdgeConfig(
-        vectors={DENSE: EdgeVectorParams(size=dimension, distance=Distance.Cosine)},
+        vectors={DENSE: EdgeVectorParams(size=dimension, distance=Distance.Cosine, memory=Memory.Cold)},
         sparse_vectors={SPARSE: EdgeSparseVectorParams(modifier=Modifier.Idf)},
         max_search_threads=1,
         wal_enabled=False,
