@@ -107,7 +107,9 @@ class Mentions:
             return ""
         forms = {first.word, first.word.removesuffix("s"), f"{first.word}s"}
         is_name = any(word in one.words for one in self._all) and not any(forms & one.words for one in self._all)
-        is_verb = _VERBS.fullmatch(second.word) or any(_says_of(one, second.word) for one in self._cited)
+        verb = re.escape(second.word) if second.word.endswith("s") else "(?!)"
+        said = re.compile(rf"\b(?:[A-Z]\w*|it|that|which|who) {verb}\b")
+        is_verb = _VERBS.fullmatch(second.word) or any(said.search(one.text) for one in self._cited)
         is_subject = is_verb and not first.word.endswith(("s", "ing"))
         return word if is_name or is_subject else ""
 
@@ -119,9 +121,8 @@ class Mentions:
                 near = any(wanted.search(one.folded) for one in self._all)
                 yield absent("address", address, near=near)
         for word in islice((one for one in code_words(sentence) if any(sign.isalnum() for sign in one)), MOST_CODE):
-            forms = _forms(word)
-            if not _holds(self._cited, forms):
-                yield absent("code", word, near=_holds(self._all, forms) or self._has_parts(word))
+            if not _holds(self._cited, word):
+                yield absent("code", word, near=_holds(self._all, word) or self._has_parts(word))
 
     def block(self, block: str) -> Iterator[Reason]:
         """The same of the lines of a fenced block, without shell prompts and indentation.
@@ -154,12 +155,6 @@ class Mentions:
 def absent(kind: str, text: str, *, near: bool) -> Reason:
     """That something is not in the cited passages; `near`: it is not certain that nobody says it."""
     return "unconfirmed" if near else "contradicted", f"{kind}: {text} is not in the passages"
-
-
-def _says_of(text: ReadText, verb: str) -> bool:
-    """Whether the text has a name or "it" before a verb such as "weighs"."""
-    before = rf"\b(?:[A-Z]\w*|it|that|which|who) {re.escape(verb)}\b"
-    return verb.endswith("s") and re.search(before, text.text) is not None
 
 
 def _has_name(texts: Sequence[ReadText], name: str) -> bool:
@@ -213,16 +208,10 @@ def code_words(sentence: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _forms(word: str) -> list[str]:
-    """A code word as written, without a call's arguments or closing mark, and without a shell prompt."""
+def _holds(texts: Sequence[ReadText], word: str) -> bool:
+    """Whether a text holds a code word, as written, or without arguments or closing mark, or without shell prompt."""
     plain = " ".join(word.split())
-    bare = _CALL_OR_MARK.sub("", plain).strip()
-    forms = [plain, bare, _PROMPT.sub("", plain)]
-    return list(dict.fromkeys(form for form in forms if form))
-
-
-def _holds(texts: Sequence[ReadText], forms: Sequence[str]) -> bool:
-    """Whether a text holds a code word in one of its forms."""
+    forms = {plain, _CALL_OR_MARK.sub("", plain).strip(), _PROMPT.sub("", plain)} - {""}
     return any(_stands(one.spaced, form) for one in texts for form in forms)
 
 

@@ -51,6 +51,8 @@ class Sources:
 
     def __init__(self, passages: Sequence[str], above: str) -> None:
         self.texts = [read(text) for text in (*passages, above) if text]
+        text = "\n".join(one.text for one in self.texts)
+        self._foreign, self._words = is_foreign(text, fewest=FOREIGN_WORDS), words_of_text(text)
         self.known = frozenset(read(above).whole.places)
         self.lines: list[TextLine] = []
         self.homes: list[int] = []
@@ -69,16 +71,9 @@ class Sources:
                 self.lines.append(line)
                 self.homes.append(home)
 
-    @cached_property
-    def _language(self) -> tuple[bool, frozenset[str]]:
-        """Whether they are in another language than English, and their words."""
-        text = "\n".join(one.text for one in self.texts)
-        return is_foreign(text, fewest=FOREIGN_WORDS), words_of_text(text)
-
     def foreign(self, sentence: str) -> bool:
         """Whether the sentence or the passages are in another language than English."""
-        foreign, words = self._language
-        return foreign or is_foreign(sentence, words)
+        return self._foreign or is_foreign(sentence, self._words)
 
     def around(self, number: int) -> Iterator[TextLine]:
         """The lines before and after a line, in the same passage."""

@@ -1,5 +1,89 @@
 """The proof of an answer, and the check of one sentence: plain strings in, no model, no network."""
 
-from rag.grounding.proof import Proof, ProvedSentence, Verdict, check, prove
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from rag.answer.writer import AnswerWriter, Manner
+from rag.evidence.verdict import Verdict, check, require_texts
+from rag.types import REFUSAL, Passage, Standing
 
 __all__ = ["Proof", "ProvedSentence", "Verdict", "check", "prove"]
+
+_LOCATION: Final = re.compile(r"(?:[a-z]+://\S+|[\w./-]+\.(?:mdx?|html?|rst|txt|ipynb)(?:#\S*)?)", re.IGNORECASE)
+_CRUMB: Final = re.compile(r"\s+[>›»]\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedSentence:
+    """A sentence, item, row, block of code or heading of an answer, removed ones included.
+
+    `text` has no markers. `standing` is "frame" for what states nothing: a heading, a lead-in, a remark. `passages` are
+    the numbers, from 1, of the passages that it cites or that were found to say it.
+    """
+
+    text: str
+    standing: Standing | Literal["frame"]
+    reasons: tuple[str, ...]
+    passages: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """An answer after the check. `text` is what a reader sees in the mode `strict`, without a list of sources.
+
+    `notices` say, in one sentence each, what was taken out or marked. `answered` is false when nothing of the answer
+    could be shown, so that `text` is a sentence that says so.
+    """
+
+    text: str
+    sentences: tuple[ProvedSentence, ...]
+    notices: tuple[str, ...] = ()
+    answered: bool = True
+
+
+def prove(answer: str, passages: Sequence[str], *, question: str = "", known: Sequence[str] = ()) -> Proof:
+    """Check a finished answer with `[n]` markers against its passages, exactly as a turn does without a judge.
+
+    `passages` are numbered from 1. `known` holds the titles and headings of each, on lines of their own or joined by
+    " > ", and may be shorter; a line that is a path or an address is where the passage stands. Words of `question` may
+    stand in a heading. Asks no model and opens no connection. Raises `TypeError` if `passages` is one text.
+
+    >>> prove("Atlas weighs 89 kg [1]. It flies at 900 km/h [1].", ["Atlas is a robot. It weighs 89 kg."]).text
+    'Atlas weighs 89 kg [1].'
+    """
+    require_texts(passages)
+    names = [known] * len(passages) if isinstance(known, str) else [*known, *[""] * len(passages)]
+    read = [_passage(number, text, name) for number, (text, name) in enumerate(zip(passages, names, strict=False), 1)]
+    manner = Manner(REFUSAL, footer="none", accepts=("source", "title", "chapter"), question=question)
+    writer = AnswerWriter(read, manner)
+    writer.feed(answer)
+    writer.close()
+    sentences = tuple(
+        ProvedSentence(one.text, one.standing, tuple(one.reasons), tuple(one.citations))
+        for one in writer.grounding.checked
+    )
+    return Proof(writer.shown.content, sentences, tuple(writer.notices), writer.refused is None)
+
+
+def _passage(number: int, text: str, known: str) -> Passage:
+    lines = [line.strip() for line in known.split("\n") if line.strip()]
+    places = [line for line in lines if _LOCATION.fullmatch(line)]
+    names = [name for line in lines if line not in places for name in _CRUMB.split(line)]
+    title = names[0] if names else f"Passage {number}"
+    address = next((place for place in places if "://" in place), places[0] if places else "")
+    return Passage(
+        number=number,
+        score=1.0,
+        chunk_id=str(number),
+        text=text,
+        title=title,
+        heading=names[-1] if len(names) > 1 else "",
+        breadcrumb=" > ".join(dict.fromkeys(names)),
+        url=address.partition("#")[0],
+        link=address,
+        source_file_path=next((place for place in places if "://" not in place), ""),
+    )
