@@ -87,11 +87,7 @@ class Comparison(WordContexts):
         return rival - own > ahead or usual - own > SHORT
 
     def absent(self, text: str, mentions: Mentions) -> Iterator[Reason]:
-        """The numbers that no passage has, or none so.
-
-        Only unconfirmed is one that a passage has with another unit, but not 89 kg where it has 89 pounds; and one that
-        it rounds, or two years so far apart.
-        """
+        """The numbers that no passage has, or only with another unit, rounded, or as two years so far apart."""
         held = [quantity for line in self.sources.lines for quantity in line.quantities]
         for quantity in self.said.quantities:
             fitting, rivals = self._numbered(quantity)
@@ -127,9 +123,9 @@ class Comparison(WordContexts):
         return fitting, [(number, q.first) for number, q in rivals if not any(map(q.same, own))]
 
     def _names(self) -> Iterator[Compared]:
-        """The names. A name of the titles alone has no place that could be compared.
+        """The names. A first word that a passage has in lower case is none, and one of the titles has no place.
 
-        A line also speaks of what its heading or lead names. A first word that a passage has in lower case is no name.
+        A line also speaks of what its heading or lead names.
         """
         lines, sources = self.sources.lines, self.sources
         held = [(number, at, lines[number].tokens[at]) for number in self.fullest for at in lines[number].names]
@@ -144,8 +140,8 @@ class Comparison(WordContexts):
     def _turns(self) -> Iterator[Compared]:
         """The words that the passages deny where the sentence affirms them or the reverse, or replace by an opposite.
 
-        Example: the sentence "Atlas is faster" and the passages "Atlas is slower" ("comparison") or "Atlas is not
-        faster" ("negation"). "Atlas is not slower" says the same and is no rival.
+        Rivals of "Atlas is faster" are "is slower" ("comparison") and "is not faster" ("negation"), but not "is not
+        slower".
         """
         words = {word.index: word.key for word in self.words}
         for index, token in enumerate(self.said.tokens):

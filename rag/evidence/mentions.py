@@ -1,14 +1,8 @@
 """What a sentence takes over letter by letter: numbers, names, code words and addresses. And where each of them stands.
 
-An author cannot have meant them by other words, so it is known for certain when one comes from nowhere. The same table
-holds for every kind:
-
-| it stands | verdict |
-|---|---|
-| in the cited passages, or in their titles, headings and files | none |
-| in another passage of the turn or in the question; or only its parts stand there, as those of a path that is put \
-together, of an option with another value, or of an acronym | unconfirmed |
-| nowhere | contradicted |
+An author cannot have meant them by other words, so one that stands nowhere is contradicted. It is unconfirmed if it
+stands in another passage of the turn or in the question, or if only its parts stand there, as those of a path that is
+put together, of an option with another value, or of an acronym.
 """
 
 from __future__ import annotations
@@ -28,8 +22,7 @@ from rag.types import Standing
 Reason = tuple[Standing, str]  # of a `Verdict`, "kind: what", with the standing that it gives
 
 MOST_CODE: Final = 20  # code words that are named
-SHORTEST_NAME: Final = 3  # letters; shorter ones are initials
-SHORTEST_PART: Final = 3  # letters of a part by which a code word is recognised
+SHORTEST: Final = 3  # letters of a name, and of a part by which a code word is recognised
 _ADDRESS: Final = re.compile(
     r"[a-z]+:/{1,3}\S{2,500}|(?<![\w/:\\])(?://|\\\\)[\w-]{2,200}|[\w.+-]{1,100}@[\w-]{1,100}"
     r"|(?<![\w.])[\w-]{1,200}(?:\.[\w-]{1,200}){0,8}\.[^\W\d_]{2,60}\b",
@@ -102,7 +95,7 @@ class Mentions:
         first, second = words
         found = _NAME.fullmatch(sentence.text, first.start, first.end)
         word = found[1] if found else ""
-        fits = first.capital and first.content and len(word) >= SHORTEST_NAME
+        fits = first.capital and first.content and len(word) >= SHORTEST
         if not fits or _has_name(self._cited, word) or any(first.key in one.keys for one in self._cited):
             return ""
         forms = {first.word, first.word.removesuffix("s"), f"{first.word}s"}
@@ -149,7 +142,7 @@ class Mentions:
         """Whether every word within a code word stands somewhere: it may have been put together from them."""
         parts = LETTERS.findall(word.casefold())
         known = all(any(part in one.parts for one in self._all) for part in parts)
-        return known and any(len(part) >= SHORTEST_PART for part in parts)
+        return known and any(len(part) >= SHORTEST for part in parts)
 
 
 def absent(kind: str, text: str, *, near: bool) -> Reason:
@@ -184,7 +177,7 @@ def _names(sentence: ReadText) -> dict[str, tuple[str, bool]]:
     found: dict[str, tuple[str, bool]] = {}
     for at, token in enumerate(sentence.whole.tokens):
         match = _NAME.fullmatch(text, token.start, token.end)
-        if at in sentence.whole.counted or not token.capital or not match or len(match[1]) < SHORTEST_NAME:
+        if at in sentence.whole.counted or not token.capital or not match or len(match[1]) < SHORTEST:
             continue
         before, word = text[: token.start].rstrip()[-1:], match[1]
         begins = token.first or not before or before in _BEGINS or before in ".!?"

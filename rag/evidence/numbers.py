@@ -1,6 +1,5 @@
-"""Quantities of a text in a comparable form: 1,000 is 1000, "three" is 3, half an hour is 30 minutes.
+"""Quantities of a text in a comparable form: 1,000 is 1000, "three" is 3, "the 1990s" 1990 with the unit "decade".
 
-A quantity is a value and its unit. "$5" and "5 dollars" are the same, and "the 1990s" is 1990 with the unit "decade".
 Equal sizes are equal however they are written: 0.5 m and 50 cm, 25% and a quarter, "twice a day" and "every 12 hours".
 """
 
@@ -28,11 +27,10 @@ _SECOND: Final = "second"
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number with its unit, at tokens `first..last`. `unit` is "" without one.
+    """A number with its unit, or "", at tokens `first..last`.
 
-    `vague` marks "one" and the like, which often are no numbers. `size` is the number in the basic unit of
-    its kind, with that unit: (1800, "second") for half an hour and for "twice an hour". It is None for a version or
-    another number that is not plain. `rounded`: "about" or the like stands before it.
+    `vague` marks "one" and the like, which often are no numbers. `size` is the number in the basic unit of its kind,
+    (1800, "second") for half an hour; None for a version. `rounded`: "about" or the like stands before it.
     """
 
     first: int
@@ -244,10 +242,7 @@ def years_apart(quantity: Quantity, others: Sequence[Quantity]) -> bool:
 
 
 def counts_items(quantity: Quantity, tokens: Sequence[Token], known: Container[str]) -> bool:
-    """Whether the number counts a list behind it: "three systems: Linux, Windows and macOS", "two systems, A and B".
-
-    `known` are the keys of the passages; they must hold every content word of the list.
-    """
+    """Whether it counts a list behind it, "two systems, A and B", each content word of which is in `known`."""
     begin = next((at for at in range(quantity.last + 1, len(tokens)) if tokens[at].word in numerals.BEFORE_LIST), None)
     if begin is None or quantity.unit:
         return False

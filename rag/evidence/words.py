@@ -1,8 +1,4 @@
-"""Tokens of a text: offset, stem, weight and kind of each.
-
-Tokenized text ("did n't", "6 - 7 %", "world 's") and running text give the same tokens. One regular expression cuts the
-text, in time linear in its length.
-"""
+"""Tokens of a text, the same of tokenized text ("did n't", "world 's") and running text, in linear time."""
 
 from __future__ import annotations
 
