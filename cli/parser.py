@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from rag.system.process import CHECKOUT, program
@@ -69,8 +70,12 @@ class _MainParser(_Parser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The commands and their options, as `--help` and the manual show them."""
-    name = program()
+    """The commands and their options, as `--help` and the manual show them. Parsing leaves it as it is."""
+    return _built(program())
+
+
+@cache
+def _built(name: str) -> argparse.ArgumentParser:
     prog = "run.py" if name == CHECKOUT else name
     parser = _MainParser(prog=prog, description="Answers questions about a book, using only what the book says.")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)

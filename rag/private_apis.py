@@ -58,8 +58,8 @@ def without_openai_headers(client: Any) -> None:
     client._custom_headers = {}
 
 
-def use_own_channels(client: Any, key: str | None) -> None:
-    """Make an `AsyncQdrantClient` open gRPC channels whose only interceptor adds the key.
+def use_own_channels(remote: Any, key: str | None) -> None:
+    """Make an `AsyncQdrantRemote` open gRPC channels whose only interceptor adds the key.
 
     The client's own interceptor (qdrant/qdrant-client#914) turns RESOURCE_EXHAUSTED into an exception that is not
     gRPC's. grpcio raises it again when the call is discarded (grpc/grpc#40964), and Python prints it to standard error
@@ -68,7 +68,6 @@ def use_own_channels(client: Any, key: str | None) -> None:
     There is no public way: qdrant-client has no parameter for a channel or for interceptors. This replaces
     `_init_grpc_channel`, which the client calls before its first request, inside the event loop.
     """
-    remote = client._client
 
     def open_channels() -> None:
         if not remote._grpc_channel_pool:

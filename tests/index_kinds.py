@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -46,13 +46,17 @@ async def opened(kind: str, folder: Path) -> AsyncIterator[ChunkIndex]:
             yield made
             await made.aclose()
         return
-    if kind == "real" and not os.environ.get("QDRANT_TEST_URL"):
+    if kind == "http":
+        with listening(QdrantServer()) as stand_in:
+            made = open_index(home=folder, collection=COLLECTION, server=Server(stand_in.address))
+            yield made
+            await made.aclose()
+        return
+    if not (address := os.environ.get("QDRANT_TEST_URL")):
         pytest.skip("no Qdrant server: set QDRANT_TEST_URL to run the contract of the index on a real one")
-    with listening(QdrantServer()) if kind == "http" else nullcontext() as stand_in:
-        address = stand_in.address if stand_in else os.environ["QDRANT_TEST_URL"]
-        key = None if stand_in else os.environ.get("QDRANT_TEST_API_KEY")
-        made = open_index(home=folder, collection=COLLECTION, server=Server(address, key))
-        await made.drop()  # what a run that was killed has left
-        yield made
-        await made.drop()
-        await made.aclose()
+    server = Server(address, os.environ.get("QDRANT_TEST_API_KEY"))
+    made = open_index(home=folder, collection=COLLECTION, server=server)
+    await made.drop()  # what a run that was killed has left
+    yield made
+    await made.drop()
+    await made.aclose()

@@ -8,7 +8,6 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from graph.agent import Agent
-from graph.build import build_graph
 from graph.database import LocalDatabase
 from graph.memory import Memory
 from graph.storage import KEEP_TURNS, serializers, thread_config
@@ -17,6 +16,7 @@ from rag.ports import Judge
 from rag.profiles.profile import Profile
 from rag.types import Passage, Response
 from state import AgentState, Context, InputState
+from tests.compiled import compiled
 from tests.fakes import AT_ONCE, FakeSearcher, FakeServices, ScriptedModel, passage
 
 ANSWER = "A node is a process [1]."
@@ -53,7 +53,7 @@ class Machine:
         self.services = FakeServices(self.model, self.searcher, profile, quotes=quotes, judged=judged, judge=judge)
         self.services.collection = collection
         self.memory = memory or local_memory()
-        self.graph = self.memory.compile(build_graph(self.services, patience))
+        self.graph = compiled(self.services, self.memory, patience)
         self.agent = Agent(self.graph, self.services, self.memory)
         self.events: list[dict[str, Any]] = []
 

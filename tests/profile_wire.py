@@ -14,7 +14,6 @@ from typing import Any, Final
 from langchain_core.language_models import BaseChatModel
 
 from graph.agent import Agent, open_agent
-from graph.build import build_graph
 from graph.memory import open_memory
 from rag.book import Found
 from rag.model.endpoint import build_model
@@ -22,8 +21,9 @@ from rag.ports import ChunkIndex, Dialect, Parts, Quoter
 from rag.profiles.profile import Profile, load_profile
 from rag.settings import Settings, variables
 from rag.types import Event, Passage, Response
+from tests.compiled import compiled
 from tests.fake_index import FakeIndex
-from tests.fakes import AT_ONCE, FakeEmbedder, FakeSearcher, passage, unjudged
+from tests.fakes import FakeEmbedder, FakeSearcher, passage, unjudged
 from tests.machine import local_memory
 from tests.openai_server import Endpoint, Reply, Request
 
@@ -90,10 +90,10 @@ class Wire:
     @asynccontextmanager
     async def agent(self) -> AsyncIterator[Agent]:
         if self.home is None:
-            yield Agent(self._memory.compile(build_graph(self, AT_ONCE)), self, self._memory)
+            yield Agent(compiled(self, self._memory), self, self._memory)
             return
         async with open_memory(self.home, persistent=self.profile.memory.persistent) as memory:
-            yield Agent(memory.compile(build_graph(self, AT_ONCE)), self, memory)
+            yield Agent(compiled(self, memory), self, memory)
 
     async def ask(
         self,

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import grpc  # type: ignore[import-untyped]  # it has no types
-from qdrant_client import QdrantClient
 from qdrant_client import grpc as wire
 from qdrant_client.conversions.conversion import GrpcToRest, RestToGrpc
 from qdrant_client.grpc import collections_service_pb2_grpc as collections_service
 from qdrant_client.grpc import points_service_pb2_grpc as points_service
+from qdrant_client.local.qdrant_local import QdrantLocal
 
 
 @dataclass
@@ -21,7 +21,7 @@ class GrpcQdrant:
     """Qdrant over gRPC on a port of 127.0.0.1. `fault` answers every call in its place; `calls` are their names."""
 
     port: int = 0
-    engine: QdrantClient = field(default_factory=lambda: QdrantClient(":memory:"))
+    engine: QdrantLocal = field(default_factory=lambda: QdrantLocal(":memory:"))
     calls: list[str] = field(default_factory=list)
     metadata: list[dict[str, str]] = field(default_factory=list)
     fault: tuple[grpc.StatusCode, str, tuple[tuple[str, str], ...]] | None = None
@@ -44,7 +44,7 @@ def listening_grpc() -> Iterator[GrpcQdrant]:
         server.stop(grace=None).wait()
 
 
-Answer = Callable[[QdrantClient, Any], Any]
+Answer = Callable[[QdrantLocal, Any], Any]
 
 
 def _servicer(stand_in: GrpcQdrant, base: type[Any], methods: Mapping[str, Answer]) -> Any:
@@ -72,17 +72,17 @@ def _servicer(stand_in: GrpcQdrant, base: type[Any], methods: Mapping[str, Answe
     return servicer
 
 
-def _list(engine: QdrantClient, _: Any) -> Any:
+def _list(engine: QdrantLocal, _: Any) -> Any:
     found = [wire.CollectionDescription(name=one.name) for one in engine.get_collections().collections]
     return wire.ListCollectionsResponse(collections=found)
 
 
-def _describe(engine: QdrantClient, asked: Any) -> Any:
+def _describe(engine: QdrantLocal, asked: Any) -> Any:
     info = engine.get_collection(asked.collection_name)
     return wire.GetCollectionInfoResponse(result=RestToGrpc.convert_collection_info(info))
 
 
-def _create(engine: QdrantClient, asked: Any) -> Any:
+def _create(engine: QdrantLocal, asked: Any) -> Any:
     engine.create_collection(
         asked.collection_name,
         vectors_config=GrpcToRest.convert_vectors_config(asked.vectors_config),
@@ -92,16 +92,16 @@ def _create(engine: QdrantClient, asked: Any) -> Any:
     return wire.CollectionOperationResponse(result=True)
 
 
-def _update(engine: QdrantClient, asked: Any) -> Any:
+def _update(engine: QdrantLocal, asked: Any) -> Any:
     engine.update_collection(asked.collection_name, metadata=GrpcToRest.convert_payload(asked.metadata))
     return wire.CollectionOperationResponse(result=True)
 
 
-def _drop(engine: QdrantClient, asked: Any) -> Any:
+def _drop(engine: QdrantLocal, asked: Any) -> Any:
     return wire.CollectionOperationResponse(result=engine.delete_collection(asked.collection_name))
 
 
-def _aliases(engine: QdrantClient, _: Any) -> Any:
+def _aliases(engine: QdrantLocal, _: Any) -> Any:
     found = [
         wire.AliasDescription(alias_name=one.alias_name, collection_name=one.collection_name)
         for one in engine.get_aliases().aliases
@@ -109,12 +109,12 @@ def _aliases(engine: QdrantClient, _: Any) -> Any:
     return wire.ListAliasesResponse(aliases=found)
 
 
-def _change_aliases(engine: QdrantClient, asked: Any) -> Any:
+def _change_aliases(engine: QdrantLocal, asked: Any) -> Any:
     actions = [GrpcToRest.convert_alias_operations(one) for one in asked.actions]
     return wire.CollectionOperationResponse(result=engine.update_collection_aliases(actions))
 
 
-def _count(engine: QdrantClient, asked: Any) -> Any:
+def _count(engine: QdrantLocal, asked: Any) -> Any:
     return wire.CountResponse(result=wire.CountResult(count=engine.count(asked.collection_name).count))
 
 
@@ -122,27 +122,27 @@ def _done() -> Any:
     return wire.PointsOperationResponse(result=wire.UpdateResult(operation_id=1, status=wire.UpdateStatus.Completed))
 
 
-def _index(engine: QdrantClient, asked: Any) -> Any:
+def _index(engine: QdrantLocal, asked: Any) -> Any:
     engine.get_collection(asked.collection_name)
     return _done()
 
 
-def _upsert(engine: QdrantClient, asked: Any) -> Any:
+def _upsert(engine: QdrantLocal, asked: Any) -> Any:
     engine.upsert(asked.collection_name, [GrpcToRest.convert_point_struct(point) for point in asked.points])
     return _done()
 
 
-def _delete(engine: QdrantClient, asked: Any) -> Any:
+def _delete(engine: QdrantLocal, asked: Any) -> Any:
     engine.delete(asked.collection_name, GrpcToRest.convert_points_selector(asked.points))
     return _done()
 
 
-def _get(engine: QdrantClient, asked: Any) -> Any:
+def _get(engine: QdrantLocal, asked: Any) -> Any:
     records = engine.retrieve(asked.collection_name, [GrpcToRest.convert_point_id(id) for id in asked.ids])
     return wire.GetResponse(result=[RestToGrpc.convert_retrieved_point(record) for record in records])
 
 
-def _scroll(engine: QdrantClient, asked: Any) -> Any:
+def _scroll(engine: QdrantLocal, asked: Any) -> Any:
     offset = GrpcToRest.convert_point_id(asked.offset) if asked.HasField("offset") else None
     with_vectors = asked.with_vectors.enable
     records, following = engine.scroll(
@@ -154,7 +154,7 @@ def _scroll(engine: QdrantClient, asked: Any) -> Any:
     )
 
 
-def _query(engine: QdrantClient, asked: Any) -> Any:
+def _query(engine: QdrantLocal, asked: Any) -> Any:
     requests = [GrpcToRest.convert_query_points(one) for one in asked.query_points]
     answers = engine.query_batch_points(asked.collection_name, requests)
     return wire.QueryBatchResponse(

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pydantic import TypeAdapter
-from qdrant_client import QdrantClient, models
+from qdrant_client import models
+from qdrant_client.local.qdrant_local import QdrantLocal
 
 from tests.wire import Reply, Request, WireServer, data
 
@@ -26,7 +27,7 @@ class QdrantServer(WireServer):
     """Qdrant on 127.0.0.1. With `key`, a request without it is refused as a cluster does it."""
 
     key: str | None = None
-    engine: QdrantClient = field(default_factory=lambda: QdrantClient(":memory:"))
+    engine: QdrantLocal = field(default_factory=lambda: QdrantLocal(":memory:"))
     indexes: dict[str, dict[str, Any]] = field(default_factory=dict)
     quantization: dict[str, Any] = field(default_factory=dict)
     lock: Any = field(default_factory=threading.Lock)  # local mode is not made for threads
@@ -53,7 +54,7 @@ class QdrantServer(WireServer):
 
     def behind(self, name: str) -> str:
         """The collection that the name stands for: itself, or the one that it is an alias of."""
-        found = {one.alias_name: one.collection_name for one in self.engine.get_aliases().aliases}
+        found: dict[str, str] = {one.alias_name: one.collection_name for one in self.engine.get_aliases().aliases}
         return found.get(name, name)
 
     def paths(self, method: str) -> list[str]:

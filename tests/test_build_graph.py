@@ -93,7 +93,8 @@ async def test_whoever_uses_the_graph_during_a_turn_is_told_so_and_changes_nothi
 
 async def test_a_turn_of_the_agent_is_told_of_a_run_of_the_graph(hasty: tuple[Memory, Agent]) -> None:
     memory, agent = hasty
-    running = Machine(ANSWER, memory=memory).agent.graph.astream(question("Another?"), thread_config("t"))
+    other = Machine(ANSWER, memory=memory)
+    running = other.agent.graph.astream(question("Another?"), thread_config("t"))
     await anext(running)
     response = await agent.ask("What is a node?", thread_id="t")
     assert response.error is not None

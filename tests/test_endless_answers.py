@@ -16,7 +16,6 @@ from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.utils.json import parse_partial_json
 
 from graph.agent import Agent
-from graph.build import build_graph
 from graph.memory import Memory, open_memory
 from nodes.generate import spent_before
 from nodes.model_call import ModelRequest, Unseen, call_model
@@ -25,7 +24,8 @@ from rag.model import http_client_options, received_answer
 from rag.model.received_answer import AnswerLimits, AnswerMeter
 from rag.types import Response
 from tests import wire
-from tests.fakes import AT_ONCE, ScriptedModel, tool_call
+from tests.compiled import compiled
+from tests.fakes import ScriptedModel, tool_call
 from tests.openai_server import Endpoint, Reply, answer
 from tests.stage import parts_of
 from tests.wired_services import WiredServices
@@ -157,7 +157,7 @@ async def agent(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     memory: Memory
     async with open_memory(tmp_path, persistent=True) as memory:
         services = WiredServices(endpoint.address)
-        yield Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory)
+        yield Agent(compiled(services, memory), services, memory)
 
 
 async def ask(agent: Agent, endpoint: Endpoint, reply: wire.Reply) -> Response:

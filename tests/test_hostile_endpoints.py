@@ -15,7 +15,6 @@ import pytest
 from pydantic import SecretStr
 
 from graph.agent import Agent
-from graph.build import build_graph
 from graph.memory import Memory, open_memory
 from rag.books.book_settings import build_embedder
 from rag.embedding.hosted import service_of
@@ -26,7 +25,8 @@ from rag.profiles.profile import load_profile
 from rag.search.rerank import CohereReranker
 from rag.settings import Settings
 from rag.types import Response
-from tests.fakes import AT_ONCE, FakeEmbedder
+from tests.compiled import compiled
+from tests.fakes import FakeEmbedder
 from tests.openai_server import Endpoint, Reply, answer, events, openai_server
 from tests.wire import Reply as AnyReply
 from tests.wire import WireServer, listening
@@ -44,7 +44,7 @@ async def agent(endpoint: Endpoint, tmp_path: Path) -> AsyncIterator[Agent]:
     memory: Memory
     async with open_memory(tmp_path, persistent=True) as memory:
         services = WiredServices(endpoint.address)
-        yield Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory)
+        yield Agent(compiled(services, memory), services, memory)
 
 
 async def ask(agent: Agent, endpoint: Endpoint, *script: AnyReply) -> Response:

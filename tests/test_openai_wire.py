@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from graph.agent import Agent
-from graph.build import build_graph
 from graph.memory import Memory, open_memory
 from rag.errors import USER_MESSAGES, UsageError
 from rag.model.endpoint import OPENAI, build_model
@@ -19,7 +18,8 @@ from rag.profiles.profile import load_profile
 from rag.quoting.answerer import QuotingAnswerer
 from rag.settings import Settings
 from rag.types import Event, Response
-from tests.fakes import AT_ONCE, FakeEmbedder
+from tests.compiled import compiled
+from tests.fakes import FakeEmbedder
 from tests.openai_server import Endpoint, Reply, answer, calls_tool, refuses
 from tests.wire import nobody
 from tests.wired_services import GOOD, KEY, WiredServices, environment
@@ -46,7 +46,7 @@ def agent(endpoint: Endpoint, memory: Memory) -> Agent:
 def agent_on(endpoint: Endpoint, memory: Memory, seconds: float = 30.0) -> Agent:
     """An agent that waits so long for its model."""
     services = WiredServices(endpoint.address, seconds)
-    return Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory)
+    return Agent(compiled(services, memory), services, memory)
 
 
 async def asked(agent: Agent, endpoint: Endpoint, *script: Reply) -> tuple[Response, list[str]]:
@@ -187,7 +187,7 @@ async def test_a_stream_that_breaks_after_a_sentence_withdraws_it_and_is_not_tri
 async def test_an_endpoint_that_is_not_there_is_said_to_be_unreachable(memory: Memory) -> None:
     with nobody() as address:
         services = WiredServices(f"{address}/v1")
-        response = await Agent(memory.compile(build_graph(services, AT_ONCE)), services, memory).ask("What is a node?")
+        response = await Agent(compiled(services, memory), services, memory).ask("What is a node?")
     assert response.error is not None
     assert (response.error.error_type, response.error.code) == ("api_error", "unreachable")
     assert "OPENAI_BASE_URL" in response.error.hint

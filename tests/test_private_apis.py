@@ -19,7 +19,8 @@ import pytest
 from langchain_core.documents import Document
 from langchain_qdrant import QdrantVectorStore
 from openai import AsyncOpenAI, OpenAI
-from qdrant_client import AsyncQdrantClient, QdrantClient, models
+from qdrant_client import QdrantClient, models
+from qdrant_client.async_qdrant_remote import AsyncQdrantRemote
 from qdrant_edge import (
     CountRequest,
     Distance,
@@ -83,12 +84,12 @@ def server() -> Iterator[GrpcQdrant]:
         yield running
 
 
-def grpc_client(port: int) -> AsyncQdrantClient:
-    return AsyncQdrantClient(url="http://127.0.0.1:1", grpc_port=port, prefer_grpc=True, check_compatibility=False)
+def grpc_client(port: int) -> AsyncQdrantRemote:
+    return AsyncQdrantRemote(url="http://127.0.0.1:1", grpc_port=port, prefer_grpc=True, check_compatibility=False)
 
 
 async def test_a_qdrant_client_opens_its_channels_by_the_methods_that_are_replaced(server: GrpcQdrant) -> None:
-    remote: Any = grpc_client(server.port)._client
+    remote: Any = grpc_client(server.port)
     assert remote._grpc_channel_pool == []
     assert (remote._host, remote._grpc_port, remote._https) == ("127.0.0.1", server.port, False)
     remote._init_grpc_channel()

@@ -21,17 +21,13 @@ from rag.index.server_errors import server_faults
 from tests.wire import Reply, WireServer, listening
 
 
-def wire(client: Any) -> Any:
-    return client._client
-
-
 async def test_a_key_over_a_plain_connection_brings_no_warning_onto_the_terminal() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        client = Server("http://qdrant.example:6333", "key").asynchronous()
+        client: Any = Server("http://qdrant.example:6333", "key").asynchronous()
         Server("http://qdrant.example:6333", "key").blocking().close()
-    assert wire(client)._rest_headers["api-key"] == "key"
-    assert wire(client)._timeout == TIMEOUT
+    assert client._rest_headers["api-key"] == "key"
+    assert client._timeout == TIMEOUT
     await client.close()
 
 
@@ -47,8 +43,8 @@ async def test_a_key_over_a_plain_connection_brings_no_warning_onto_the_terminal
     ],
 )
 async def test_an_address_is_read_as_the_client_documents_it(url: str, key: str | None, uri: str) -> None:
-    client = Server(url, key).asynchronous()
-    assert wire(client).rest_uri == uri
+    client: Any = Server(url, key).asynchronous()
+    assert client.rest_uri == uri
     await client.close()
 
 

@@ -173,7 +173,7 @@ async def test_vectors_that_may_not_be_read_are_an_error_and_not_a_score_of_zero
         def blind(name: str, requests: Any, **more: Any) -> Any:
             return usual(name, [one.model_copy(update={"with_vector": False}) for one in requests], **more)
 
-        server.engine.query_batch_points = blind  # type: ignore[assignment]  # as if the key read no vectors
+        server.engine.query_batch_points = blind  # as if the key read no vectors
         with pytest.raises(RetrievalError) as caught:
             await rankings(index, [NORTH], limit=1)
     assert caught.value.code == "index_vectors"

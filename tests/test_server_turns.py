@@ -71,7 +71,7 @@ def _as_it_was(server: QdrantServer) -> Iterator[None]:
 def wire(agent: Agent) -> Any:
     """The REST client below the index, to be less patient than a user is."""
     index: Any = agent.services.index
-    return index._client._client.openapi_client.client
+    return index._client.openapi_client.client
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from rag.model.http_client_options import async_client_options, client_options
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient
+    from qdrant_client.async_client_base import AsyncQdrantBase
 
 TIMEOUT: Final = 10  # seconds for one answer of the server
 CALL: Final = 2 * TIMEOUT  # seconds for one call, its connection included
@@ -44,12 +45,16 @@ class Server:
         return bool(self.key) and parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
 
     def asynchronous(self) -> AsyncQdrantClient:
-        """A client for our own code. Connects to nothing. Raises `UsageError` for an invalid address or key."""
+        """A client for our own code. Connects to nothing. Raises `UsageError` for an invalid address or key.
+
+        It is the remote half of an `AsyncQdrantClient`. The other half looks for texts to be embedded in each request,
+        of which we send none, and takes eight milliseconds to make.
+        """
         import httpx
-        from qdrant_client import AsyncQdrantClient
+        from qdrant_client.async_qdrant_remote import AsyncQdrantRemote
 
         try:
-            client = AsyncQdrantClient(**self._options(async_client_options(httpx, seconds=TIMEOUT)))
+            client = AsyncQdrantRemote(**self._options(async_client_options(httpx, seconds=TIMEOUT)))
         except ValueError as error:
             raise _no_address() from error
         if self.grpc_port is not None:
@@ -92,12 +97,12 @@ class Server:
 
 
 class PunctualClient:
-    """An `AsyncQdrantClient` whose calls end after `CALL` seconds with `TimeoutError`, over REST and gRPC.
+    """A client of Qdrant whose calls end after `CALL` seconds with `TimeoutError`, over REST and gRPC.
 
     The client's own timeout counts from byte to byte, so a server that sends one now and then never exceeds it.
     """
 
-    def __init__(self, client: AsyncQdrantClient) -> None:
+    def __init__(self, client: AsyncQdrantBase) -> None:
         self._limited = client
 
     def __getattr__(self, name: str) -> Any:
