@@ -40,8 +40,7 @@ PRATTLE: Final = 300  # code points in which a reply comes to its first verdict,
 LONGEST_LINE: Final = 60  # code points of a verdict with its line break and decoration
 _VERDICT: Final = re.compile(r"^[\W_]*([0-9a-f]{6})(?:\s*\[\d{1,4}\])*[\W_]+(yes|no)[\W_]*$", re.IGNORECASE)
 _THOUGHT: Final = re.compile(r"(?s)^.*</think(?:ing)?>")
-_VOWELS: Final = "aeiou"
-_CONSONANTS: Final = "bdfklmnprstvz"
+_INVENTED: Final = ("bdfklmnprstvz", "aeiou") * 3 + ("tkx",)  # letters of a word of no language, "Belmorat"
 _QUOTABLE: Final = range(25, 300)  # code points of a sentence of the book that can be a control
 _random: Final = SystemRandom()
 
@@ -127,13 +126,8 @@ def _ids(count: int) -> list[str]:
 
 def _invented() -> str:
     """A statement that stands in no book: its names and numbers are drawn at random."""
-    version = f"{_random.randrange(40, 99)}.{_random.randrange(1, 9)}"
-    return f"{_name()} replaced {_name()} in version {version}."
-
-
-def _name() -> str:
-    """A word of three syllables that no language has, such as "Belmorat"."""
-    return "".join(map(_random.choice, [_CONSONANTS, _VOWELS] * 3 + ["tkx"])).capitalize()
+    one, other = ("".join(map(_random.choice, _INVENTED)).capitalize() for _ in range(2))
+    return f"{one} replaced {other} in version {_random.randrange(40, 99)}.{_random.randrange(1, 9)}."
 
 
 def _quoted(passages: Sequence[Passage]) -> list[Claim]:

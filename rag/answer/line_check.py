@@ -78,7 +78,8 @@ class LineCheck:
 
     def _finding(self, line: AnswerLine, bare: str, own: Sequence[int], inherited: Sequence[int]) -> Finding:
         """What the passages say of a line. Without a citation of its own, any passage of the turn may say it."""
-        if not own and (line.unresolved or self._ends_with_a_sign(bare)):
+        sign = _NO_MARKER.search(bare)
+        if not own and (line.unresolved or (sign and not self.has_written(sign["sign"]))):
             return Finding("contradicted", {}, reasons=("citation: it names no passage of this turn",))
         cited = own or inherited
         found = self._claim(bare, cited) if cited else self._anywhere(bare)
@@ -158,11 +159,6 @@ class LineCheck:
         verdict = check(block, [one.evidence for one in cited], beside=self._turn)
         standing = "unconfirmed" if verdict.supported else verdict.standing
         return Finding(standing, quotes, reasons=verdict.reasons)
-
-    def _ends_with_a_sign(self, bare: str) -> bool:
-        """Whether the sentence ends with a sign that is meant as a citation: no passage has it."""
-        found = _NO_MARKER.search(bare)
-        return found is not None and not self.has_written(found["sign"])
 
     def frame(self, line: AnswerLine) -> None:
         """Check a heading or lead-in, which claims nothing; in "exact" its words must be the book's or the user's."""

@@ -162,9 +162,15 @@ class ShownAnswer:
         lead = gap + (line.prefix or (sign if block == line.block else ""))
         self._gap, self._prefix, self._run = "", (0, ""), line.run
         for number in numbers:
-            self._cite(number, line.quotes[number])
-        if flagged:
-            _flag(line)
+            quote, citation = line.quotes[number], self.citations.get(number)
+            if citation is None:
+                self.citations[number] = make_citation(self._passages[number], quote, self._style)
+            elif quote != Quote.of(citation) and quote not in citation.occurrences:
+                citation.occurrences.append(quote)
+        if flagged:  # behind its text, below a block of code, inside the last cell of a row
+            below = f"{line.text}\n{UNCONFIRMED_MARK}"
+            beside = with_sign(line.text, UNCONFIRMED_MARK, len(line.text))
+            line.marked = MarkedText(below if line.kind == "code" else beside)
         # code holds no markers, whatever it looks like
         segments = [Segment("text", line.text)] if line.kind == "code" else line.marked.segments
         self.add(lead + self._rendered(segments), lead + "".join(one.raw for one in segments))
@@ -198,13 +204,6 @@ class ShownAnswer:
         self.plain += plain
         self._out += [content] if content else []
 
-    def _cite(self, number: int, quote: Quote) -> None:
-        citation = self.citations.get(number)
-        if citation is None:
-            self.citations[number] = make_citation(self._passages[number], quote, self._style)
-        elif quote != Quote.of(citation) and quote not in citation.occurrences:
-            citation.occurrences.append(quote)
-
     def _rendered(self, segments: Sequence[Segment]) -> str:
         """The text of the segments, with its markers in the style of the answer."""
         if self._style == "numbered":
@@ -229,12 +228,6 @@ class ShownAnswer:
 def wider(one: str, other: str) -> str:
     """The gap of two with more line breaks; of equals the second, whose indentation begins the line."""
     return max(other, one, key=lambda gap: gap.count("\n"))
-
-
-def _flag(line: AnswerLine) -> None:
-    """Mark a line as unconfirmed: behind its text, below a block of code, inside the last cell of a row."""
-    below = f"{line.text}\n{UNCONFIRMED_MARK}"
-    line.marked = MarkedText(below if line.kind == "code" else with_sign(line.text, UNCONFIRMED_MARK, len(line.text)))
 
 
 def notices(counts: Grounding, links: int, *, said_no: bool, cut: bool, refused: bool) -> Iterator[str]:

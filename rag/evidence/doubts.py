@@ -8,7 +8,7 @@ What no word tells alone is one score of six signals. Its weights are those of a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
 from rag.evidence.mentions import Mentions, Reason, absent
@@ -56,7 +56,9 @@ class Comparison(WordContexts):
 
     def doubts(self) -> Iterator[str]:
         """Reasons of a `Verdict`, beside the numbers that are absent."""
-        for one in (*self._numbers(), *self._names(), *self._turns(), *self._denials()):
+        denials = [(number, at) for number in self.fullest for at in self.sources.lines[number].denials]
+        denied = [Compared("denial", cue, cue, denials, []) for cue in cues(self.said.tokens)]
+        for one in (*self._numbers(), *self._names(), *self._turns(), *denied):
             if self._is_doubtful(one):
                 yield _REASONS[one.kind].format(self.said.tokens[one.first].word)
         for index in self._overstated():
@@ -169,12 +171,6 @@ class Comparison(WordContexts):
             sides[differs].append((number, at))
         return sides
 
-    def _denials(self) -> Iterator[Compared]:
-        """Each "not", with the places where the passages deny anything."""
-        denials = [(number, at) for number in self.fullest for at in self.sources.lines[number].denials]
-        for cue in cues(self.said.tokens):
-            yield Compared("denial", cue, cue, denials, [])
-
 
 class Signals(NamedTuple):
     """How the words of a claim stand in the lines of the passages.
@@ -207,13 +203,16 @@ def signals(claim: WordContexts) -> Signals:
     nearest = sources.lines[line[0]].tokens if line else ()
     near = {token.word for n in line for one in (sources.lines[n], *sources.around(n)) for token in one.tokens}
     said = {token.word for token in claim.said.tokens}
+    kinds = [kind for kind in (UNIVERSALS, CAUSES) if near.isdisjoint(kind)]  # any other of the kind is a counterpart
     limits = {token.word for token in nearest} & LIMITS
     return Signals(
         tail=_tail(claim),
         missing=min(MOST_MISSING, sum(not word.key for word in claim.words)),
         short=float(len(claim.words) <= TAIL),
         denial=float(bool(cues(nearest)) and not cues(claim.said.tokens)),
-        added=_added(said, near),
+        # For a word for a whole or a cause, any other of its kind is a counterpart.
+        added=len(said & TIMES - near)
+        + sum(len(said & kind) for kind in (UNIVERSALS, CAUSES) if near.isdisjoint(kind)),
         limited=float(bool(said & UNIVERSALS - near) and bool(limits - said)),
     )
 
@@ -227,11 +226,3 @@ def _tail(claim: WordContexts) -> float:
         beside = {key for other in sources.around(line) for key in other.places}
         most = max(most, sum(one.weight * ((one.key in own) or BESIDE * (one.key in beside)) for one in words))
     return most / whole if whole else 1.0
-
-
-def _added(said: Set[str], near: Set[str]) -> int:
-    """The number of words such as "all", "because" and "before" that the nearest line and those beside it lack.
-
-    For a word for a whole or a cause, any other of its kind is a counterpart.
-    """
-    return len(said & TIMES - near) + sum(len(said & kind) for kind in (UNIVERSALS, CAUSES) if near.isdisjoint(kind))

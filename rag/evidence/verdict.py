@@ -31,6 +31,7 @@ QUOTED: Final = 0.9  # the same of a claim in another language than English
 CLAUSE_WORDS: Final = 2  # content words with which a clause states something by itself
 SCATTERED: Final = "distant: no sentence of the passages says its parts together"
 
+_UNREAD: Final[Reason] = ("unconfirmed", "language: it is not in English, so it was not checked")
 _sources: Final = lru_cache(maxsize=32)(Sources)  # the sentences of a paragraph cite the same few passages
 _FIRST_WORD: Final = re.compile(r"\A[a-z]+(?![\w.(:/=]|-[\w-])")  # and no code word, such as `state_text` or `uv.lock`
 _MARKER: Final = re.compile(r"(`[^`\n]*`)|[\[【]\^?\d{1,3}(?:[,\s–-]{1,3}\^?\d{1,3}){0,20}[\]】]")
@@ -98,7 +99,10 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     sort, text = claim_of(sentence)
     line = read(text).whole
     if sources.foreign(text):
-        return _judged_foreign(text, Comparison(line, sources), mentions)
+        claim = Comparison(line, sources)
+        share = share_held(claim.words)
+        found = [one for one in (*claim.absent(text, mentions), *mentions.code(text)) if one[0] == "contradicted"]
+        return _verdict([*found, _UNREAD] if share < QUOTED else found, "claim", claim, share)
     reasons = list(mentions.reasons(read(text)))
     if sort != "claim":
         missing = Comparison(line, sources).absent(text, mentions)
@@ -128,14 +132,6 @@ def _verdict(found: Iterable[Reason], sort: Sort, claim: Comparison | None = Non
         for number in (one for one in claim.fullest[::-1] if not lines[one].heading):
             passage, start, end = claim.sources.homes[number], lines[number].start, lines[number].end
     return Verdict(standing, tuple(reversed(reasons.values())), sort, passage, start, end, score)
-
-
-def _judged_foreign(text: str, claim: Comparison, mentions: Mentions) -> Verdict:
-    """A sentence that English rules cannot read: a quotation is supported, and what is certainly absent is so."""
-    share = share_held(claim.words)
-    absent = [one for one in (*claim.absent(text, mentions), *mentions.code(text)) if one[0] == "contradicted"]
-    unread: Reason = "unconfirmed", "language: it is not in English, so it was not checked"
-    return _verdict([*absent, unread] if share < QUOTED else absent, "claim", claim, share)
 
 
 def claim_of(sentence: str) -> tuple[Sort, str]:
