@@ -210,9 +210,7 @@ def signals(claim: WordContexts) -> Signals:
         missing=min(MOST_MISSING, sum(not word.key for word in claim.words)),
         short=float(len(claim.words) <= TAIL),
         denial=float(bool(cues(nearest)) and not cues(claim.said.tokens)),
-        # For a word for a whole or a cause, any other of its kind is a counterpart.
-        added=len(said & TIMES - near)
-        + sum(len(said & kind) for kind in (UNIVERSALS, CAUSES) if near.isdisjoint(kind)),
+        added=len(said & TIMES - near) + sum(len(said & kind) for kind in kinds),
         limited=float(bool(said & UNIVERSALS - near) and bool(limits - said)),
     )
 
